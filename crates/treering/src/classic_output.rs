@@ -167,7 +167,7 @@ struct Looking<'t> {
     root: &'t Target,
     meetings: Option<Semaphores>,
     missed: &'t mut Option<io::Error>,
-    /// What was seen, so that it is kept.
+    /// Findings, so that it is kept.
     answers: Vec<Answer>,
 }
 

@@ -44,7 +44,7 @@ impl<'a> Recording<'a> {
 
     fn missed(&mut self, error: &StoreError) {
         if self.unwritten.is_none() && self.is_optional {
-            say(&format!("treering: {error}; the run goes on, its results wait in memory"));
+            say(&format!("treering: {error}; the run continues, its results are held in memory"));
         }
         if !self.is_optional {
             self.stop.halt();

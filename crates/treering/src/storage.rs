@@ -51,7 +51,7 @@ impl Keeping {
         if named.is_some() {
             let message = format!("the store {} is on the filesystem under test", place.display());
             return Err(Failure::new(Kind::Environment, message).hint(
-                "name a file on another filesystem, or leave --store out: results then wait in \
+                "name a file on another filesystem, or omit --store: results are then held in \
                  memory until the run is over",
             ));
         }
@@ -71,7 +71,7 @@ impl Keeping {
     pub(crate) fn caution(&self) -> Option<Caution> {
         let Self::Staged { store, place } = self else { return None };
         let message = format!(
-            "{} is on the filesystem under test; results wait in {}",
+            "{} is on the filesystem under test; results are held in {}",
             place.display(),
             store.path().display()
         );
@@ -92,8 +92,8 @@ impl Keeping {
                 });
                 moved.map_err(|failure| {
                     failure
-                        .context(format!("the results still wait in {}", staged.display()))
-                        .hint("the next command that reads the store moves them, if it can")
+                        .context(format!("the results are still held in {}", staged.display()))
+                        .hint("the next command that reads the store moves them if it can")
                 })
             }
         }
@@ -166,8 +166,8 @@ fn staging_file(place: &Path, targets: &[&Path], trial: TrialId) -> Result<PathB
         }
     }
     let message = format!(
-        "the store {} is on the filesystem under test, and there is no memory filesystem for \
-         results to wait in",
+        "the store {} is on the filesystem under test, and there is no memory filesystem to hold \
+         results",
         place.display()
     );
     Err(Failure::new(Kind::Environment, message)
@@ -206,7 +206,7 @@ fn take_over_waiting(place: &Path) {
                 .and_then(|mut store| take_over(&mut store, &entry.path()).map(drop));
             if taken.is_err() {
                 eprintln!(
-                    "treering: results still wait in {}: they could not be moved",
+                    "treering: results are still held in {}: they could not be moved",
                     entry.path().display()
                 );
             }

@@ -19,7 +19,7 @@ pub enum Change {
         /// Why, in the user's words; never empty.
         reason: String,
     },
-    /// It is compared again.
+    /// It included again.
     Included,
 }
 

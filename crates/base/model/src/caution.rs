@@ -281,7 +281,7 @@ impl CautionCode {
 pub struct Caution {
     /// The kind of caution.
     pub code: CautionCode,
-    /// What was seen, with its figures.
+    /// Findings, with its figures.
     pub message: String,
 }
 

@@ -62,7 +62,7 @@ pub(crate) const fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// What was seen of a file so far.
+/// Findings of a file so far.
 #[derive(Default)]
 struct Look {
     offset: u64,

@@ -88,7 +88,7 @@ struct Reading {
 pub struct Remark {
     /// The line it is about, counted from 1.
     pub line: usize,
-    /// What was seen, and what came of it.
+    /// Findings, and what came of it.
     pub what: String,
 }
 

@@ -115,7 +115,7 @@ pub enum CacheDrop {
     Refused(DropCachesError),
 }
 
-/// What was seen of the canary and of the machine.
+/// Findings of the canary and of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheEvidence {
     /// The canary before.

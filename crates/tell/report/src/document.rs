@@ -108,7 +108,7 @@ pub struct Pair {
 pub struct Warning {
     /// The word for its kind.
     pub code: String,
-    /// What was seen.
+    /// Findings.
     pub message: String,
     /// What to do about it.
     pub advice: String,

@@ -96,7 +96,7 @@ fn minutes(text: &str) -> Result<f64, String> {
     let minutes: Option<f64> = text.parse().ok();
     minutes
         .filter(|minutes| (0.01..=10_080.0).contains(minutes))
-        .ok_or_else(|| "write minutes from 0.01 to 10080, as 3.5".to_owned())
+        .ok_or_else(|| "give minutes from 0.01 to 10080, such as 3.5".to_owned())
 }
 
 /// What a quick plan is made of.

@@ -15,7 +15,7 @@ pub(crate) fn percentage(option: &str, text: &str) -> Result<f64, Failure> {
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     percent.filter(|percent| (0.0..=1000.0).contains(percent)).map(|p| p / 100.0).ok_or_else(|| {
         Failure::new(Kind::Usage, format!("{option}: '{text}' is not a percentage"))
-            .hint("a percentage is a number with its sign, as 3%")
+            .hint("a percentage is a number with a percent sign, such as 3%")
     })
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn percentage(option: &str, text: &str) -> Result<f64, Failure> {
 pub(crate) fn size(option: &str, text: &str) -> Result<u64, Failure> {
     parse_size(text).ok_or_else(|| {
         Failure::new(Kind::Usage, format!("{option}: '{text}' is not a size"))
-            .hint("a size is a number with K, M, G or T, as 4GiB")
+            .hint("a size is a number with K, M, G or T, such as 4GiB")
     })
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn size(option: &str, text: &str) -> Result<u64, Failure> {
 pub(super) fn count(text: &str) -> Result<usize, String> {
     parse_count(text)
         .and_then(|number| number.try_into().ok())
-        .ok_or_else(|| "write a whole number, as 500 or 10k".to_owned())
+        .ok_or_else(|| "give a whole number, such as 500 or 10k".to_owned())
 }
 
 /// A block device by its path or its name alone, or another path: `loop0` is `/dev/loop0` where
@@ -51,7 +51,7 @@ pub(super) fn half_life(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (1e-3..=864e6).contains(seconds));
     seconds
         .map(Duration::from_secs_f64)
-        .ok_or_else(|| "write seconds, from 0.001 to 864000000, as 60".to_owned())
+        .ok_or_else(|| "give seconds from 0.001 to 864000000, such as 60".to_owned())
 }
 
 /// A page narrower than this cannot be laid out.

@@ -76,7 +76,7 @@ pub(crate) fn settings_of_words(
         let first =
             text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         crate::failure::Failure::new(crate::failure::Kind::Usage, first)
-            .hint("behind `--` stand the workload's options, as for `treering run`")
+            .hint("workload options follow `--`, as for `treering run`")
     })?;
     Ok(settings(specs, &matches))
 }

@@ -18,8 +18,8 @@ pub(crate) fn label(args: &LabelArgs) -> Result<ExitCode, Failure> {
     let mut named = Named::find(&args.trials, &args.store)?;
     let label = args.label.clone();
     let words = match label.as_str() {
-        "" => "has no label now".to_owned(),
-        label => format!("is labelled '{label}' now"),
+        "" => "label removed".to_owned(),
+        label => format!("labelled '{label}'"),
     };
     named.add(&Change::Relabelled { label, was: String::new() }, &words)?;
     Ok(ExitCode::SUCCESS)
@@ -29,8 +29,9 @@ pub(crate) fn label(args: &LabelArgs) -> Result<ExitCode, Failure> {
 pub(crate) fn exclude(args: &ExcludeArgs) -> Result<ExitCode, Failure> {
     let reason = args.reason.trim();
     if reason.is_empty() {
-        return Err(Failure::new(Kind::Usage, "--reason is empty")
-            .hint("say why: the pages of comparisons show the reason"));
+        return Err(
+            Failure::new(Kind::Usage, "--reason is empty").hint("give a reason; reports show it")
+        );
     }
     let words = format!("is excluded from comparisons: {reason}");
     let change = Change::Excluded { reason: reason.to_owned() };
@@ -47,7 +48,7 @@ pub(crate) fn include(args: &IncludeArgs) -> Result<ExitCode, Failure> {
         say(&format!("{id} was not excluded"));
         named.ids.retain(|one| *one != id);
     }
-    named.add(&Change::Included, "is compared again")?;
+    named.add(&Change::Included, "included again")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -25,9 +25,9 @@ pub(crate) fn write(page: &Report, dir: &Path) -> Result<(), Failure> {
     for Drawing { name, .. } in &drawings {
         let path = dir.join(name);
         if !may_be_written(&path) {
-            let message = format!("{} is there and is no chart of treering", path.display());
+            let message = format!("{} exists and is not a chart made by treering", path.display());
             return Err(Failure::new(Kind::Environment, message)
-                .hint("no chart was written; choose another directory or move the file away"));
+                .hint("no chart was written; choose another directory or move the file"));
         }
     }
     for drawing in &drawings {

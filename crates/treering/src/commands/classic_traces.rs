@@ -58,7 +58,7 @@ impl PhaseTraces {
     fn end(&mut self) {
         let Some(recorded) = self.recorder.take().and_then(BlockRecorder::stop) else { return };
         for error in recorded.failed {
-            say(&format!("the trace is not kept: {error}"));
+            say(&format!("the trace is not stored: {error}"));
         }
         losses(recorded.lost_events, recorded.missing_bytes).iter().for_each(|losses| say(losses));
     }

@@ -59,7 +59,7 @@ fn record_one(args: &RecordArgs) -> Result<(), Failure> {
     for note in &recorded.counters {
         match note {
             Note::OtherFilesystem(path) => {
-                say(&format!("note: {} is another filesystem and is left out", path.display()));
+                say(&format!("note: {} is on another filesystem and is left out", path.display()));
             }
             Note::SpecialFiles { root, count } => {
                 say(&format!("note: {count} special files in {} are left out", root.display()));
@@ -73,8 +73,8 @@ fn record_one(args: &RecordArgs) -> Result<(), Failure> {
 fn check_name(name: &str) -> Result<(), Failure> {
     check_title(name).map_err(|error| Failure::of(Kind::Usage, &error))?;
     if library::builtin_names().any(|builtin| builtin == name) {
-        let message = format!("'{name}' is the name of a data set that is shipped");
-        return Err(Failure::new(Kind::Usage, message).hint("give yours another name"));
+        let message = format!("'{name}' is the name of a built-in data set");
+        return Err(Failure::new(Kind::Usage, message).hint("choose another name"));
     }
     Ok(())
 }
@@ -96,7 +96,7 @@ fn save(dataset: &Dataset, replace: bool) -> Result<(), Failure> {
     let existing = if replace { Existing::Replace } else { Existing::Keep };
     let path = library::save(dataset, &dir, existing).map_err(|error| {
         let failure = library_failure(&error);
-        if replace { failure } else { failure.hint("--replace puts it in the place of an old one") }
+        if replace { failure } else { failure.hint("--replace overwrites an existing one") }
     })?;
     say(&format!(
         "{}: {} files, {} MiB clean; kept in {}",

@@ -25,7 +25,7 @@ pub(crate) fn print(job: &dyn Job, facts: &TargetFacts) -> Result<(), Failure> {
         let mut session = job.begin(facts);
         let memory = MemoryFilesystem::new(EntryOrder::Creation);
         if most < usize::MAX {
-            writeln!(out, "# time ends this run: up to {most} calls of each task are shown")?;
+            writeln!(out, "# this run ends by time: at most {most} calls of each task are shown")?;
         }
         let mut number = 0;
         while let Some(phase) = session.next_phase() {

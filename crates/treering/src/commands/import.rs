@@ -35,11 +35,11 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
         }
         let remarks: Vec<String> = remarks(&files);
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-        let message = format!("no output that is known is in {}", names.join(", "));
+        let message = format!("no known output in {}", names.join(", "));
         let known = tools().collect::<Vec<_>>().join(", ");
         let hint = match remarks.first() {
-            Some(first) => format!("{first}; logs of these tools are read: {known}"),
-            None => format!("logs of these tools are read: {known}"),
+            Some(first) => format!("{first}; supported logs: {known}"),
+            None => format!("supported logs: {known}"),
         };
         return Err(Failure::new(Kind::Usage, message).hint(hint));
     }
@@ -95,7 +95,7 @@ fn remarks(files: &[File]) -> Vec<String> {
     let of = |file: &File| -> Vec<String> {
         let name = &file.name;
         if file.stand.is_some() && file.scan.outlines.is_empty() {
-            return vec![format!("{name}: no output that is known; skipped")];
+            return vec![format!("{name}: no known output; skipped")];
         }
         let said = file.scan.remarks.iter();
         said.map(|remark| format!("{name}:{}: {}", remark.line, remark.what)).collect()
@@ -119,8 +119,8 @@ fn labels(files: &[File], wanted: &[String]) -> Result<Vec<String>, Failure> {
             let outputs = numbers.max().unwrap_or(0);
             let message = format!("--label names {} of {outputs} outputs of {tool}", wanted.len());
             Err(Failure::new(Kind::Usage, message).hint(
-                "give one label for each output of a tool, and of MMTests for each run, with \
-                 commas between",
+                "give one label for each output of a tool (for MMTests, each run), separated by \
+                 commas",
             ))
         }
     };
@@ -277,9 +277,9 @@ impl Keeper {
         if let Some(there) = self.stands(trial)
             && (there == about.trial || !again)
         {
-            let hint = if there == about.trial { "" } else { " (--again keeps it once more)" };
+            let hint = if there == about.trial { "" } else { " (--again stores it once more)" };
             counters.push(format!(
-                "'{}' of {} is in the store already as {there}: not kept again{hint}",
+                "'{}' of {} is already in the store as {there}: skipped{hint}",
                 about.label, about.workload
             ));
             return Ok(false);

@@ -138,7 +138,7 @@ fn opened(path: &Path) -> Result<(Rc<dyn Source>, Fingerprint), Failure> {
 
 fn too_long(path: &Path, what: &str) -> Failure {
     let message = format!("{}: more than {} MiB{what}", path.display(), FILE_BYTES_MAX >> 20);
-    Failure::new(Kind::Usage, message).hint("cut it into its outputs")
+    Failure::new(Kind::Usage, message).hint("split it into single outputs")
 }
 
 /// What comes through a pipe or was packed, whole.
@@ -260,10 +260,10 @@ fn of_directory(path: &Path, all: &mut Files) -> Result<(), Failure> {
     walk(&whole, DEPTH_MOST, &mut paths, &mut all.failures);
     let found = results(&paths);
     if found.is_empty() {
-        let message = format!("{}: no results of MMTests are in this directory", path.display());
+        let message = format!("{}: no MMTests results in this directory", path.display());
         return Err(Failure::new(Kind::Usage, message).hint(
-            "results stand where run-mmtests.sh leaves them, in RUN/iter-0/TEST/logs; name other \
-             files one by one",
+            "results are expected where run-mmtests.sh leaves them, in RUN/iter-0/TEST/logs; name \
+             other files individually",
         ));
     }
     let above = whole.parent().map(Path::to_path_buf).unwrap_or_default();

@@ -43,7 +43,7 @@ fn list(args: &crate::arguments::OutputArgs) -> Result<(), Failure> {
     let traces = LeftInstance::all();
     let mut page = Report::new("The lab");
     if all.is_empty() && traces.is_empty() {
-        page.paragraph("Nothing that treering made is left.");
+        page.paragraph("Nothing made by treering is left.");
     } else {
         let columns = vec![Column::long_text("what"), Column::text("whose")];
         let mut table = Table::new("lab", "", columns);
@@ -57,7 +57,7 @@ fn list(args: &crate::arguments::OutputArgs) -> Result<(), Failure> {
             table.rows.push(vec![Cell::text(left.to_string()), whose]);
         }
         page.table(table);
-        page.note("`treering lab release` frees what no run that is alive has.");
+        page.note("`treering lab release` releases what dead runs left behind.");
     }
     output::write(&page, args)
 }
@@ -68,9 +68,9 @@ fn owner(leftover: &Leftover) -> String {
         None => "a run".to_owned(),
     };
     match leftover.pid {
-        Some(pid) if leftover.is_alive => format!("{run} that is alive (process {pid})"),
-        Some(pid) => format!("{run} that is gone (process {pid})"),
-        None => format!("{run} that is gone"),
+        Some(pid) if leftover.is_alive => format!("{run}, running (process {pid})"),
+        Some(pid) => format!("{run}, which is gone (process {pid})"),
+        None => format!("{run}, which is gone"),
     }
 }
 

@@ -56,7 +56,8 @@ pub(crate) fn run(args: &LinksArgs) -> Result<ExitCode, Failure> {
     if foreign.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    let what = format!("left as it is, for it is no link to treering: {}", foreign.join(", "));
+    let what =
+        format!("left as it is, because it is not a link to treering: {}", foreign.join(", "));
     Err(Failure::new(Kind::Environment, what).hint("name another directory, or remove it first"))
 }
 

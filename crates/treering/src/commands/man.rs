@@ -21,8 +21,11 @@ const ENVIRONMENT: [(&str, &str); 5] = [
         "XDG_DATA_HOME",
         "Where that directory, treering, is if TREERING_DATA is not set; else ~/.local/share.",
     ),
-    ("XDG_RUNTIME_DIR", "Where results wait while their place is under test; else /dev/shm."),
-    ("NO_COLOR", "Not empty: no colors, unless --color always is given."),
+    (
+        "XDG_RUNTIME_DIR",
+        "Where results are held while their filesystem is under test [default: /dev/shm].",
+    ),
+    ("NO_COLOR", "If not empty: no colors, unless --color always is given."),
     ("TERM", "dumb: no colors and no progress bar."),
 ];
 
@@ -71,7 +74,7 @@ fn page(name: &str, command: &Command, all: &[String]) -> Vec<u8> {
         None => written,
     };
     let written = written.and_then(|()| more(name, command, all).to_writer(&mut page));
-    written.expect("memory takes what is written");
+    written.expect("writes to memory succeed");
     page
 }
 

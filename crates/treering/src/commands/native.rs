@@ -120,7 +120,7 @@ fn refuse_engine(own: &NativeRunArgs) -> Result<(), Failure> {
     match given.into_iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((option, _)) => {
-            let message = format!("{option} does not reach the program that does the work");
+            let message = format!("{option} has no effect on the external program");
             Err(Failure::new(Kind::Usage, message).hint("leave it out, or run the job natively"))
         }
     }
@@ -144,7 +144,8 @@ fn announce(job: &dyn Job, place: &Workplace) -> Result<(), Failure> {
     let footprint = job.footprint(&facts);
     let mib = |bytes: u64| bytes >> 20;
     say(&format!(
-        "{}: {} files, {} MiB will be written; at most {} files, {} MiB at a time; {} MiB are free",
+        "{}: {} files, {} MiB will be written; at most {} files and {} MiB at a time; {} MiB are \
+         free",
         place.target().path().display(),
         footprint.written_files,
         mib(footprint.written_bytes),
@@ -267,7 +268,7 @@ fn exit_code(done: &Done) -> ExitCode {
         Ending::Interrupted => Some(ExitCode::from(Kind::Interrupted.code())),
         Ending::Failed { why } | Ending::Invalid { why } => {
             let failure = Failure::new(Kind::Trial, format!("the trial failed: {why}"));
-            let kept = "what was measured until then is kept; `treering show last` shows it";
+            let kept = "what was measured until then is stored; `treering show last` shows it";
             Some(failure.maybe_hint(done.store.is_some().then_some(kept)).show())
         }
     };

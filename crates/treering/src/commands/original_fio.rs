@@ -149,15 +149,14 @@ pub(super) fn run(refusal: Failure, input: Option<Vec<u8>>) -> Result<ExitCode, 
         let report = asked.output().map_or(said, |path| read(&path));
         if let Err(failure) = keep(&asked, &report, refusal.message(), began_ms) {
             // fio's exit code is about the job.
-            say(&format!("treering: nothing is kept: {}", failure.message()));
+            say(&format!("treering: nothing is stored: {}", failure.message()));
         }
     }
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
 }
 
-const NOT_INSTALLED: &str = "install fio, by the package of this name: treering then hands such a \
-                             job to it";
+const NOT_INSTALLED: &str = "install fio (package `fio`): treering then passes such jobs to it";
 
 /// One line: what made it so, and who runs it.
 fn tell(refusal: &Failure, fio: &Path) {

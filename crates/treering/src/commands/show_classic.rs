@@ -54,16 +54,17 @@ fn record(trial: &Trial) -> Result<ClassicRecord, Failure> {
     }
     Err(if trial.fact(IMPORT_FACT).is_some() {
         refused(
-            "this trial was read from the output of another program, which the store does not keep",
+            "this trial was imported from the output of another program, which the store does not \
+             keep",
         )
     } else if trial.beginning.mode == Mode::Native {
         refused(format!(
-            "this trial was run in native mode, which does not do what {name} does in its order: \
-             there are no lines of {name}"
+            "this trial was run in native mode, which differs from {name} in its order of \
+             operations: there is no output of {name}"
         ))
         .hint(format!("run it in classic mode: `treering {name} ...`"))
     } else {
-        refused("this trial was recorded by an older treering, which did not keep what is needed")
+        refused("this trial was recorded by an older treering, which did not store what is needed")
             .hint("run it again; `treering show` prints the command line")
     })
 }

@@ -136,7 +136,7 @@ fn keeping(asked: &Asked<'_>, place: &Workplace) -> Result<Keeping, Failure> {
     let opened = Keeping::open(store.as_deref(), *no_store, &roots, asked.trial);
     match opened {
         Err(failure) if asked.job.mode() == Mode::Classic && store.is_none() => {
-            say(&format!("treering: the results are not kept: {}", failure.message()));
+            say(&format!("treering: the results are not stored: {}", failure.message()));
             Ok(Keeping::Nowhere)
         }
         opened => opened,

@@ -399,7 +399,7 @@ fn time_ends_it_but_never_before_the_rounds_that_are_needed() {
     let fresh = directories(&store, &asked);
     let resume = directories(&store, &[&asked[..], &["--resume"]].concat());
     let ran = program.run(&fresh).ends_with(0);
-    ran.complains("6 to 20 rounds").complains("another does not fit into the time");
+    ran.complains("6 to 20 rounds").complains("another one does not fit into the time");
     let count = trials(&results.path()).len();
     assert!((12..40).contains(&count) && count.is_multiple_of(2), "{count}");
     program.run(&resume).ends_with(0).complains("nothing to run");
@@ -656,7 +656,7 @@ fn traces_and_layouts_come_in_rounds_of_their_own() {
     assert!(html.contains("what lies where after"), "the map of each side");
     assert!(html.contains("In rounds of their own, which are in no other figure"));
     if seen.iter().any(|one| one["name"] == "trace_seeks") {
-        assert!(html.contains("What the device did in phase "));
+        assert!(html.contains("Device activity in phase "));
     }
     let left = program.run(["lab", "list"]).ends_with(0);
     assert!(!left.stdout.contains("plan watched that is gone"), "{left}");

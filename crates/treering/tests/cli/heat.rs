@@ -55,7 +55,7 @@ fn requests_are_put_to_files_and_places() {
     assert!(hottest(&calls).abs_diff(hottest(&requests)) < 2 << 20);
     let html = program.run(["show", "last", "--format", "html"]).ends_with(0).stdout;
     assert!(html.contains("Hot data on the device") && html.contains("map-hot"));
-    assert!(html.contains("requests that the device got"));
+    assert!(html.contains("requests that the device received"));
 }
 
 #[test]

@@ -266,7 +266,7 @@ fn all_sorts(dir: &Path) {
     sync(dir);
 }
 
-/// Pieces as filefrag counts them; of files with data among the metadata none.
+/// Pieces as filefrag counts them; of files with data within the metadata none.
 fn filefrag(dir: &Path) -> Vec<(String, u64, u64)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {

@@ -36,7 +36,7 @@ pub struct Layout {
     pub passed: LayoutPassed,
     /// Files with blocks at a known place.
     pub placed_files: u64,
-    /// Files with data among the metadata.
+    /// Files with data within the metadata.
     pub inline_files: u64,
     /// Files with data that have no place yet.
     pub delayed_files: u64,
@@ -92,7 +92,7 @@ pub struct LayoutExtents {
     pub placed: LayoutCount,
     /// Among the metadata.
     pub inline: LayoutCount,
-    /// Written, without a place yet.
+    /// Written, not yet allocated.
     pub delayed: LayoutCount,
     /// Of the placed ones, never written.
     pub unwritten: LayoutCount,
@@ -178,7 +178,7 @@ pub struct LayoutFullness {
     pub metadata: Option<LayoutUse>,
     /// Inodes, where their number is limited.
     pub inodes: Option<LayoutInodes>,
-    /// Bytes that are set aside for nothing yet, on btrfs.
+    /// Bytes that are reserved and unused, on btrfs.
     pub unallocated_bytes: Option<u64>,
 }
 

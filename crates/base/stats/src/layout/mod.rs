@@ -26,9 +26,9 @@ pub use tree::{ExtentTotals, TreeLayout, TreeMeasures};
 pub enum Placement {
     /// Blocks of its own at [`Extent::physical`].
     Placed,
-    /// Kept among the metadata, without a block.
+    /// Kept within the metadata, without a block.
     Inline,
-    /// Written, and without a place yet.
+    /// Written, and not yet allocated.
     Delayed,
 }
 

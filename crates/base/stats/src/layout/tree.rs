@@ -83,7 +83,7 @@ pub struct TreeLayout {
     pub directories: u64,
     /// Files with blocks at a known place.
     pub placed_files: u64,
-    /// Files with data among the metadata.
+    /// Files with data within the metadata.
     pub inline_files: u64,
     /// Files with data that have no place yet.
     pub delayed_files: u64,
@@ -97,7 +97,7 @@ pub struct TreeLayout {
     pub placed: ExtentTotals,
     /// Inline ones.
     pub inline: ExtentTotals,
-    /// Those without a place yet.
+    /// Those not yet allocated.
     pub delayed: ExtentTotals,
     /// Of the placed ones, those that were never written.
     pub unwritten: ExtentTotals,

@@ -2,8 +2,8 @@
 //! that there is none that matters.
 //!
 //! What does not live here: the verdict itself (`verdict`), and planning without any rounds
-//! (`power`). What was seen so far leaves open how large the difference and the noise really are;
-//! the chance that N new rounds settle it is the mean over what is left open. Few rounds leave much
+//! (`power`). Findings so far leaves open how large the difference and the noise really are; the
+//! chance that N new rounds settle it is the mean over what is left open. Few rounds leave much
 //! open and therefore ask for more. A simulation in `tests/settle.rs` holds the promise.
 
 use crate::distribution::{normal_cumulative, normal_quantile};

@@ -93,7 +93,7 @@ impl FileExtent {
         self.flags & (UNKNOWN | DELAYED | INLINE | TAIL) == 0
     }
 
-    /// Whether its data are kept among the metadata, without a block of their own.
+    /// Whether its data are kept within the metadata, without a block of their own.
     pub const fn is_inline(&self) -> bool {
         self.flags & (INLINE | TAIL) != 0
     }
@@ -200,7 +200,7 @@ mod tests {
         let is = |flags| FileExtent::new(0, 4096, 4096, flags);
         assert!(is(0).is_placed() && is(0x1 | 0x800 | 0x2000 | 0x8).is_placed());
         assert!(is(0x300).is_inline() && !is(0x300).is_placed());
-        assert!(!is(0x6).is_inline() && !is(0x6).is_placed(), "written, without a place yet");
+        assert!(!is(0x6).is_inline() && !is(0x6).is_placed(), "written, not yet allocated");
         assert!(is(0x800).is_unwritten() && is(0x2000).is_shared() && is(0x8).is_encoded());
         assert_eq!(FileExtent::new(0, u64::MAX, 2, 0).end(), u64::MAX);
     }

@@ -45,7 +45,7 @@ pub struct Analyst {
     shown: (u64, u64),
 }
 
-/// What was seen since the last cut.
+/// Findings since the last cut.
 #[derive(Debug, Default)]
 struct Part {
     begin_ns: u64,

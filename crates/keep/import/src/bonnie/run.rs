@@ -152,7 +152,7 @@ pub(super) struct Run {
     pub(super) rates: [Figure; TESTS],
     pub(super) cpus: [Figure; TESTS],
     pub(super) latencies: [Figure; TESTS],
-    /// What was seen beside the figures.
+    /// Findings beside the figures.
     pub(super) remarks: Vec<String>,
 }
 

@@ -173,7 +173,7 @@ impl Watch for Watching {
             |message| seen.cautions.push(Caution { code: CautionCode::TraceIncomplete, message });
         if let Some(missing) = &self.missing {
             let instead = match &self.recorder {
-                Recorder::Counters(_) => "; the device's counters tell rates only",
+                Recorder::Counters(_) => "; the device's counters give rates only",
                 _ => "",
             };
             caution(format!("{missing}{instead}"));

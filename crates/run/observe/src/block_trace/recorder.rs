@@ -56,7 +56,7 @@ pub type SharedSink = Box<dyn EntrySink + Send>;
 /// What a recording gives at its end.
 #[derive(Debug)]
 pub struct Recorded {
-    /// What was seen since the last cut.
+    /// Findings since the last cut.
     pub digest: Digest,
     /// Why sinks took no more, if any did not.
     pub failed: Vec<io::Error>,
@@ -151,7 +151,7 @@ impl BlockRecorder {
         let _gone = self.commands.send(phase);
     }
 
-    /// What was seen since the last cut; the next part begins.
+    /// Findings since the last cut; the next part begins.
     pub fn cut(&self) -> Option<Digest> {
         let (to, from) = channel();
         self.commands.send(Command::Cut { moment: Moment::now(&self.devices), to }).ok()?;
@@ -298,7 +298,7 @@ impl Work {
         self.compared(digest, moment)
     }
 
-    /// What was seen, compared with what the devices counted meanwhile.
+    /// Findings, compared with what the devices counted meanwhile.
     fn compared(&mut self, mut digest: Digest, moment: Moment) -> Digest {
         let counted =
             self.counted_bytes.zip(moment.before).map(|(from, to)| to.saturating_sub(from));

@@ -60,7 +60,7 @@ impl StatisticsRecorder {
         Ok(Self { cuts: Some(cuts), thread: Some(thread) })
     }
 
-    /// What was seen since the last cut; the next part begins.
+    /// Findings since the last cut; the next part begins.
     pub fn cut(&self) -> Option<Digest> {
         let (to, from) = channel();
         self.cuts.as_ref()?.send(to).ok()?;

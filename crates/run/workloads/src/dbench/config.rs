@@ -58,7 +58,7 @@ fn lines(name: &str, text: Option<&String>) -> Result<Option<Lines>, ConfigError
     let number = |text: &str| text.trim().parse::<u32>().ok().filter(|number| *number > 0);
     let range = text.split_once('-').and_then(|(from, to)| Some(number(from)?..=number(to)?));
     range.filter(|range| !range.is_empty()).map(Some).ok_or_else(|| {
-        ConfigError::new(format!("--{name}: '{text}' is no range of lines"))
+        ConfigError::new(format!("--{name}: '{text}' is not a range of lines"))
             .hint("a range is its first and its last line, as 601-4173")
     })
 }

@@ -199,52 +199,53 @@ impl ComparisonCautionCode {
             Self::NothingInCommon => "run the same workload on both variants",
             Self::FailedTrial => "find out why with `treering show`, and repeat the round",
             Self::UnequalWork => {
-                "give both variants the same parameters, and enough room to finish; until then \
-                 compare no totals"
+                "give both variants the same parameters and enough space to finish; until then do \
+                 not compare totals"
             }
             Self::OneSided => {
-                "run both variants under the same conditions: what only one of them had may be the \
-                 whole difference (advice for each caution: `treering show`)"
+                "run both variants under the same conditions: what only one of them has may \
+                 explain the whole difference (advice for each caution: `treering show`)"
             }
             Self::ParametersDiffer => "repeat the trials of one variant with those of the other",
             Self::VersionsDiffer => {
                 "repeat the older trials with the newer treering (`treering --version`)"
             }
             Self::KernelsDiffer => {
-                "select by `kernel:` when kernels are what is compared, else use one kernel"
+                "select by `kernel:` if kernels are to be compared, else use one kernel"
             }
             Self::KernelSettingsDiffer => {
                 "boot with the same command line (`cat /proc/cmdline`), set the same governor and \
                  `sysctl vm.` values, and repeat one variant"
             }
             Self::FilesystemsDiffer => {
-                "select by `fs:` when filesystems are what is compared, else use one filesystem"
+                "select by `fs:` if filesystems are to be compared, else use one filesystem"
             }
             Self::SizesDiffer => {
-                "make the filesystems of both variants equally large (`mkfs` on devices of one size, \
+                "make the filesystems of both variants equally large (`mkfs` on devices of one \
+                 size, \
                  or `treering compare --size`)"
             }
             Self::FreeSpaceDiffers => {
-                "fill or age both alike, or make both anew: a full filesystem works otherwise than \
-                 an empty one"
+                "fill or age both alike, or make both anew: a full filesystem behaves differently \
+                 from an empty one"
             }
             Self::FeaturesDiffer => {
-                "make both with the same mkfs and options (`mkfs.ext4 -b 4096`, `-O`), or make the \
-                 option a variant of a plan when it is what is compared"
+                "make both with the same mkfs and options (`mkfs.ext4 -b 4096`, `-O`), or make \
+                 the option a variant of a plan if it is to be compared"
             }
             Self::MetadataProfilesDiffer => {
-                "two copies are written for one: choose on purpose, with `-m single` or `-m dup` \
+                "everything is written twice: choose deliberately, with `-m single` or `-m dup` \
                  of mkfs.btrfs"
             }
             Self::MachinesDiffer => "run both variants on one machine",
             Self::CachesDiffer => {
-                "run both variants as root, or both without: warm caches against cold ones is no \
+                "run both variants as root, or neither: warm against cold caches is not a \
                  comparison"
             }
-            Self::KnownOfOneSide => "run both by one treering as root: what is unknown may differ",
-            Self::MixedSide => {
-                "choose trials that were made under the same conditions (`treering list`)"
+            Self::KnownOfOneSide => {
+                "run both with the same treering, as root: what is unknown may differ"
             }
+            Self::MixedSide => "choose trials that ran under the same conditions (`treering list`)",
             Self::DevicesDiffer
             | Self::SameDisk
             | Self::PlacesUnknown
@@ -268,12 +269,12 @@ impl ComparisonCautionCode {
     const fn advice_about_devices(self) -> &'static str {
         match self {
             Self::DevicesDiffer => {
-                "run both variants on one device, with its queue set alike; select by `target:` when \
-                 devices are what is compared"
+                "run both variants on one device with the same queue settings; select by \
+                 `target:` if devices are to be compared"
             }
             Self::SameDisk => {
-                "make both variants in turns on one partition (`treering compare --device`): the \
-                 outer tracks of a disk are faster than the inner ones, and flash wears in common"
+                "alternate both variants on one partition (`treering compare --device`): the \
+                 outer tracks of a disk are faster than the inner ones, and flash wears as a whole"
             }
             Self::PlacesUnknown => {
                 "make sure that both worked on one partition of one disk, or repeat it with \
@@ -281,7 +282,7 @@ impl ComparisonCautionCode {
             }
             // MountOptionsDiffer; the other codes are reported elsewhere.
             _ => {
-                "mount both variants alike; make the option a variant of a plan when it is what is \
+                "mount both variants alike, or make the option a variant of a plan if it is to be \
                  compared"
             }
         }
@@ -291,41 +292,43 @@ impl ComparisonCautionCode {
     const fn advice_about_rounds(self) -> &'static str {
         match self {
             Self::TrialsExcluded => {
-                "judge by their reasons whether they had to go; --include-excluded shows the \
-                 comparison with them, `treering include` takes the exclusion back"
+                "check the reasons; --include-excluded shows the comparison with them, and \
+                 `treering include` undoes the exclusion"
             }
-            Self::TooFewRounds => "run more rounds; until then no difference can be shown",
+            Self::TooFewRounds => "run more rounds; with so few no difference can be shown",
             Self::TooShort => {
-                "measure for longer (more runs, files or time): one write-back of the kernel, or \
-                 one commit of the journal, weighs as much as the work"
+                "measure for longer (more runs, files or time): a single writeback or journal \
+                 commit weighs as much as the work itself"
             }
             Self::TimeAgainstSeeks => {
-                "do not take these times for those of a disk that has to move: on a loop device, on \
-                 a host that caches or on flash seeks cost next to nothing. Repeat it on the \
-                 device that is meant (`treering compare --device`)"
+                "do not apply these times to a rotating disk: on a loop device, on a host that \
+                 caches and on flash, seeks cost next to nothing. Repeat it on the device in \
+                 question (`treering compare --device`)"
             }
             Self::Unpaired => {
-                "run as many rounds on both variants, in turns, with the same parameters: pairs need \
-                 fewer rounds"
+                "run the same number of rounds on both variants, alternating, with the same \
+                 parameters: pairs need fewer rounds"
             }
             Self::NotInterleaved => {
-                "let the variants take turns: what changed with time looks like a difference"
+                "interleave the variants: what changes with time looks like a difference"
             }
             Self::OrderNeverChanges => {
-                "change the order from round to round (`treering compare` does): whoever runs \
-                 second finds caches, a device and a filesystem that the first one used"
+                "change the order from round to round (`treering compare` does): the second run \
+                 finds caches, a device and a filesystem that the first one has used"
             }
             Self::SerialRounds => {
                 "the intervals are too narrow: rest between trials (settle-seconds), or run more \
                  rounds at other times"
             }
-            Self::Drifting => "look for what changed meanwhile: fill, heat, other load",
+            Self::Drifting => {
+                "look for what changed in the meantime: fullness, temperature, other load"
+            }
             Self::Unstable => {
-                "trust no difference of this metric that is not clearly larger than that"
+                "do not trust a difference of this metric that is not clearly larger than this"
             }
             Self::MetricMissing => "compare trials of the same treering and workload",
             // TrialCautions; the other codes are reported above.
-            _ => "see them with `treering show`, and fix what they name",
+            _ => "inspect them with `treering show` and fix the causes",
         }
     }
 }
@@ -335,7 +338,7 @@ impl ComparisonCautionCode {
 pub struct ComparisonCaution {
     /// The kind of caution.
     pub code: ComparisonCautionCode,
-    /// What was seen, with its figures.
+    /// Findings, with its figures.
     pub message: String,
 }
 

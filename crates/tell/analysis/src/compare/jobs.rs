@@ -61,7 +61,7 @@ pub(super) fn jobs<'t>(
             _ => None,
         };
         if let Some(only) = only {
-            let message = format!("{what} was run by '{only}' only");
+            let message = format!("{what} was run only for '{only}'");
             cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
             continue;
         }

@@ -210,8 +210,10 @@ fn nowhere(terms: &Terms, comparisons: &[MetricComparison]) -> Option<Comparison
     let there = |name: &String| comparisons.iter().any(|one| one.metric() == *name);
     let missing: Vec<&str> =
         terms.primary.iter().filter(|name| !there(name)).map(String::as_str).collect();
-    let message =
-        format!("chosen to decide, and in no trial of both variants: {}", missing.join(", "));
+    let message = format!(
+        "chosen as primary, but not in the trials of both variants: {}",
+        missing.join(", ")
+    );
     (!missing.is_empty()).then(|| ComparisonCaution::new(Code::MetricMissing, message))
 }
 
@@ -290,7 +292,7 @@ fn ask(
         cautions.push(ComparisonCaution::new(Code::MetricMissing, message));
     }
     if !serial.is_empty() {
-        let message = format!("{about}: rounds resemble their neighbours: {}", serial.join(", "));
+        let message = format!("{about}: successive rounds are correlated: {}", serial.join(", "));
         cautions.push(ComparisonCaution::new(Code::SerialRounds, message));
     }
 }

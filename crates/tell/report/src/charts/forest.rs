@@ -106,7 +106,7 @@ pub(super) fn figure(forest: &Forest) -> Figure {
             || row.interval.is_some_and(beyond)
             || row.ratio.is_some_and(|ratio| beyond((ratio, ratio)))
     });
-    let arrow = if clipped { " An arrow: it goes on beyond the picture." } else { "" };
+    let arrow = if clipped { " An arrow: the interval extends beyond the chart." } else { "" };
     let (size, drawing) = laid_out(forest, true);
     let baseline = visible(&forest.baseline);
     Figure {
@@ -116,7 +116,7 @@ pub(super) fn figure(forest: &Forest) -> Figure {
             " with the interval that agrees with the verdict, on a logarithmic axis. {}",
             directions(forest)
         ),
-        aside: format!("Grey band: {}, too little to matter.{arrow}", band_words(forest)),
+        aside: format!("Grey band: {}, below the threshold.{arrow}", band_words(forest)),
         key: String::new(),
         legend: Vec::new(),
         spoken: format!("Ratios to {baseline} with intervals"),

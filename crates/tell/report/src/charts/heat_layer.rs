@@ -54,7 +54,7 @@ pub(super) fn figure(layer: &HeatLayer) -> Figure {
         title: visible(&layer.title),
         says: String::new(),
         aside: format!(
-            "Cells of {} as in the map, the deeper the hotter, each step twice as hot as the one \
+            "Cells of {} as in the map; darker is hotter, each step twice as hot as the one \
              before; the hottest has {} accesses.",
             sized(map.cell_bytes),
             measured(hottest)

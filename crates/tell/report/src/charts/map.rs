@@ -1,5 +1,5 @@
-//! What lies where on the device: cells in the order of their addresses, row by row, each in the
-//! colour of what it has most of, the paler the less of it is that.
+//! Map of the device: cells in the order of their addresses, row by row, each in the colour of what
+//! it has most of, the paler the less of it is that.
 
 use std::collections::BTreeMap;
 
@@ -64,13 +64,13 @@ pub(super) fn figure(chart: &DeviceMapChart) -> Figure {
         title: visible(&chart.title),
         says: String::new(),
         aside: format!(
-            "Addresses grow from left to right and from row to row; a cell is {}, in the colour of \
-             what it has most of, the paler the less that is.",
+            "Addresses increase from left to right and from row to row; a cell is {}, in the \
+             colour of what occupies most of it, paler the less it holds.",
             sized(map.cell_bytes)
         ),
         key: String::new(),
         legend: legend(map, &largest),
-        spoken: "What lies where on the device".to_owned(),
+        spoken: "Map of the device".to_owned(),
         size: cells.size(),
         drawing: cells.drawing(),
         below: String::new(),

@@ -52,7 +52,7 @@ pub enum Chart {
     Aging(Aging),
     /// How a measure of the layout moves in the timeline of a run.
     Layout(LayoutTimeline),
-    /// What lies where on the device.
+    /// Map of the device.
     Map(DeviceMapChart),
     /// Where on the device the hot data lie.
     Heat(HeatLayer),

@@ -59,7 +59,7 @@ pub(super) fn figure(ratios: &Ratios) -> Figure {
     };
     let below = match ratios.left_out {
         0 => String::new(),
-        more => format!("Charts left out here, their values being among the raw numbers: {more}."),
+        more => format!("Charts omitted here (their values are among the raw numbers): {more}."),
     };
     let (metric, baseline) = (visible(&ratios.metric), visible(&ratios.baseline));
     Figure {
@@ -67,7 +67,7 @@ pub(super) fn figure(ratios: &Ratios) -> Figure {
         title: metric.clone(),
         says: format!(", ratio to {baseline} by round, {better}."),
         aside: String::new(),
-        key: "A mark is the ratio of a round, a line the estimate, the swath its interval."
+        key: "A mark is the ratio of one round, the line is the estimate, the band its interval."
             .to_owned(),
         legend: legend(ratios),
         spoken: format!("{metric}: ratio to {baseline} of each round"),

@@ -34,7 +34,7 @@ pub(super) fn figure(rounds: &Rounds) -> Figure {
     };
     let below = match rounds.left_out {
         0 => String::new(),
-        more => format!("Charts left out here, their values being among the raw numbers: {more}."),
+        more => format!("Charts omitted here (their values are among the raw numbers): {more}."),
     };
     Figure {
         class: "rounds",

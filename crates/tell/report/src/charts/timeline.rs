@@ -36,7 +36,7 @@ pub(super) fn figure(timeline: &Timeline) -> Figure {
         says: " over time, higher is better.".to_owned(),
         aside: format!("{slices}{}", axis_remark(&up)).trim_end().to_owned(),
         key: if timeline.variants.iter().any(|variant| variant.rounds > 1) {
-            "Line: median over the rounds; swath: from the slowest to the fastest.".to_owned()
+            "Line: median over the rounds; band: from the slowest to the fastest.".to_owned()
         } else {
             String::new()
         },

@@ -24,9 +24,9 @@ pub struct Diagnosis<'d> {
     /// The smallest difference that can be shown here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<&'d Resolution>,
-    /// What to type next.
+    /// What to try next.
     pub next: &'d [NextCommand],
-    /// What was seen.
+    /// Findings.
     pub environment: &'d [Fact],
 }
 

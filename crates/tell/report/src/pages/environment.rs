@@ -27,10 +27,10 @@ pub(super) fn differences(facts: &[EnvironmentFact], variants: &[&str]) -> Optio
     if differing.is_empty() {
         return None;
     }
-    let caption = "What differs in the environment. differs: an unintended difference between the \
-                   variants; varies: changes from trial to trial of one variant; compared: what is \
-                   compared, or follows from it. Names, sizes of the moment, and what the machine did \
-                   meanwhile are left out.";
+    let caption = "Differences in the environment. differs: an unintended difference between the \
+                   variants; varies: changes between trials of one variant; compared: what is \
+                   compared, or follows from it. Names, momentary sizes and the activity of the \
+                   machine are left out.";
     let mut table = in_columns("environment differences", caption, &differing, variants, SHORT);
     let standing = |fact: &EnvironmentFact| {
         let tone = match fact.standing {
@@ -54,7 +54,7 @@ pub(super) fn differences(facts: &[EnvironmentFact], variants: &[&str]) -> Optio
 /// Every fact of every variant; those that are alike have one value for all.
 pub(super) fn everything(facts: &[EnvironmentFact], variants: &[&str]) -> Option<Table> {
     let all: Vec<&EnvironmentFact> = facts.iter().collect();
-    let caption = "The environment as every trial recorded it at its beginning.";
+    let caption = "The environment that every trial recorded when it began.";
     (!all.is_empty()).then(|| in_columns("environment", caption, &all, variants, LONG))
 }
 

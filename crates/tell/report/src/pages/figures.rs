@@ -24,7 +24,8 @@ pub(super) fn phases(phases: &[PhaseSummary]) -> Table {
         Column::number("system", Unit::Seconds).better(Lower),
         Column::number("CPU", Unit::Percent),
     ];
-    let caption = "Phases: bytes really moved over the whole time; CPU % is of that time.";
+    let caption =
+        "Phases: bytes actually moved over the elapsed time; CPU in percent of that time.";
     let mut table = Table::new("phases", caption, columns);
     table.rows.extend(phases.iter().map(|phase| {
         vec![
@@ -61,8 +62,8 @@ pub(super) fn requests(requests: &[RequestFigures]) -> Table {
         latency("max"),
         Column::count("timed"),
     ];
-    let caption = "Requests by job and direction, or operations by kind: how many a second (IOPS), \
-                   bandwidth, and latency. Timed: how many the latencies are of.";
+    let caption = "Requests by job and direction, or operations by kind: rate (IOPS), bandwidth \
+                   and latency. Timed: the number of latencies measured.";
     let mut table = Table::new("requests", caption, columns);
     table.rows.extend(requests.iter().map(|row| {
         let latency = |ns: Option<f64>| Cell::measured(ns, Unit::Nanoseconds);
@@ -92,7 +93,7 @@ pub(super) fn few_beyond(requests: &[RequestFigures]) -> Option<String> {
     if few.len() > FEW_NAMED {
         rows += &format!(" and {} more", few.len() - FEW_NAMED);
     }
-    let said = format!("p99.9 says little where fewer than {FEW_BEYOND} requests lie beyond it");
+    let said = format!("p99.9 says little where fewer than {FEW_BEYOND} requests exceed it");
     (!few.is_empty()).then(|| format!("{said}: {rows}"))
 }
 
@@ -105,7 +106,7 @@ pub(super) fn times(kinds: &[KindSummary]) -> Table {
         Column::range("min–max", Unit::Seconds).better(Lower),
         Column::number("of it sync", Unit::Percent),
     ];
-    let mut table = Table::new("times", "Time of a task, its final sync included.", columns);
+    let mut table = Table::new("times", "Time of a task, including its final sync.", columns);
     table.rows.extend(kinds.iter().map(|kind| {
         vec![
             Cell::text(kind.label()),
@@ -128,8 +129,8 @@ pub(super) fn rates(kinds: &[KindSummary]) -> Table {
             Column::number("total", unit).better(Higher),
         ]);
     }
-    let caption = "Rates of a task: listed bytes (moved ones where none are listed) and files \
-                   over its time. Total: of all tasks over the time of all, not a mean of rates.";
+    let caption = "Rates of a task: listed bytes (bytes moved where none are listed) and files \
+                   over its time. Total: over all tasks and their total time, not a mean of rates.";
     let mut table = Table::new("rates", caption, columns);
     table.rows.extend(kinds.iter().map(|kind| {
         let mut cells = vec![Cell::text(kind.label())];
@@ -158,8 +159,8 @@ pub(super) fn cpu(kinds: &[KindSummary]) -> Table {
         Column::number("of time", Unit::Percent),
         Column::number("sync of CPU", Unit::Percent),
     ];
-    let caption = "CPU of a task: medians; CPU in percent of the time of all tasks; the final \
-                   syncs in percent of the CPU of all tasks.";
+    let caption = "CPU per task: medians; CPU in percent of the time of all tasks; final syncs in \
+                   percent of the CPU time of all tasks.";
     let mut table = Table::new("cpu", caption, columns);
     table.rows.extend(kinds.iter().map(|kind| {
         vec![
@@ -185,7 +186,7 @@ pub(super) fn trends(kinds: &[KindSummary]) -> Table {
     ];
     let caption = "Trend within this run: change of the time over ten tasks of the same kind, with \
                    its 95 % interval (Theil-Sen), and p of no trend (Mann-Kendall). It describes \
-                   this run; it is no verdict.";
+                   this run and is not a verdict.";
     let mut table = Table::new("trends", caption, columns);
     let change = |percent: f64| Number::measured(percent, Unit::Percent).styled(Style::Change);
     for kind in kinds {
@@ -249,7 +250,7 @@ pub(super) fn calls(ops: &[OpSummary]) -> Table {
     }
     columns.push(latency("max"));
     let caption = "Latency of system calls. Errors include expected ones, such as a directory \
-                   that is there already.";
+                   that already exists.";
     let mut table = Table::new("calls", caption, columns);
     table.rows.extend(ops.iter().map(|op| {
         let timed = (op.calls > 0).then(|| 100.0 * op.timed as f64 / op.calls as f64);

@@ -28,7 +28,7 @@ fn about(copy: &FreshCopy, view: &View<'_>) -> Vec<(String, Cell)> {
     let copied = &copy.copied;
     let pairs = [
         ("filesystem", Cell::some_text(copy.aged.filesystem.as_deref().unwrap_or_default())),
-        ("looked at through", Cell::some_text(view.through)),
+        ("read through", Cell::some_text(view.through)),
         ("copied to", Cell::some_text(&copy.on)),
         ("made by", Cell::some_text(&copy.mkfs.join(" "))),
         ("files", Cell::whole(copied.files)),
@@ -54,8 +54,8 @@ fn reads(copy: &FreshCopy) -> Table {
     ];
     let times = if turns == 1 { "once".to_owned() } else { format!("{turns} times, in turns") };
     let caption = format!(
-        "Every directory and file of each is read {times}, in the order of its entries, with \
-         nothing of it in the caches: medians, and what the one costs over the other."
+        "All directories and files of each are read {times}, in directory order, with cold \
+         caches: medians, and the cost of one relative to the other."
     );
     let mut table = Table::new("fresh_copy", &caption, columns);
     table.rows.extend(copy_measures(copy).iter().map(row));
@@ -115,8 +115,8 @@ fn notes(copy: &FreshCopy, page: &mut Report) {
     }
     if !copy.same_order {
         page.note(
-            "The copy gives its entries in another order than the tree: what is read one after the \
-             other was not copied so, and the copy is not at its best.",
+            "The copy returns its entries in a different order from the tree, so files were not \
+             copied in the order in which they are read, and the copy is not optimal.",
         );
     }
     copy.cautions.iter().for_each(|caution| page.note(format!("{caution}.")));

@@ -37,7 +37,7 @@ fn words(reason: &GateReason) -> String {
         GateReason::Open { contender, metrics } => {
             let named = metrics.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
             let more = if metrics.len() > NAMED { ", …" } else { "" };
-            format!("of '{contender}' nothing is shown yet about {named}{more}")
+            format!("'{contender}': nothing shown yet about {named}{more}")
         }
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     }
     if let Some(more) = reports.len().checked_sub(PHASES_MOST).filter(|more| *more > 0) {
         page.note(format!(
-            "The hot data of {} are left out; `treering export` has them.",
+            "The hot data of {} are omitted; `treering export` includes them.",
             counted(more as u64, "more phase")
         ));
     }
@@ -109,12 +109,12 @@ fn summary(heat: &HeatReport) -> String {
     let writes = counted(heat.total.writes, "write");
     let left_out = match heat.left_out {
         0 => String::new(),
-        more => format!(" {more} accesses were to files for which there was no more room."),
+        more => format!(" {more} accesses were to files beyond the limit of those tracked."),
     };
     format!(
-        "{reads} and {writes} of {}, as they were issued: the page cache may have answered them. \
-         The temperature is the number of accesses, each counted half for every {} s that passed \
-         until the end of the phase.{left_out}",
+        "{reads} and {writes} of {}, as issued: the page cache may have served them. The \
+         temperature is the number of accesses, each halved for every {} s until the end of the \
+         phase.{left_out}",
         counted(heat.files, "file"),
         heat.half_life_seconds
     )
@@ -131,9 +131,9 @@ fn on_device(heat: &HeatReport, device: &HeatOnDevice) -> String {
         more => format!(" {} had no more room.", counted(more, "request")),
     };
     format!(
-        "The device got {} of {}: {} where files lie now, {free}{} of metadata, the journal and \
-         files elsewhere. A request of several files counts for each. The temperature is the \
-         number of requests, each counted half for every {} s that passed until the last one.\
+        "The device received {} of {}: {} where files lie now, {free}{} of metadata, the journal \
+         and other files. A request that covers several files counts for each. The temperature is \
+         the number of requests, each halved for every {} s until the last one.\
          {left_out}",
         counted(device.requests, "request"),
         bytes(device.bytes),
@@ -154,7 +154,7 @@ fn concentration(heat: &HeatReport) -> Table {
         Column::number("hottest data", Unit::Percent),
         Column::number("accesses", Unit::Percent),
     ];
-    let caption = "What share of the accesses falls on what share of the data that was touched.";
+    let caption = "Share of the accesses by share of the data touched.";
     let mut table = Table::new("concentration", caption, columns).with_keys(1);
     let rows = SHARES.iter().map(|share| {
         let accesses = accesses_on(&heat.concentration, *share);

@@ -51,14 +51,14 @@ pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool) -> Report {
     let mut page = Report::new("Import");
     let kept = rows.iter().filter(|row| row.is_kept).count();
     page.paragraph(match (is_dry, rows.len(), kept) {
-        (true, 1, _) => "One output was found; nothing is kept (--dry-run).".to_owned(),
-        (true, count, _) => format!("{count} outputs were found; nothing is kept (--dry-run)."),
-        (false, 1, 1) => "One output was found and is in the store now.".to_owned(),
+        (true, 1, _) => "One output found; nothing was stored (--dry-run).".to_owned(),
+        (true, count, _) => format!("{count} outputs found; nothing was stored (--dry-run)."),
+        (false, 1, 1) => "One output found and stored.".to_owned(),
         (false, count, kept) if count == kept => {
-            format!("{count} outputs were found and are in the store now.")
+            format!("{count} outputs found and stored.")
         }
         (false, count, kept) => {
-            format!("{count} outputs were found; {kept} of them are new in the store.")
+            format!("{count} outputs found; {kept} of them new and stored.")
         }
     });
     let columns = vec![

@@ -54,7 +54,7 @@ pub fn page(layout: &Layout, map: Option<LayoutMap>, view: &View<'_>) -> Report 
 fn about(layout: &Layout, view: &View<'_>) -> Vec<(String, Cell)> {
     let mut pairs = vec![
         ("filesystem", Cell::some_text(layout.filesystem.as_deref().unwrap_or_default())),
-        ("looked at through", Cell::some_text(view.through)),
+        ("read through", Cell::some_text(view.through)),
         ("files", Cell::whole(layout.files)),
         ("directories", Cell::whole(layout.directories)),
         ("block", size(layout.block_bytes)),
@@ -67,7 +67,7 @@ fn about(layout: &Layout, view: &View<'_>) -> Vec<(String, Cell)> {
         pairs.push(("metadata in use", used(metadata)));
     }
     if let Some(bytes) = fullness.unallocated_bytes {
-        pairs.push(("set aside for nothing yet", size(bytes)));
+        pairs.push(("reserved and unused", size(bytes)));
     }
     if let Some(inodes) = fullness.inodes {
         pairs.push(("inodes in use", of_all(inodes.used as f64, inodes.total as f64)));
@@ -106,20 +106,20 @@ fn size(bytes: u64) -> Cell {
 fn notes(layout: &Layout, page: &mut Report) {
     if let Some(sampled) = layout.sampled_files {
         page.note(format!(
-            "A sample of {sampled} of the {} files was measured, drawn in runs of neighbours. The \
-             intervals are of 95 %; the traversal score is that within the runs.",
+            "A sample of {sampled} of the {} files was measured, drawn in runs of neighbours. \
+             Intervals are 95 %; the traversal score is the one within the runs.",
             layout.files
         ));
     }
     let passed = &layout.passed;
     for (count, one, many) in [
-        (passed.unreadable, "entry could not be looked at", "entries could not be looked at"),
-        (passed.vanished, "file was removed meanwhile", "files were removed meanwhile"),
+        (passed.unreadable, "entry could not be read", "entries could not be read"),
+        (passed.vanished, "file was removed in the meantime", "files were removed in the meantime"),
         (passed.mounts, "mount was not entered", "mounts were not entered"),
         (
             passed.hard_links,
-            "further name of a file that was met before",
-            "further names of files that were met before",
+            "additional hard link to a file already counted",
+            "additional hard links to files already counted",
         ),
     ] {
         if count > 0 {
@@ -128,14 +128,14 @@ fn notes(layout: &Layout, page: &mut Report) {
     }
     if layout.delayed_files > 0 {
         page.note(format!(
-            "{} of the files have data without a place yet: they are still being written.",
+            "{} of the files have data not yet allocated on disk: they are still being written.",
             layout.delayed_files
         ));
     }
     if layout.extents.encoded.extents > 0 {
         page.note(
-            "Of compressed extents the length on the device is not reported: scores take one that \
-             begins within the length of the one before for its neighbour.",
+            "The length of compressed extents on the device is unknown: scores treat an extent \
+             that begins within the length of the previous one as its neighbour.",
         );
     }
 }
@@ -192,7 +192,7 @@ fn measures(layout: &Layout) -> Table {
             "span median",
             number(layout.span_median, Style::Measured),
             |_| None,
-            "stretch over which a directory's files lie, by their bytes; 1 is best",
+            "span of a directory's files relative to their bytes; 1 is best",
         ),
     ];
     for (name, value, interval, meaning) in rows {
@@ -233,8 +233,8 @@ fn extents(layout: &Layout) -> Table {
         ("of these never written", of.unwritten, None),
         ("of these shared", of.shared, None),
         ("of these compressed or encrypted", of.encoded, None),
-        ("among the metadata", of.inline, Some(layout.inline_files)),
-        ("without a place yet", of.delayed, Some(layout.delayed_files)),
+        ("within the metadata", of.inline, Some(layout.inline_files)),
+        ("not yet allocated", of.delayed, Some(layout.delayed_files)),
     ];
     for (name, count, files) in rows {
         table.rows.push(vec![

@@ -72,7 +72,7 @@ fn trends(points: &[LayoutPoint]) -> Table {
         Column::mixed("low–high"),
     ];
     let caption = "How the layout moves within this run: change over ten tasks with its 95 % \
-                   interval (Theil-Sen). It describes this run; it is no verdict.";
+                   interval (Theil-Sen). It describes this run and is not a verdict.";
     let mut table = Table::new("layout_trends", caption, columns);
     for measure in &LAYOUT_MEASURES {
         let Some(trend) = layout_trend(points, measure) else { continue };
@@ -163,8 +163,8 @@ fn hot(trial: &Trial, phase: Option<u32>, name: &str, map: &LayoutMap) -> Vec<Ch
         .filter_map(|artifact| artifact.read::<LayoutHeat>(LayoutHeat::KIND, LayoutHeat::VERSION));
     let chart = |heat: LayoutHeat| {
         let of = match heat.of.as_str() {
-            LayoutHeat::REQUESTS => "requests that the device got",
-            _ => "reads and writes as they were issued",
+            LayoutHeat::REQUESTS => "requests that the device received",
+            _ => "reads and writes as issued",
         };
         let title = format!("Hot data in {name}: {of}");
         Chart::Heat(HeatLayer { title, map: map.clone(), heat })

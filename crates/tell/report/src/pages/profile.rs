@@ -75,12 +75,12 @@ fn latencies(
     let together = if variants.len() > 1 { "all counted trials of a variant together" } else { "" };
     let left_out = match minor.len() {
         0 => String::new(),
-        _ => format!(" Left out, since they take little time: {}.", minor.join(", ")),
+        _ => format!(" Omitted because they take little time: {}.", minor.join(", ")),
     };
     let words = format!(
-        "How long the calls of a kind took{}{together}: above a percentage stands the latency that \
-         so many percent of the calls did not exceed. At 50 is the usual call, to the right are \
-         the slow ones. A curve ends where its calls are too few to tell.{left_out}",
+        "Latency of the calls of a kind{}{together}: for each percentage, the latency that this \
+         share of the calls did not exceed. At 50 is the typical call, to the right are the slow \
+         ones. A curve ends where there are too few calls.{left_out}",
         if together.is_empty() { "" } else { ", " }
     );
     section("Latency of calls", &words, charts.collect(), most)
@@ -155,16 +155,16 @@ fn timelines(
     let mut words = Vec::new();
     if variants.iter().any(|variant| variant.added > 1) && !charts.is_empty() {
         words.push(
-            "The line is the median over the rounds, the swath behind it goes from the slowest to \
-             the fastest round; a line ends where fewer than half of the rounds go on."
+            "The line is the median over the rounds, the band behind it spans the slowest to the \
+             fastest round; a line ends where fewer than half of the rounds continue."
                 .to_owned(),
         );
     }
     if !short.is_empty() {
         let names: Vec<String> = short.iter().map(named).collect();
         words.push(format!(
-            "No chart where a phase is shorter than {COURSE_MIN_SECONDS:.0} s or tells nothing of \
-             its seconds: {}.",
+            "No chart for phases shorter than {COURSE_MIN_SECONDS:.0} s or without figures per \
+             second: {}.",
             names.join(", ")
         ));
     }
@@ -259,11 +259,12 @@ fn aging(
     }
     let words = if variants.iter().any(|variant| variant.added > 1) {
         "A dot is a task of a round, the line the median of the rounds' Theil-Sen trends. The \
-         figures: change over ten tasks of the kind, and in brackets from the lowest to the highest \
-         of the rounds. It describes these runs; it is no verdict."
+         figures: change over ten tasks of the kind, and in brackets from the lowest to the \
+         highest \
+         of the rounds. It describes these runs and is not a verdict."
     } else {
         "A dot is a task, the line the Theil-Sen trend. The figures: change over ten tasks of the \
-         kind, and in brackets its 95 % interval. It describes this run; it is no verdict."
+         kind, and in brackets its 95 % interval. It describes this run and is not a verdict."
     };
     section("Aging: the time of tasks in the timeline of the run", words, charts, most)
 }

@@ -84,7 +84,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     for some in named.chunks(PHASES_BESIDE) {
         page.table(figures(
             "device-requests",
-            "What the block layer was asked in each phase.",
+            "Requests that the block layer received in each phase.",
             some,
         ));
     }
@@ -114,7 +114,7 @@ fn in_words(run: &TracedRun) -> String {
     let figures = &run.summary.whole.figures;
     let names: Vec<&str> = figures.devices.iter().map(|device| device.name.as_str()).collect();
     if figures.reads.requests + figures.writes.requests + figures.discards.requests == 0 {
-        return format!("{}: the devices had nothing to do.", run.name);
+        return format!("{}: no requests reached the devices.", run.name);
     }
     let counted = match figures.counted_by {
         CountedBy::Complete => "",
@@ -176,7 +176,7 @@ const ROWS: [Row; 21] = [
     ("time", |f| Cell::measured(f.seconds(), Unit::Seconds)),
     ("reads", |f| count(f.reads.requests)),
     ("writes", |f| count(f.writes.requests)),
-    ("of them writes of zeroes", |f| count(f.write_zeroes)),
+    ("of which write zeroes", |f| count(f.write_zeroes)),
     ("discards", |f| count(f.discards.requests)),
     ("flushes", |f| count(f.flushes)),
     ("read", |f| bytes(f.reads.bytes)),
@@ -186,16 +186,16 @@ const ROWS: [Row; 21] = [
     ("requests a second", |f| Cell::measured(f.requests_per_second(), Unit::OpsPerSecond)),
     ("seeks", |f| ordered(f, count(f.seeks))),
     ("seeks a second", |f| ordered(f, Cell::measured(f.seeks_per_second(), Unit::Count))),
-    ("seek distance, mean", |f| mean(f.seek_bytes, f.seeks)),
+    ("mean seek distance", |f| mean(f.seek_bytes, f.seeks)),
     ("sequential requests", |f| {
         Cell::measured(f.sequential_share().map(|share| share * 100.0), Unit::Percent)
     }),
     ("dynamic layout score", |f| ratio(f.layout_score())),
     ("dynamic layout score of reads", |f| ratio(f.read_layout_score())),
-    ("queue depth, mean", |f| Cell::measured(f.depth_mean, Unit::Count)),
-    ("queue depth, most", |f| count(f.depth_max)),
+    ("mean queue depth", |f| Cell::measured(f.depth_mean, Unit::Count)),
+    ("maximum queue depth", |f| count(f.depth_max)),
     ("merges", |f| count(f.merges)),
-    ("written to the device over written by the program", |f| ratio(f.write_amplification())),
+    ("write amplification (device over program)", |f| ratio(f.write_amplification())),
 ];
 
 const KIND_ROWS: [KindRow; 6] = [

@@ -175,7 +175,7 @@ fn tasks(trial: &Trial) -> Table {
         Column::number("system", Unit::Seconds).better(Lower),
         Column::number("sync", Unit::Seconds).better(Lower),
     ]);
-    let caption = "Every task, its final sync included.";
+    let caption = "Every task, including its final sync.";
     let mut table = Table::new("tasks", caption, columns).with_keys(3);
     let known = Known::of(trial);
     let tasks = trial.tasks.iter().enumerate();
@@ -220,8 +220,8 @@ fn seconds(trial: &Trial) -> Table {
         Column::count("calls").better(Higher),
         Column::number("moved", Unit::Bytes).better(Higher),
     ];
-    let caption = "Calls that ended in each second of a phase, and the bytes they moved. Seconds \
-                   in which none ended stand together in one row.";
+    let caption = "Calls that ended in each second of a phase, and the bytes they moved. \
+                   Consecutive seconds without any share one row.";
     let mut table = Table::new("seconds", caption, columns).with_keys(2);
     for phase in &trial.phases {
         add_seconds(&mut table, phase);

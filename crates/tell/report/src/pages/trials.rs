@@ -45,7 +45,7 @@ pub struct TrialRow {
 pub fn page(rows: &[TrialRow]) -> Report {
     let mut page = Report::new("Trials");
     if rows.is_empty() {
-        page.paragraph("The store holds no trial.");
+        page.paragraph("The store contains no trials.");
         return page;
     }
     let columns = vec![

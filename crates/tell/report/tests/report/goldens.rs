@@ -169,7 +169,7 @@ fn an_empty_store() {
     Trials
     ======
 
-    The store holds no trial.
+    The store contains no trials.
     ");
 }
 

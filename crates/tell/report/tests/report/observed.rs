@@ -202,7 +202,7 @@ fn a_page_about_millions_of_requests_stays_small_and_sound() {
     let (_, page) = observed();
     let text = html(&page);
     assert_sound(&text);
-    assert!(text.contains("What the device did in phase aging"));
+    assert!(text.contains("Device activity in phase aging"));
     assert!(text.contains("x&lt;s on loop7") && !text.contains("x<s"));
     // Two variants in three phases: six million requests.
     let drawn: usize = text.matches("class=\"cells").count();

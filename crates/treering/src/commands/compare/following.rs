@@ -112,7 +112,7 @@ impl<'a> Following<'a> {
     fn why(&self) -> &'static str {
         match self.rule {
             StoppingRule::Fixed { .. } if self.time.is_some() => {
-                "another does not fit into the time"
+                "another one does not fit into the time"
             }
             StoppingRule::Fixed { .. } => "as planned",
             StoppingRule::Precision { .. } => "every primary interval is narrow enough",

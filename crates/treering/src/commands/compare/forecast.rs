@@ -38,11 +38,11 @@ impl Estimate {
     /// About how long, and where that comes from.
     pub(super) fn words(&self) -> String {
         let Some(seconds) = self.seconds else {
-            return "how long is not known until the first round".to_owned();
+            return "the duration is unknown until the first round".to_owned();
         };
         let from = match self.trials {
-            0 => "an assumption: 200 MB and 10,000 files a second",
-            1 => "as an earlier trial took",
+            0 => "assuming 200 MB and 10,000 files per second",
+            1 => "from an earlier trial",
             _ => "the median of earlier trials",
         };
         format!("about {} ({from})", duration(seconds))
@@ -104,7 +104,7 @@ fn trials(plan: &Plan, jobs: &[Estimate], is_there: impl Fn(&PlannedCell) -> boo
     let count = all().count();
     let left = match missing.len() {
         missing if missing == count => String::new(),
-        missing => format!(", {missing} of them still to be run"),
+        missing => format!(", {missing} of them still to run"),
     };
     let at_most = if first == most { "" } else { "at most " };
     let trials = if count == 1 { "trial" } else { "trials" };
@@ -123,7 +123,7 @@ fn time(plan: &Plan, jobs: &[Estimate], missing: &[&PlannedCell]) -> String {
     let (Some(all), Some(least), Some(unlimited)) =
         (seconds(&|_| true), seconds(&is_of_least), seconds(&is_unlimited))
     else {
-        return "how long is not known until the first round".to_owned();
+        return "the duration is unknown until the first round".to_owned();
     };
     let longest = match plan.stopping {
         Stopping::Time { minutes, .. } => all.min(unlimited + minutes * 60.0).max(least),
@@ -154,8 +154,8 @@ fn comparisons(plan: &Plan) -> String {
     let corrected = if family > 1 { ", corrected together" } else { "" };
     let word = if family == 1 { "comparison" } else { "comparisons" };
     format!(
-        "{family} primary {word}{corrected} ({contenders}; {}): a difference can be shown from \
-         {needed} rounds on",
+        "{family} primary {word}{corrected} ({contenders}; {}): at least {needed} rounds are \
+         needed to show a difference",
         metrics.join("; ")
     )
 }
@@ -204,15 +204,15 @@ fn is_alike(job: &PlannedJob, given: &[(String, String)]) -> bool {
 pub(super) fn is_over(plan: &Plan, rounds: u32) -> String {
     match plan.stopping {
         Stopping::Fixed { .. } if rounds == 1 => {
-            "its one round is there already; nothing to run; more with --rounds M".to_owned()
+            "its only round is complete; nothing to run; add more with --rounds M".to_owned()
         }
         Stopping::Fixed { .. } => {
-            format!("all {rounds} rounds are there already; nothing to run; more with --rounds M")
+            format!("all {rounds} rounds are complete; nothing to run; add more with --rounds M")
         }
         Stopping::Precision { .. } | Stopping::Sequential { .. } | Stopping::Time { .. } => {
             format!(
-                "all it needs is there already: its rule ended it after {rounds} rounds; nothing to \
-             run; more with --rounds M"
+                "complete: its rule ended it after {rounds} rounds; nothing to run; add more with \
+                 --rounds M"
             )
         }
     }

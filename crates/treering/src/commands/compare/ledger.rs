@@ -42,7 +42,7 @@ impl Ledger {
         let newest = of_plan.first().and_then(|trial| trial.cell.as_ref());
         let Some(campaign) = newest.map(|cell| cell.campaign) else {
             if args.resume {
-                say("there is nothing of this plan in the store yet: it begins");
+                say("nothing of this plan is in the store yet: starting from the beginning");
             }
             return Ok(ledger);
         };
@@ -52,7 +52,7 @@ impl Ledger {
         }
         let all = super::runner::planned_cells(plan);
         if args.resume {
-            say(&format!("resuming campaign {campaign}: {} of {all} cells are done", done.len()));
+            say(&format!("resuming campaign {campaign}: {} of {all} trials are done", done.len()));
             if let Some(note) = of_excluded(plan, &of_plan, &done) {
                 say(&note);
             }
@@ -60,7 +60,7 @@ impl Ledger {
             ledger.done = done;
         } else if done.len() < all {
             say(&format!(
-                "an earlier run of this plan has {} of {all} cells; --resume would go on with it",
+                "an earlier run of this plan has {} of {all} trials; --resume would continue it",
                 done.len()
             ));
         }

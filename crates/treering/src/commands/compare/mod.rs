@@ -68,13 +68,13 @@ fn observe(observing: &mut Observing, args: &ObserveArgs) -> Result<(), Failure>
     ];
     let given = how.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option);
     if let Some(option) = given.filter(|_| !observing.is_wanted()) {
-        let message = format!("{option} says how to watch, and nothing is to be watched");
+        let message = format!("{option} says how to observe, but nothing is to be observed");
         return Err(Failure::new(Kind::Usage, message).hint("give --trace, --layout, or both"));
     }
     if args.observe_rounds.is_some() && observing.place == ObservedIn::Measured {
-        let message = "--observe-rounds counts observing rounds, and there are none";
+        let message = "--observe-rounds gives the number of observing rounds, but there are none";
         return Err(Failure::new(Kind::Usage, message)
-            .hint("leave it out, or let them be watched in rounds of their own"));
+            .hint("leave it out, or observe in separate rounds (--observe-in own)"));
     }
     Ok(())
 }
@@ -137,7 +137,7 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<ExitCode, Failu
     }
     let campaign = runner.campaign();
     if signals.flag().is_raised() {
-        say("interrupted: finished trials are kept; --resume goes on with the others");
+        say("interrupted: finished trials are kept; --resume continues with the rest");
         return Ok(ExitCode::from(Kind::Interrupted.code()));
     }
     let Some(campaign) = campaign else {
@@ -146,7 +146,7 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<ExitCode, Failu
     };
     if plan.variants.len() < 2 {
         let why = format!(
-            "one variant is not compared with anything here; `treering report --plan {} --by \
+            "here one variant has nothing to be compared with; `treering report --plan {} --by \
              kernel` joins runs under several kernels",
             super::trial::quoted(&plan.name)
         );

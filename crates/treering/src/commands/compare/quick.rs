@@ -104,7 +104,10 @@ fn variants(args: &QuickArgs, lab: &Lab, jobs: &[PlannedJob]) -> Result<Vec<Vari
     }
     if args.filesystems.is_empty() && !is_root {
         let here = std::env::current_dir().map_err(|error| {
-            Failure::new(Kind::Environment, format!("where is the present directory? {error}"))
+            Failure::new(
+                Kind::Environment,
+                format!("cannot determine the current directory: {error}"),
+            )
         })?;
         return directories(vec![here, PathBuf::from("/dev/shm")]);
     }
@@ -156,7 +159,7 @@ fn names(args: &QuickArgs, lab: &Lab) -> Result<Vec<String>, Failure> {
         names.extend(here.map(|one| one.name.to_owned()));
         if names.len() < 2 {
             let usual: Vec<&str> = usual.iter().map(|one| one.name).collect();
-            let message = format!("of {} fewer than two can be made here", usual.join(", "));
+            let message = format!("fewer than two of {} can be made here", usual.join(", "));
             return Err(Failure::new(Kind::Environment, message)
                 .hint("`treering lab filesystems` says what is missing and how to get it"));
         }

@@ -248,7 +248,7 @@ impl Conducting for Runner<'_> {
 
     fn failed(&mut self, planned: &PlannedCell, why: &LabError) -> Result<(), Failure> {
         let why = with_causes(why);
-        say(&format!("{}: its place could not be made: {why}", planned.label(self.plan)));
+        say(&format!("{}: the filesystem could not be prepared: {why}", planned.label(self.plan)));
         let (trial, cell) = self.cell(planned);
         let job = &self.plan.jobs[planned.job];
         let beginning = Beginning {

@@ -1,5 +1,5 @@
-//! What is here to measure with: rights, filesystems that can be made, devices, tracing, tools that
-//! treering imitates, and logs that it can import. Looks, and changes nothing.
+//! What is here to measure with: rights, filesystems that can be made, devices, tracing, classic
+//! tools installed, and logs that it can import. Looks, and changes nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -105,7 +105,10 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let path = match &args.path {
         Some(path) => path.clone(),
         None => std::env::current_dir().map_err(|error| {
-            Failure::new(Kind::Environment, format!("where is the present directory? {error}"))
+            Failure::new(
+                Kind::Environment,
+                format!("cannot determine the current directory: {error}"),
+            )
         })?,
     };
     let kind = fs::metadata(&path).map_err(|error| {

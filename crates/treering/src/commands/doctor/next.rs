@@ -1,4 +1,4 @@
-//! What to type next on this machine: three commands, each with what it is for.
+//! What to try next on this machine: three commands, each with what it is for.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -39,12 +39,12 @@ fn comparison(asked: Asked<'_>, here: &Inventory) -> NextCommand {
     match asked {
         Asked::Plan(path) => {
             let path = quoted(&path.to_string_lossy());
-            next(format!("treering compare {path}"), "carry out the plan")
+            next(format!("treering compare {path}"), "run the plan")
         }
         Asked::Device { node, is_in_use: false, is_free } if can_make => {
             let node = quoted(&node.to_string_lossy());
             let erase = if is_free { String::new() } else { format!(" --erase {node}") };
-            let loss = if is_free { "" } else { "; ALL DATA ON IT ARE LOST" };
+            let loss = if is_free { "" } else { "; DESTROYS ALL DATA ON IT" };
             let command = format!("treering compare --device {node}{erase}");
             next(command, format!("compare {names} on this device{loss}"))
         }
@@ -64,7 +64,7 @@ fn directories(dir: &Path) -> NextCommand {
     let dir = quoted(&dir.to_string_lossy());
     next(
         format!("treering compare --directories {dir},{other}"),
-        format!("compare the filesystem here with that of {other}; needs no root"),
+        format!("compare the filesystem here with that of {other}; does not require root"),
     )
 }
 
@@ -72,14 +72,14 @@ fn aging() -> NextCommand {
     next(
         "mkdir aged && treering run compilebench --dir aged --dataset linux-6.1-small -i 3 -r 10 \
          --layout",
-        "age this filesystem by work on source trees, and see what it did to the layout",
+        "age this filesystem with work on source trees, and see the effect on its layout",
     )
 }
 
 fn third(asked: Asked<'_>, here: &Inventory) -> NextCommand {
     if let Some(log) = here.logs.first() {
         let command = format!("treering import {}", quoted(log));
-        return next(command, "read the results that you already have");
+        return next(command, "import the results that you already have");
     }
     if !here.tools.is_empty() {
         let names: Vec<&str> = here.tools.iter().map(|tool| tool.name).collect();
@@ -89,9 +89,12 @@ fn third(asked: Asked<'_>, here: &Inventory) -> NextCommand {
     match asked {
         Asked::Directory(dir) => next(
             format!("treering layout {}", quoted(&dir.to_string_lossy())),
-            "see how the files that are there lie on the disk",
+            "see how existing files are laid out on the disk",
         ),
-        _ => next("treering layout .", "see how the files in this directory lie on the disk"),
+        _ => next(
+            "treering layout .",
+            "see how the files in this directory are laid out on the disk",
+        ),
     }
 }
 

@@ -27,16 +27,16 @@ pub(super) fn page(found: &Diagnosis<'_>, plan: &[String]) -> Report {
     }
     page.heading("What is here");
     key_values(&mut page, here(found.inventory));
-    page.heading("How fine it can be measured");
+    page.heading("How precisely it can be measured");
     if !found.noise.is_empty() {
         key_values(&mut page, found.noise.iter().map(noise).collect());
     }
     page.paragraph(resolution(found));
-    page.heading("What to type next");
+    page.heading("What to try next");
     for next in found.next {
         page.command(&next.purpose, &next.command);
     }
-    page.heading("What was seen");
+    page.heading("Findings");
     let pair = |fact: &Fact| (fact.name.clone(), fact.value.clone());
     key_values(&mut page, found.environment.iter().map(pair).collect());
     page
@@ -51,16 +51,16 @@ fn here(here: &Inventory) -> Vec<(String, String)> {
     let rights = if here.is_root {
         "root: filesystems can be made and mounted, caches dropped"
     } else {
-        "not root: directories can be compared; filesystems can not be made or mounted"
+        "not root: directories can be compared; filesystems cannot be made or mounted"
     };
     let ready: Vec<String> =
         here.filesystems.iter().filter(|one| one.is_ready).map(ready).collect();
     let missing = here.filesystems.iter().filter(|one| !one.is_ready && one.is_usual);
     let mut lines = vec![("rights", rights.to_owned())];
-    lines.push(("filesystems to make", listed(&ready)));
+    lines.push(("filesystems that can be made", listed(&ready)));
     for one in missing {
         let why = one.how.as_deref().unwrap_or("not known");
-        lines.push(("not to be made", format!("{}: {why}", one.name)));
+        lines.push(("cannot be made", format!("{}: {why}", one.name)));
     }
     lines.extend(here.devices.iter().map(|one| ("device", device(one))));
     lines.push(("loop devices", yes(here.loop_devices, "only root can attach them")));
@@ -70,7 +70,7 @@ fn here(here: &Inventory) -> Vec<(String, String)> {
     lines.push(("block tracing", tracing.unwrap_or_else(|| reason.to_owned())));
     let tools: Vec<String> =
         here.tools.iter().map(|tool| format!("{} ({})", tool.name, tool.path)).collect();
-    lines.push(("tools that treering imitates", listed(&tools)));
+    lines.push(("classic tools installed", listed(&tools)));
     if !here.logs.is_empty() {
         lines.push(("logs to import", listed(&here.logs)));
     }
@@ -113,12 +113,12 @@ fn noise(one: &Noise) -> (String, String) {
 
 fn resolution(found: &Diagnosis<'_>) -> String {
     let Some(resolution) = found.resolution else {
-        return "Too little could be measured to tell.".to_owned();
+        return "Too little could be measured.".to_owned();
     };
     format!(
-        "Differences above {} % with {} rounds of {} s, found four times out of five at level .05, \
-         if whole runs vary as this probe did. A comparison tells its own noise, and the rounds \
-         it needs.",
+        "Differences above {} % with {} rounds of {} s, detected four times out of five at the \
+         .05 level, if whole runs vary as this probe did. A comparison reports its own noise and \
+         the rounds it needs.",
         figure(resolution.percent),
         resolution.rounds,
         resolution.run_seconds

@@ -81,7 +81,7 @@ fn room(plan: &Plan, variant: &Variant, findings: &mut Findings) {
         let needs = planned.job.footprint(&TargetFacts::unknown()).peak_block_bytes;
         if needs > has {
             let message = format!(
-                "{}: {} needs {} MiB at a time, the device has {}",
+                "{}: {} needs up to {} MiB, the device has {}",
                 variant.name,
                 planned.name,
                 needs >> 20,
@@ -100,7 +100,7 @@ fn warm_reads(plan: &Plan, memory: Option<u64>, findings: &mut Findings) {
         let data = planned.job.footprint(&TargetFacts::unknown()).peak_bytes;
         if planned.job.parameters().contains(&kept) && data < memory.saturating_mul(2) {
             let message = format!(
-                "{} keeps the caches: its {} MiB of data fit in the {} MiB of memory",
+                "{} does not drop caches: its {} MiB of data fit in {} MiB of memory",
                 planned.name,
                 data >> 20,
                 memory >> 20

@@ -25,8 +25,9 @@ pub(super) fn are_wanted(args: &LayoutArgs) -> Result<bool, Failure> {
             let message = format!("{} is not a regular file", path.display());
             let message =
                 if path.exists() { message } else { format!("{}: not found", path.display()) };
-            Err(Failure::new(Kind::Usage, message)
-                .hint("extents are listed of regular files; name one directory or device alone"))
+            Err(Failure::new(Kind::Usage, message).hint(
+                "extents are listed for regular files only; name a single directory or device",
+            ))
         }
         Some(_) => Ok(false),
     }
@@ -77,7 +78,7 @@ fn list(path: &Path, write_back: bool, buffer: &mut ExtentBuffer) -> Result<File
         Err(Errno::OPNOTSUPP | Errno::NOTTY) => {
             let name = name_of(facts.type_magic).unwrap_or("its filesystem");
             let message =
-                format!("{}: {name} does not tell where files lie (no FIEMAP)", path.display());
+                format!("{}: {name} does not report where files lie (no FIEMAP)", path.display());
             Err(Failure::new(Kind::Environment, message))
         }
         Err(errno) => Err(failed(errno.into())),

@@ -209,8 +209,8 @@ fn interrupted() -> Failure {
 
 fn copy_failure(error: &CopyError) -> Failure {
     let hint = error.is_full().then_some(
-        "the copy has each shared or compressed block once for each file; name a larger place \
-         with --on",
+        "the copy duplicates shared and decompresses compressed blocks; name a larger target with \
+         --on",
     );
     Failure::of(Kind::Environment, error).maybe_hint(hint)
 }
@@ -220,7 +220,7 @@ fn cold() -> Result<(), Failure> {
     sync_machine();
     drop_caches().map_err(|error| {
         let message = format!("the caches cannot be dropped: {}", error.errno());
-        Failure::new(Kind::Environment, message).hint("a cold read needs root")
+        Failure::new(Kind::Environment, message).hint("cold reads require root")
     })
 }
 
@@ -239,8 +239,8 @@ fn caution_caches(copy: &mut FreshCopy) {
     let Some(least) = least.filter(|_| !is_encoded) else { return };
     if (least as f64) < READ_SHARE_LEAST * copy.copied.bytes as f64 {
         copy.cautions.push(format!(
-            "a device was asked for {least} bytes of {} only: a cache has answered, or data were \
-             never written",
+            "a device was asked for only {least} of {} bytes: a cache served the rest, or data \
+             was never written",
             copy.copied.bytes
         ));
     }

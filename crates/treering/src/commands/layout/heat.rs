@@ -25,7 +25,7 @@ pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> 
         SightKind::Private { .. } => {
             let what = args.path.display();
             return Err(failed(format!("{what} is not mounted"))
-                .hint("mount it as it was when the trace was taken, and name the directory"));
+                .hint("mount it as it was when the trace was recorded, and name the directory"));
         }
     };
     let mut requests = HotRequests::of(&target).map_err(failed)?;
@@ -82,7 +82,7 @@ fn decide(devices: &[Device], requests: &mut HotRequests) -> Result<(), Failure>
         [] => Ok(()),
         [one] => {
             say(&format!(
-                "the trace is of {} ({}), and the filesystem is on {}: taken for the same",
+                "the trace is of {} ({}), the filesystem is on {}: assumed to be the same",
                 one.name,
                 one.number,
                 requests.device()

@@ -69,7 +69,7 @@ fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
         Failure::new(Kind::Environment, message)
     };
     if !charts::may_be_written(file) {
-        return Err(failed(&"it is there and is no chart of treering")
+        return Err(failed(&"it exists and is not a chart made by treering")
             .hint("choose another name or move the file away"));
     }
     let drawing = drawings(&map_page(path, map.clone())).into_iter().next();
@@ -124,7 +124,7 @@ fn watched(sight: &Sight, plan: &SurveyPlan) -> Result<Survey, Failure> {
 fn survey_failure(error: &SurveyError) -> Failure {
     let hint = match error {
         SurveyError::NoExtents(_) => {
-            Some("ext4, xfs, btrfs and f2fs tell; a filesystem in memory has no places")
+            Some("ext4, xfs, btrfs and f2fs do; a filesystem in memory has no locations")
         }
         SurveyError::Failed(..) | SurveyError::Stopped => None,
     };

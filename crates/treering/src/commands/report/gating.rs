@@ -32,7 +32,7 @@ impl Gating {
         }
         let gate = Gate::of(outcome);
         if gate == Gate::Pass && !absent.is_empty() {
-            let without = |name: &&str| format!("no trial of '{name}' was made");
+            let without = |name: &&str| format!("there is no trial of '{name}'");
             let mut reasons: Vec<String> = absent.iter().map(without).collect();
             reasons.extend(gate_reasons(outcome));
             say(&gate_unclear(&reasons));
@@ -63,9 +63,9 @@ fn accepted(name: &str) -> Result<ComparisonCautionCode, Failure> {
     counting().find(|code| code.name() == name).ok_or_else(|| {
         let known = ComparisonCautionCode::ALL.iter().any(|code| code.name() == name);
         let message = if known {
-            format!("--accept: '{name}' does not say that the variants differ")
+            format!("--accept: '{name}' is not a caution about differing variants")
         } else {
-            format!("--accept: '{name}' is no caution of a comparison")
+            format!("--accept: '{name}' is not a caution about comparisons")
         };
         let names: Vec<&str> = counting().map(ComparisonCautionCode::name).collect();
         Failure::new(Kind::Usage, message).hint(format!("one of: {}", names.join(", ")))

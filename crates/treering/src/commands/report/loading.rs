@@ -54,8 +54,8 @@ impl Compared {
         }
         if all > TASKS_READ {
             notes.push(format!(
-                "of {all} trials the environment beyond what is compared is that of the first and \
-                 the last of each variant"
+                "with {all} trials, the full environment is shown only for the first and last \
+                 trial of each variant"
             ));
         }
         let mut variants = variants.into_iter();
@@ -101,8 +101,8 @@ impl Compared {
         }
         if all > DRAWN {
             self.notes.push(format!(
-                "latencies, rates over time and aging are drawn of an even share of the {all} \
-                 trials: {DRAWN} of them, and two of each variant at least"
+                "latencies, rates over time and aging are drawn for an even sample of the {all} \
+                 trials: {DRAWN} of them, and at least two of each variant"
             ));
         }
         Ok(jobs)

@@ -76,7 +76,10 @@ impl<'s> Known<'s> {
         summaries.retain(|summary| summary.state != TrialState::Running);
         let mut notes = Vec::new();
         if summaries.len() < all {
-            notes.push(format!("trials left out since they still run: {}", all - summaries.len()));
+            notes.push(format!(
+                "trials omitted because they are still running: {}",
+                all - summaries.len()
+            ));
         }
         let selectors = args.baseline.iter().chain(&args.contender);
         let by_facts = |factor| matches!(factor, Factor::Kernel | Factor::Filesystem);
@@ -147,7 +150,7 @@ impl<'s> Known<'s> {
                 let Some(other) = variants.insert(*trial, pick) else { continue };
                 let message = format!("{} and {} share trials", other.selector(), pick.selector());
                 return Err(Failure::new(Kind::Usage, message)
-                    .hint("a trial can stand once, on one variant only"));
+                    .hint("a trial can belong to one variant only"));
             }
         }
         Ok(picks)
@@ -323,7 +326,7 @@ impl<'s> Known<'s> {
             _ if out > 0 => {
                 format!("trials with it, all excluded: {out}; --include-excluded compares them")
             }
-            0 => format!("no trial has a {} at all", factor.name()),
+            0 => format!("no trial has a {}", factor.name()),
             _ => format!("there are: {}{more}", values.join(", ")),
         };
         Failure::new(Kind::Usage, message).hint(hint)

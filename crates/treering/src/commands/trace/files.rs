@@ -114,7 +114,7 @@ fn of_blktrace(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         .collect();
     found.sort();
     if found.is_empty() && is_dir {
-        return Err(unreadable(path, "no files of blktrace (NAME.blktrace.CPU) are there"));
+        return Err(unreadable(path, "there are no blktrace files (NAME.blktrace.CPU)"));
     }
     Ok(found)
 }
@@ -125,7 +125,7 @@ pub(super) fn summary(path: &Path, window: Window) -> Result<TracedRun, Failure>
     let summary =
         summarise(window, || input.next_entry()).map_err(|error| unreadable(path, error))?;
     if !input.is_whole() {
-        say(&format!("{}: cut off; what is there is shown", path.display()));
+        say(&format!("{}: truncated; showing what is there", path.display()));
     }
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     Ok(TracedRun { name, summary })
@@ -141,7 +141,7 @@ pub(crate) fn each_entry(
         each(&entry)?;
     }
     if !input.is_whole() {
-        say(&format!("{}: cut off; what is there is used", path.display()));
+        say(&format!("{}: truncated; using what is there", path.display()));
     }
     Ok(())
 }

@@ -38,7 +38,7 @@ fn window(args: &WindowArgs) -> Result<Window, Failure> {
         let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..1e9).contains(seconds));
         let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         time.and_then(|time| u64::try_from(time.as_nanos()).ok()).ok_or_else(|| {
-            Failure::new(Kind::Usage, format!("--times: '{text}' is no number of seconds"))
+            Failure::new(Kind::Usage, format!("--times: '{text}' is not a number of seconds"))
         })
     };
     let times_ns = args.times.as_deref().map(|text| range("--times", text, second)).transpose()?;
@@ -55,9 +55,9 @@ fn range(
 ) -> Result<(u64, u64), Failure> {
     let wrong = |what: &str| {
         Failure::new(Kind::Usage, format!("{option}: '{text}' {what}"))
-            .hint("a range is FROM:TO, and one of them may be left out")
+            .hint("a range is FROM:TO; either may be left out")
     };
-    let (from, until) = text.split_once(':').ok_or_else(|| wrong("is no range"))?;
+    let (from, until) = text.split_once(':').ok_or_else(|| wrong("is not a range"))?;
     let from = if from.is_empty() { 0 } else { of(from)? };
     let until = if until.is_empty() { u64::MAX } else { of(until)? };
     if from >= until { Err(wrong("ends before it begins")) } else { Ok((from, until)) }

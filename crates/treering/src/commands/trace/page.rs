@@ -23,7 +23,7 @@ pub(super) fn plot(args: &PlotArgs) -> Result<ExitCode, Failure> {
     let window = window(&args.window)?;
     let extension = args.output.extension().map(|word| word.to_string_lossy().to_lowercase());
     let wrong = || {
-        let message = format!("{}: a plot is an .svg or an .html", args.output.display());
+        let message = format!("{}: a plot is an .svg or .html file", args.output.display());
         Failure::new(Kind::Usage, message)
     };
     if !matches!(extension.as_deref(), Some("svg" | "html" | "htm")) {

@@ -78,7 +78,7 @@ fn refuse_output(args: &RecordTraceArgs) -> Result<(), Failure> {
         let option = if args.out.is_some() { "--out" } else { "--blktrace-out" };
         let message = format!("--method {STATISTICS} has no events that {option} could keep");
         return Err(Failure::new(Kind::Usage, message)
-            .hint("leave one of them out: the devices' counters tell rates only"));
+            .hint("leave one of them out: device counters give rates only"));
     }
     let Some(page) = &args.page.output else { return Ok(()) };
     let dir = page.parent().filter(|dir| !dir.as_os_str().is_empty());
@@ -135,7 +135,7 @@ fn begin(args: &RecordTraceArgs, devices: &[TracedDevice]) -> Result<Recording, 
             Err(environment(&error))
         }
         Err(error) => {
-            say(&format!("{error}; the device's counters tell rates only"));
+            say(&format!("{error}; the device's counters give rates only"));
             counters()
         }
     }
@@ -155,7 +155,7 @@ impl Recording {
                     return Digest::default();
                 };
                 for error in &recorded.failed {
-                    say(&format!("the trace is not kept: {error}"));
+                    say(&format!("the trace is not stored: {error}"));
                 }
                 if let Some(losses) = losses(recorded.lost_events, recorded.missing_bytes) {
                     say(&losses);

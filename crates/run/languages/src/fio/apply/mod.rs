@@ -226,7 +226,7 @@ impl Section {
                 self.start_delay_us = [time(least)?, time(most)?];
                 if !self.start_delay_us.is_sorted() {
                     let right = "write the shorter one first, as 1-2";
-                    return Err(given.refuse("is no range of times", right));
+                    return Err(given.refuse("is not a range of times", right));
                 }
             }
             "loops" => self.loops = given.number(1, u64::from(u32::MAX))?,

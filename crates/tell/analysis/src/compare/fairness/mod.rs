@@ -68,8 +68,11 @@ pub(super) fn of_variant(variant: Seen<'_>) -> Vec<ComparisonCaution> {
     }
     let said: Vec<String> =
         counts.iter().map(|(code, count)| format!("{} ({count})", code.name())).collect();
-    let about =
-        format!("of {} trials of '{}' some carry cautions: ", variant.rounds.len(), variant.name);
+    let about = format!(
+        "some of the {} trials of '{}' carry cautions: ",
+        variant.rounds.len(),
+        variant.name
+    );
     cautions.extend(of_list(Code::TrialCautions, about, &said));
     cautions
 }
@@ -103,7 +106,7 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str), terms: &Terms) -> Vec<C
     let several = baseline.len() > 1 || contender.len() > 1;
     if !rounds.paired && several {
         let message = format!(
-            "{what}: {} and {} trials are compared as two unrelated sets",
+            "{what}: {} and {} trials are compared as two independent samples",
             baseline.len(),
             contender.len()
         );
@@ -112,8 +115,8 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str), terms: &Terms) -> Vec<C
     if rounds.left_out != [0, 0] {
         let [base, other] = rounds.left_out;
         let message = format!(
-            "{what}: {base} trials of '{}' and {other} of '{}' have no partner near them in time \
-             and are left out",
+            "{what}: {base} trials of '{}' and {other} of '{}' have no partner near in time and \
+             are left out",
             names.0, names.1
         );
         cautions.push(ComparisonCaution::new(Code::Unpaired, message));

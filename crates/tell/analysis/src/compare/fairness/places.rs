@@ -140,7 +140,10 @@ impl<'t> Place<'t> {
     }
 
     fn all(&self, name: &str) -> &[&'t str] {
-        debug_assert!(COMPARED_FACTS.contains(&name), "{name} is not read of thousands");
+        debug_assert!(
+            COMPARED_FACTS.contains(&name),
+            "{name} is not compared for thousands of trials"
+        );
         self.facts.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -382,7 +385,7 @@ impl Pair<'_> {
         };
         if (left - right).abs() > FREE_TOLERANCE {
             let percent = |share: f64| format!("{:.0} %", share * 100.0);
-            let what = "what is taken of the filesystem beforehand";
+            let what = "what was in use on the filesystem beforehand";
             self.note(Code::FreeSpaceDiffers, what, &percent(left), &percent(right));
         }
     }
@@ -446,7 +449,7 @@ impl Pair<'_> {
         let (left, right) = (self.baseline.variant, self.contender.variant);
         if is_imported(left) && is_imported(right) {
             let said = format!(
-                "nothing tells on what disk, and where on it, '{}' and '{}' were measured: two \
+                "it is unknown on which disk, and where on it, '{}' and '{}' were measured: two \
                  places of one disk, or two disks, are not equally fast",
                 left.name, right.name
             );

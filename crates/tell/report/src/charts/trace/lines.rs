@@ -35,7 +35,7 @@ pub(super) fn measures(chart: &TraceChart) -> Vec<Measure> {
     let rates: [(&'static str, Value, bool); 4] = [
         ("seeks a second", |slot, seconds| Some(slot.seeks as f64 / seconds), false),
         ("requests a second", |slot, s| Some((slot.reads + slot.writes) as f64 / s), false),
-        ("queue depth, mean", |slot, seconds| Some(slot.depth_ns as f64 / (seconds * 1e9)), false),
+        ("mean queue depth", |slot, seconds| Some(slot.depth_ns as f64 / (seconds * 1e9)), false),
         (
             MEAN_LATENCY,
             |slot, _| (slot.timed > 0).then(|| slot.latency_ns as f64 / slot.timed as f64),

@@ -103,7 +103,7 @@ pub(crate) fn seeks(figures: &Figures) -> String {
     if figures.is_ordered() || figures.reads.requests + figures.writes.requests == 0 {
         format!("{} seeks", figures.seeks)
     } else {
-        "seeks unknown (counters of a device do not tell where requests go)".to_owned()
+        "seeks unknown (device counters do not show where requests go)".to_owned()
     }
 }
 
@@ -120,15 +120,15 @@ pub(super) fn figure(chart: &TraceChart) -> Figure {
     Figure {
         class: "trace",
         title: match chart.of.as_str() {
-            "" => "What the device did".to_owned(),
-            of => format!("What the device did in {}", visible(of)),
+            "" => "Device activity".to_owned(),
+            of => format!("Device activity in {}", visible(of)),
         },
         says: " over time.".to_owned(),
-        aside: "Offsets are drawn where a request went, as large as the cells allow.".to_owned(),
+        aside: "Each request is drawn at its offset, at the resolution of the cells.".to_owned(),
         key: String::new(),
         legend: legend(chart),
-        spoken: "Offsets of requests over time, throughput, seeks, requests a second, queue depth \
-                 and latency"
+        spoken: "Offsets of requests over time, throughput, seeks, requests per second, queue \
+                 depth and latency"
             .to_owned(),
         size: (WIDTH, height),
         drawing: drawing(chart, &measures, height),

@@ -60,7 +60,7 @@ fn page(report: &Report) -> Markup {
                 main {
                     h1 { (visible(&report.title)) }
                     (blocks(&report.blocks))
-                    footer { "Made by treering. This file loads nothing from anywhere." }
+                    footer { "Made by treering. This file loads no external resources." }
                 }
                 script {
                     (PreEscaped(SCRIPT))
@@ -215,9 +215,9 @@ fn of_raw_numbers(lists: &[RawList]) -> Markup {
         details class="beside" {
             summary id="raw-numbers" { "Raw numbers" }
             p {
-                "What was measured of the primary metrics, a column for each round (where rounds "
-                "are pairs: those that count), with tabs between them. A contender stands below "
-                "the baseline that it was compared with."
+                "Measured values of the primary metrics, one column per round (where rounds "
+                "are pairs: those that count), separated by tabs. A contender follows "
+                "the baseline it was compared with."
             }
             pre class="copied raw" { (text) }
         }

@@ -266,8 +266,8 @@ fn profile_charts(
 ) -> Vec<Block> {
     if place == MOST_CHARTS && !view.profiles.is_empty() {
         let text = format!(
-            "Latency, rate over time and aging are drawn of the first {MOST_CHARTS} jobs of a \
-             page; choose fewer jobs to see those of the others."
+            "Latency, rate over time and aging are drawn for the first {MOST_CHARTS} jobs of a \
+             page; choose fewer jobs to see the others."
         );
         return vec![Block::Chart(Chart::Remark { title: String::new(), text })];
     }

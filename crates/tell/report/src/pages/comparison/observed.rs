@@ -45,22 +45,22 @@ pub(super) fn tables_of(seen: &[&MetricComparison], several_contenders: bool) ->
 
 fn caption(seen: &[&MetricComparison]) -> String {
     let which = if seen.iter().any(|one| one.observed) {
-        "In rounds of their own, which are in no other figure:"
+        "In separate rounds, which enter no other figure:"
     } else {
-        "In the rounds that are measured:"
+        "In the measured rounds:"
     };
     let how = if seen.iter().all(|one| one.verdict == Verdict::SingleRun) {
-        "One trial a variant: ratios show what happened once and prove nothing."
+        "One trial per variant: ratios show what happened once and prove nothing."
     } else {
-        "n: pairs of rounds; q: Benjamini-Hochberg; interval: at the level at which q decides. To \
-         look at and not to decide by."
+        "n: pairs of rounds; q: Benjamini-Hochberg; interval: at the level at which q decides. \
+         Exploratory: not a basis for decisions."
     };
     let zeros = if seen.iter().any(|one| one.difference.is_some()) {
-        " Where a value is not above zero, a difference with its unit stands for a ratio."
+        " Where a value is not above zero, a difference with its unit replaces the ratio."
     } else {
         ""
     };
-    format!("{which} what the devices were asked, and where the files lie. {how}{zeros}")
+    format!("{which} the requests to the devices, and where the files lie. {how}{zeros}")
 }
 
 fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) -> Table {
@@ -179,7 +179,7 @@ fn timelines<'t>(
     LAYOUT_MEASURES.iter().filter_map(timeline)
 }
 
-/// What lies where on the device of a variant at the end.
+/// Map of the device of a variant at the end.
 fn last_map(variant: &ObservedVariant, trial: &Trial) -> Option<Chart> {
     let (name, map) = trial.artifacts.iter().rev().find_map(|made| map_after(trial, made))?;
     let title = format!("{}: what lies where after {name}", variant.name);

@@ -167,15 +167,15 @@ pub(super) fn by_metric<'c>(
 }
 
 /// What `interval` means in a table of corrected verdicts.
-pub(super) const INTERVAL: &str = "interval: at the level of the corrected test; it leaves out 1 \
-     exactly where the verdict is a difference.";
+pub(super) const INTERVAL: &str = "interval: at the level of the corrected test; it excludes 1 \
+                                   exactly where the verdict is a difference.";
 
 fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> String {
     let mut said = if primary {
         "Primary metrics. ratio: contender over baseline; n: pairs of rounds; base, new: medians."
             .to_owned()
     } else {
-        "Exploratory: all other metrics, to look at and not to decide by. q: Benjamini-Hochberg."
+        "Exploratory: all other metrics, not a basis for decisions. q: Benjamini-Hochberg."
             .to_owned()
     };
     said = format!("{said} {INTERVAL}");
@@ -189,12 +189,12 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
         said += " n with a plus: unpaired trials of both variants.";
     }
     if comparisons.iter().any(|c| c.difference.is_some()) {
-        said += " Where a value is not above zero, a difference with its unit stands for a ratio.";
+        said += " Where a value is not above zero, a difference with its unit replaces the ratio.";
     }
     if comparisons.iter().any(|c| c.within_one_run) {
-        said += " single-run with an interval: operations or rows of one run a variant, in pairs \
-                 within one run; Holm over the kinds with six pairs or more. It describes these two \
-                 runs and says nothing of how runs differ.";
+        said += " single-run with an interval: operations or rows of one run per variant, paired \
+                 within the run; Holm over the kinds with six pairs or more. It describes these \
+                 two runs and says nothing about how runs differ.";
     }
     if needs {
         said += " needs: about how many rounds a verdict needs.";
@@ -213,8 +213,8 @@ pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
         seconds("system"),
         seconds("CPU"),
     ];
-    let caption = "Scores with elapsed time, system CPU and CPU in all beside them: medians. Of a \
-                   kind of operation: seconds of one operation.";
+    let caption = "Scores with elapsed time, system CPU and total CPU: medians. For a kind of \
+                   operation: seconds per operation.";
     let mut table = Table::new("figures", caption, columns).with_keys(2);
     let mut scopes: Vec<&Scope> = Vec::new();
     for one in comparisons {

@@ -25,8 +25,8 @@ fn sentence(outcome: &Outcome, variant: &VariantSummary) -> String {
     }
     if primary.iter().all(|c| c.verdict == Verdict::SingleRun) {
         return format!(
-            "{about}: no verdict. There is one run on a variant; its ratios show what happened once \
-             and prove nothing."
+            "{about}: no verdict. One of the variants has a single run; its ratios show what \
+             happened once and prove nothing."
         );
     }
     let order = [
@@ -63,22 +63,24 @@ pub(super) fn control(outcome: &Outcome) -> Option<String> {
     found.sort_by(|(left, _), (right, _)| left.total_cmp(right));
     let text = |share: f64| format!("{:.1} %", share * 100.0);
     Some(match (found.as_slice(), outcome.control.len() - found.len()) {
-        ([], _) => format!("{about}: too few to tell how small a difference could be found."),
+        ([], _) => {
+            format!("{about}: too few rounds to estimate the smallest detectable difference.")
+        }
         ([(share, one)], 0) => format!(
-            "{about}: differences below {} could not have been found ({}).",
+            "{about}: differences below {} could not have been detected ({}).",
             text(*share),
             names.name(one)
         ),
         ([(least, best), .., (most, worst)], _) => format!(
-            "{about}: differences below {} ({}) to {} ({}) could not have been found.",
+            "{about}: differences below {} ({}) to {} ({}) could not have been detected.",
             text(*least),
             names.name(best),
             text(*most),
             names.name(worst)
         ),
         ([(share, one)], more) => format!(
-            "{about}: differences below {} could not have been found ({}); of {more} more it cannot \
-             tell.",
+            "{about}: differences below {} could not have been detected ({}); unknown for {more} \
+             more.",
             text(*share),
             names.name(one)
         ),
@@ -204,13 +206,13 @@ fn needed(found: &[&MetricComparison]) -> String {
     let mut known: Vec<u32> = found.iter().filter_map(|c| c.rounds_needed).collect();
     known.sort_unstable();
     let (Some(&middle), Some(&most)) = (known.get(known.len() / 2), known.last()) else {
-        return " (more rounds would hardly settle it)".to_owned();
+        return " (more rounds are unlikely to change this)".to_owned();
     };
     let count = |value: u32| thousands(&value.to_string());
     let rest = match found.len() - known.len() {
         0 if most > middle.saturating_mul(3) / 2 => format!(", {} for all", count(most)),
         0 => String::new(),
-        hopeless => format!("; {hopeless} would hardly be settled by more"),
+        hopeless => format!("; more rounds are unlikely to decide {hopeless}"),
     };
     format!(" (about {} rounds needed{rest})", count(middle))
 }
