@@ -7,9 +7,6 @@ use super::tree::Tree;
 
 const FILES_MAX: usize = 20;
 
-/// Folders that still have more.
-const NOT_YET: &[&str] = &["crates/run/engine/src", "crates/treering/"];
-
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
     for path in tree.paths.iter().filter(|path| path.starts_with("crates/")) {
@@ -19,9 +16,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             *folders.entry(folder).or_default() += 1;
         }
     }
-    let full = folders.into_iter().filter(|(folder, files)| {
-        *files > FILES_MAX && !NOT_YET.iter().any(|place| folder.starts_with(place))
-    });
+    let full = folders.into_iter().filter(|(_, files)| *files > FILES_MAX);
     full.map(|(folder, files)| {
         let what = format!("{files} files in a folder; at most {FILES_MAX}");
         Problem::new(folder, 1, what, "make folders by subject")
@@ -45,6 +40,6 @@ mod tests {
         assert_eq!(problems("crates/base/x/src", FILES_MAX), 0);
         assert_eq!(problems("crates/base/x/src/y", FILES_MAX + 1), 1);
         assert_eq!(problems("crates/base/x/tests", FILES_MAX + 1), 0);
-        assert_eq!(problems("crates/treering/src", FILES_MAX + 1), 0);
+        assert_eq!(problems("crates/treering/src", FILES_MAX + 1), 1);
     }
 }

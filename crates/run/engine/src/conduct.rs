@@ -3,12 +3,10 @@
 //! A group of one runs on the calling thread; larger ones on threads of their own that start
 //! together. What a trial is, its beginning and its end, is the caller's.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use treering_model::{
-    Caution, CautionCode, Counters, Interval, Op, OpTotals, PhaseTotals, TaskTotals, TrialEvent,
-    TrialSink,
+    Caution, CautionCode, Counters, Interval, PhaseTotals, TaskTotals, TrialEvent, TrialSink,
 };
 use treering_script::{
     Caches, Call, OnSignal, ParallelGroup, Phase, Session, SyncScope, Task, Unfinished, WorkerKind,
@@ -16,14 +14,15 @@ use treering_script::{
 use treering_sys::{StopFlag, monotonic_ns};
 
 use crate::heat::Heated;
-use crate::processes::on_processes;
+use crate::places::renewal::{Renewable, Renewing};
 use crate::program::by_program;
-use crate::renewal::{Renewable, Renewing};
-use crate::start::cannot_start;
-use crate::threads::on_threads;
-use crate::ticks::ticking;
-use crate::time_limit::Timer;
-use crate::worker::{Halting, TaskEnd, TaskRun, Worker};
+use crate::totals::{add_run, merge_intervals};
+use crate::workers::processes::on_processes;
+use crate::workers::start::cannot_start;
+use crate::workers::threads::on_threads;
+use crate::workers::ticks::ticking;
+use crate::workers::time_limit::Timer;
+use crate::workers::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{
     CallFailure, Caller, EngineError, HeatLog, LatencyMode, Payload, PayloadKind, Place, Progress,
     Recorder, Target, TrialClock,
@@ -413,41 +412,4 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
     fn interrupted(&self) -> Result<(), EngineError> {
         self.stop.signal().map_or(Ok(()), |signal| Err(EngineError::Interrupted { signal }))
     }
-}
-
-/// Adds a task's run, finished or not, to the totals of its phase.
-fn add_run(totals: &mut PhaseTotals, run: &TaskRun) {
-    totals.files += run.files;
-    totals.bytes += run.ops.iter().map(|op| op.bytes).sum::<u64>();
-    totals.cpu = totals.cpu.plus(run.cpu);
-    for op in &run.ops {
-        add_op(&mut totals.ops, op);
-    }
-}
-
-/// Adds calls of one kind; the list stays in the order of the kinds.
-pub(crate) fn add_op(ops: &mut Vec<OpTotals>, more: &OpTotals) {
-    let number = |op: Op| op as usize;
-    match ops.binary_search_by_key(&number(more.op), |op| number(op.op)) {
-        Err(place) => ops.insert(place, more.clone()),
-        Ok(place) => {
-            let op = &mut ops[place];
-            op.calls += more.calls;
-            op.errors += more.errors;
-            op.bytes += more.bytes;
-            op.latency.merge(&more.latency);
-        }
-    }
-}
-
-fn merge_intervals(workers: impl Iterator<Item = Vec<Interval>>) -> Vec<Interval> {
-    let mut seconds = BTreeMap::new();
-    for interval in workers.flatten() {
-        let second = seconds
-            .entry(interval.second)
-            .or_insert(Interval { second: interval.second, ..Interval::default() });
-        second.calls += interval.calls;
-        second.bytes += interval.bytes;
-    }
-    seconds.into_values().collect()
 }

@@ -3,14 +3,14 @@
 //! `Device` → `Volume` (formatted) → `Mounted`, and back. What is released tells its errors; what
 //! is dropped is given back as well as can be, and what cannot stays in the register.
 
-use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use treering_model::filesystems::Filesystem;
-use treering_model::{Caution, CautionCode, DeviceSpec, Variant};
+use treering_model::{DeviceSpec, Variant};
 use treering_sys::{DeviceUse, Errno, MountOptions, device_bytes, flush_buffers, open_device};
 
+use crate::device_caution::DeviceCaution;
 use crate::filesystems::{self, Availability, MkfsRequest, OptionRefusal};
 use crate::guard::{
     EraseList, Inspection, clear_signatures, erase, find_signatures, inspect_on, obstacles_to_use,
@@ -20,78 +20,6 @@ use crate::images::{ImageSpec, LoopImage, check_room};
 use crate::lab::Lab;
 use crate::machine::{DeviceNumber, block_number};
 use crate::{DeviceError, LabError};
-
-/// Something about a device that makes its measurements questionable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DeviceCaution {
-    /// The host's page cache stands between the loop device and its file.
-    HostCacheAnswers {
-        /// The image.
-        image: PathBuf,
-        /// Whether direct I/O was asked for and refused.
-        asked: bool,
-    },
-    /// The image is in memory.
-    ImageInMemory {
-        /// Its directory.
-        directory: PathBuf,
-    },
-    /// The host filesystem can fill up before the sparse images do.
-    HostMayFill {
-        /// The directory of the images.
-        directory: PathBuf,
-        /// What they may need.
-        needed_bytes: u64,
-        /// What is there.
-        free_bytes: u64,
-    },
-    /// The kernel gave the device other sectors than were asked for.
-    OtherSectors {
-        /// The device.
-        device: PathBuf,
-        /// Its sectors.
-        bytes: u32,
-    },
-}
-
-impl fmt::Display for DeviceCaution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::HostCacheAnswers { image, asked: true } => write!(
-                f,
-                "the host filesystem of {} does not let the loop device past its page cache",
-                image.display()
-            ),
-            Self::HostCacheAnswers { image, asked: false } => {
-                write!(f, "the loop device on {} goes through the page cache", image.display())
-            }
-            Self::ImageInMemory { directory } => {
-                write!(f, "the image in {} is in memory, not on a disk", directory.display())
-            }
-            Self::HostMayFill { directory, needed_bytes, free_bytes } => write!(
-                f,
-                "sparse images of {needed_bytes} bytes in all are in {}, which has {free_bytes}",
-                directory.display()
-            ),
-            Self::OtherSectors { device, bytes } => {
-                write!(f, "{} has sectors of {bytes} bytes", device.display())
-            }
-        }
-    }
-}
-
-impl DeviceCaution {
-    /// The caution as a caution of a trial.
-    pub fn caution(&self) -> Caution {
-        let code = match self {
-            Self::HostCacheAnswers { .. } => CautionCode::HostCacheAnswers,
-            Self::ImageInMemory { .. } => CautionCode::ImageInMemory,
-            Self::HostMayFill { .. } => CautionCode::HostMayFill,
-            Self::OtherSectors { .. } => CautionCode::OtherSectors,
-        };
-        Caution { code, message: self.to_string() }
-    }
-}
 
 /// One device of a [`Device`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -249,7 +177,7 @@ impl Device {
             let refused =
                 inspection.is_in_use() || (!inspection.obstacles.is_empty() && !may_erase);
             if refused {
-                return Err(inspection.refuse());
+                return Err(DeviceError::Refused(inspection).into());
             }
             large_enough(filesystem, inspection.bytes)?;
             let lock = lab.register.take_device(inspection.number, &inspection.resolved)?;
@@ -403,7 +331,14 @@ impl BlockDevice {
         if !obstacles.is_empty() {
             let (asked, resolved) = (asked.clone(), node.clone());
             let (number, bytes) = (*number, *bytes);
-            return Err(Inspection { asked, resolved, number, bytes, obstacles }.refuse());
+            return Err(DeviceError::Refused(Inspection {
+                asked,
+                resolved,
+                number,
+                bytes,
+                obstacles,
+            })
+            .into());
         }
         self.carries_ours = true;
         Ok(())

@@ -12,7 +12,7 @@ use treering_sys::{
     flush_buffers, lock_exclusive, loop_status, open_device, sector_sizes,
 };
 
-use crate::device::DeviceCaution;
+use crate::device_caution::DeviceCaution;
 use crate::guard::{Obstacle, clear_signatures, find_signatures, obstacles_to_use};
 use crate::lab::Lab;
 use crate::machine::DeviceNumber;

@@ -1,17 +1,16 @@
-//! What a killed run left: found by its mark, removed only with the mark and the right names.
+//! What a killed run left: found by its mark and the right names; `clean` removes it.
 //!
 //! A native run refuses a directory that has trees already, so with its mark there, everything that
 //! is named like a tree was made by it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, unlinkat};
 
-use crate::{LabError, PlanIdentity, Workplace};
+use crate::{LabError, PlanIdentity};
 
 /// The file that says so.
 const MARK: &str = ".treering-run";
@@ -25,6 +24,11 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
+    /// The mark that a killed run left.
+    pub(crate) fn left_in(dir: &Path) -> Self {
+        Self { path: dir.join(MARK) }
+    }
+
     pub(crate) fn leave(
         dir: &Path,
         trial: &str,
@@ -92,25 +96,8 @@ pub fn find_leftovers(dir: &Path) -> Result<Option<Leftovers>, LabError> {
     Ok(Some(Leftovers { trial: trial.to_owned(), plan, trees: trees(dir)? }))
 }
 
-/// Removes what a killed run left, and its mark last. `removing` is told each tree before.
-///
-/// # Errors
-/// When there is no mark, a run is going on, or a tree cannot be removed.
-pub fn remove_leftovers(dir: &Path, mut removing: impl FnMut(&str)) -> Result<Leftovers, LabError> {
-    // Only a directory that nobody works in: the lock is held until the end.
-    let found =
-        find_leftovers(dir)?.ok_or_else(|| LabError::NothingLeft { path: dir.to_owned() })?;
-    let held = Workplace::take(dir)?;
-    for tree in trees(dir)? {
-        removing(&tree);
-        held.target().remove_tree(&tree, &mut |_| ControlFlow::Continue(()))?;
-    }
-    Mark { path: dir.join(MARK) }.remove(held.target().dir())?;
-    Ok(found)
-}
-
 /// Directories named like the trees of a run.
-fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
+pub(crate) fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
     let failed = || LabError::io("cannot read", dir);
     let mut trees = Vec::new();
     for entry in fs::read_dir(dir).map_err(failed())? {
@@ -148,31 +135,8 @@ fn is_tree(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mark, find_leftovers, is_tree, remove_leftovers};
-    use crate::{LabError, PlanIdentity};
-
-    #[test]
-    fn only_marked_directories_lose_only_their_trees() {
-        let top = tempfile::tempdir().unwrap();
-        for dir in ["kernel-0/fs/ext4", "native-0/a", "kernel-x/a", "mine"] {
-            std::fs::create_dir_all(top.path().join(dir)).unwrap();
-        }
-        std::fs::write(top.path().join("kernel-0/fs/inode.c"), "a").unwrap();
-        std::fs::write(top.path().join("kernel-1"), "a file, not a tree").unwrap();
-        let refused = remove_leftovers(top.path(), |_| {});
-        assert!(matches!(refused, Err(LabError::NothingLeft { .. })));
-        Mark::leave(top.path(), "0199", None).unwrap();
-        let mut reported = Vec::new();
-        let removed = remove_leftovers(top.path(), |tree| reported.push(tree.to_owned())).unwrap();
-        assert_eq!(removed.trees, ["kernel-0", "native-0"]);
-        assert_eq!(reported, removed.trees);
-        let mut rest: Vec<_> = std::fs::read_dir(top.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        rest.sort();
-        assert_eq!(rest, ["kernel-1", "kernel-x", "mine"]);
-    }
+    use super::{Mark, find_leftovers, is_tree};
+    use crate::PlanIdentity;
 
     #[test]
     fn a_mark_names_the_plan_of_its_trial() {

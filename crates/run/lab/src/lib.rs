@@ -6,7 +6,9 @@
 //! ours.
 
 mod caches;
+mod clean;
 mod device;
+mod device_caution;
 mod device_error;
 mod error;
 mod families;
@@ -25,13 +27,15 @@ mod volume;
 mod workplace;
 
 pub use caches::{CacheDrop, CacheEvidence, SettleLimits, Settled, drop_and_verify, settle};
-pub use device::{Device, DeviceCaution, Member};
+pub use clean::remove_leftovers;
+pub use device::{Device, Member};
+pub use device_caution::DeviceCaution;
 pub use device_error::DeviceError;
 pub use error::LabError;
 pub use filesystems::Availability;
 pub use guard::{EraseList, Inspection, Obstacle, Signature, find_signatures, inspect};
 pub use lab::{Lab, Leftover, LeftoverKind};
-pub use leftovers::{Leftovers, find_leftovers, remove_leftovers};
+pub use leftovers::{Leftovers, find_leftovers};
 pub use machine::DeviceNumber;
 pub use register::PlanIdentity;
 pub use scratch::{Copier, CopyError, Likeness, Scratch};

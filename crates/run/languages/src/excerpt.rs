@@ -3,7 +3,7 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::faults::Place;
+use crate::place::Place;
 
 /// Columns of the line.
 const WIDTH: usize = 90;
@@ -101,7 +101,7 @@ mod tests {
     use unicode_width::UnicodeWidthStr as _;
 
     use super::excerpt;
-    use crate::faults::Place;
+    use crate::place::Place;
 
     fn shown(text: &str, line: usize, column: usize) -> String {
         excerpt(text.as_bytes(), Place::new(line, column)).unwrap()

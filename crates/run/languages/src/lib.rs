@@ -11,4 +11,5 @@ pub mod ffsb;
 pub mod fio;
 pub mod loadfile;
 pub mod nearest;
+mod place;
 pub mod wml;

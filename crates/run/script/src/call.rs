@@ -10,6 +10,15 @@ use treering_model::Op;
 
 use crate::Signal;
 
+/// How much a sync covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncScope {
+    /// `syncfs`: the filesystem under test.
+    Target,
+    /// `sync`: every filesystem of the machine, as the classic tools do.
+    Machine,
+}
+
 /// Slot of an open directory. Slot 0 is the target itself and always open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Dir(pub u16);
@@ -414,7 +423,7 @@ pub enum Call<'a> {
     /// Waits until everything is on disk.
     Sync {
         /// How much of everything.
-        scope: super::SyncScope,
+        scope: SyncScope,
     },
     /// Opens one of the places at which the workers take turns, whosever turn it is; 0 is the
     /// first.

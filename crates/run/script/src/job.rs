@@ -10,17 +10,8 @@ use std::time::Duration;
 
 use treering_model::{Caution, Counters, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work};
 
-use crate::{Buffers, ConfigError, Deadline, Io, Stop};
+use crate::{Buffers, ConfigError, Deadline, Io, Stop, SyncScope};
 use treering_sys::{Scheduling, Synchronous};
-
-/// How much a sync covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SyncScope {
-    /// `syncfs`: the filesystem under test.
-    Target,
-    /// `sync`: every filesystem of the machine, as the classic tools do.
-    Machine,
-}
 
 /// Whether the kernel's caches are dropped before a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,6 +9,7 @@ mod buffers;
 mod call;
 mod causes;
 mod classic;
+mod config_error;
 mod entries;
 mod io;
 mod job;
@@ -17,6 +18,7 @@ mod option_table;
 mod options;
 mod random;
 mod record;
+mod setting_files;
 mod signal;
 mod spans;
 mod typed_options;
@@ -25,27 +27,29 @@ pub use board::{Board, Deadline};
 pub use buffers::{Buffers, OpenBuffers};
 pub use call::{
     Call, Completion, CreateHow, Dir, File, MAX_DIRS, MAX_FILES, OpenHow, Request, Subject,
+    SyncScope,
 };
 pub use causes::with_causes;
 pub use classic::{
     ClassicMode, ClassicOutput, ClassicPayload, ClassicScene, ClassicTraces, DiskCounts, MakeRoots,
     Meeting, Room, Said, Witness,
 };
+pub use config_error::ConfigError;
 pub use entries::{Entries, Entry, EntryKind};
 pub use io::{CallError, Done, Expect, Io, Stop};
 pub use job::{
     Caches, Footprint, GroupStart, Identity, Job, OnSignal, OutlineLine, ParallelGroup, Phase,
-    Program, ProgramEnd, Queue, QueueKind, ReportedPhase, Script, Session, SideBySide, SyncScope,
-    TargetFacts, Task, TimeLimit, Unfinished, Usage, WorkerKind,
+    Program, ProgramEnd, Queue, QueueKind, ReportedPhase, Script, Session, SideBySide, TargetFacts,
+    Task, TimeLimit, Unfinished, Usage, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use option_table::with_option_table;
 pub use options::{
-    ConfigError, Machine, Manifest, OptionSpec, Settings, Support, ValueKind, Workload,
-    parse_count, parse_size,
+    Machine, Manifest, OptionSpec, Settings, Support, ValueKind, Workload, parse_count, parse_size,
 };
 pub use random::Random;
-pub use record::{Answer, ClassicRecord, SettingFiles};
+pub use record::{Answer, ClassicRecord};
+pub use setting_files::SettingFiles;
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
 pub use treering_sys::{Errno, Scheduling, Synchronous};

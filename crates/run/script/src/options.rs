@@ -4,9 +4,8 @@
 //! command-line library: the command line turns the specs into its own.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::{ClassicMode, ClassicPayload, Job, SettingFiles};
+use crate::{ClassicMode, ClassicPayload, ConfigError, Job, SettingFiles};
 
 /// What kind of value an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,30 +138,6 @@ pub trait Workload: Sync {
     /// # Errors
     /// When a setting is wrong; says which and what would be right.
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError>;
-}
-
-/// A wrong setting.
-#[derive(Debug, Error, PartialEq, Eq)]
-#[error("{message}")]
-pub struct ConfigError {
-    /// The option, as `--name`, or the file and place; then what is wrong.
-    pub message: String,
-    /// What would be right.
-    pub hint: Option<String>,
-}
-
-impl ConfigError {
-    /// An error without a hint.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None }
-    }
-
-    /// The same with what would be right.
-    #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
 }
 
 /// What the command line knows of the machine and the process: classic tools decide by it.

@@ -2,50 +2,11 @@
 //! of the imitated tool can be formed again from the store.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ClassicScene, DiskCounts, Machine, Room, Settings};
-
-/// Longer files are not kept: what is made of them is read from disk again.
-const TEXT_BYTES_MAX: usize = 1 << 20;
-
-/// The files that settings name: read from disk, or as they were when a run was recorded.
-#[derive(Clone, Debug, Default)]
-pub struct SettingFiles {
-    recorded: bool,
-    texts: Arc<Mutex<BTreeMap<PathBuf, String>>>,
-}
-
-impl SettingFiles {
-    /// Whether they are those of a run that was recorded: its directories need not be there any
-    /// more.
-    pub const fn are_recorded(&self) -> bool {
-        self.recorded
-    }
-
-    /// The content of a file, at most so many bytes of it.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn read(&self, path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
-        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(text) = texts.get(path).filter(|_| self.recorded) {
-            return Ok(text.clone().into_bytes());
-        }
-        let mut content = Vec::new();
-        std::fs::File::open(path)?.take(bytes_max).read_to_end(&mut content)?;
-        if let Ok(text) = str::from_utf8(&content)
-            && text.len() <= TEXT_BYTES_MAX
-        {
-            texts.insert(path.to_owned(), text.to_owned());
-        }
-        Ok(content)
-    }
-}
+use crate::{ClassicScene, DiskCounts, Machine, Room, SettingFiles, Settings};
 
 /// A classic run as it was given: enough to make its output again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +33,7 @@ impl ClassicRecord {
 
     /// Of settings from which the job was made, with all files that were read for it.
     pub fn of(settings: &Settings, scene: &ClassicScene) -> Self {
-        let texts = settings.files.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let texts = settings.files.texts();
         let input = String::from_utf8(settings.input.clone()).unwrap_or_default();
         let names = |name: &str| {
             let wanted = format!("${{{name}}}");
@@ -88,7 +49,7 @@ impl ClassicRecord {
             environment: named.cloned().collect(),
             started_unix_ms: settings.started_unix_ms,
             machine: settings.machine.clone(),
-            files: texts.clone(),
+            files: texts,
             input: input.clone(),
             scene: scene.clone(),
         }
@@ -102,8 +63,7 @@ impl ClassicRecord {
         settings.started_unix_ms = self.started_unix_ms;
         settings.machine = self.machine.clone();
         settings.input = self.input.clone().into_bytes();
-        let texts = Arc::new(Mutex::new(self.files.clone()));
-        settings.files = SettingFiles { recorded: true, texts };
+        settings.files = SettingFiles::of_record(self.files.clone());
         settings
     }
 }

@@ -3,18 +3,15 @@
 mod annotate;
 mod charts;
 mod classic;
-mod classic_traces;
 mod clean;
 mod compare;
 mod dataset;
-mod dataset_pages;
 mod doctor;
 mod dry_calls;
 mod export;
 mod fio_check;
 mod generate;
 mod import;
-mod import_files;
 mod lab;
 mod layout;
 mod links;
@@ -25,7 +22,6 @@ mod original_fio;
 mod output;
 mod report;
 mod show;
-mod show_classic;
 mod trace;
 mod trial;
 

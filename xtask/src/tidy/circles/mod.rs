@@ -13,17 +13,6 @@ use super::Problem;
 use super::tree::Tree;
 use uses::{Module, uses};
 
-/// Crates that still have circles.
-const NOT_YET: &[&str] = &[
-    "crates/run/engine/",
-    "crates/run/lab/",
-    "crates/run/languages/",
-    "crates/run/observe/",
-    "crates/run/script/",
-    "crates/run/workloads/",
-    "crates/treering/",
-];
-
 /// Who uses whom in a crate.
 type Graph = BTreeMap<Module, BTreeSet<Module>>;
 
@@ -32,7 +21,6 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     for (file, _) in tree.rust().filter(|(file, _)| file.path.starts_with("crates/")) {
         crates.extend(file.path.split_once("/src/").map(|(folder, _)| folder));
     }
-    crates.retain(|folder| !NOT_YET.iter().any(|place| format!("{folder}/").starts_with(place)));
     crates.into_iter().flat_map(|folder| circles_of(tree, folder)).collect()
 }
 
@@ -145,12 +133,5 @@ mod tests {
             ("c.rs", "use crate::a::A;\n"),
         ];
         assert_eq!(found(&all), [""; 0]);
-    }
-
-    #[test]
-    fn crates_that_still_have_circles_are_left_out() {
-        let a = ("crates/run/engine/src/a.rs", "use crate::b::B;\n");
-        let b = ("crates/run/engine/src/b.rs", "use crate::a::A;\n");
-        assert_eq!(check(&Tree::of(&[a, b])), []);
     }
 }

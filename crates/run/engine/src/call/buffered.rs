@@ -1,19 +1,16 @@
 //! Reads and writes of a task that has buffers of its own: what a script put there is written, and
 //! what is read is left there. One call moves all of it, however large it is.
 
+use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 
 use treering_script::{Buffers, Call, CallError, OpenBuffers};
-use treering_sys::{Errno, read, read_at, read_vector_at, write, write_at, write_vector_at};
+use treering_sys::{
+    Errno, Mapping, read, read_at, read_vector_at, write, write_at, write_vector_at,
+};
 
-use crate::call::sync::{SyncCaller, whole};
-use crate::{Payload, Reply};
-
-/// Where the bytes of writes come from.
-pub(crate) struct Source<'s> {
-    pub(crate) payload: &'s mut Payload,
-    pub(crate) buffers: Option<&'s Buffers>,
-}
+use crate::Reply;
+use crate::call::whole::whole;
 
 /// Calls without a tag use this buffer.
 const UNTAGGED: u16 = 0;
@@ -31,54 +28,59 @@ pub(super) fn is_buffered(call: &Call<'_>) -> bool {
     )
 }
 
-impl SyncCaller {
-    /// Does such a call.
-    #[cold]
-    pub(super) fn attempt_buffered(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
-        let Self { files, vectored, mappings, buffers, .. } = self;
-        let mut buffers = buffers.as_ref().ok_or(Errno::BADF)?.open();
-        let fd = |number: u16| files[usize::from(number)].as_ref().map(OwnedFd::as_fd);
-        match *call {
-            Call::Read { file, bytes } => {
-                let got = read(fd(file.0).ok_or(Errno::BADF)?, part(&mut buffers, bytes))?;
-                Ok(Reply::moved(got as u64, 1))
-            }
-            Call::ReadAt { file, bytes, position } => {
-                let file = fd(file.0).ok_or(Errno::BADF)?;
-                let read = if *vectored { read_vector_at } else { read_at };
-                Ok(Reply::moved(read(file, part(&mut buffers, bytes), position)? as u64, 1))
-            }
-            Call::ReadMapped { file, bytes, position } => {
-                mappings
-                    .get(&file.0)
-                    .ok_or(Errno::BADF)?
-                    .read(position, part(&mut buffers, bytes))?;
-                Ok(Reply::moved(u64::from(bytes), 1))
-            }
-            Call::WriteMapped { file, bytes, position } => {
-                mappings
-                    .get_mut(&file.0)
-                    .ok_or(Errno::BADF)?
-                    .write(position, part(&mut buffers, bytes))?;
-                Ok(Reply::moved(u64::from(bytes), 1))
-            }
-            Call::Write { file, bytes, .. } => {
-                let (file, all) = (fd(file.0).ok_or(Errno::BADF)?, &*part(&mut buffers, bytes));
-                whole(bytes, |written, _| write(file, rest(all, written)))
-            }
-            Call::WriteAt { file, bytes, position } => {
-                let (file, all) = (fd(file.0).ok_or(Errno::BADF)?, &*part(&mut buffers, bytes));
-                whole(bytes, |written, _| {
-                    let at = position.wrapping_add(written);
-                    if *vectored {
-                        write_vector_at(file, rest(all, written), &[], at)
-                    } else {
-                        write_at(file, rest(all, written), at)
-                    }
-                })
-            }
-            _ => Err(Errno::NOSYS.into()),
+/// The open files of a task, by their slots.
+pub(super) struct OpenFiles<'c> {
+    pub(super) files: &'c [Option<OwnedFd>],
+    pub(super) vectored: bool,
+    pub(super) mappings: &'c mut HashMap<u16, Mapping>,
+}
+
+/// Does such a call.
+pub(super) fn attempt_buffered(
+    open: OpenFiles<'_>,
+    buffers: &Buffers,
+    call: &Call<'_>,
+) -> Result<Reply, CallError> {
+    let OpenFiles { files, vectored, mappings } = open;
+    let mut buffers = buffers.open();
+    let fd = |number: u16| files[usize::from(number)].as_ref().map(OwnedFd::as_fd);
+    match *call {
+        Call::Read { file, bytes } => {
+            let got = read(fd(file.0).ok_or(Errno::BADF)?, part(&mut buffers, bytes))?;
+            Ok(Reply::moved(got as u64, 1))
         }
+        Call::ReadAt { file, bytes, position } => {
+            let file = fd(file.0).ok_or(Errno::BADF)?;
+            let read = if vectored { read_vector_at } else { read_at };
+            Ok(Reply::moved(read(file, part(&mut buffers, bytes), position)? as u64, 1))
+        }
+        Call::ReadMapped { file, bytes, position } => {
+            mappings.get(&file.0).ok_or(Errno::BADF)?.read(position, part(&mut buffers, bytes))?;
+            Ok(Reply::moved(u64::from(bytes), 1))
+        }
+        Call::WriteMapped { file, bytes, position } => {
+            mappings
+                .get_mut(&file.0)
+                .ok_or(Errno::BADF)?
+                .write(position, part(&mut buffers, bytes))?;
+            Ok(Reply::moved(u64::from(bytes), 1))
+        }
+        Call::Write { file, bytes, .. } => {
+            let (file, all) = (fd(file.0).ok_or(Errno::BADF)?, &*part(&mut buffers, bytes));
+            whole(bytes, |written, _| write(file, rest(all, written)))
+        }
+        Call::WriteAt { file, bytes, position } => {
+            let (file, all) = (fd(file.0).ok_or(Errno::BADF)?, &*part(&mut buffers, bytes));
+            whole(bytes, |written, _| {
+                let at = position.wrapping_add(written);
+                if vectored {
+                    write_vector_at(file, rest(all, written), &[], at)
+                } else {
+                    write_at(file, rest(all, written), at)
+                }
+            })
+        }
+        _ => Err(Errno::NOSYS.into()),
     }
 }
 

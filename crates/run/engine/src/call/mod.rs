@@ -9,6 +9,7 @@ pub(crate) mod memory;
 pub(crate) mod memory_tree;
 pub(crate) mod requests;
 pub(crate) mod sync;
+mod whole;
 
 use std::fmt;
 use std::io;

@@ -5,8 +5,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use treering_script::{Buffers, Completion, Queue, QueueKind, Request};
 use treering_sys::{Ended, Errno, QueueKind as Kind, RequestQueue, Transfer};
 
-use crate::LARGEST_CALL_BYTES;
-use crate::call::buffered::Source;
+use crate::{LARGEST_CALL_BYTES, Payload};
+
+/// Where the bytes of writes come from.
+pub(crate) struct Source<'s> {
+    pub(crate) payload: &'s mut Payload,
+    pub(crate) buffers: Option<&'s Buffers>,
+}
 
 /// A queue, when the task has one, and what has ended of it.
 #[derive(Debug, Default)]

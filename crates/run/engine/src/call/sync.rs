@@ -26,9 +26,9 @@ use std::collections::HashMap;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 
-use crate::call::buffered::Source;
-use crate::call::buffered::is_buffered;
-use crate::call::requests::Requests;
+use crate::call::buffered::{OpenFiles, attempt_buffered, is_buffered};
+use crate::call::requests::{Requests, Source};
+use crate::call::whole::whole;
 use crate::{Caller, LARGEST_CALL_BYTES, Payload, Reply};
 use treering_sys::Pages;
 
@@ -44,25 +44,25 @@ pub(crate) fn room(facts: &FilesystemFacts) -> Room {
 }
 
 /// Slots of open files.
-pub(super) const FILE_SLOTS: usize = MAX_FILES as usize;
+const FILE_SLOTS: usize = MAX_FILES as usize;
 
 /// Makes system calls.
 #[derive(Debug)]
 pub struct SyncCaller {
     confinement: Confinement,
     through: Through,
-    pub(super) vectored: bool,
+    vectored: bool,
     /// The places at which workers take turns, when there are several.
     roots: Vec<OwnedFd>,
     dirs: Vec<Option<OwnedFd>>,
-    pub(super) files: Box<[Option<OwnedFd>; FILE_SLOTS]>,
+    files: Box<[Option<OwnedFd>; FILE_SLOTS]>,
     payload: Payload,
     reading: Pages,
     entries: EntryBuffer,
     packed: Vec<u8>,
-    pub(super) mappings: HashMap<u16, Mapping>,
+    mappings: HashMap<u16, Mapping>,
     requests: Requests,
-    pub(super) buffers: Option<Buffers>,
+    buffers: Option<Buffers>,
 }
 
 impl SyncCaller {
@@ -118,7 +118,7 @@ impl SyncCaller {
     #[inline]
     fn attempt(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
         match *call {
-            _ if self.buffers.is_some() && is_buffered(call) => return self.attempt_buffered(call),
+            _ if self.buffers.is_some() && is_buffered(call) => return self.buffered(call),
             Call::Write { file, bytes, position } => return self.write(file, bytes, position),
             Call::Read { file, bytes } => return self.read(file, bytes),
             Call::ReadAt { file, bytes, position } => return self.read_at(file, bytes, position),
@@ -388,6 +388,14 @@ impl SyncCaller {
         })
     }
 
+    #[cold]
+    fn buffered(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+        let Self { files, vectored, mappings, buffers, .. } = self;
+        let buffers = buffers.as_ref().ok_or(Errno::BADF)?;
+        let files = OpenFiles { files: &files[..], vectored: *vectored, mappings };
+        attempt_buffered(files, buffers, call)
+    }
+
     fn path_in(&self, at: Dir, below: Option<&CStr>) -> PathBuf {
         let dir = self.dir(at).ok().and_then(fd_path);
         let dir = dir.unwrap_or_else(|| format!("directory slot {}", at.0).into());
@@ -423,31 +431,6 @@ const fn opened(how: Opened) -> OpenHow {
 fn found(attributes: &treering_sys::Attributes) -> Reply {
     let is_file = attributes.kind == FileType::RegularFile;
     Reply::once(Done::Size(if is_file { attributes.bytes } else { 0 }))
-}
-
-/// Writes until all is written: `once` is told how much was before and how much is wanted.
-#[inline]
-pub(super) fn whole(
-    bytes: u32,
-    mut once: impl FnMut(u64, usize) -> Result<usize, Errno>,
-) -> Result<Reply, CallError> {
-    let (mut written, mut calls) = (0u64, 0u32);
-    loop {
-        let left = u64::from(bytes) - written;
-        let result = once(written, usize::try_from(left).unwrap_or(LARGEST_CALL_BYTES));
-        calls += 1;
-        match result {
-            // Nothing taken and no error: trying again could go on for ever.
-            Ok(0) if left > 0 => {
-                return Err(CallError { errno: Errno::IO, calls, bytes: written });
-            }
-            Ok(taken) => written += taken as u64,
-            Err(errno) => return Err(CallError { errno, calls, bytes: written }),
-        }
-        if written >= u64::from(bytes) {
-            return Ok(Reply::moved(written, calls));
-        }
-    }
 }
 
 impl Caller for SyncCaller {

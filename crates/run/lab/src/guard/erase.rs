@@ -32,7 +32,8 @@ pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), La
     let failed = |errno: Errno| LabError::io("cannot open to erase", path)(errno.into());
     let users = obstacles_to_use(machine, path, inspection.number)?;
     if !users.is_empty() {
-        return Err(Inspection { obstacles: users, ..inspection.clone() }.refuse());
+        let refused = Inspection { obstacles: users, ..inspection.clone() };
+        return Err(DeviceError::Refused(refused).into());
     }
     let device = open_device(path, DeviceUse::WriteAlone).map_err(failed)?;
     let metadata = device.metadata().map_err(LabError::io("cannot look at", path))?;
@@ -46,7 +47,8 @@ pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), La
         .map_err(LabError::io("cannot find out who uses", path))?;
     // We have it open for writing ourselves, which `users` does not count.
     if !users.is_empty() {
-        return Err(Inspection { obstacles: users, ..inspection.clone() }.refuse());
+        let refused = Inspection { obstacles: users, ..inspection.clone() };
+        return Err(DeviceError::Refused(refused).into());
     }
     clear_signatures(&device, inspection.bytes).map_err(LabError::io("cannot erase", path))?;
     match reread_partitions(&device) {
@@ -61,8 +63,8 @@ pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), La
         return Ok(());
     }
     let names = left.into_iter().map(|(name, _)| name).collect();
-    Err(Inspection { obstacles: vec![Obstacle::Partitions { names }], ..inspection.clone() }
-        .refuse())
+    let obstacles = vec![Obstacle::Partitions { names }];
+    Err(DeviceError::Refused(Inspection { obstacles, ..inspection.clone() }).into())
 }
 
 /// Overwrites with zeroes wherever something can be recognised, until nothing is.

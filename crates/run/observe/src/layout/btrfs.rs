@@ -8,7 +8,8 @@ use treering_model::LayoutUse;
 use treering_stats::layout::{FreeSpaceMeasures, MapMeasures};
 use treering_sys::{BtrfsKey, Errno, btrfs_items, btrfs_spaces};
 
-use super::{reported, space::Space};
+use super::found_space::FoundSpace;
+use super::reported;
 
 /// Trees and kinds of items, as linux/btrfs_tree.h numbers them.
 const CHUNK_TREE: u64 = 3;
@@ -36,9 +37,9 @@ struct Group {
 /// Looks at a mounted btrfs.
 pub(super) fn look(
     filesystem: BorrowedFd<'_>,
-    mut space: Space,
+    mut space: FoundSpace,
     map: Option<&mut MapMeasures>,
-) -> Space {
+) -> FoundSpace {
     if let Ok(spaces) = btrfs_spaces(filesystem) {
         let of = |use_bit| {
             let of_it =
@@ -78,7 +79,7 @@ pub(super) fn look(
 
 fn free_space(
     filesystem: BorrowedFd<'_>,
-    space: &mut Space,
+    space: &mut FoundSpace,
     mut map: Option<&mut MapMeasures>,
 ) -> Result<(), Errno> {
     let (groups, unallocated) = chunks(filesystem)?;

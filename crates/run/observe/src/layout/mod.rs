@@ -4,6 +4,7 @@
 //! Nothing is written; what programs have just written is only reported its place, once, before.
 
 mod btrfs;
+mod found_space;
 mod inodes;
 mod reported;
 mod space;

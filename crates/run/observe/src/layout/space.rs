@@ -4,56 +4,46 @@
 use std::os::fd::BorrowedFd;
 
 use treering_model::filesystems::{BTRFS, name_of};
-use treering_model::{LayoutFree, LayoutFullness, LayoutInodes, LayoutUse};
+use treering_model::{LayoutFullness, LayoutInodes, LayoutUse};
 use treering_stats::layout::{FreeSpaceLayout, FreeSpaceMeasures, MapMeasures};
 use treering_sys::{Errno, FilesystemFacts, space_map};
 
+use super::found_space::FoundSpace;
 use super::{btrfs, reported};
 
 /// Looks at a mounted filesystem in its own way.
-type Reader = fn(BorrowedFd<'_>, Space, Option<&mut MapMeasures>) -> Space;
+type Reader = fn(BorrowedFd<'_>, FoundSpace, Option<&mut MapMeasures>) -> FoundSpace;
 
 /// Filesystems that tell more than the kernel's map of space does.
 const READERS: &[(&str, Reader)] = &[(BTRFS.name, btrfs::look)];
-
-/// The space of a filesystem.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Space {
-    /// What is free for data; `None` where it is not reported, and why in [`Space::problem`].
-    pub(super) free: Option<LayoutFree>,
-    /// Why free space is not reported, and what to do about it.
-    pub(super) problem: Option<String>,
-    /// How full it is.
-    pub(super) fullness: LayoutFullness,
-}
 
 /// Looks at the space of the filesystem that something open is on.
 pub(super) fn look(
     filesystem: BorrowedFd<'_>,
     facts: &FilesystemFacts,
     map: Option<&mut MapMeasures>,
-) -> Space {
+) -> FoundSpace {
     let used_bytes = facts.capacity_bytes.saturating_sub(facts.unused_bytes);
     let fullness = LayoutFullness {
         data: LayoutUse { used_bytes, total_bytes: facts.capacity_bytes },
         inodes: facts.used_inodes.map(|(used, total)| LayoutInodes { used, total }),
         ..LayoutFullness::default()
     };
-    let space = Space { fullness, ..Space::default() };
+    let space = FoundSpace { fullness, ..FoundSpace::default() };
     let name = name_of(facts.type_magic);
     if let Some((_, look)) = READERS.iter().find(|(of, _)| name == Some(*of)) {
         return look(filesystem, space, map);
     }
     match of_map(filesystem, map) {
-        Ok(free) => Space { free: Some(reported::free(&free)), ..space },
+        Ok(free) => FoundSpace { free: Some(reported::free(&free)), ..space },
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {
             let name = name.unwrap_or("this filesystem");
             let problem = format!("{name} does not tell which of its blocks are free");
-            Space { problem: Some(problem), ..space }
+            FoundSpace { problem: Some(problem), ..space }
         }
         Err(errno) => {
             let problem = format!("the kernel does not tell which blocks are free: {errno}");
-            Space { problem: Some(problem), ..space }
+            FoundSpace { problem: Some(problem), ..space }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a plan comes to before it runs: rounds, trials, comparisons, and about how long it takes.
 
 use std::path::Path;
+use std::time::Duration;
 
 use treering_campaign::plan::{Plan, PlannedJob, Stopping};
 use treering_campaign::{PlannedCell, observing_rounds, rounds};
@@ -9,7 +10,6 @@ use treering_script::{Footprint, TargetFacts};
 use treering_stats::median;
 use treering_store::{Detail, Filter, Store, TrialState};
 
-use super::runner::duration;
 use crate::failure::Failure;
 use crate::storage::{failure, open_to_read};
 
@@ -215,5 +215,20 @@ pub(super) fn is_over(plan: &Plan, rounds: u32) -> String {
                  --rounds M"
             )
         }
+    }
+}
+
+/// How many cells a plan has at most.
+pub(super) fn planned_cells(plan: &Plan) -> usize {
+    rounds(plan).iter().chain(&observing_rounds(plan)).map(Vec::len).sum()
+}
+
+/// A duration for people.
+pub(super) fn duration(seconds: f64) -> String {
+    let whole = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default().as_secs();
+    match whole {
+        0..90 => format!("{whole} s"),
+        90..5400 => format!("{} min", (whole + 30) / 60),
+        _ => format!("{:.1} h", whole as f64 / 3600.0),
     }
 }

@@ -50,7 +50,7 @@ impl Ledger {
         if let Ok(Some(store)) = open_to_read(args.page.store.store.as_deref()) {
             forget_others(plan, &store, &mut done)?;
         }
-        let all = super::runner::planned_cells(plan);
+        let all = super::forecast::planned_cells(plan);
         if args.resume {
             say(&format!("resuming campaign {campaign}: {} of {all} trials are done", done.len()));
             if let Some(note) = of_excluded(plan, &of_plan, &done) {

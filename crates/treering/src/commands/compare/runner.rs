@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use treering_analysis::compare::LEVEL_FACT;
 use treering_campaign::plan::Plan;
@@ -14,7 +14,7 @@ use treering_model::{Beginning, Cell, Ending, Fact, TrialEvent, TrialId, TrialSi
 use treering_sys::StopFlag;
 
 use super::following::Following;
-use super::forecast::Forecast;
+use super::forecast::{Forecast, duration, planned_cells};
 use super::ledger::Ledger;
 use crate::arguments::{AnyRunArgs, CompareArgs};
 use crate::classic_output::say;
@@ -40,11 +40,6 @@ pub(super) struct Runner<'a> {
     /// Cells that were run now, and how long they took with everything around them.
     ran: usize,
     began: Instant,
-}
-
-/// How many cells a plan has at most.
-pub(super) fn planned_cells(plan: &Plan) -> usize {
-    rounds(plan).iter().chain(&observing_rounds(plan)).map(Vec::len).sum()
 }
 
 impl<'a> Runner<'a> {
@@ -289,14 +284,4 @@ fn occupy(work: &Path) -> Result<Workplace, LabError> {
         return Err(LabError::Io { what: "cannot make", path: work.to_owned(), source: error });
     }
     take(work)
-}
-
-/// A duration for people.
-pub(super) fn duration(seconds: f64) -> String {
-    let whole = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default().as_secs();
-    match whole {
-        0..90 => format!("{whole} s"),
-        90..5400 => format!("{} min", (whole + 30) / 60),
-        _ => format!("{:.1} h", whole as f64 / 3600.0),
-    }
 }

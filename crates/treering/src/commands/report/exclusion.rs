@@ -1,18 +1,15 @@
-//! Trials that the user excluded from comparisons: what the page says of them, and which plans
-//! there are when one is named that is not there.
+//! Trials that the user excluded from comparisons: what the page says of them.
 
 use std::collections::BTreeSet;
 
 use treering_analysis::compare::{ComparisonCaution, ComparisonCautionCode, Factor};
-use treering_campaign::plan::document::by_nearness;
 use treering_model::TrialId;
-use treering_store::{Filter, Store};
 
 use super::selection::{Candidate, Known, Pick};
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::storage::failure;
 
-/// Trials that a caution names one by one, and plans that a message names.
+/// Trials that a caution names one by one.
 const NAMED: usize = 8;
 
 impl Known<'_> {
@@ -60,23 +57,4 @@ impl Known<'_> {
             short.join(", ")
         )))
     }
-}
-
-/// Refuses a plan that no trial has, and says which plans there are.
-pub(super) fn check_plan(store: &Store, plan: &str) -> Result<(), Failure> {
-    let all = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
-    let plans: BTreeSet<&str> =
-        all.iter().filter_map(|one| Some(one.cell.as_ref()?.plan.as_str())).collect();
-    if plans.contains(plan) {
-        return Ok(());
-    }
-    let mut nearest = by_nearness(plan, plans);
-    let more = if nearest.len() > NAMED { ", …" } else { "" };
-    nearest.truncate(NAMED);
-    let hint = match nearest.len() {
-        0 => "no trial in the store is of a plan: `treering compare` makes some".to_owned(),
-        1 => format!("there is one: {}", nearest[0]),
-        _ => format!("there are: {}{more}", nearest.join(", ")),
-    };
-    Err(Failure::new(Kind::Usage, format!("no trial is of a plan named '{plan}'")).hint(hint))
 }

@@ -4,6 +4,7 @@
 mod exclusion;
 mod gating;
 mod loading;
+mod plans;
 mod selection;
 
 use std::collections::BTreeSet;

@@ -8,7 +8,7 @@ use treering_analysis::compare::Factor;
 use treering_model::{CellRole, Trial, TrialId};
 use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
 
-use super::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT, exclusion};
+use super::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT, plans};
 use crate::arguments::ReportArgs;
 use crate::failure::{Failure, Kind};
 use crate::storage::failure;
@@ -61,7 +61,7 @@ impl<'s> Known<'s> {
         };
         let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
         if let Some(plan) = args.plan.as_deref().filter(|_| summaries.is_empty()) {
-            exclusion::check_plan(store, plan)?;
+            plans::check_plan(store, plan)?;
         }
         if let Some(prefix) = &args.campaign {
             let campaign = store.find(prefix).map_err(|error| failure(&error))?;

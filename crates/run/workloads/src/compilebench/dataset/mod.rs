@@ -6,6 +6,7 @@
 mod build_command;
 pub mod library;
 pub mod record;
+mod record_error;
 pub mod report;
 mod scan;
 mod selection;

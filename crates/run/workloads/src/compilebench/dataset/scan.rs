@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use treering_script::{Kind, NameId, NamesBuilder};
 
-use super::record::RecordError;
+use super::record_error::RecordError;
 use super::{FileList, Selection};
 
 /// Something that a scan left out.

@@ -9,7 +9,7 @@ use treering_script::Random;
 
 use super::super::draw::{Amount, Kind, Spread, whole};
 use super::super::wml::{self, Given, Script, Thing, Value, Variable};
-use super::{PERIOD, Plan, RunLength, SECONDS, SECONDS_MAX, Wishes, filesets, threads};
+use super::{PERIOD, RunLength, SECONDS, SECONDS_MAX, Wishes};
 
 /// Local variables of a composite flowop, already looked up where it is used.
 pub(super) type Locals = BTreeMap<String, Found>;
@@ -43,23 +43,12 @@ pub(super) struct Target {
     pub(super) place: Place,
 }
 
-pub(super) fn plan(script: &Script, wishes: &Wishes, faults: &mut Faults) -> Result<Plan, Fault> {
-    let random = Random::for_part(wishes.seed, "filebench constants");
-    let (spreads, targets) = (BTreeMap::new(), Vec::new());
-    let mut binder = Binder { script, faults, wishes: *wishes, random, spreads, targets };
-    let filesets = filesets::plan(&mut binder)?;
-    let mut plan = Plan {
-        filesets,
-        rows: Vec::new(),
-        threads: Vec::new(),
-        run_length: binder.run_length()?,
-        rate: binder.rate()?,
-        watches_all: false,
-        histograms: script.histograms,
-    };
-    threads::plan(&mut binder, &mut plan)?;
-    super::checks::check(&binder, &mut plan)?;
-    Ok(plan)
+impl<'s, 't> Binder<'s, 't> {
+    pub(super) fn new(script: &'s Script, wishes: &Wishes, faults: &'s mut Faults<'t>) -> Self {
+        let random = Random::for_part(wishes.seed, "filebench constants");
+        let (spreads, targets) = (BTreeMap::new(), Vec::new());
+        Self { script, faults, wishes: *wishes, random, spreads, targets }
+    }
 }
 
 impl Binder<'_, '_> {
@@ -278,7 +267,7 @@ impl Binder<'_, '_> {
         Ok(slots)
     }
 
-    fn rate(&mut self) -> Result<Option<u64>, Fault> {
+    pub(super) fn rate(&mut self) -> Result<Option<u64>, Fault> {
         let Some(given) = self.script.rate.clone() else { return Ok(None) };
         match self.find(&given, &Locals::new())? {
             Found::Number(rate) => {
@@ -292,7 +281,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    fn run_length(&mut self) -> Result<RunLength, Fault> {
+    pub(super) fn run_length(&mut self) -> Result<RunLength, Fault> {
         let quit = self.script.quit;
         let run = self.script.run.clone();
         let given = match run.as_ref().and_then(|run| run.seconds.as_ref()) {

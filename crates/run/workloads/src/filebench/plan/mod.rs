@@ -9,11 +9,12 @@ mod threads;
 
 use std::sync::Arc;
 
-use treering_languages::faults::Faults;
+use treering_languages::faults::{Fault, Faults};
 use treering_script::ConfigError;
 
 use super::draw::{Amount, Spread};
 use super::wml::{Quit, Script};
+use bind::Binder;
 
 /// Filesets of a file; each needs slots for directories.
 pub(super) const FILESETS_MAX: usize = 64;
@@ -215,7 +216,23 @@ impl Plan {
         wishes: &Wishes,
         faults: &mut Faults,
     ) -> Result<Self, ConfigError> {
-        bind::plan(script, wishes, faults).map_err(|fault| faults.refuse(fault))
+        Self::bound(script, wishes, faults).map_err(|fault| faults.refuse(fault))
+    }
+
+    fn bound(script: &Script, wishes: &Wishes, faults: &mut Faults) -> Result<Self, Fault> {
+        let mut binder = Binder::new(script, wishes, faults);
+        let mut plan = Self {
+            filesets: filesets::plan(&mut binder)?,
+            rows: Vec::new(),
+            threads: Vec::new(),
+            run_length: binder.run_length()?,
+            rate: binder.rate()?,
+            watches_all: false,
+            histograms: script.histograms,
+        };
+        threads::plan(&mut binder, &mut plan)?;
+        checks::check(&binder, &mut plan)?;
+        Ok(plan)
     }
 
     /// Threads of all definitions.

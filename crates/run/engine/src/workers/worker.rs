@@ -15,8 +15,8 @@ use treering_script::{
 };
 use treering_sys::{RunAs, Scheduled, StopFlag, ThreadCpu, monotonic_ns, thread_cpu, thread_usage};
 
-use crate::handicap::lag;
 use crate::progress::ProgressLine;
+use crate::workers::handicap::lag;
 use crate::{CallFailure, Caller, HeatBook, Recorder, Reply, TrialClock};
 
 /// One worker with all that is its own.

@@ -14,8 +14,8 @@ use treering_sys::{
     ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns, own_session,
 };
 
-use crate::start::cannot_start;
-use crate::worker::{Halting, SyncShare, TaskEnd, TaskRun, Worker};
+use crate::workers::start::cannot_start;
+use crate::workers::worker::{Halting, SyncShare, TaskEnd, TaskRun, Worker};
 use crate::{CallFailure, Caller, EngineError, HeatBook};
 
 /// No child says more: histograms of all kinds of calls take a few MiB at most.

@@ -1,5 +1,10 @@
 //! Where sessions can run: a directory, several at which workers take turns, or memory.
 
+mod program;
+pub(crate) mod remove;
+pub(crate) mod renewal;
+pub(crate) mod target;
+
 use std::io;
 use std::process;
 
@@ -7,11 +12,11 @@ use treering_model::{Caution, CautionCode};
 use treering_script::{Program, ProgramEnd};
 use treering_sys::{Confinement, DropCachesError, StopFlag, drop_caches};
 
-use crate::program::run_program;
 use crate::{
     Caller, EngineError, HeatBook, MemoryCaller, MemoryFilesystem, Payload, SyncCaller, Target,
     TrialClock,
 };
+use program::run_program;
 
 /// A place where sessions can run.
 pub trait Place {

@@ -18,7 +18,7 @@ use crate::storage::failure;
 /// nothing else.
 pub(crate) fn run(store: &Store, trial: &Trial) -> Result<ExitCode, Failure> {
     let record = record(trial)?;
-    let workload = super::workload(&trial.beginning.workload).ok_or_else(|| {
+    let workload = crate::commands::workload(&trial.beginning.workload).ok_or_else(|| {
         refused(format!("this treering has no workload '{}'", trial.beginning.workload))
     })?;
     let mode = workload.classic_mode(&record.settings());

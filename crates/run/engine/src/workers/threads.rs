@@ -5,9 +5,9 @@ use std::thread;
 
 use treering_script::{GroupStart, Task};
 
-use crate::gate::Gate;
-use crate::start::cannot_start;
-use crate::worker::{Halting, TaskEnd, TaskRun, Worker};
+use crate::workers::gate::Gate;
+use crate::workers::start::cannot_start;
+use crate::workers::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{Caller, EngineError};
 
 /// Runs each task on a thread of its own; they start as the group says. One that fails stops the

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use treering_model::SinkError;
 
 use crate::EngineError;
-use crate::start::cannot_start;
+use crate::workers::start::cannot_start;
 
 /// Works on a thread of its own and ticks on this one meanwhile, with the nanoseconds that have
 /// passed; what a tick says is reported. A listener that fails is not reported again, but it goes

@@ -1,5 +1,7 @@
 //! `treering dataset`: list, show, record, import.
 
+mod pages;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,9 +11,9 @@ use treering_workloads::compilebench::dataset::record::{RecordError, Recording, 
 use treering_workloads::compilebench::dataset::report::DatasetReport;
 use treering_workloads::compilebench::dataset::{Dataset, Note, Selection, check_title, classic};
 
-use super::{dataset_pages, output};
 use crate::arguments::{DatasetVerb, RecordArgs};
 use crate::classic_output::say;
+use crate::commands::output;
 use crate::failure::{Failure, Kind, is_missing};
 use crate::places;
 
@@ -21,11 +23,11 @@ pub(crate) fn run(verb: DatasetVerb) -> Result<ExitCode, Failure> {
     match verb {
         DatasetVerb::List { output } => {
             let all = library::list(&dirs).map_err(|error| library_failure(&error))?;
-            output::write(&dataset_pages::list(&all), &output)?;
+            output::write(&pages::list(&all), &output)?;
         }
         DatasetVerb::Show { name, output } => {
             let dataset = library::load(&name, &dirs).map_err(|error| library_failure(&error))?;
-            output::write(&dataset_pages::show(&DatasetReport::of(&dataset)), &output)?;
+            output::write(&pages::show(&DatasetReport::of(&dataset)), &output)?;
         }
         DatasetVerb::Record(args) => record_one(&args)?,
         DatasetVerb::Import { dir, name, replace } => import(&dir, name, replace)?,

@@ -1,13 +1,15 @@
 //! `treering show`: one trial.
 
+mod classic;
+
 use std::process::ExitCode;
 
 use treering_report::pages::trial::{View, page};
 use treering_report::pages::trial_json::ShownTrial;
 
-use super::trial::command_line;
-use super::{charts, output, show_classic};
 use crate::arguments::ShowArgs;
+use crate::commands::trial::command_line;
+use crate::commands::{charts, output};
 use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
 
@@ -17,7 +19,7 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     let id = store.find(&args.trial).map_err(|error| failure(&error))?;
     let trial = store.load(id).map_err(|error| failure(&error))?;
     if args.classic {
-        return show_classic::run(&store, &trial);
+        return classic::run(&store, &trial);
     }
     let short_id = store.short_ids(&[id]).map_err(|error| failure(&error))?.concat();
     let command = command_line(&trial);

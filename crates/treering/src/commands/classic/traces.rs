@@ -8,8 +8,8 @@ use treering_script::ClassicTraces;
 use treering_sys::monotonic_ns;
 use treering_trace::losses;
 
-use super::trace::files::{blktrace_files, cpu_file};
 use crate::classic_output::say;
+use crate::commands::trace::files::{blktrace_files, cpu_file};
 use crate::failure::{Failure, Kind};
 
 /// Records every phase into files of its own.

@@ -133,7 +133,7 @@ impl Target {
         name: &str,
         progress: &mut dyn FnMut(&Removed) -> ControlFlow<()>,
     ) -> Result<Removed, RemoveError> {
-        crate::remove::remove(self.dir(), self.confinement, name, progress)
+        crate::places::remove::remove(self.dir(), self.confinement, name, progress)
     }
 }
 

@@ -1,5 +1,7 @@
 //! A workload as the tool it imitates: its options, its lines, its exit codes.
 
+mod traces;
+
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -17,14 +19,14 @@ use treering_script::{
 };
 use treering_sys::Semaphores;
 
-use super::classic_traces::PhaseTraces;
-use super::native::classic_payload;
-use super::original_fio;
-use super::trial::{Asked, outline, run as run_trial};
 use crate::arguments::{AnyRunArgs, FIO, classic_words, settings};
 use crate::classic_output::{Speaker, Unopened, reason, say};
 use crate::clock::local_time;
+use crate::commands::native::classic_payload;
+use crate::commands::original_fio;
+use crate::commands::trial::{Asked, outline, run as run_trial};
 use crate::failure::{Failure, Kind, output_failed};
+use traces::PhaseTraces;
 
 /// Runs it.
 pub(crate) fn run(

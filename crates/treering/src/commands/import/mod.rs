@@ -1,5 +1,7 @@
 //! `treering import`: logs of other tools, and what treering exported, into the store.
 
+mod files;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,13 +12,13 @@ use treering_model::{Beginning, Change, Fact, IMPORT_FACT, Mode, Trial, TrialId}
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
 
-use super::import_files::{self, File, Files, Stand};
-use super::output;
 use crate::arguments::ImportArgs;
 use crate::clock;
+use crate::commands::output;
 use crate::failure::{Failure, Kind};
 use crate::places;
 use crate::storage::{failure, open_to_write};
+use files::{File, Files, Stand};
 
 /// The facts that say where a trial comes from.
 const FILE_FACT: &str = "import.file";
@@ -27,7 +29,7 @@ const ITERATION_FACT: &str = "import.mmtests_iteration";
 
 /// Imports them.
 pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
-    let Files { files, failures } = import_files::read(&args.files);
+    let Files { files, failures } = files::read(&args.files);
     let mut failures = failures.into_iter();
     if files.iter().all(|file| file.scan.outlines.is_empty()) {
         if let Some(failure) = failures.next() {
@@ -53,13 +55,13 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let mut labels = labels.into_iter();
     for file in files.iter().filter(|file| !file.scan.outlines.is_empty()) {
         let source = file.reopened()?;
-        let wrong = |error| import_files::unread(&file.path, &error);
+        let wrong = |error| files::unread(&file.path, &error);
         let mut importing = Importing::of(source.as_ref()).map_err(wrong)?;
         let mut outlines = file.scan.outlines.iter().peekable();
         while let Some(line) = outlines.peek().map(|outline| outline.lines.0) {
             // One trial at a time is in memory, however many there are.
             let mut take = |content| -> Result<(), Failure> {
-                let changed = || import_files::unread(&file.path, &"it changed while it was read");
+                let changed = || files::unread(&file.path, &"it changed while it was read");
                 let is_next = |outline: &&Outline| outline.lines.0 == line;
                 let outline = outlines.next_if(is_next).ok_or_else(changed)?;
                 let label = labels.next().unwrap_or_default();
@@ -82,7 +84,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
             read.map_err(wrong)?;
             taken?;
             if outlines.peek().is_some_and(|outline| outline.lines.0 == line) {
-                return Err(import_files::unread(&file.path, &"it changed while it was read"));
+                return Err(files::unread(&file.path, &"it changed while it was read"));
             }
         }
     }

@@ -1,0 +1,31 @@
+//! Writing until all is written, however often the kernel takes less.
+
+use treering_script::CallError;
+use treering_sys::Errno;
+
+use crate::{LARGEST_CALL_BYTES, Reply};
+
+/// Writes until all is written: `once` is told how much was before and how much is wanted.
+#[inline]
+pub(super) fn whole(
+    bytes: u32,
+    mut once: impl FnMut(u64, usize) -> Result<usize, Errno>,
+) -> Result<Reply, CallError> {
+    let (mut written, mut calls) = (0u64, 0u32);
+    loop {
+        let left = u64::from(bytes) - written;
+        let result = once(written, usize::try_from(left).unwrap_or(LARGEST_CALL_BYTES));
+        calls += 1;
+        match result {
+            // Nothing taken and no error: trying again could go on for ever.
+            Ok(0) if left > 0 => {
+                return Err(CallError { errno: Errno::IO, calls, bytes: written });
+            }
+            Ok(taken) => written += taken as u64,
+            Err(errno) => return Err(CallError { errno, calls, bytes: written }),
+        }
+        if written >= u64::from(bytes) {
+            return Ok(Reply::moved(written, calls));
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Another program: it is started below the target, watched, and asked to end when we are.
+//!
+//! What it reads and says goes through files in memory, so that the filesystem under test has
+//! nothing to do with it.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::process::{Child, Command};
+use std::thread;
+use std::time::Duration;
+
+use treering_script::{Program, ProgramEnd};
+use treering_sys::{StopFlag, interrupt, leave_with_parent, memory_file, monotonic_ns};
+
+use crate::{Target, TrialClock};
+
+/// How often it is asked whether it has ended.
+const ASK_EVERY: Duration = Duration::from_millis(10);
+/// More than this of what it says is not read.
+const SAID_BYTES_MAX: u64 = 256 << 20;
+
+/// Starts a program and waits for its end. When the flag is raised it is asked to end, once; what
+/// it says then counts.
+pub(crate) fn run_program(
+    target: &Target,
+    program: &Program,
+    clock: TrialClock,
+    stop: &StopFlag,
+) -> io::Result<ProgramEnd> {
+    let mut input = memory_file("input")?;
+    input.write_all(&program.input)?;
+    input.seek(SeekFrom::Start(0))?;
+    let (output, errors) = (memory_file("output")?, memory_file("errors")?);
+    let mut command = Command::new(&program.path);
+    command
+        .args(&program.arguments)
+        .current_dir(target.path().join(&program.directory))
+        .stdin(input)
+        .stdout(output.try_clone()?)
+        .stderr(errors.try_clone()?);
+    let began = monotonic_ns();
+    let mut child = leave_with_parent(&mut command).spawn()?;
+    let status = wait(&mut child, stop)?;
+    let wall_ns = monotonic_ns() - began;
+    Ok(ProgramEnd {
+        code: status.code(),
+        output: said(output)?,
+        errors: said(errors)?,
+        began_ns: clock.at_ns(began),
+        wall_ns,
+    })
+}
+
+fn wait(child: &mut Child, stop: &StopFlag) -> io::Result<std::process::ExitStatus> {
+    let mut is_asked = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if stop.is_raised() && !is_asked {
+            interrupt(child);
+            is_asked = true;
+        }
+        thread::sleep(ASK_EVERY);
+    }
+}
+
+fn said(mut file: File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(SAID_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,11 @@
+//! Workers: tasks done one by one, on threads that start together, or in processes of their own;
+//! their time limit, and the ticks beside them.
+
+pub(crate) mod gate;
+pub(crate) mod handicap;
+pub(crate) mod processes;
+pub(crate) mod start;
+pub(crate) mod threads;
+pub(crate) mod ticks;
+pub(crate) mod time_limit;
+pub(crate) mod worker;

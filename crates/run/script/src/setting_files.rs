@@ -1,0 +1,53 @@
+//! Files that settings name.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Longer files are not kept: what is made of them is read from disk again.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// The files that settings name: read from disk, or as they were when a run was recorded.
+#[derive(Clone, Debug, Default)]
+pub struct SettingFiles {
+    recorded: bool,
+    texts: Arc<Mutex<BTreeMap<PathBuf, String>>>,
+}
+
+impl SettingFiles {
+    /// Whether they are those of a run that was recorded: its directories need not be there any
+    /// more.
+    pub const fn are_recorded(&self) -> bool {
+        self.recorded
+    }
+
+    /// Those of a run that was recorded.
+    pub(crate) fn of_record(texts: BTreeMap<PathBuf, String>) -> Self {
+        Self { recorded: true, texts: Arc::new(Mutex::new(texts)) }
+    }
+
+    /// What was read so far, where it is text and not too long.
+    pub(crate) fn texts(&self) -> BTreeMap<PathBuf, String> {
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The content of a file, at most so many bytes of it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(&self, path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(text) = texts.get(path).filter(|_| self.recorded) {
+            return Ok(text.clone().into_bytes());
+        }
+        let mut content = Vec::new();
+        std::fs::File::open(path)?.take(bytes_max).read_to_end(&mut content)?;
+        if let Ok(text) = str::from_utf8(&content)
+            && text.len() <= TEXT_BYTES_MAX
+        {
+            texts.insert(path.to_owned(), text.to_owned());
+        }
+        Ok(content)
+    }
+}
