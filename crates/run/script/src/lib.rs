@@ -34,7 +34,8 @@ pub use io::{CallError, Done, Expect, Io, Stop};
 pub use job::{
     Caches, Footprint, GroupStart, Identity, Job, OnSignal, OutlineLine, ParallelGroup, Phase,
     Program, ProgramEnd, Queue, QueueKind, Script, Session, SideBySide, SyncScope, TargetFacts,
-    Task, TimeLimit, ToldPhase, Unfinished, Usage, WorkerKind,
+    Task, TimeLimit, ToldPhase, Unfinished, Usage, Watch,
+    WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use options::{

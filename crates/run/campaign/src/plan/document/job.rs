@@ -162,6 +162,7 @@ fn wanted(kind: ValueKind) -> &'static str {
             "a path in quotation marks"
         }
         ValueKind::Choice(_) => "a word in quotation marks",
+        ValueKind::Words | ValueKind::Texts => "an array of strings",
         ValueKind::Text | ValueKind::Optional(_) => "a string",
     }
 }
