@@ -17,7 +17,7 @@ use treering_sys::{StopFlag, monotonic_ns};
 
 use crate::heat::Heated;
 use crate::processes::on_processes;
-use crate::program::by_program;
+use crate::program::by_programs;
 use crate::renewal::{Renewable, Renewing};
 use crate::start::cannot_start;
 use crate::threads::on_threads;
@@ -101,7 +101,7 @@ pub fn run<P: Place + ?Sized>(
                 place.renew()?;
             }
             let to = (options.clock, conductor.sink, stop);
-            by_program(session, &program, place, number, to)
+            by_programs(session, program, place, number, to)
         }
     }
 }

@@ -27,6 +27,7 @@ mod target;
 mod threads;
 mod ticks;
 mod time_limit;
+mod watched_program;
 mod worker;
 
 pub use call::memory::MemoryCaller;

@@ -37,7 +37,9 @@ The script asks the treering in PATH for every word, so it knows data sets, labe
 fn tools() -> PossibleValuesParser {
     treering_workloads::ALL
         .iter()
-        .map(|workload| workload.manifest().name)
+        .map(|workload| workload.manifest())
+        .filter(|manifest| manifest.has_classic())
+        .map(|manifest| manifest.name)
         .collect::<Vec<_>>()
         .into()
 }
