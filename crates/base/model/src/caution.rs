@@ -70,6 +70,10 @@ pub enum CautionCode {
     OtherwiseThanRecorded,
     /// The requests of the devices could not be recorded, or not all of them.
     TraceIncomplete,
+    /// The output of a command does not hold a number that was asked for.
+    MetricMissing,
+    /// A command ended while processes that it had started went on.
+    ProcessesLeft,
 }
 
 /// Below so many operations what happened to be drawn decides the figures of a mix: with the
@@ -81,7 +85,7 @@ pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 34] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -114,6 +118,8 @@ impl CautionCode {
         Self::VersionUnknown,
         Self::OtherwiseThanRecorded,
         Self::TraceIncomplete,
+        Self::MetricMissing,
+        Self::ProcessesLeft,
     ];
 
     /// The word used in JSON and in the store.
@@ -151,6 +157,8 @@ impl CautionCode {
             Self::VersionUnknown => "version_unknown",
             Self::OtherwiseThanRecorded => "otherwise_than_recorded",
             Self::TraceIncomplete => "trace_incomplete",
+            Self::MetricMissing => "metric_missing",
+            Self::ProcessesLeft => "processes_left",
         }
     }
 
@@ -214,6 +222,12 @@ impl CautionCode {
             }
             Self::TraceIncomplete => {
                 "trace as root where the kernel lets, on a machine that is less busy"
+            }
+            Self::MetricMissing => {
+                "try the expression on the output that is kept with the trial (`treering export`)"
+            }
+            Self::ProcessesLeft => {
+                "let the command wait for what it starts, or end it in --cleanup"
             }
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
             Self::TooFewOperations => "let it run longer, until some thousands of operations ran",

@@ -15,7 +15,7 @@ use treering_sys::{StopFlag, monotonic_ns};
 
 use crate::heat::Heated;
 use crate::places::renewal::{Renewable, Renewing};
-use crate::program::by_program;
+use crate::program::by_programs;
 use crate::totals::{add_run, merge_intervals};
 use crate::workers::processes::on_processes;
 use crate::workers::start::cannot_start;
@@ -100,7 +100,7 @@ pub fn run<P: Place + ?Sized>(
                 place.renew()?;
             }
             let to = (options.clock, conductor.sink, stop);
-            by_program(session, &program, place, number, to)
+            by_programs(session, program, place, number, to)
         }
     }
 }

@@ -8,7 +8,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use treering_model::{Caution, Counters, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work};
+use treering_model::{
+    Caution, Counters, Cpu, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work,
+};
 
 use crate::{Buffers, ConfigError, Deadline, Io, Stop, SyncScope};
 use treering_sys::{Scheduling, Synchronous};
@@ -243,8 +245,32 @@ pub struct Program {
     pub arguments: Vec<String>,
     /// What it reads from its standard input.
     pub input: Vec<u8>,
-    /// The directory below the target in which it is started.
+    /// The directory below the target in which it is started; empty for the target itself.
     pub directory: String,
+    /// How it is watched; not at all where it is trusted to end what it starts.
+    pub watch: Option<Watch>,
+}
+
+/// How a program is run of which nothing is known.
+///
+/// `{dir}` in its arguments stands for the directory in which it is started, and so does the
+/// variable [`Watch::DIRECTORY`]. A signal that asks to stop ends its process group. What it
+/// started and left is ended after the last program of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// The phase that it is, which begins with it and ends with the first phase told of it.
+    pub phase: String,
+    /// So many bytes of what it says are kept from the beginning, and as many from the end.
+    pub kept_bytes: usize,
+    /// Whether the target is synced after its end.
+    pub sync_after: bool,
+}
+
+impl Watch {
+    /// What stands for the directory in an argument.
+    pub const PLACE: &str = "{dir}";
+    /// The variable of its environment with the directory.
+    pub const DIRECTORY: &str = "TREERING_DIR";
 }
 
 /// How a program ended.
@@ -260,6 +286,18 @@ pub struct ProgramEnd {
     pub began_ns: u64,
     /// How long it was there.
     pub wall_ns: u64,
+    /// The signal that ended it, of a program that is watched.
+    pub signal: Option<i32>,
+    /// Why it could not be started, of a program that is watched.
+    pub not_started: Option<String>,
+    /// CPU time that it used, with those of its children that it waited for; if watched.
+    pub cpu: Cpu,
+    /// Bytes that they read from storage, likewise.
+    pub read_bytes: u64,
+    /// Bytes that they wrote to storage, likewise.
+    pub written_bytes: u64,
+    /// How long the sync after it took, 0 where there was none.
+    pub sync_ns: u64,
 }
 
 /// A phase of which a program reported.
@@ -293,7 +331,8 @@ pub trait Session: Send {
         None
     }
 
-    /// What does the rest of the run after the last phase, where that is another program.
+    /// What does the rest of the run after the last phase, where that is another program. Asked
+    /// again when that has ended, unless we are to stop.
     fn program(&mut self) -> Option<Program> {
         None
     }

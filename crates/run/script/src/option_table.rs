@@ -20,7 +20,9 @@ pub fn with_option_table(document: &str, specs: &[OptionSpec]) -> String {
 
 fn row(spec: &OptionSpec) -> String {
     let option = match (spec.value, spec.short) {
-        (ValueKind::Operand | ValueKind::Operands, _) => format!("`{}`", spec.name),
+        (ValueKind::Operand | ValueKind::Operands | ValueKind::Words, _) => {
+            format!("`{}`", spec.name)
+        }
         (_, Some(short)) => format!("`-{short}`, `--{}`", spec.name),
         (_, None) => format!("`--{}`", spec.name),
     };
@@ -36,7 +38,8 @@ fn value(spec: &OptionSpec) -> String {
         ValueKind::Percent => return "percentage".to_owned(),
         ValueKind::Path | ValueKind::Operand => return "path".to_owned(),
         ValueKind::Paths | ValueKind::Operands => return "paths".to_owned(),
-        ValueKind::Text | ValueKind::Optional(_) => return "text".to_owned(),
+        ValueKind::Words => return "words".to_owned(),
+        ValueKind::Text | ValueKind::Texts | ValueKind::Optional(_) => return "text".to_owned(),
         ValueKind::Number => "number",
         ValueKind::Size => "bytes",
     };

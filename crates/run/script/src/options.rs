@@ -28,8 +28,12 @@ pub enum ValueKind {
     Operands,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// The words of a command, the last of the line: what stands behind the first is one of them.
+    Words,
     /// Any text; the doc says its form.
     Text,
+    /// Any text; the option may be given several times.
+    Texts,
     /// Text that may be left out; this stands for it then.
     Optional(&'static str),
 }
@@ -98,7 +102,8 @@ pub struct Manifest {
     pub aliases: &'static [&'static str],
     /// One line on what it does.
     pub about: &'static str,
-    /// The tool and version that the classic mode imitates.
+    /// The tool and version that the classic mode imitates; empty where there is none, and so no
+    /// classic mode.
     pub imitates: &'static str,
     /// Options of the classic command line.
     pub classic: &'static [OptionSpec],
@@ -108,6 +113,13 @@ pub struct Manifest {
     pub classic_payload: ClassicPayload,
     /// The exit code of the imitated tool when its command line is wrong.
     pub classic_usage_exit: u8,
+}
+
+impl Manifest {
+    /// Whether it can be run as the tool that it imitates.
+    pub fn has_classic(&self) -> bool {
+        !self.imitates.is_empty()
+    }
 }
 
 /// A front-end: turns settings into jobs.

@@ -3,6 +3,7 @@
 pub mod blogbench;
 pub mod bonnie;
 mod cautions;
+pub mod command;
 pub mod compilebench;
 pub mod dbench;
 pub mod ffsb;
@@ -24,6 +25,7 @@ pub const ALL: &[&dyn Workload] = &[
     &bonnie::Bonnie,
     &dbench::Dbench,
     &blogbench::Blogbench,
+    &command::AnyCommand,
 ];
 
 #[cfg(test)]

@@ -38,7 +38,9 @@ and trials:
 fn tools() -> PossibleValuesParser {
     treering_workloads::ALL
         .iter()
-        .map(|workload| workload.manifest().name)
+        .map(|workload| workload.manifest())
+        .filter(|manifest| manifest.has_classic())
+        .map(|manifest| manifest.name)
         .collect::<Vec<_>>()
         .into()
 }

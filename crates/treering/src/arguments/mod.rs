@@ -433,7 +433,8 @@ pub(crate) struct CheckArgs {
 
 /// The whole command line as clap sees it.
 pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
-    let classic = workloads.iter().map(|workload| classic_command(*workload));
+    let has_classic = |workload: &&&'static dyn Workload| workload.manifest().has_classic();
+    let classic = workloads.iter().filter(has_classic).map(|workload| classic_command(*workload));
     let native = workloads.iter().map(|workload| native_command(*workload));
     let run = Command::new("run")
         .about("Run a workload in a directory and store its results")
@@ -475,7 +476,7 @@ fn link(typed: &[OsString]) -> Option<&'static str> {
 fn named(name: &str) -> Option<&'static dyn Workload> {
     treering_workloads::ALL.iter().copied().find(|workload| {
         let manifest = workload.manifest();
-        manifest.name == name || manifest.aliases.contains(&name)
+        manifest.has_classic() && (manifest.name == name || manifest.aliases.contains(&name))
     })
 }
 

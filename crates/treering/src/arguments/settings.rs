@@ -16,7 +16,7 @@ pub(super) fn argument(spec: &OptionSpec) -> Arg {
     }
     let arg = Arg::new(spec.name).help(doc);
     let arg = match (spec.value, spec.short) {
-        (ValueKind::Operand | ValueKind::Operands, _) => arg,
+        (ValueKind::Operand | ValueKind::Operands | ValueKind::Words, _) => arg,
         (_, Some(short)) => arg.long(spec.name).short(short),
         (_, None) => arg.long(spec.name),
     };
@@ -33,6 +33,8 @@ pub(super) fn argument(spec: &OptionSpec) -> Arg {
             value(arg, "TEXT").num_args(0..=1).default_missing_value(missing)
         }
         ValueKind::Paths => arg.value_name("PATH").action(ArgAction::Append),
+        ValueKind::Texts => arg.value_name("TEXT").action(ArgAction::Append),
+        ValueKind::Words => arg.num_args(1..).trailing_var_arg(true).action(ArgAction::Append),
         ValueKind::Text => value(arg, "TEXT").allow_negative_numbers(true),
     }
 }

@@ -37,7 +37,9 @@ pub(crate) fn run(args: &LinksArgs) -> Result<ExitCode, Failure> {
         })?;
     let target = target(&running, dir).map_err(|error| failed(dir, error))?;
     let mut foreign = Vec::new();
-    for workload in treering_workloads::ALL {
+    for workload in
+        treering_workloads::ALL.iter().filter(|workload| workload.manifest().has_classic())
+    {
         let path = dir.join(workload.manifest().name);
         let found = look(&path, &target, &running).map_err(|error| failed(&path, error))?;
         let link = format!("{} -> {}", path.display(), target.display());

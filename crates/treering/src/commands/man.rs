@@ -41,6 +41,9 @@ pub(crate) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
     }
     for workload in treering_workloads::ALL.iter().filter(|_| args.links) {
         let name = workload.manifest().name;
+        if !workload.manifest().has_classic() {
+            continue;
+        }
         let command = arguments::as_link(*workload);
         write(&args.dir, name, page(name, &command, &[])).map_err(|error| failed(&error))?;
     }
@@ -125,7 +128,9 @@ mod tests {
         for name in ["treering", "treering-list", "treering-run-fio", "treering-dataset-record"] {
             assert!(names.contains(&name.to_owned()), "{name} in {names:?}");
         }
-        for workload in treering_workloads::ALL {
+        for workload in
+            treering_workloads::ALL.iter().filter(|workload| workload.manifest().has_classic())
+        {
             let name = workload.manifest().name;
             assert!(names.contains(&format!("treering-{name}")), "{name}");
             let link = page(name, &arguments::as_link(*workload), &[]);

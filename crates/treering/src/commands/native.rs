@@ -115,7 +115,7 @@ fn refuse_engine(own: &NativeRunArgs) -> Result<(), Failure> {
         ("--compressibility", own.compressibility != "0%"),
         ("--latency", own.latency != "sampled"),
         ("--handicap", own.handicap != "0%"),
-        ("--heat", own.heat),
+        ("--heat", own.heat && !own.trace),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),

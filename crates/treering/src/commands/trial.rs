@@ -233,7 +233,15 @@ pub(crate) fn command_line(trial: &Trial) -> String {
     };
     let mut line = format!("treering {verb}{}{dir}", beginning.workload);
     let settings = Settings::default();
+    let is_command = |name: &str| {
+        specs.iter().any(|spec| spec.name == name && matches!(spec.value, ValueKind::Words))
+    };
     for (name, value) in &beginning.parameters {
+        if is_command(name) {
+            // It is quoted already, and the last.
+            line += &format!(" -- {value}");
+            continue;
+        }
         if is_operand(name) {
             line += &format!(" {}", quoted(value));
             continue;

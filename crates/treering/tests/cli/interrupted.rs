@@ -198,9 +198,10 @@ fn what_a_killed_run_of_any_workload_left_is_removed() {
     ];
     for workload in treering_workloads::ALL {
         let name = workload.manifest().name;
-        // Two have tests of their own: above, and in `ffsb_places`.
+        // Three have tests of their own: above, in `ffsb_places`, and in `commands`.
         assert!(
-            ["compilebench", "ffsb"].contains(&name) || long.iter().any(|words| words[0] == name),
+            ["compilebench", "ffsb", "command"].contains(&name)
+                || long.iter().any(|words| words[0] == name),
             "{name}"
         );
     }

@@ -105,12 +105,16 @@ fn the_help_names_every_option_with_its_default() {
     for workload in treering_workloads::ALL {
         let manifest = workload.manifest();
         for (verb, specs) in [(&[][..], manifest.classic), (&["run"], manifest.native)] {
+            if verb.is_empty() && !manifest.has_classic() {
+                continue;
+            }
             let words = verb.iter().chain([&manifest.name, &"--help"]);
             // Lines are broken between words only.
             let help = program.run(words).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
             for spec in specs {
                 let name = match spec.value {
                     ValueKind::Operand | ValueKind::Operands => format!("[{}]", spec.name),
+                    ValueKind::Words => format!("[{}]...", spec.name),
                     _ => format!("--{}", spec.name),
                 };
                 assert!(help.contains(&name), "{}", spec.name);

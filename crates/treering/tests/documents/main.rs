@@ -51,6 +51,7 @@ pages! {
     why: "docs/why.md",
     blogbench: "docs/workloads/blogbench.md",
     bonnie: "docs/workloads/bonnie.md",
+    command: "docs/workloads/command.md",
     compilebench: "docs/workloads/compilebench.md",
     dbench: "docs/workloads/dbench.md",
     ffsb: "docs/workloads/ffsb.md",

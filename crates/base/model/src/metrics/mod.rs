@@ -7,6 +7,7 @@
 
 pub mod blogbench;
 pub mod bonnie;
+pub mod command;
 pub mod cpu;
 pub mod dbench;
 pub mod ffsb;

@@ -42,7 +42,7 @@ fn charged(accounts: &str) -> Option<u64> {
     Some(number("write_bytes")?.saturating_sub(number("cancelled_write_bytes")?))
 }
 
-fn pid(process: u32) -> Result<Pid, Errno> {
+pub(super) fn pid(process: u32) -> Result<Pid, Errno> {
     i32::try_from(process).ok().and_then(Pid::from_raw).ok_or(Errno::INVAL)
 }
 

@@ -54,7 +54,7 @@ pub fn thread_usage() -> ThreadUsage {
     }
 }
 
-fn nanoseconds(time: libc::timeval) -> u64 {
+pub(super) fn nanoseconds(time: libc::timeval) -> u64 {
     // The kernel never gives a negative CPU time.
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_usec.cast_unsigned() * 1000
 }

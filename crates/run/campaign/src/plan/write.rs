@@ -127,8 +127,17 @@ fn job(to: &mut String, planned: &PlannedJob) {
     line(to, "workload", &text(&planned.workload));
     if !planned.options.is_empty() {
         header(to, "[job.options]");
-        for (name, value) in &planned.options {
-            line(to, &key(name), &option_value(value));
+        let is_first = |place: usize, name: &str| {
+            !planned.options[..place].iter().any(|(other, _)| other == name)
+        };
+        for (place, (name, value)) in planned.options.iter().enumerate() {
+            let same = planned.options.iter().filter(|(other, _)| other == name);
+            let all: Vec<String> = same.map(|(_, value)| value.clone()).collect();
+            match all.len() {
+                1 => line(to, &key(name), &option_value(value)),
+                _ if is_first(place, name) => line(to, &key(name), &texts(&all)),
+                _ => {}
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ mod program;
 pub(crate) mod remove;
 pub(crate) mod renewal;
 pub(crate) mod target;
+pub(crate) mod watched_program;
 
 use std::io;
 use std::process;

@@ -12,6 +12,7 @@ use std::time::Duration;
 use treering_script::{Program, ProgramEnd};
 use treering_sys::{StopFlag, interrupt, leave_with_parent, memory_file, monotonic_ns};
 
+use super::watched_program::run_watched;
 use crate::{Target, TrialClock};
 
 /// How often it is asked whether it has ended.
@@ -27,6 +28,9 @@ pub(crate) fn run_program(
     clock: TrialClock,
     stop: &StopFlag,
 ) -> io::Result<ProgramEnd> {
+    if let Some(watch) = &program.watch {
+        return run_watched(target, program, watch, clock, stop);
+    }
     let mut input = memory_file("input")?;
     input.write_all(&program.input)?;
     input.seek(SeekFrom::Start(0))?;
@@ -48,6 +52,7 @@ pub(crate) fn run_program(
         errors: said(errors)?,
         began_ns: clock.at_ns(began),
         wall_ns,
+        ..ProgramEnd::default()
     })
 }
 

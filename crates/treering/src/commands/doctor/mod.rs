@@ -61,6 +61,8 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::VersionUnknown,
     CautionCode::OtherwiseThanRecorded,
     CautionCode::TraceIncomplete,
+    CautionCode::MetricMissing,
+    CautionCode::ProcessesLeft,
 ];
 
 /// What was found.

@@ -6,6 +6,7 @@ use toml::de::DeValue;
 use treering_script::{ConfigError, Manifest, OptionSpec, Settings, ValueKind, Workload};
 
 use super::Known;
+use super::command;
 use super::nearest::nearest;
 use super::section::{JOB, Section, Value};
 use super::variant::suggestion;
@@ -52,6 +53,7 @@ fn job(section: &Section<'_>, known: &Known<'_>) -> Result<(PlannedJob, Range<us
     let named = section.get("workload");
     let workload_name = match &named {
         Some(value) => value.word("the name of a workload")?,
+        None if command::is_one(section) => command::WORKLOAD,
         None => DEFAULT_WORKLOAD,
     };
     let place = named.as_ref().map_or(section.span.clone(), |value| value.span.clone());
@@ -68,6 +70,10 @@ fn job(section: &Section<'_>, known: &Known<'_>) -> Result<(PlannedJob, Range<us
     let given = match section.get("options") {
         Some(value) => given(&value, workload.manifest())?,
         None => Vec::new(),
+    };
+    let given = match command::given(section, workload_name)? {
+        Some(more) => given.into_iter().chain(more).collect(),
+        None => given,
     };
     let options: Vec<(String, String)> =
         given.iter().map(|given| (given.name.to_owned(), given.text.clone())).collect();
@@ -90,10 +96,10 @@ fn settings(options: &[(String, String)], known: &Known<'_>) -> Settings {
 }
 
 /// An option with its text and its place.
-struct Given<'d> {
-    name: &'static str,
-    text: String,
-    value: Value<'d>,
+pub(super) struct Given<'d> {
+    pub(super) name: &'static str,
+    pub(super) text: String,
+    pub(super) value: Value<'d>,
 }
 
 /// The options in the order of their names. A flag that is false is as one that is not there.
@@ -106,7 +112,13 @@ fn given<'d>(value: &Value<'d>, manifest: &Manifest) -> Result<Vec<Given<'d>>, F
     for value in values {
         let spec = manifest.native.iter().find(|spec| spec.name == value.key);
         let spec = spec.ok_or_else(|| unknown_option(&value, manifest))?;
-        if let Some(text) = option_text(&value, spec)? {
+        let is_list = matches!(spec.value, ValueKind::Words | ValueKind::Texts);
+        if is_list && matches!(value.value, DeValue::Array(_)) {
+            for value in value.array(wanted(spec.value))? {
+                let text = value.text("a string")?.to_owned();
+                given.push(Given { name: spec.name, text, value });
+            }
+        } else if let Some(text) = option_text(&value, spec)? {
             given.push(Given { name: spec.name, text, value });
         }
     }
@@ -162,6 +174,7 @@ fn wanted(kind: ValueKind) -> &'static str {
             "a path in quotation marks"
         }
         ValueKind::Choice(_) => "a word in quotation marks",
+        ValueKind::Words | ValueKind::Texts => "an array of strings",
         ValueKind::Text | ValueKind::Optional(_) => "a string",
     }
 }

@@ -5,6 +5,7 @@
 //! contradictions and values that a workload or mkfs would refuse are refused before anything is
 //! made. Documents are taken for hostile: their size, depth and numbers are bounded.
 
+mod command;
 mod device;
 mod ending;
 mod job;

@@ -52,12 +52,19 @@ pub(super) static VARIANT: Schema = Schema {
     title: "[[variant]]",
     keys: &["name", "filesystem", "mkfs", "mount", "kernel", "device", "handicap"],
 };
-pub(super) static JOB: Schema = Schema { title: "[[job]]", keys: &["name", "workload", "options"] };
+pub(super) static JOB: Schema = Schema {
+    title: "[[job]]",
+    keys: &["name", "workload", "options", "command", "prepare", "cleanup", "metric"],
+};
+pub(super) static METRIC: Schema = Schema {
+    title: "[[job.metric]]",
+    keys: &["name", "regex", "json", "unit", "better", "primary"],
+};
 pub(super) static OBSERVE: Schema =
     Schema { title: "[observe]", keys: &["trace", "layout", "layout-every", "in", "rounds"] };
 pub(super) static REPORT: Schema = Schema { title: "[report]", keys: &["primary", "threshold"] };
 
-static ALL: [&Schema; 7] = [&PLAN, &STOPPING, &DEVICE, &VARIANT, &JOB, &OBSERVE, &REPORT];
+static ALL: [&Schema; 8] = [&PLAN, &STOPPING, &DEVICE, &VARIANT, &JOB, &METRIC, &OBSERVE, &REPORT];
 
 /// A table of the document whose keys are all known.
 #[derive(Clone, Debug)]

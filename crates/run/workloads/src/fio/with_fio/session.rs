@@ -70,6 +70,7 @@ impl Session for ForeignSession<'_> {
                 arguments: ["--output-format=json+", "--eta=never", "-"].map(str::to_owned).into(),
                 input: self.job.text.clone().into_bytes(),
                 directory: self.job.working_directory(),
+                watch: None,
             }
         })
     }

@@ -1,0 +1,279 @@
+//! A program of which nothing is known: what it says is bounded, a signal ends all that it
+//! started, and what outlives it is ended after the run.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use treering_model::Cpu;
+use treering_script::{Program, ProgramEnd, Watch};
+use treering_sys::{
+    ChildEnd, StopFlag, adopt_orphans, children, leave_with_parent, monotonic_ns,
+    process_descriptor, read_without_waiting, signal_child, signal_group, sync_filesystem,
+    take_ended, wait_to_read,
+};
+
+use crate::{Target, TrialClock};
+
+/// How often it is asked whether we are to stop.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+/// The same where the kernel does not tell us that a process has ended.
+const ASK_OFTEN: Duration = Duration::from_millis(1);
+/// The signals that ask it to end, one after the other.
+const SIGNALS: [i32; 3] = [2, 15, 9];
+const SIGTERM: i32 = 15;
+const SIGKILL: i32 = 9;
+/// Between two of them.
+const GRACE: Duration = Duration::from_secs(3);
+/// After its end so many pieces are read of what waits in its pipes, which is more than fit.
+const PIECES_AFTER_END: usize = 64;
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Starts it, waits for its end, and syncs the target if asked to. That it cannot be started is an
+/// end, too.
+pub(crate) fn run_watched(
+    target: &Target,
+    program: &Program,
+    watch: &Watch,
+    clock: TrialClock,
+    stop: &StopFlag,
+) -> io::Result<ProgramEnd> {
+    let directory = target.path().join(&program.directory);
+    let mut command = Command::new(placed(program.path.as_os_str(), &directory));
+    command
+        .args(program.arguments.iter().map(|word| placed(OsStr::new(word), &directory)))
+        .current_dir(&directory)
+        .env(Watch::DIRECTORY, &directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let began = monotonic_ns();
+    let began_ns = clock.at_ns(began);
+    let mut child = match leave_with_parent(&mut command).spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let not_started = Some(error.to_string());
+            return Ok(ProgramEnd { not_started, began_ns, ..ProgramEnd::default() });
+        }
+    };
+    let mut pipes = [
+        Pipe::new(child.stdout.take().map(OwnedFd::from), watch.kept_bytes)?,
+        Pipe::new(child.stderr.take().map(OwnedFd::from), watch.kept_bytes)?,
+    ];
+    let end = wait(&child, &mut pipes, stop)?;
+    let wall_ns = monotonic_ns() - began;
+    pipes.iter_mut().for_each(|pipe| pipe.read(PIECES_AFTER_END));
+    let sync_ns = if watch.sync_after && !stop.is_raised() {
+        let began = monotonic_ns();
+        sync_filesystem(target.dir())?;
+        monotonic_ns() - began
+    } else {
+        0
+    };
+    let [output, errors] = pipes.map(|pipe| pipe.kept.bytes());
+    Ok(ProgramEnd {
+        code: end.code,
+        output,
+        errors,
+        began_ns,
+        wall_ns,
+        signal: end.signal,
+        not_started: None,
+        cpu: Cpu { user_ns: end.cpu.user_ns, system_ns: end.cpu.system_ns },
+        read_bytes: end.read_bytes,
+        written_bytes: end.written_bytes,
+        sync_ns,
+    })
+}
+
+/// A word with the directory where it stands for it, also where that is no text.
+fn placed(word: &OsStr, directory: &Path) -> OsString {
+    let Some(text) = word.to_str() else { return word.to_owned() };
+    let mut placed = OsString::new();
+    for (number, part) in text.split(Watch::PLACE).enumerate() {
+        if number > 0 {
+            placed.push(directory);
+        }
+        placed.push(part);
+    }
+    placed
+}
+
+fn wait(child: &Child, pipes: &mut [Pipe; 2], stop: &StopFlag) -> io::Result<ChildEnd> {
+    let process = child.id();
+    let descriptor = process_descriptor(process).ok();
+    let longest = if descriptor.is_some() { ASK_EVERY } else { ASK_OFTEN };
+    let mut signals = SIGNALS.iter();
+    let mut signalled: Option<Instant> = None;
+    loop {
+        if let Some(end) = take_ended(process)? {
+            return Ok(end);
+        }
+        if stop.is_raised()
+            && signalled.is_none_or(|at| at.elapsed() >= GRACE)
+            && let Some(signal) = signals.next()
+        {
+            let _ended_already = signal_group(process, *signal);
+            signalled = Some(Instant::now());
+        }
+        let open = pipes.iter().filter_map(|pipe| pipe.file.as_ref().map(File::as_fd));
+        let waited: Vec<BorrowedFd<'_>> =
+            open.chain(descriptor.as_ref().map(OwnedFd::as_fd)).collect();
+        wait_to_read(&waited, longest)?;
+        pipes.iter_mut().for_each(|pipe| pipe.read(1));
+    }
+}
+
+/// The end of a pipe that is read, until its other end is closed.
+struct Pipe {
+    file: Option<File>,
+    kept: Kept,
+}
+
+impl Pipe {
+    fn new(from: Option<OwnedFd>, kept_bytes: usize) -> io::Result<Self> {
+        let file = from.map(File::from);
+        file.as_ref().map_or(Ok(()), read_without_waiting)?;
+        Ok(Self { file, kept: Kept::new(kept_bytes) })
+    }
+
+    /// Takes at most so many pieces of what is there.
+    fn read(&mut self, pieces: usize) {
+        let Some(mut file) = self.file.as_ref() else { return };
+        let mut piece = vec![0; PIECE_BYTES];
+        for _ in 0..pieces {
+            match file.read(&mut piece) {
+                Ok(0) => {
+                    self.file = None;
+                    return;
+                }
+                Ok(count) => self.kept.add(&piece[..count]),
+                // Nothing is there now; a pipe has no other errors.
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// The beginning and the end of something that may be long.
+#[derive(Debug)]
+struct Kept {
+    first: Vec<u8>,
+    last: Vec<u8>,
+    left_out: u64,
+    /// At most so many bytes of each; of the last twice as many until they are cut.
+    most: usize,
+}
+
+impl Kept {
+    fn new(most: usize) -> Self {
+        Self { first: Vec::new(), last: Vec::new(), left_out: 0, most }
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let (first, rest) = bytes.split_at(bytes.len().min(self.most - self.first.len()));
+        self.first.extend_from_slice(first);
+        self.last.extend_from_slice(rest);
+        if self.last.len() > 2 * self.most {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        let more = self.last.len().saturating_sub(self.most);
+        self.last.drain(..more);
+        self.left_out += more as u64;
+    }
+
+    /// All of it, or beginning and end with a line between that says how much is not there.
+    fn bytes(mut self) -> Vec<u8> {
+        self.cut();
+        if self.left_out > 0 {
+            let line = format!("\n[{} bytes left out]\n", self.left_out);
+            self.first.extend_from_slice(line.as_bytes());
+        }
+        self.first.append(&mut self.last);
+        self.first
+    }
+}
+
+/// Processes that outlive the programs of a run become our children, and are ended after it.
+pub(crate) struct Outlived {
+    /// Children that we had before.
+    before: Vec<u32>,
+}
+
+impl Outlived {
+    pub(crate) fn begin() -> Self {
+        // Where that is not possible only what the programs end themselves is ended.
+        let _not_possible = adopt_orphans(true);
+        Self { before: children() }
+    }
+
+    /// Ends them; says how many there were, if any ran.
+    pub(crate) fn end(self) -> Option<String> {
+        let began = Instant::now();
+        let mut names: Vec<u32> = Vec::new();
+        loop {
+            let left: Vec<u32> = self.left();
+            let new: Vec<u32> = left.iter().copied().filter(|one| !names.contains(one)).collect();
+            for process in &new {
+                let _ended_already = signal_child(*process, SIGTERM);
+            }
+            names.extend(new);
+            if left.is_empty() || began.elapsed() > 2 * GRACE {
+                break;
+            }
+            if began.elapsed() > GRACE {
+                for process in &left {
+                    let _ended_already = signal_child(*process, SIGKILL);
+                }
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        let _not_possible = adopt_orphans(false);
+        let plural = match names.len() {
+            0 => return None,
+            1 => "process that it had started was",
+            _ => "processes that it had started were",
+        };
+        Some(format!("{} {plural} still running at its end, and had to be ended", names.len()))
+    }
+
+    /// Those that run, after those that have ended were taken.
+    fn left(&self) -> Vec<u32> {
+        let ours = children().into_iter().filter(|process| !self.before.contains(process));
+        ours.filter(|process| matches!(take_ended(*process), Ok(None))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kept, placed};
+    use std::ffi::OsStr;
+    use std::path::Path;
+
+    #[test]
+    fn of_a_long_output_the_beginning_and_the_end_are_kept() {
+        let mut kept = Kept::new(4);
+        (0..1000).for_each(|_| kept.add(b"xy"));
+        kept.add(b"END!");
+        assert!(kept.last.capacity() < 64);
+        assert_eq!(kept.bytes(), b"xyxy\n[1996 bytes left out]\nEND!");
+        let mut short = Kept::new(4);
+        short.add(b"abcdefg");
+        assert_eq!(short.bytes(), b"abcdefg");
+    }
+
+    #[test]
+    fn the_directory_is_put_in_wherever_it_is_named() {
+        let dir = Path::new("/mnt/a b");
+        assert_eq!(placed(OsStr::new("--of={dir}/x:{dir}"), dir), "--of=/mnt/a b/x:/mnt/a b");
+        assert_eq!(placed(OsStr::new("{}dir}"), dir), "{}dir}");
+    }
+}

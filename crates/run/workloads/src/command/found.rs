@@ -1,0 +1,296 @@
+//! Numbers in the output of a program: what is looked for, and what is found.
+
+use regex::{Regex, RegexBuilder};
+use serde_json::Value;
+use treering_model::metrics::{command, cpu, is_observation, times};
+use treering_model::{Better, Metric, Scope, Unit};
+use treering_script::ConfigError;
+
+use super::options::METRIC;
+
+/// Characters of an expression.
+const PATTERN_CHARS_MAX: usize = 1000;
+/// Bytes of its compiled form.
+const PATTERN_BYTES_MAX: usize = 1 << 20;
+const NAME_CHARS_MAX: usize = 64;
+/// Begins a place in a JSON document (RFC 6901).
+const JSON: &str = "json:";
+
+/// Units as they may be written, what their values are kept in, and by what they are multiplied.
+const UNITS: [(&str, Unit, f64); 32] = [
+    ("s", Unit::Seconds, 1.0),
+    ("seconds", Unit::Seconds, 1.0),
+    ("ms", Unit::Seconds, 1e-3),
+    ("us", Unit::Seconds, 1e-6),
+    ("min", Unit::Seconds, 60.0),
+    ("ns", Unit::Nanoseconds, 1.0),
+    ("nanoseconds", Unit::Nanoseconds, 1.0),
+    ("B", Unit::Bytes, 1.0),
+    ("bytes", Unit::Bytes, 1.0),
+    ("KiB", Unit::Bytes, 1024.0),
+    ("MiB", Unit::Bytes, 1_048_576.0),
+    ("GiB", Unit::Bytes, 1_073_741_824.0),
+    ("kB", Unit::Bytes, 1e3),
+    ("MB", Unit::Bytes, 1e6),
+    ("GB", Unit::Bytes, 1e9),
+    ("MiB/s", Unit::MibPerSecond, 1.0),
+    ("mib_per_second", Unit::MibPerSecond, 1.0),
+    ("KiB/s", Unit::MibPerSecond, 1.0 / 1024.0),
+    ("GiB/s", Unit::MibPerSecond, 1024.0),
+    ("B/s", Unit::MibPerSecond, 1.0 / 1_048_576.0),
+    ("kB/s", Unit::MibPerSecond, 1e3 / 1_048_576.0),
+    ("MB/s", Unit::MibPerSecond, 1e6 / 1_048_576.0),
+    ("GB/s", Unit::MibPerSecond, 1e9 / 1_048_576.0),
+    ("files/s", Unit::FilesPerSecond, 1.0),
+    ("files_per_second", Unit::FilesPerSecond, 1.0),
+    ("ops/s", Unit::OpsPerSecond, 1.0),
+    ("ops_per_second", Unit::OpsPerSecond, 1.0),
+    ("1/s", Unit::OpsPerSecond, 1.0),
+    ("count", Unit::Count, 1.0),
+    ("", Unit::Count, 1.0),
+    ("%", Unit::Percent, 1.0),
+    ("percent", Unit::Percent, 1.0),
+];
+
+/// Where a number stands.
+#[derive(Debug)]
+enum Place {
+    /// What the one group of an expression matches first, in the output, then among the errors.
+    Regex(Regex),
+    /// A place in the JSON document that the output is.
+    Pointer(String),
+}
+
+/// A number that is looked for.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) name: String,
+    place: Place,
+    unit: Unit,
+    factor: f64,
+    better: Better,
+    pub(super) primary: bool,
+}
+
+impl Wanted {
+    /// From `NAME=REGEX,unit=UNIT,better=higher,primary`.
+    pub(super) fn parse(text: &str) -> Result<Self, ConfigError> {
+        let (name, rest) = text.split_once('=').ok_or_else(|| {
+            wrong(text, "NAME=REGEX is missing")
+                .hint("for instance --metric 'tps=transactions: .*\\((\\S+) per sec,unit=ops/s'")
+        })?;
+        let name = checked_name(name)?;
+        let fault = |why: &str| wrong(name, why);
+        let (mut rest, mut unit, mut better, mut primary) = (rest, None, None, false);
+        // From the end, since an expression may have commas.
+        while let Some((before, last)) = rest.rsplit_once(',') {
+            if let Some(word) = last.strip_prefix("unit=").filter(|_| unit.is_none()) {
+                unit = Some(known_unit(name, word)?);
+            } else if let Some(word) = last.strip_prefix("better=").filter(|_| better.is_none()) {
+                better = Some(match word {
+                    "higher" => Better::Higher,
+                    "lower" => Better::Lower,
+                    _ => return Err(fault("better is neither higher nor lower")),
+                });
+            } else if last == "primary" && !primary {
+                primary = true;
+            } else {
+                break;
+            }
+            rest = before;
+        }
+        let (unit, factor) = unit.unwrap_or((Unit::Count, 1.0));
+        let usual = match unit {
+            Unit::Seconds | Unit::Nanoseconds => Some(Better::Lower),
+            Unit::MibPerSecond | Unit::FilesPerSecond | Unit::OpsPerSecond => Some(Better::Higher),
+            Unit::Bytes | Unit::Count | Unit::Percent => None,
+        };
+        let better = better.or(usual).ok_or_else(|| {
+            fault("which direction is better?").hint("add ,better=higher or ,better=lower")
+        })?;
+        let place = match rest.strip_prefix(JSON) {
+            Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => {
+                Place::Pointer(pointer.to_owned())
+            }
+            Some(_) => return Err(fault("a JSON pointer begins with /, as json:/jobs/0/iops")),
+            None => Place::Regex(expression(name, rest)?),
+        };
+        Ok(Self { name: name.to_owned(), place, unit, factor, better, primary })
+    }
+
+    /// The metric with this value.
+    pub(super) fn metric(&self, value: f64, primary: bool) -> Metric {
+        let value = value * self.factor;
+        Metric::new(self.name.as_str(), Scope::Trial, value, self.unit, self.better)
+            .primary_if(primary)
+    }
+
+    /// The number, or why there is none.
+    pub(super) fn find(&self, output: &str, errors: &str) -> Result<f64, String> {
+        let found = match &self.place {
+            Place::Regex(regex) => [output, errors]
+                .into_iter()
+                .find_map(|text| Some(regex.captures(text)?.get(1)?.as_str()))
+                .ok_or("its expression matches nothing in the output")
+                .and_then(number),
+            Place::Pointer(pointer) => {
+                document(output).and_then(|document| match document.pointer(pointer) {
+                    Some(Value::Number(number)) => number.as_f64().ok_or(NO_NUMBER),
+                    Some(Value::String(text)) => number(text),
+                    Some(_) => Err(NO_NUMBER),
+                    None => Err("the JSON of the output has nothing at its pointer"),
+                })
+            }
+        };
+        let value = found.map_err(str::to_owned)?;
+        if (value * self.factor).is_finite() { Ok(value) } else { Err(NO_NUMBER.to_owned()) }
+    }
+}
+
+const NO_NUMBER: &str = "what stands there is no finite number";
+
+fn wrong(name: &str, why: &str) -> ConfigError {
+    let name: String = name.chars().take(NAME_CHARS_MAX).collect();
+    ConfigError::new(format!("--{METRIC}: '{}': {why}", name.escape_debug()))
+}
+
+fn checked_name(name: &str) -> Result<&str, ConfigError> {
+    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if name.is_empty() || name.len() > NAME_CHARS_MAX || !name.chars().all(is_word) {
+        return Err(wrong(name, "a name has lower-case letters, digits and _ only"));
+    }
+    let own = [
+        times::ELAPSED_SECONDS,
+        times::SECONDS,
+        times::FINAL_SYNC_SECONDS,
+        cpu::CPU_SECONDS,
+        cpu::USER_CPU_SECONDS,
+        cpu::SYSTEM_CPU_SECONDS,
+        cpu::CPU_PERCENT,
+        command::STORAGE_READ_BYTES,
+        command::STORAGE_WRITTEN_BYTES,
+    ];
+    if own.iter().any(|spec| spec.name == name) || is_observation(name) {
+        return Err(wrong(name, "treering measures something of this name itself"));
+    }
+    Ok(name)
+}
+
+fn known_unit(name: &str, word: &str) -> Result<(Unit, f64), ConfigError> {
+    let found = UNITS.iter().find(|(known, ..)| *known == word);
+    found.map(|(_, unit, factor)| (*unit, *factor)).ok_or_else(|| {
+        let known = UNITS.map(|(known, ..)| known).into_iter().filter(|known| !known.is_empty());
+        wrong(name, &format!("unknown unit '{}'", word.escape_debug()))
+            .hint(format!("units: {}", known.collect::<Vec<_>>().join(", ")))
+    })
+}
+
+fn expression(name: &str, text: &str) -> Result<Regex, ConfigError> {
+    if text.chars().nth(PATTERN_CHARS_MAX).is_some() {
+        let why = format!("an expression has at most {PATTERN_CHARS_MAX} characters");
+        return Err(wrong(name, &why));
+    }
+    let built = RegexBuilder::new(text)
+        .multi_line(true)
+        .size_limit(PATTERN_BYTES_MAX)
+        .dfa_size_limit(PATTERN_BYTES_MAX)
+        .build();
+    let regex = built.map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => wrong(name, "the expression is too big"),
+        other => {
+            let lines = other.to_string();
+            // The last line says what is wrong, those before where.
+            let what = lines.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            wrong(name, &format!("not a regular expression: {what}"))
+        }
+    })?;
+    match regex.captures_len() {
+        2 => Ok(regex),
+        groups => Err(wrong(name, &format!("it has {} capture groups, not one", groups - 1))
+            .hint("put the number in ( ), and other groups in (?: )")),
+    }
+}
+
+fn number(text: &str) -> Result<f64, &'static str> {
+    text.trim().parse().map_err(|_| NO_NUMBER)
+}
+
+/// The document that a text is, or that begins with a line of it.
+fn document(text: &str) -> Result<Value, &'static str> {
+    let text = text.trim();
+    let mut starts = text
+        .match_indices(['{', '['])
+        .map(|(start, _)| start)
+        .filter(|start| *start == 0 || text.as_bytes()[start - 1] == b'\n');
+    serde_json::from_str(text)
+        .ok()
+        .or_else(|| {
+            let start = starts.next()?;
+            let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter();
+            values.next()?.ok()
+        })
+        .ok_or("the output is not JSON that can be read")
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_model::{Better, Unit};
+
+    use super::Wanted;
+
+    #[test]
+    fn a_metric_has_a_name_a_place_a_unit_and_a_direction() {
+        let text = r"tps=(?:a,b)=?\((\S{1,9}) per sec,unit=ops/s,primary";
+        let wanted = Wanted::parse(text).unwrap();
+        assert_eq!(
+            (wanted.unit, wanted.better, wanted.primary),
+            (Unit::OpsPerSecond, Better::Higher, true)
+        );
+        assert_eq!(wanted.find("x\na,b(12.5 per sec.)", ""), Ok(12.5));
+        assert_eq!(wanted.find("", "a,b=(7 per sec.)"), Ok(7.0), "also on standard error");
+        let wait = Wanted::parse("wait=^lat: (.*)ms$,better=lower,unit=ms").unwrap();
+        let value = wait.find("first\nlat: 250ms\nend", "").unwrap();
+        assert_eq!(wait.metric(value, false).value, 0.25);
+    }
+
+    #[test]
+    fn what_is_no_metric_is_refused() {
+        for (text, why) in [
+            ("tps", "NAME=REGEX"),
+            ("T p=(.)", "lower-case"),
+            ("elapsed_seconds=(.)", "itself"),
+            ("layout_x=(.)", "itself"),
+            ("x=(.),better=more", "neither"),
+            ("x=(.)", "direction"),
+            ("x=(.),unit=furlongs", "unknown unit 'furlongs'"),
+            ("x=..,unit=s", "0 capture groups"),
+            ("x=(.)(.),unit=s", "2 capture groups"),
+            ("x=(,unit=s", "not a regular expression"),
+            (r"x=((?:\w{200}){200}),unit=s", "too big"),
+            ("x=json:a,unit=s", "begins with /"),
+        ] {
+            let error = Wanted::parse(text).unwrap_err();
+            assert!(error.message.contains(why), "{text}: {error}");
+        }
+        assert!(Wanted::parse(&format!("x=({}),unit=s", "a".repeat(1001))).is_err());
+    }
+
+    #[test]
+    fn a_number_that_is_not_there_is_never_zero() {
+        let wanted = Wanted::parse("x=x is (.*),unit=s").unwrap();
+        for output in ["", "x is ", "x is nan", "x is inf", "x is 1e999", "x is 1,5", "x is 1 2"] {
+            assert!(wanted.find(output, "").is_err(), "{output}");
+        }
+        let wanted = Wanted::parse("x=json:/a/0,unit=ms").unwrap();
+        assert_eq!(wanted.find(r#"{"a": [2]}"#, ""), Ok(2.0));
+        assert_eq!(wanted.find("warming up {\n{\"a\": [\"2.5\"]}\nbye", ""), Ok(2.5));
+        assert_eq!(
+            wanted.find(r#"{"a": [123456789012345678901234567890]}"#, ""),
+            Ok(1.234_567_890_123_456_8e29)
+        );
+        let deep = "[".repeat(100_000);
+        for output in ["", "{}", r#"{"a": [null]}"#, r#"{"a": [1e999]}"#, "{\"a\":", &*deep] {
+            assert!(wanted.find(output, "").is_err(), "{output}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Any program as a workload: it is run in the directory under test, with a command before and one
+//! after it, and numbers are taken from its output.
+//!
+//! `found` finds numbers in an output, `job` says what is run, `session` has it run and takes what
+//! it came to. The engine starts the programs and ends what they leave.
+
+mod found;
+mod job;
+mod options;
+mod session;
+
+use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
+
+use job::CommandJob;
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct AnyCommand;
+
+impl Workload for AnyCommand {
+    fn manifest(&self) -> &'static Manifest {
+        &options::MANIFEST
+    }
+
+    fn classic(&self, _settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Err(no_classic())
+    }
+
+    fn classic_mode(&self, _settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        Err(no_classic())
+    }
+
+    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(CommandJob::new(settings)?))
+    }
+}
+
+fn no_classic() -> ConfigError {
+    ConfigError::new("command imitates no tool").hint("use `treering run command`")
+}

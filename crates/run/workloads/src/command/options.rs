@@ -1,0 +1,61 @@
+//! The options of a command, each declared once.
+
+use treering_script::{ClassicPayload, Manifest, OptionSpec, ValueKind};
+
+/// The name tag.
+pub(super) static MANIFEST: Manifest = Manifest {
+    name: "command",
+    aliases: &[],
+    about: "Runs any program in the directory, and takes times, CPU, I/O and numbers of its output",
+    imitates: "",
+    classic: &[],
+    native: NATIVE,
+    classic_payload: ClassicPayload::Zeros,
+    classic_usage_exit: 2,
+};
+
+/// The words of the command.
+pub(super) const COMMAND: &str = "command";
+/// A command as one text for the shell.
+pub(super) const SHELL: &str = "shell";
+/// What is run before.
+pub(super) const PREPARE: &str = "prepare";
+/// What is run after.
+pub(super) const CLEANUP: &str = "cleanup";
+/// A number in the output.
+pub(super) const METRIC: &str = "metric";
+
+/// Options of the native command line and of plans.
+pub(super) const NATIVE: &[OptionSpec] = &[
+    OptionSpec::long(
+        SHELL,
+        ValueKind::Text,
+        None,
+        "The command as one text for `sh -c`, instead of words at the end of the line.",
+    ),
+    OptionSpec::long(
+        PREPARE,
+        ValueKind::Text,
+        None,
+        "Text for `sh -c` that runs before the command; not in its figures.",
+    ),
+    OptionSpec::long(
+        CLEANUP,
+        ValueKind::Text,
+        None,
+        "Text for `sh -c` that runs after the command, also when it failed; not in its figures.",
+    ),
+    OptionSpec::long(
+        METRIC,
+        ValueKind::Texts,
+        None,
+        "A number in the output: NAME=REGEX with one group, or NAME=json:/POINTER; then \
+         ,unit=UNIT ,better=higher|lower ,primary. May be given several times.",
+    ),
+    OptionSpec::long(
+        COMMAND,
+        ValueKind::Words,
+        None,
+        "The program and its arguments, without a shell; {dir} stands for the directory.",
+    ),
+];

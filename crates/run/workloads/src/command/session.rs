@@ -1,0 +1,230 @@
+//! One run of a command: what is run before, the command, what is run after, and what they came to.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use treering_model::metrics::{command, cpu, times};
+use treering_model::{
+    Caution, CautionCode, Counters, Fact, Metric, PhaseTotals, Scope, TaskTotals,
+};
+use treering_script::{ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, Session, Watch};
+
+use super::job::{CommandJob, by_shell};
+use super::options::{CLEANUP, COMMAND, PREPARE};
+
+/// Bytes of an output that are read, from its beginning and from its end.
+const READ_BYTES: usize = 4 << 20;
+/// Characters of an output that are kept with the trial, from its beginning and from its end.
+const KEPT_CHARS: usize = 16 << 10;
+/// Lines of what a failed program said that a message repeats.
+const WORDS_LINES_MAX: usize = 4;
+/// Characters of each of them.
+const WORDS_CHARS_MAX: usize = 240;
+
+/// What is kept of a program that ran.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    /// Its exit code, if it ended by itself.
+    exit_code: Option<i32>,
+    /// The signal that ended it.
+    signal: Option<i32>,
+    /// Its standard output, shortened in its middle.
+    output: String,
+    /// Its standard error, likewise.
+    errors: String,
+}
+
+/// A run in progress.
+pub(super) struct CommandSession<'j> {
+    job: &'j CommandJob,
+    /// What is still to be run: the phase, and the words.
+    next: VecDeque<(&'static str, Vec<String>)>,
+    running: &'static str,
+    failure: Option<String>,
+    metrics: Vec<Metric>,
+    cautions: Vec<Caution>,
+    facts: Vec<Fact>,
+}
+
+impl<'j> CommandSession<'j> {
+    pub(super) fn new(job: &'j CommandJob) -> Self {
+        let shell = |kind, text: &Option<String>| text.as_ref().map(|text| (kind, by_shell(text)));
+        let next = shell(PREPARE, &job.prepare)
+            .into_iter()
+            .chain([(COMMAND, job.words.clone())])
+            .chain(shell(CLEANUP, &job.cleanup))
+            .collect();
+        Self {
+            job,
+            next,
+            running: COMMAND,
+            failure: None,
+            metrics: Vec::new(),
+            cautions: Vec::new(),
+            facts: Vec::new(),
+        }
+    }
+
+    /// What the command came to.
+    fn measure(&mut self, end: &ProgramEnd, output: &str, errors: &str) {
+        let mut said = [("command.output", output), ("command.errors", errors)];
+        for (name, text) in &mut said {
+            let words = last_lines(text);
+            if !words.is_empty() {
+                self.facts.push(Fact { name: (*name).to_owned(), value: words });
+            }
+        }
+        for wanted in &self.job.wanted {
+            match wanted.find(output, errors) {
+                Ok(value) => self.metrics.push(wanted.metric(value, wanted.primary)),
+                Err(why) => {
+                    let message = format!("no value of {}: {why}", wanted.name);
+                    let code = CautionCode::MetricMissing;
+                    self.cautions.push(Caution { code, message });
+                }
+            }
+        }
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let of = || Scope::Trial;
+        let elapsed = seconds(end.wall_ns.max(1));
+        let cpu_seconds = seconds(end.cpu.total_ns());
+        self.metrics.extend([
+            times::ELAPSED_SECONDS.of(of(), elapsed).primary_if(!self.job.names_primary()),
+            times::FINAL_SYNC_SECONDS.of(of(), seconds(end.sync_ns)),
+            cpu::CPU_SECONDS.of(of(), cpu_seconds),
+            cpu::USER_CPU_SECONDS.of(of(), seconds(end.cpu.user_ns)),
+            cpu::SYSTEM_CPU_SECONDS.of(of(), seconds(end.cpu.system_ns)),
+            cpu::CPU_PERCENT.of(of(), 100.0 * cpu_seconds / elapsed),
+            command::STORAGE_READ_BYTES.of(of(), end.read_bytes as f64),
+            command::STORAGE_WRITTEN_BYTES.of(of(), end.written_bytes as f64),
+        ]);
+    }
+}
+
+impl Session for CommandSession<'_> {
+    fn next_phase(&mut self) -> Option<Phase> {
+        None
+    }
+
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        None
+    }
+
+    fn task_ended(&mut self, _totals: &TaskTotals) {}
+
+    fn failure(&self) -> Option<String> {
+        self.failure.clone()
+    }
+
+    fn program(&mut self) -> Option<Program> {
+        if self.failure.is_some() {
+            self.next.retain(|(kind, _)| *kind == CLEANUP);
+        }
+        let (kind, mut words) = self.next.pop_front()?;
+        self.running = kind;
+        let arguments = words.split_off(1);
+        let watch =
+            Watch { phase: kind.to_owned(), kept_bytes: READ_BYTES, sync_after: kind != CLEANUP };
+        Some(Program {
+            path: words.concat().into(),
+            arguments,
+            input: Vec::new(),
+            directory: String::new(),
+            watch: Some(watch),
+        })
+    }
+
+    fn program_ended(&mut self, end: ProgramEnd) -> Vec<ReportedPhase> {
+        let output = String::from_utf8_lossy(&end.output);
+        let errors = String::from_utf8_lossy(&end.errors);
+        let name = match self.running {
+            COMMAND => self.job.name(),
+            other => format!("--{other}"),
+        };
+        let said = last_lines(if errors.trim().is_empty() { &output } else { &errors });
+        if let Some(why) = why_failed(&end) {
+            let why = if said.is_empty() { why } else { format!("{why}: {said}") };
+            self.failure.get_or_insert(format!("{name}: {why}"));
+        }
+        if self.running == COMMAND {
+            self.measure(&end, &output, &errors);
+        }
+        let record = Record {
+            exit_code: end.code,
+            signal: end.signal,
+            output: shortened(&output),
+            errors: shortened(&errors),
+        };
+        let task = TaskTotals {
+            kind: self.running.to_owned(),
+            subject: name,
+            began_ns: end.began_ns,
+            wall_ns: end.wall_ns,
+            cpu: end.cpu,
+            bytes: end.read_bytes.saturating_add(end.written_bytes),
+            counters: Counters::of(&record),
+            ..TaskTotals::default()
+        };
+        let totals = PhaseTotals {
+            name: self.running.to_owned(),
+            began_ns: end.began_ns,
+            wall_ns: end.wall_ns + end.sync_ns,
+            ..PhaseTotals::default()
+        };
+        vec![ReportedPhase { totals, tasks: vec![task] }]
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        self.facts.clone()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        self.metrics.clone()
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        self.cautions.clone()
+    }
+
+    /// What it made is the user's: the command after it removes it, or nobody does.
+    fn remains(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+fn why_failed(end: &ProgramEnd) -> Option<String> {
+    match (&end.not_started, end.code, end.signal) {
+        (Some(why), ..) => Some(format!("cannot be started: {why}")),
+        (None, Some(0), _) => None,
+        (None, Some(code), _) => Some(format!("exit code {code}")),
+        (None, None, Some(signal)) => Some(format!("ended by signal {signal}")),
+        (None, None, None) => Some("ended by a signal".to_owned()),
+    }
+}
+
+/// The last lines of what it said, escaped.
+fn last_lines(said: &str) -> String {
+    let mut lines: Vec<String> = said
+        .rsplit(['\n', '\r'])
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .take(WORDS_LINES_MAX)
+        .map(|line| {
+            line.chars().take(WORDS_CHARS_MAX).collect::<String>().escape_debug().to_string()
+        })
+        .collect();
+    lines.reverse();
+    lines.join("; ")
+}
+
+/// A text without its middle, where it is long.
+fn shortened(text: &str) -> String {
+    let Some((head, _)) = text.char_indices().nth(KEPT_CHARS) else { return text.to_owned() };
+    let Some((tail, _)) = text.char_indices().rev().nth(KEPT_CHARS - 1) else {
+        return text.to_owned();
+    };
+    if tail <= head {
+        return text.to_owned();
+    }
+    format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..])
+}
