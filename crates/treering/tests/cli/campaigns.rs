@@ -285,7 +285,7 @@ fn a_resumed_plan_names_and_frees_what_its_killed_run_left() {
     }
     let gone = |name: &str| {
         let listed = program.run(["lab", "list"]).ends_with(0).stdout;
-        listed.contains(&format!("a run of plan {name} that is gone"))
+        listed.contains(&format!("a run of plan {name}, which is gone"))
     };
     assert!(gone("first") && gone("second"));
     let ran = program.run([&line("a.toml")[..], &["--resume", "--rounds", "1"]].concat());
@@ -530,7 +530,7 @@ fn a_plan_is_conducted_on_filesystems_made_for_it() {
         assert_eq!(options.contains("noatime"), kind == "xfs", "{options}");
     }
     let left = program.run(["lab", "list"]).ends_with(0);
-    assert!(!left.stdout.contains("plan two that is gone"), "{left}");
+    assert!(!left.stdout.contains("plan two, which is gone"), "{left}");
 }
 
 #[test]
@@ -543,7 +543,7 @@ fn a_variant_that_cannot_be_mounted_ends_it_and_nothing_stays() {
     let ran = program.run(line).ends_with(3);
     assert!(ran.stderr.contains("no-such-option"), "{ran}");
     let left = program.run(["lab", "list"]).ends_with(0);
-    assert!(!left.stdout.contains("plan two that is gone"), "{left}");
+    assert!(!left.stdout.contains("plan two, which is gone"), "{left}");
 }
 
 #[test]
@@ -659,7 +659,7 @@ fn traces_and_layouts_come_in_rounds_of_their_own() {
         assert!(html.contains("Device activity in phase "));
     }
     let left = program.run(["lab", "list"]).ends_with(0);
-    assert!(!left.stdout.contains("plan watched that is gone"), "{left}");
+    assert!(!left.stdout.contains("plan watched, which is gone"), "{left}");
 }
 
 #[test]
