@@ -271,8 +271,11 @@ pub(super) fn part(scope: &Scope) -> String {
     }
 }
 
-/// A metric in words with its unit: `create MiB/s`, `read cpu s`.
+/// A metric in words with its unit: `create MiB/s`, `read cpu s`, `operation time (s)`.
 pub(super) fn label(one: &MetricComparison) -> String {
+    if let Some(time) = whole_time(one) {
+        return format!("{time} ({})", one.unit.symbol());
+    }
     let words = metric_words(&one.name, one.unit);
     let part = match &one.scope {
         Scope::Trial => String::new(),
@@ -282,6 +285,13 @@ pub(super) fn label(one: &MetricComparison) -> String {
     let said = [part.as_str(), words.as_str(), one.unit.symbol()];
     let said: Vec<&str> = said.into_iter().filter(|words| !words.is_empty()).collect();
     if said.is_empty() { titled(&one.name, "") } else { said.join(" ") }
+}
+
+/// A time of the whole trial in words: `operation time`.
+pub(super) fn whole_time(one: &MetricComparison) -> Option<String> {
+    let is_time = one.scope == Scope::Trial && one.unit == Unit::Seconds;
+    let words = metric_words(&one.name, one.unit);
+    (is_time && !words.is_empty()).then(|| format!("{words} time"))
 }
 
 /// The word with a sign: colour only repeats them. One run against one gets no colour.

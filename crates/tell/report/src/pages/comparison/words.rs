@@ -4,7 +4,7 @@
 use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
 use treering_model::Scope;
 
-use super::tables::label;
+use super::tables::{label, whole_time};
 
 /// Results that a clause names one by one; of more it names the typical one.
 const NAMED: usize = 3;
@@ -142,7 +142,7 @@ impl<'o> Names<'o> {
     /// What was done, and in which job.
     fn name(&self, one: &MetricComparison) -> String {
         let what = match &one.scope {
-            Scope::Trial => label(one),
+            Scope::Trial => whole_time(one).unwrap_or_else(|| label(one)),
             Scope::Phase(name) => name.clone(),
             Scope::Kind(kind) => {
                 let word = one.name.split('_').next().filter(|word| DIRECTIONS.contains(word));
