@@ -123,8 +123,8 @@ fn fits_in_memory(done: Done, known: Known<'_>) -> Option<Caution> {
         return None;
     }
     let message = format!(
-        "{} MiB were read and caches never emptied; there were {} MiB of data at a time, and {} \
-         MiB of memory to keep them",
+        "reads may have come from memory: {} MiB read, {} MiB working set, {} MiB RAM, caches not \
+         dropped",
         done.read_bytes >> 20,
         known.data_bytes >> 20,
         memory >> 20
@@ -145,8 +145,8 @@ fn too_short(done: Done, known: Known<'_>) -> Option<Caution> {
         return None;
     }
     let message = format!(
-        "{} MiB were written with no sync after them in the measured time, and all was over after \
-         {:.1} s: the kernel may keep them in memory for {expire:.0} s",
+        "writes may never have reached the device: {} MiB written without a sync in the measured \
+         time, which ended after {:.1} s; the kernel may keep them in memory for {expire:.0} s",
         done.unsynced_bytes >> 20,
         known.seconds
     );
@@ -159,13 +159,13 @@ pub(crate) fn compressible(payload: PayloadKind, facts: &[Fact]) -> Option<Cauti
         PayloadKind::Native { compressibility: 0 } => return None,
         PayloadKind::Native { compressibility } => format!("{compressibility} % of the payload"),
         PayloadKind::Classic | PayloadKind::Zeros => {
-            "the payload of the classic tool, one letter over and over,".to_owned()
+            "the payload of the classic tool, a single repeated letter,".to_owned()
         }
     };
     let options = facts.iter().filter(|fact| fact.name.ends_with("_options"));
     let compressing = |option: &&str| option.contains("compress") && !option.ends_with("=no");
     let option = options.flat_map(|fact| fact.value.split(',')).find(compressing)?;
-    let message = format!("{what} can be compressed, and the filesystem is mounted with {option}");
+    let message = format!("{what} is compressible, and the filesystem is mounted with {option}");
     Some(Caution { code: CautionCode::CompressibleData, message })
 }
 

@@ -231,7 +231,7 @@ fn work(work: Work) -> Option<Fact> {
 
 /// The caution about a trial that was slowed on purpose.
 fn handicapped(percent: u32) -> Option<Caution> {
-    let message = format!("every task was made to take {percent} % longer");
+    let message = format!("every task was deliberately slowed down by {percent} %");
     (percent > 0).then_some(Caution { code: CautionCode::Handicapped, message })
 }
 

@@ -37,8 +37,8 @@ impl CampaignError {
         match self {
             Self::Job(error) => error.hint.clone(),
             Self::TooLittleRoom { .. } => Some(
-                "ask for less (fewer trees or files, smaller files, a smaller data set), or for a \
-                 larger filesystem"
+                "reduce the work (fewer trees or files, smaller files, a smaller data set), or \
+                 use a larger filesystem"
                     .to_owned(),
             ),
             Self::Lab(error) => error.hint(),

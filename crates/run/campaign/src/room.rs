@@ -10,13 +10,13 @@ pub(crate) fn shortage(footprint: &Footprint, facts: &TargetFacts) -> Option<(St
     let names = footprint.peak_files.saturating_add(footprint.peak_dirs);
     let bytes = footprint.peak_block_bytes.saturating_add(names.saturating_mul(BYTES_A_NAME));
     if bytes > facts.free_bytes {
-        let needs = format!("the run needs room for at least {}", gib(bytes));
+        let needs = format!("the run needs at least {}", gib(bytes));
         return Some((needs, format!("only {} are free", gib(facts.free_bytes))));
     }
     let free = facts.free_inodes?;
     (names > free).then(|| {
         (
-            format!("the run needs {names} files and directories at a time"),
+            format!("the run needs up to {names} files and directories"),
             format!("the filesystem has only {free} inodes left"),
         )
     })

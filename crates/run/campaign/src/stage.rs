@@ -70,7 +70,7 @@ impl<'l> Devices<'l> {
         };
         let settled = settle(mounted.root(), &limits, stop)?;
         if !settled.is_quiet {
-            let message = format!("{} bytes were still to be written", settled.dirty_bytes);
+            let message = format!("{} bytes were not yet written back", settled.dirty_bytes);
             cautions.push(Caution { code: CautionCode::NotQuiet, message });
         }
         let dropped = drop_and_verify(mounted.root())?;
@@ -184,7 +184,7 @@ fn caution_about(dropped: &CacheDrop) -> Option<Caution> {
     let message = match dropped {
         CacheDrop::Verified(_) | CacheDrop::Unverified | CacheDrop::InMemory => return None,
         CacheDrop::StillCached(evidence) => format!(
-            "of {} pages of a file {} were still in memory after caches were dropped",
+            "of {} pages of a file, {} were still in memory after caches were dropped",
             evidence.before.resident_pages, evidence.after.resident_pages
         ),
         CacheDrop::Refused(error) => {

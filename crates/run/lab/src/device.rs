@@ -84,7 +84,7 @@ impl Device {
             }
             (_, None) => Err(unfit("a device needs a filesystem".to_owned())),
             (DeviceSpec::Block { .. }, Some(filesystem)) if filesystem.mkfs().is_none() => {
-                Err(unfit(format!("{} is in memory, no device is needed for it", filesystem.name)))
+                Err(unfit(format!("{} is in memory and needs no device", filesystem.name)))
             }
             (DeviceSpec::Loop { bytes, .. }, Some(filesystem)) if filesystem.mkfs().is_none() => {
                 large_enough(filesystem, *bytes)?;
@@ -140,7 +140,7 @@ impl Device {
             return Err(unfit(format!("a sector has 512 or 4096 bytes, not {sector_bytes}")));
         }
         if *bytes % u64::from(*sector_bytes) != 0 {
-            return Err(unfit(format!("{bytes} bytes are no whole number of sectors")));
+            return Err(unfit(format!("{bytes} bytes is not a multiple of the sector size")));
         }
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "making a loop device" }.into());
@@ -300,7 +300,7 @@ impl Device {
             });
             let by_name = option.contains("UUID=") || option.contains("LABEL=");
             if strangers || by_name {
-                let why = "it names a device that the variant does not".to_owned();
+                let why = "it names a device that is not the variant's".to_owned();
                 return Err(DeviceError::OptionRefused { option: option.clone(), why }.into());
             }
         }
@@ -313,7 +313,7 @@ impl BlockDevice {
         let Member { asked, node, number, bytes } = &self.member;
         let same = block_number(node) == Some(*number) && device_bytes(&self.device) == Ok(*bytes);
         if !same {
-            let why = "it is another device than the one that was taken".to_owned();
+            let why = "it is not the device that was opened".to_owned();
             return Err(DeviceError::NotOurs { what: node.display().to_string(), why }.into());
         }
         let mut obstacles = obstacles_to_use(&lab.machine, node, *number)?;
@@ -385,7 +385,7 @@ pub(crate) fn count_fits(filesystem: &Filesystem, count: usize) -> Result<(), La
     match (count, filesystem.devices_max()) {
         (0, _) => Err(unfit(format!("{name} needs a device"))),
         (given, 1) if given > 1 => {
-            Err(unfit(format!("{name} takes one device, {given} are given")))
+            Err(unfit(format!("{name} takes one device, but {given} are given")))
         }
         _ => Ok(()),
     }
@@ -395,7 +395,7 @@ pub(crate) fn count_fits(filesystem: &Filesystem, count: usize) -> Result<(), La
 pub(crate) fn large_enough(filesystem: &Filesystem, bytes: u64) -> Result<(), LabError> {
     let (name, least) = (filesystem.name, filesystem.bytes_min);
     if bytes < least {
-        return Err(unfit(format!("{name} needs {least} bytes, the device has {bytes}")));
+        return Err(unfit(format!("{name} needs {least} bytes, but the device has {bytes}")));
     }
     Ok(())
 }

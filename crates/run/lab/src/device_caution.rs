@@ -43,7 +43,7 @@ impl fmt::Display for DeviceCaution {
         match self {
             Self::HostCacheAnswers { image, asked: true } => write!(
                 f,
-                "the host filesystem of {} does not let the loop device past its page cache",
+                "the host filesystem of {} does not support direct I/O for the loop device",
                 image.display()
             ),
             Self::HostCacheAnswers { image, asked: false } => {
@@ -54,7 +54,8 @@ impl fmt::Display for DeviceCaution {
             }
             Self::HostMayFill { directory, needed_bytes, free_bytes } => write!(
                 f,
-                "sparse images of {needed_bytes} bytes in all are in {}, which has {free_bytes}",
+                "sparse images of {needed_bytes} bytes in total are in {}, which has {free_bytes} \
+                 bytes free",
                 directory.display()
             ),
             Self::OtherSectors { device, bytes } => {

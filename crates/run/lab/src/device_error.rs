@@ -14,13 +14,13 @@ pub enum DeviceError {
     #[error("{} is not formatted: {}", reported(.0), list(&.0.obstacles))]
     Refused(Inspection),
     /// Another run of treering works with the device.
-    #[error("another run of treering works with {}", path.display())]
+    #[error("another run of treering is using {}", path.display())]
     Taken {
         /// The device.
         path: PathBuf,
     },
     /// Only root may.
-    #[error("{what} needs root")]
+    #[error("{what} requires root")]
     NotRoot {
         /// What.
         what: &'static str,
@@ -29,7 +29,9 @@ pub enum DeviceError {
     #[error(transparent)]
     Loop(#[from] LoopError),
     /// The host filesystem is too small for the images.
-    #[error("{} has {free_bytes} bytes free, the images need {needed_bytes}", directory.display())]
+    #[error(
+        "{} has {free_bytes} bytes free, but the images need {needed_bytes}", directory.display()
+    )]
     NoRoom {
         /// Where the images would be.
         directory: PathBuf,
@@ -42,7 +44,7 @@ pub enum DeviceError {
     #[error("{0}")]
     Unfit(String),
     /// The lab has no such filesystem.
-    #[error("no filesystem is called `{name}`")]
+    #[error("unknown filesystem `{name}`")]
     UnknownFilesystem {
         /// What was asked for.
         name: String,
@@ -115,7 +117,7 @@ pub enum DeviceError {
         why: String,
     },
     /// The run that made it is alive.
-    #[error("the run that made {what} is alive (process {pid})")]
+    #[error("the run that made {what} is still running (process {pid})")]
     Alive {
         /// What.
         what: String,
@@ -135,7 +137,7 @@ pub enum DeviceError {
 impl DeviceError {
     /// What to do about it, where that is known.
     pub fn hint(&self) -> Option<String> {
-        let erase = "if nothing on it is needed: `--erase";
+        let erase = "if it holds nothing of value: `--erase";
         match self {
             Self::Refused(inspection) if !inspection.is_in_use() => {
                 Some(format!("{erase} {}`", inspection.resolved.display()))
@@ -151,19 +153,19 @@ impl DeviceError {
                 Some("load the loop driver (modprobe loop) and run as root".to_owned())
             }
             Self::NoRoom { .. } => {
-                Some("name a directory with more room, fewer or smaller images".to_owned())
+                Some("choose a directory with more space, or fewer or smaller images".to_owned())
             }
             Self::Missing { how, .. } => Some(how.clone()),
             Self::StillUsed { .. } => {
-                Some("end what uses it, then `treering lab release`".to_owned())
+                Some("stop what uses it, then run `treering lab release`".to_owned())
             }
-            Self::Alive { .. } => Some("wait for it, or end it first".to_owned()),
+            Self::Alive { .. } => Some("wait for it, or stop it first".to_owned()),
             Self::UnknownFilesystem { .. } => {
                 let names = crate::filesystems::names();
                 Some(format!("there are {}", names.join(", ")))
             }
             Self::NotOurs { .. } | Self::Damaged { .. } => {
-                Some("look at it yourself; treering touches only what it made".to_owned())
+                Some("inspect it yourself; treering touches only what it made".to_owned())
             }
             _ => None,
         }

@@ -49,7 +49,7 @@ pub enum LabError {
         trial: String,
     },
     /// There is nothing that treering may remove.
-    #[error("{} has no mark of a killed run", path.display())]
+    #[error("{} contains no mark of a killed run", path.display())]
     NothingLeft {
         /// The directory.
         path: PathBuf,
@@ -73,14 +73,13 @@ impl LabError {
             Self::Left { path, .. } => {
                 Some(format!("`treering clean {}` removes them", path.display()))
             }
-            Self::NothingLeft { .. } => Some(
-                "treering removes only trees that a native run of its own was killed over"
-                    .to_owned(),
-            ),
+            Self::NothingLeft { .. } => {
+                Some("treering removes only the trees of its own killed native runs".to_owned())
+            }
             Self::Device(error) => error.hint(),
             Self::ReadOnly { .. } => Some("remount it read-write".to_owned()),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                Some("name a directory you may write to, or run as its owner".to_owned())
+                Some("choose a directory that you can write to, or run as its owner".to_owned())
             }
             Self::Io { .. } | Self::NotADirectory { .. } | Self::Target(_) | Self::Remove(_) => {
                 None

@@ -262,7 +262,7 @@ impl Drop for LoopImage {
 /// Takes all blocks of a file.
 fn preallocate(image: &File, bytes: u64, path: &Path) -> Result<(), LabError> {
     fallocate(image, FallocateFlags::empty(), 0, bytes)
-        .map_err(|errno| LabError::io("cannot take all blocks of", path)(errno.into()))
+        .map_err(|errno| LabError::io("cannot allocate all blocks of", path)(errno.into()))
 }
 
 /// Looks whether the images have room in their directory.

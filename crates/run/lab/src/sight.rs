@@ -89,7 +89,7 @@ impl Sight {
                 None => of_image(&resolved),
             };
         }
-        Err(unfit(format!("{} is no directory, block device or image", resolved.display())))
+        Err(unfit(format!("{} is not a directory, block device or image", resolved.display())))
     }
 
     /// The top of what is looked into.
@@ -204,9 +204,9 @@ fn type_of(path: &Path, file: &File, bytes: u64) -> Result<(&'static str, &'stat
     }
     let carried: Vec<&str> = found.iter().map(|signature| signature.name).collect();
     let what = if carried.is_empty() {
-        "no filesystem that treering knows".to_owned()
+        "not a filesystem known to treering".to_owned()
     } else {
-        format!("{}, not a filesystem that treering looks into", carried.join(", "))
+        format!("{}, which is not a filesystem that treering can read", carried.join(", "))
     };
     Err(unfit(format!("{} carries {what}", path.display())))
 }

@@ -115,7 +115,7 @@ impl Device {
             }
             Held::Blocks(_) | Held::Directory(_) => {
                 let name = filesystem.name;
-                Err(unfit(format!("{name} is in memory, no device is needed for it")))
+                Err(unfit(format!("{name} is in memory and needs no device")))
             }
         }
     }
@@ -200,7 +200,7 @@ impl Volume {
 
     fn enter(self, options: &[String]) -> Result<Mounted, LabError> {
         let Held::Directory(root) = &self.device.held else {
-            return Err(unfit("nothing is to be mounted".to_owned()));
+            return Err(unfit("nothing to mount".to_owned()));
         };
         if !options.is_empty() {
             return Err(unfit("a directory is used as it is, without mount options".to_owned()));

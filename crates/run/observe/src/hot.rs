@@ -58,8 +58,8 @@ impl HotRequests {
                 Ok(Self { device: own, disk: (one.disk, one.first_sector), kept: Arc::default() })
             }
             _ => Err(format!(
-                "requests of {} cannot be put to files: its addresses are not those of one device \
-                 (btrfs, several devices, or a mapping between)",
+                "requests of {} cannot be attributed to files: its addresses are not those of a \
+                 single device (btrfs, several devices, or a mapping)",
                 target.display()
             )),
         }

@@ -186,7 +186,7 @@ fn before_the_first_round_it_says_what_it_comes_to_and_what_is_too_few() {
     let first = at("round 0: ");
     assert!(at("2 rounds and a warm-up round: 6 trials, about ") < first, "{ran}");
     assert!(at("1 primary comparison (1 contender; operation_seconds)") < first, "{ran}");
-    let few = "caution: 2 rounds cannot show a difference: its one primary comparison need";
+    let few = "caution: 2 rounds cannot show a difference: its primary comparison needs";
     assert!(at(few) < first, "{ran}");
     // The dry run says the same, and by default there are enough.
     let dry = program.run(directories(&store, &["--rounds", "2", "--dry-run"])).ends_with(0);

@@ -55,7 +55,7 @@ pub fn open_device(path: &Path, how: DeviceUse) -> Result<File, Errno> {
 /// Bytes of the whole device.
 ///
 /// # Errors
-/// `ENOTTY` when it is no block device.
+/// `ENOTTY` when it is not a block device.
 pub fn device_bytes(device: impl AsFd) -> Result<u64, Errno> {
     // SAFETY: BLKGETSIZE64 writes one 64-bit number, although its number names a size_t.
     let bytes: u64 = unsafe { ioctl(device, Getter::<DEVICE_BYTES, u64>::new())? };
@@ -74,7 +74,7 @@ pub struct SectorSizes {
 /// The sizes of a device's sectors.
 ///
 /// # Errors
-/// `ENOTTY` when it is no block device.
+/// `ENOTTY` when it is not a block device.
 pub fn sector_sizes(device: impl AsFd) -> Result<SectorSizes, Errno> {
     let logical_bytes = ioctl_blksszget(&device)?;
     Ok(SectorSizes { logical_bytes, physical_bytes: ioctl_blkpbszget(&device)? })

@@ -51,13 +51,13 @@ impl Plan {
     pub fn shortfall(&self) -> Option<String> {
         let (family, needed) = (self.family(), self.rounds_needed());
         let comparisons = match family {
-            1 => "its one primary comparison".to_owned(),
-            _ => format!("{family} primary comparisons, which are corrected together,"),
+            1 => "its primary comparison needs".to_owned(),
+            _ => format!("{family} primary comparisons, corrected together, need"),
         };
         let most = self.stopping.most_rounds();
         if most < needed {
             return Some(format!(
-                "{most} rounds cannot show a difference: {comparisons} need at least {needed}"
+                "{most} rounds cannot show a difference: {comparisons} at least {needed}"
             ));
         }
         let first = self.stopping.first_end();

@@ -45,7 +45,7 @@ pub(super) fn read<'a>(
         }
         let letters = option.strip_prefix('-').filter(|rest| !rest.is_empty() && *rest != "-");
         let Some(letters) = letters else {
-            let why = "a bare word would be taken for a device: write a value behind its option";
+            let why = "a bare word would be taken for a device: attach the value to its option";
             let why = why.to_owned();
             return Err(OptionRefusal { option: option.clone(), why });
         };

@@ -89,7 +89,7 @@ pub(crate) fn availability(
         let option = filesystem.kernel_option;
         return Availability::Missing {
             why: format!("the running kernel ({release}) has no {name}"),
-            how: format!("boot a kernel that is built with {option}, or install its module {name}"),
+            how: format!("boot a kernel built with {option}, or install the module {name}"),
         };
     }
     let version = found.as_ref().and_then(|(path, tool)| version(path, tool));

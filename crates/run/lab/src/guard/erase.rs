@@ -40,7 +40,7 @@ pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), La
     let same = DeviceNumber::from_stat(metadata.rdev()) == inspection.number
         && device_bytes(&device) == Ok(inspection.bytes);
     if !same {
-        let why = "it is another device than the one that was looked at".to_owned();
+        let why = "it is not the device that was inspected".to_owned();
         return Err(DeviceError::NotOurs { what: path.display().to_string(), why }.into());
     }
     let users = usage::users(machine, inspection.number)
@@ -90,7 +90,7 @@ pub(crate) fn clear_signatures(device: &File, bytes: u64) -> io::Result<()> {
     let found = find_signatures(device, bytes)?;
     match found.first() {
         None => device.sync_all(),
-        Some(left) => Err(io::Error::other(format!("it still carries {left}"))),
+        Some(left) => Err(io::Error::other(format!("it still contains {left}"))),
     }
 }
 

@@ -88,8 +88,8 @@ impl Obstacle {
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotABlockDevice => write!(f, "it is no block device"),
-            Self::Empty => write!(f, "it has no bytes"),
+            Self::NotABlockDevice => write!(f, "it is not a block device"),
+            Self::Empty => write!(f, "it is empty (0 bytes)"),
             Self::ReadOnly => write!(f, "it is read-only"),
             Self::Mounted { name, point } => write!(f, "{name} is mounted at {}", point.display()),
             Self::Swap { name } => write!(f, "{name} is swap in use"),
@@ -101,9 +101,9 @@ impl fmt::Display for Obstacle {
             Self::OpenForWriting { name, pid, program } => {
                 write!(f, "{name} is open for writing in {program} (process {pid})")
             }
-            Self::Busy => write!(f, "another program or the kernel has it for itself"),
+            Self::Busy => write!(f, "another program or the kernel has it open exclusively"),
             Self::Partitions { names } => write!(f, "it has partitions ({})", names.join(", ")),
-            Self::Carries(signature) => write!(f, "it carries {signature}"),
+            Self::Carries(signature) => write!(f, "it contains {signature}"),
             Self::Data { offset } => {
                 write!(f, "it is not empty: there is data of an unknown kind at byte {offset}")
             }

@@ -31,7 +31,7 @@ pub struct Likeness {
     pub(super) below: PathBuf,
     /// Where the image is that it is in, and whether that is read past the page cache.
     image: Option<(PathBuf, bool)>,
-    /// Why its size is not known.
+    /// Why its size is unknown.
     problem: Option<String>,
 }
 
@@ -92,7 +92,7 @@ impl Likeness {
             SightKind::Directory | SightKind::Mounted { .. } => {
                 let table = MountTable::read();
                 let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
-                let none = || unfit(format!("it is not known what {} is on", path.display()));
+                let none = || unfit(format!("the device of {} is unknown", path.display()));
                 let mount = table.of(sight.root()).ok_or_else(none)?;
                 like.fs_type.clone_from(&mount.fs_type);
                 let top = fd_path(sight.root()).unwrap_or(path);
@@ -114,7 +114,7 @@ impl Likeness {
         let opened = match is_device {
             true => open_device(source, DeviceUse::Look).map_err(std::io::Error::from),
             false if source.is_file() => File::open(source),
-            false => return self.problem = Some(format!("{} is no device", source.display())),
+            false => return self.problem = Some(format!("{} is not a device", source.display())),
         };
         let file = match opened {
             Ok(file) => file,
@@ -161,9 +161,9 @@ impl Likeness {
     /// An image like it: beside its own, where it is in one.
     pub(super) fn image(&self) -> Result<DeviceSpec, LabError> {
         let Some(bytes) = self.bytes else {
-            let why = self.problem.as_deref().unwrap_or("its size is not known");
+            let why = self.problem.as_deref().unwrap_or("its size is unknown");
             return Err(unfit(format!(
-                "no image can be made like it: {why}; name an empty directory with --on"
+                "cannot make an image like it: {why}; name an empty directory with --on"
             )));
         };
         let beside = self.image.as_ref().and_then(|(image, _)| image.parent());

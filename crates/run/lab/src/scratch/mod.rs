@@ -91,7 +91,7 @@ impl Scratch {
         let found = directory.canonicalize().map_err(LabError::io("cannot find", directory))?;
         let what = directory.display();
         if found.starts_with(&like.path) {
-            return Err(unfit(format!("{what} is inside of what is to be copied")));
+            return Err(unfit(format!("{what} is inside the tree to be copied")));
         }
         let mut place = Workplace::take(&found)?;
         place.refuse_leftovers()?;

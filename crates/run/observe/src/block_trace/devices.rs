@@ -91,8 +91,7 @@ pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
 
 /// The device of this node, with what it is made of.
 ///
-/// # Errors
-/// When it is no block device.
+/// # Errors When it is not a block device.
 pub fn device_at(node: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     let what = node.display().to_string();
     let about = std::fs::metadata(node)

@@ -43,19 +43,19 @@ impl fmt::Display for BlockTraceError {
         match self {
             Self::Unreadable { what, source } => write!(f, "{what}: {source}"),
             Self::NoDevice { what } => {
-                write!(f, "{what} is on no block device whose requests could be traced")
+                write!(f, "{what} is not on a block device whose requests can be traced")
             }
-            Self::NotADevice { what } => write!(f, "{what} is no block device"),
+            Self::NotADevice { what } => write!(f, "{what} is not a block device"),
             Self::Tracefs(errno) => {
                 write!(f, "no block trace: tracefs cannot be opened: {errno}{}", reason(*errno))
             }
             Self::Format { point } => {
-                write!(f, "no block trace: this kernel's tracepoint {point} has not its fields")
+                write!(f, "no block trace: this kernel's tracepoint {point} lacks expected fields")
             }
             Self::PerfEvent(errno) => {
                 write!(f, "no block trace: perf_event_open: {errno}{}", reason(*errno))
             }
-            Self::Thread(error) => write!(f, "no block trace: no thread for it: {error}"),
+            Self::Thread(error) => write!(f, "no block trace: cannot start its thread: {error}"),
         }
     }
 }
@@ -82,8 +82,8 @@ fn reason(errno: Errno) -> String {
         lockdown if lockdown.contains("[confidentiality]") => {
             " (the kernel is locked down for confidentiality, as under Secure Boot)".to_owned()
         }
-        _ => " (root here may not: a container without CAP_PERFMON, seccomp or a kernel locked \
-              down for confidentiality)"
+        _ => " (not permitted even to root here: a container without CAP_PERFMON, seccomp, or a \
+              kernel locked down for confidentiality)"
             .to_owned(),
     }
 }

@@ -179,7 +179,7 @@ impl Watch for Watching {
             caution(format!("{missing}{instead}"));
         }
         if let Some(why) = &self.cold {
-            caution(format!("which data are hot is reported by the calls only: {why}"));
+            caution(format!("hot data are reported from system calls only: {why}"));
         }
         let mut lost = self.lost;
         if let Recorder::Events(recorder) = self.recorder

@@ -94,7 +94,7 @@ impl Limits {
             said.push(format!("I/O to {}", self.io.join("; ")));
         }
         (!said.is_empty())
-            .then(|| format!("a control group or an affinity limits {}", said.join(", ")))
+            .then(|| format!("a control group or CPU affinity limits {}", said.join(", ")))
     }
 }
 

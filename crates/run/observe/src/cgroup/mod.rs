@@ -56,8 +56,7 @@ impl Watch for Watching {
         let hits = after.saturating_sub(self.before);
         seen.facts.push(fact("conditions.memory_limit_hits", hits));
         if hits > 0 {
-            let message =
-                format!("the control group ran into its limit of memory, {hits} times counted");
+            let message = format!("the control group reached its memory limit {hits} times");
             seen.cautions.push(Caution { code: CautionCode::MemorySqueezed, message });
         }
         seen

@@ -123,14 +123,14 @@ impl Between<'_> {
         let mut cautions = Vec::new();
         let swapped = self.grown(|counters| counters.vm_sum(&["pswpin", "pswpout"]));
         if swapped > 0 {
-            let message = format!("{swapped} pages were swapped meanwhile");
+            let message = format!("{swapped} pages were swapped");
             cautions.push(Caution { code: CautionCode::Swapped, message });
         }
         let again = self.grown(|counters| counters.vm_sum(&["workingset_refault"]));
         let again = again.saturating_mul(rustix::param::page_size() as u64);
         if again > REFAULTED_BYTES {
             let message = format!(
-                "memory was short: {} MiB were read again that had been thrown out of the cache",
+                "memory was short: {} MiB were evicted from the page cache and read again",
                 again >> 20
             );
             cautions.push(Caution { code: CautionCode::MemorySqueezed, message });

@@ -67,7 +67,7 @@ fn look(places: &Places, slow: Option<Vec<String>>) -> Seen {
     let to_write = ["Dirty", "Writeback"].map(|key| places.memory_bytes(key).unwrap_or(0));
     let to_write: u64 = to_write.iter().sum();
     if to_write > DIRTY_BYTES {
-        let message = format!("{} MiB of before were still to be written", to_write >> 20);
+        let message = format!("{} MiB from before were not yet written back", to_write >> 20);
         caution(CautionCode::NotQuiet, message);
     }
     seen

@@ -58,20 +58,18 @@ pub(super) fn look(
         Ok(()) => {}
         Err(Errno::PERM) => {
             space.problem = Some(
-                "btrfs tells only root where its free space is (CAP_SYS_ADMIN): run as root to \
-                 have it"
-                    .to_owned(),
+                "btrfs reports its free space only to root (CAP_SYS_ADMIN): run as root".to_owned(),
             );
         }
         Err(Errno::NOENT) => {
             space.problem = Some(
-                "this btrfs has no tree of free space (it was mounted with space_cache=v1): mount \
-                 it once with space_cache=v2 to have it"
+                "this btrfs has no free space tree (it was mounted with space_cache=v1): mount it \
+                 once with space_cache=v2"
                     .to_owned(),
             );
         }
         Err(errno) => {
-            space.problem = Some(format!("btrfs does not tell where its free space is: {errno}"));
+            space.problem = Some(format!("btrfs does not report its free space: {errno}"));
         }
     }
     space

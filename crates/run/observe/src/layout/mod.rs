@@ -65,7 +65,7 @@ impl fmt::Display for SurveyError {
         match self {
             Self::NoExtents(name) => {
                 let name = name.unwrap_or("this filesystem");
-                write!(f, "{name} does not tell where files lie (it has no FIEMAP)")
+                write!(f, "{name} does not report where files lie (no FIEMAP)")
             }
             Self::Failed(what, errno) => write!(f, "cannot {what}: {errno}"),
             Self::Stopped => write!(f, "stopped"),

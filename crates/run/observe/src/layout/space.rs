@@ -38,11 +38,11 @@ pub(super) fn look(
         Ok(free) => FoundSpace { free: Some(reported::free(&free)), ..space },
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {
             let name = name.unwrap_or("this filesystem");
-            let problem = format!("{name} does not tell which of its blocks are free");
+            let problem = format!("{name} does not report which of its blocks are free");
             FoundSpace { problem: Some(problem), ..space }
         }
         Err(errno) => {
-            let problem = format!("the kernel does not tell which blocks are free: {errno}");
+            let problem = format!("the kernel does not report which blocks are free: {errno}");
             FoundSpace { problem: Some(problem), ..space }
         }
     }

@@ -77,7 +77,7 @@ impl Ours {
     }
 }
 
-/// A number as FFSB writes it: digits alone, none too many.
+/// A number as FFSB writes it: digits alone, nconflicts with the other.
 fn number(digits: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(digits).ok()?;
     let plain = text == "0" || !text.starts_with(['0', '+']);

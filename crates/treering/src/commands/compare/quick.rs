@@ -175,7 +175,7 @@ fn names(args: &QuickArgs, lab: &Lab) -> Result<Vec<String>, Failure> {
             return Err(Failure::new(Kind::Environment, format!("{name}: {why}")).hint(how));
         }
         if names.contains(name) {
-            let message = format!("--filesystems: '{name}' is there twice");
+            let message = format!("--filesystems: '{name}' appears twice");
             return Err(Failure::new(Kind::Usage, message)
                 .hint("--control runs the baseline a second time"));
         }
@@ -194,7 +194,7 @@ fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
         })?;
         let device = DeviceSpec::Directory { path: found };
         if variants.iter().any(|variant| variant.device == device) {
-            let message = format!("--directories: {name} is there twice");
+            let message = format!("--directories: {name} appears twice");
             return Err(Failure::new(Kind::Usage, message)
                 .hint("--control runs the baseline a second time"));
         }

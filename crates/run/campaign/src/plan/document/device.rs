@@ -45,7 +45,7 @@ pub(super) fn device(section: &Section<'_>) -> Result<PlacedDevice, Fault> {
     };
     if let Some(other) = kinds.next() {
         let message = format!("a device is either `{}` or `{}`, not both", kind.key, other.key);
-        return Err(Fault::at(other.key_span, message, "one too many")
+        return Err(Fault::at(other.key_span, message, "conflicts with the other")
             .also(kind.key_span, "the other")
             .hint("leave one of them out"));
     }
@@ -53,7 +53,7 @@ pub(super) fn device(section: &Section<'_>) -> Result<PlacedDevice, Fault> {
     let of_loops = section.any_of(&OF_LOOPS).filter(|_| kind.key != "loop");
     if let Some(stray) = of_loops {
         let message = format!("`{}` is for loop images, not for `{}`", stray.key, kind.key);
-        return Err(Fault::at(stray.key_span, message, "without meaning here")
+        return Err(Fault::at(stray.key_span, message, "has no meaning here")
             .also(kind.key_span, "the device")
             .hint(format!("leave `{}` out", stray.key)));
     }
@@ -85,7 +85,10 @@ fn images(section: &Section<'_>, value: &Value<'_>) -> Result<DeviceSpec, Fault>
         },
     };
     if bytes % u64::from(sector_bytes) != 0 {
-        let message = format!("{bytes} bytes are no whole number of sectors of {sector_bytes}");
+        let message = format!(
+            "{bytes} bytes is not a multiple of the sector size of \
+                               {sector_bytes}"
+        );
         return Err(value.fault(message, "").hint("write a size as \"8GiB\""));
     }
     Ok(DeviceSpec::Loop {
@@ -113,7 +116,7 @@ fn block_devices(value: &Value<'_>) -> Result<Vec<PathBuf>, Fault> {
         let path = path(value)?;
         if let Some(first) = paths.iter().position(|other| *other == path) {
             debug_assert!(first < index, "only earlier ones are there");
-            let message = format!("{} is there twice", quoted(&path.to_string_lossy()));
+            let message = format!("{} appears twice", quoted(&path.to_string_lossy()));
             return Err(value
                 .fault(message, "again")
                 .also(values[first].span.clone(), "the first"));
@@ -132,5 +135,5 @@ fn path(value: &Value<'_>) -> Result<PathBuf, Fault> {
     let message = format!("`{}`: {} does not begin with /", value.key, quoted(text));
     Err(value
         .fault(message, "")
-        .hint("write the whole path, so that the plan means the same wherever it is started"))
+        .hint("give the absolute path, so that the plan means the same wherever it is started"))
 }

@@ -27,7 +27,7 @@ pub(super) fn stopping(top: &Section<'_>, family: u32) -> Result<Stopping, Fault
     };
     let section = value.section(&STOPPING)?;
     if let Some(rounds) = rounds {
-        let message = "the plan says twice when it ends: by `rounds` and by [stopping]";
+        let message = "the plan defines its end twice: by `rounds` and by [stopping]";
         return Err(Fault::at(rounds.key_span, message, "so many rounds")
             .also(value.key_span, "and by a rule")
             .hint("leave one of them out"));
@@ -74,7 +74,7 @@ fn rule(section: &Section<'_>) -> Result<(&'static str, &'static [&'static str])
 fn precision(section: &Section<'_>, family: u32) -> Result<Stopping, Fault> {
     let Some(half_width) = section.get("half-width") else {
         let message = "the rule \"precision\" needs a `half-width`";
-        let hint = "write how narrow the intervals are to be, as half-width = \"1.5%\"";
+        let hint = "give the width to reach, such as half-width = \"1.5%\"";
         return Err(Fault::at(section.span.clone(), message, "").hint(hint));
     };
     let half_width = share(&half_width, 0.0001, 1.0)?;
@@ -85,7 +85,7 @@ fn precision(section: &Section<'_>, family: u32) -> Result<Stopping, Fault> {
 fn time(section: &Section<'_>, family: u32) -> Result<Stopping, Fault> {
     let Some(minutes) = section.get("minutes") else {
         let message = "the rule \"time\" needs `minutes`";
-        let hint = "write how long the measured rounds may take together, as minutes = 4";
+        let hint = "give the total time for the measured rounds, such as minutes = 4";
         return Err(Fault::at(section.span.clone(), message, "").hint(hint));
     };
     let minutes = quantity::minutes(&minutes)?;
@@ -143,9 +143,9 @@ fn sequential(section: &Section<'_>, family: u32) -> Result<Stopping, Fault> {
         if looks.last().is_some_and(|last| *last >= look) {
             let before = elements[index - 1].span.clone();
             return Err(element
-                .fault("`looks` do not rise", "not more")
+                .fault("`looks` are not in increasing order", "not more")
                 .also(before, "than this")
-                .hint("write the rounds in rising order, each once"));
+                .hint("list the rounds in increasing order, each once"));
         }
         looks.push(look);
     }

@@ -19,7 +19,7 @@ pub(super) fn jobs(top: &Section<'_>, known: &Known<'_>) -> Result<Vec<PlannedJo
     let Some(value) = top.get("job") else { return Ok(vec![quick(known)?]) };
     let sections = value.sections(&JOB, JOBS_MAX)?;
     if sections.is_empty() {
-        return Err(value.fault("the plan has no job", "").hint("leave `job` out for a quick one"));
+        return Err(value.fault("the plan has no job", "").hint("omit `job` for a quick one"));
     }
     let mut jobs: Vec<PlannedJob> = Vec::new();
     let mut spans: Vec<Range<usize>> = Vec::new();
@@ -59,7 +59,7 @@ fn job(section: &Section<'_>, known: &Known<'_>) -> Result<(PlannedJob, Range<us
     let place = named.as_ref().map_or(section.span.clone(), |value| value.span.clone());
     let Some(workload) = find(workload_name, known) else {
         let names: Vec<&str> = known.workloads.iter().map(|each| each.manifest().name).collect();
-        let message = format!("no workload {} is known", quoted(workload_name));
+        let message = format!("unknown workload {}", quoted(workload_name));
         let hint = suggestion(workload_name, &names, "workloads");
         return Err(Fault::at(place, message, "").hint(hint));
     };
@@ -151,7 +151,7 @@ fn option_text(value: &Value<'_>, spec: &OptionSpec) -> Result<Option<String>, F
         (_, DeValue::String(_)) => value.text("a string").map(|text| Some(text.to_owned())),
         (ValueKind::Percent, DeValue::Float(_)) => {
             // .4 could be meant as 40 %.
-            let hint = "a share stands in quotation marks with its sign, as \"40%\"";
+            let hint = "a percentage is written in quotation marks, such as \"40%\"";
             Err(value.wrong("a percentage").hint(hint))
         }
         (_, DeValue::Integer(integer)) => {

@@ -62,7 +62,8 @@ pub fn read(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, P
 
 fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault> {
     if text.len() > BYTES_MAX {
-        let message = format!("the plan has {} bytes, at most {BYTES_MAX} are taken", text.len());
+        let bytes = text.len();
+        let message = format!("the plan has {bytes} bytes; at most {BYTES_MAX} are accepted");
         return Err(Fault::whole(message));
     }
     let document = DeTable::parse(text).map_err(|error| syntax(&error))?;
@@ -115,11 +116,12 @@ fn syntax(error: &toml::de::Error) -> Fault {
         None => Fault::whole(message),
     };
     match what {
-        "a text without quotation marks" => {
-            fault.hint("texts, sizes and percentages stand in quotation marks: loop = \"8GiB\"")
-        }
+        "a text without quotation marks" => fault.hint(
+            "strings, sizes and percentages are written in quotation marks: loop = \
+                        \"8GiB\"",
+        ),
         "duplicate key" => fault.hint(
-            "each key and each [section] is written once; [[variant]] and [[job]] may be several",
+            "each key and each [section] may appear once; [[variant]] and [[job]] may be repeated",
         ),
         _ => fault,
     }
@@ -170,28 +172,28 @@ fn judging(top: &Section<'_>, jobs: &[PlannedJob]) -> Result<Judging, Fault> {
     let mut primary: Vec<String> = Vec::new();
     if let Some(value) = section.get("primary") {
         let known = foreseen(jobs);
-        let wanted = "an array of metrics, as [\"create/mib_per_second\"]";
+        let wanted = "an array of metrics, such as [\"create/mib_per_second\"]";
         for element in value.array(wanted)? {
             let metric = element.word("the name of a metric")?;
             let last = metric.rsplit('/').next().unwrap_or_default();
             let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             if last.is_empty() || !last.chars().all(is_word) || metric.starts_with('/') {
                 let message = format!("{} is no metric", quoted(metric));
-                let hint = "write metrics as in JSON: \"create/mib_per_second\"";
+                let hint = "use the JSON names of metrics: \"create/mib_per_second\"";
                 return Err(element.fault(message, "").hint(hint));
             }
             if primary.iter().any(|other| other == metric) {
-                return Err(element.fault(format!("{} is there twice", quoted(metric)), "again"));
+                return Err(element.fault(format!("{} appears twice", quoted(metric)), "again"));
             }
             if primary.len() == METRICS_MAX {
-                let message = format!("more than {METRICS_MAX} metrics cannot all decide");
+                let message = format!("more than {METRICS_MAX} primary metrics are not supported");
                 return Err(element
                     .fault(message, "")
-                    .hint("name few: they are corrected together"));
+                    .hint("choose few: they are corrected together"));
             }
             if !is_known(&known, metric) {
                 return Err(element
-                    .fault(format!("no job of this plan gives {}", quoted(metric)), "")
+                    .fault(format!("no job of this plan yields {}", quoted(metric)), "")
                     .hint(known_names(metric, &known)));
             }
             primary.push(metric.to_owned());

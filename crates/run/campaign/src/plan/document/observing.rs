@@ -25,22 +25,22 @@ pub(super) fn observing(top: &Section<'_>) -> Result<Observing, Fault> {
         observing.place = ObservedIn::from_name(word).ok_or_else(|| {
             let message = format!("`in` is {}, not \"own\" or \"measured\"", quoted(word));
             value.fault(message, "").hint(
-                "\"own\": in rounds of their own behind the others; \"measured\": in the rounds \
-                 that are compared",
+                "\"own\": in separate rounds after the others; \"measured\": in the rounds that \
+                 are compared",
             )
         })?;
     }
     if let Some(value) = section.get("rounds") {
         observing.rounds = value.whole_u32(1..=ROUNDS_MAX)?;
         if observing.place == ObservedIn::Measured {
-            let message = "`rounds` counts observing rounds, and there are none";
+            let message = "`rounds` is the number of observing rounds, but there are none";
             return Err(
                 Fault::at(value.key_span, message, "").hint("leave it out, or write in = \"own\"")
             );
         }
     }
     if !observing.is_wanted() {
-        let message = "[observe] says how, and not what";
+        let message = "[observe] does not say what to observe";
         return Err(value.fault(message, "").hint("write trace = true, layout = true, or both"));
     }
     Ok(observing)

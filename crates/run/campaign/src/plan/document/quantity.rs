@@ -11,21 +11,24 @@ const CHARS_MAX: usize = 40;
 
 /// A size in bytes, as `"8GiB"`.
 pub(super) fn size(value: &Value<'_>) -> Result<u64, Fault> {
-    let wanted = "a size in quotation marks, as \"8GiB\"";
+    let wanted = "a size in quotation marks, such as \"8GiB\"";
     let text = value.text(wanted)?;
     parse_size(text).ok_or_else(|| {
-        let message = format!("`{}`: {} is no size", value.key, quoted(text));
-        value.fault(message, "").hint("a size is a number with K, M, G or T, as \"8GiB\"")
+        let message = format!("`{}`: {} is not a size", value.key, quoted(text));
+        value.fault(message, "").hint("a size is a number with K, M, G or T, such as \"8GiB\"")
     })
 }
 
 /// A share as a percentage, as `"1.5%"`, within bounds.
 pub(super) fn share(value: &Value<'_>, least: f64, most: f64) -> Result<f64, Fault> {
     // A bare 3 could mean 3 % or three times.
-    let text = value.text("a percentage in quotation marks, as \"3%\"")?;
+    let text = value.text("a percentage in quotation marks, such as \"3%\"")?;
     let share = percentage(text).ok_or_else(|| {
-        let message = format!("`{}`: {} is no percentage", value.key, quoted(text));
-        value.fault(message, "").hint("a percentage is a number with its sign, as \"1.5%\"")
+        let message = format!("`{}`: {} is not a percentage", value.key, quoted(text));
+        value.fault(message, "").hint(
+            "a percentage is a number with a percent sign, such as \
+                              \"1.5%\"",
+        )
     })?;
     if (least..=most).contains(&share) {
         return Ok(share);
@@ -60,7 +63,7 @@ fn number(value: &Value<'_>, unit: &str, least: f64, most: f64) -> Result<f64, F
             u32::from_str_radix(integer.as_str(), integer.radix()).ok().map(f64::from)
         }
         DeValue::Float(float) => float.as_str().parse().ok(),
-        _ => return Err(value.wrong(&format!("a number of {unit}, as 2.5"))),
+        _ => return Err(value.wrong(&format!("a number of {unit}, such as 2.5"))),
     };
     // Adding 0 makes 0 of -0.
     number.filter(|number| (least..=most).contains(number)).map(|number| number + 0.0).ok_or_else(

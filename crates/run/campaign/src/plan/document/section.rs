@@ -193,7 +193,7 @@ impl<'d> Value<'d> {
             return Err(self.fault(format!("`{}` is empty", self.key), format!("write {wanted}")));
         }
         if text.trim() != text {
-            let message = format!("`{}` begins or ends with a blank", self.key);
+            let message = format!("`{}` begins or ends with a space", self.key);
             return Err(self.fault(message, "").hint(format!("write \"{}\"", text.trim())));
         }
         Ok(text)
@@ -273,7 +273,8 @@ impl<'d> Value<'d> {
             return Err(self.wrong(&format!("a list of {}", schema.title)).hint(hint));
         };
         if array.len() > most {
-            let message = format!("{} are {}, at most {most} are taken", schema.title, array.len());
+            let message =
+                format!("{} are {}; at most {most} are accepted", schema.title, array.len());
             return Err(self.fault(message, "the first of them"));
         }
         let section = |value: Value<'d>| match value.value {

@@ -29,7 +29,7 @@ pub(super) fn variants(
         None => Vec::new(),
     };
     if sections.is_empty() {
-        let hint = "write for example: [[variant]] and below it filesystem = \"ext4\"";
+        let hint = "for example: [[variant]] followed by filesystem = \"ext4\"";
         let message = "the plan has no [[variant]]";
         return Err(Fault::at(top.span.clone(), message, "nothing is compared").hint(hint));
     }
@@ -105,24 +105,23 @@ fn name(value: &Value<'_>) -> Result<String, Fault> {
     let name = value.word("a name")?;
     if name.ends_with(CellRole::Observed.suffix()) {
         let message = format!("{} is the name of an observed trial", quoted(name));
-        let hint = "where a plan has observing rounds, their trials have such names: give the \
-                    variant another one";
+        let hint = "this name is reserved for observing rounds: choose another one";
         return Err(value.fault(message, "").hint(hint));
     }
     if name.ends_with(CellRole::Control.suffix()) {
         let message = format!("{} is the name of a control", quoted(name));
-        let hint = "the baseline runs twice in each round, the second time under this name: give \
-                    the variant another one";
+        let hint = "this name is reserved for the second run of the baseline in each round: \
+                    choose another one";
         return Err(value.fault(message, "").hint(hint));
     }
     Ok(name.to_owned())
 }
 
 fn kernel(value: &Value<'_>) -> Result<String, Fault> {
-    let release = value.word("a kernel release as `uname -r` says it")?;
+    let release = value.word("a kernel release as printed by `uname -r`")?;
     if release.contains(char::is_whitespace) {
-        let message = format!("{} is no kernel release", quoted(release));
-        return Err(value.fault(message, "").hint("write it as `uname -r` says it"));
+        let message = format!("{} is not a kernel release", quoted(release));
+        return Err(value.fault(message, "").hint("give it as printed by `uname -r`"));
     }
     Ok(release.to_owned())
 }
@@ -142,7 +141,7 @@ fn filesystem<'d>(value: &Value<'d>, known: &Known<'_>) -> Result<&'d str, Fault
     if known.filesystems.contains(&name) {
         return Ok(name);
     }
-    let message = format!("no filesystem {} is known", quoted(name));
+    let message = format!("unknown filesystem {}", quoted(name));
     Err(value.fault(message, "").hint(suggestion(name, known.filesystems, "filesystems")))
 }
 
@@ -158,10 +157,10 @@ pub(super) fn suggestion(name: &str, known: &[&str], what: &str) -> String {
 /// A directory is used as it is.
 fn is_left_alone(section: &Section<'_>, on: &PlacedDevice) -> Result<(), Fault> {
     let Some(stray) = section.any_of(&["filesystem", "mkfs", "mount"]) else { return Ok(()) };
-    let message = format!("`{}` cannot be had on a directory", stray.key);
-    let mut fault = Fault::at(stray.key_span, message, "without meaning here");
+    let message = format!("`{}` is not possible on a directory", stray.key);
+    let mut fault = Fault::at(stray.key_span, message, "has no meaning here");
     if let Some(span) = &on.span {
-        fault = fault.also(span.clone(), "the device is a directory, used as it is");
+        fault = fault.also(span.clone(), "the device is a directory, which is used as it is");
     }
     let hint = "leave it out, or give the variant a device: device = { loop = \"4GiB\" }";
     Err(fault.hint(hint))
@@ -182,11 +181,11 @@ fn suits(
         DeviceSpec::Directory { .. } => return Ok(()),
     };
     if filesystem.mkfs().is_none() && matches!(variant.device, DeviceSpec::Block { .. }) {
-        let message = format!("{name} is in memory, no block device is needed for it");
+        let message = format!("{name} is in memory and needs no block device");
         return Err(Fault::at(place(), message, "").hint("leave the device out"));
     }
     if devices > filesystem.devices_max() {
-        let message = format!("{name} is made on one device, not on {devices}");
+        let message = format!("{name} is made on a single device, not on {devices}");
         let hint = "give this variant a device of its own: device = { loop = \"4GiB\" }";
         return Err(Fault::at(place(), message, "").hint(hint));
     }
@@ -207,7 +206,7 @@ fn suits(
         match MountOptions::parse(&variant.mount) {
             Err(error) => return Err(refused_by_the_kernel(&value, &error)),
             Ok(options) if options.is_read_only() => {
-                let message = "a filesystem that is mounted read-only cannot be worked on";
+                let message = "a filesystem that is mounted read-only cannot be measured";
                 return Err(value.fault(message, "").hint("leave `ro` out"));
             }
             Ok(_) => {}
