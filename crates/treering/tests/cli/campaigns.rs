@@ -153,7 +153,7 @@ fn a_killed_campaign_goes_on_where_it_was() {
     }
     let resume = directories(&store, &["--rounds", "4", "--no-warm-up", "--control", "--resume"]);
     let ran = program.run(&resume).ends_with(0);
-    assert!(ran.stderr.contains(&format!("{done} of 12 cells are done")), "{ran}");
+    assert!(ran.stderr.contains(&format!("{done} of 12 trials are done")), "{ran}");
     let after = trials(&results.path());
     let mut completed = after.clone();
     completed.retain(|trial| trial.ending == Ending::Completed);
@@ -171,7 +171,7 @@ fn a_killed_campaign_goes_on_where_it_was() {
     assert_eq!(completed.len(), 15);
     // And where all of it is there, that is said, and the page is shown.
     let ran = program.run(&more).ends_with(0);
-    assert!(ran.stderr.contains("all 5 rounds are there already; nothing to run"), "{ran}");
+    assert!(ran.stderr.contains("all 5 rounds are complete; nothing to run"), "{ran}");
     assert!(ran.stdout.contains("operation_seconds"), "{ran}");
     assert_eq!(trials(&results.path()).len(), after.len() + 3);
 }
@@ -211,7 +211,7 @@ fn a_metric_that_no_job_gives_fails_before_anything_runs() {
     .unwrap();
     for line in [words(&["plan.toml", "--dry-run"]), vec!["doctor", "plan.toml"]] {
         let ran = program.run(line).ends_with(2);
-        assert!(ran.stderr.contains("no job of this plan gives `initial create/second`"), "{ran}");
+        assert!(ran.stderr.contains("no job of this plan yields `initial create/second`"), "{ran}");
         assert!(ran.stderr.contains("did you mean `initial create/seconds`?"), "{ran}");
         assert!(ran.stderr.contains("plan.toml:37:12"), "{ran}");
     }
@@ -346,7 +346,7 @@ fn cells_of_excluded_trials_are_not_repeated_and_more_rounds_take_their_place() 
     program.run(exclude).ends_with(0);
 
     let (said, pairs, cautions) = compare("3", &["--resume"]);
-    assert!(said.contains("6 of 6 cells are done"), "{said}");
+    assert!(said.contains("6 of 6 trials are done"), "{said}");
     assert!(said.contains("1 of them is excluded") && said.contains("--rounds 4"), "{said}");
     assert_eq!((pairs, trials(&results.path()).len()), (2, 6));
     assert!(cautions.contains("trials_excluded") && cautions.contains("a backup ran"));
@@ -432,7 +432,7 @@ fn a_place_that_is_lost_on_the_way_makes_failed_trials_and_the_others_go_on() {
     run.wait_for("round 2: a ");
     fs::rename(program.home().join("b"), program.home().join("gone")).unwrap();
     let ran = run.finish().ends_with(0);
-    assert!(ran.stderr.contains("its place could not be made"), "{ran}");
+    assert!(ran.stderr.contains("the filesystem could not be prepared"), "{ran}");
     let kept = trials(&results.path());
     assert_eq!(kept.len(), 8, "every cell has its trial");
     let failed = |trial: &&Trial| matches!(trial.ending, Ending::Failed { .. });
@@ -625,7 +625,7 @@ fn traces_and_layouts_come_in_rounds_of_their_own() {
     assert!(of_rounds(&plain, true).is_empty());
     // Rounds to be watched can be had later; nothing is measured again.
     let ran = program.run(line(&["--trace", "--layout", "--resume"])).ends_with(0);
-    assert!(ran.stderr.contains("6 of 8 cells are done"), "{ran}");
+    assert!(ran.stderr.contains("6 of 8 trials are done"), "{ran}");
     assert!(ran.stderr.contains("observing round 1: no journal"), "{ran}");
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let measured: Vec<Value> = of_rounds(&document, false).into_iter().cloned().collect();
@@ -648,13 +648,13 @@ fn traces_and_layouts_come_in_rounds_of_their_own() {
     assert!(seen.iter().all(|one| one["pairs"] == 1 && one["verdict"] == "single-run"));
     // Nothing more is to be done, and what is watched otherwise is watched again.
     let ran = program.run(line(&["--trace", "--layout", "--resume"])).ends_with(0);
-    assert!(ran.stderr.contains("8 of 8 cells are done"), "{ran}");
+    assert!(ran.stderr.contains("8 of 8 trials are done"), "{ran}");
     let ran = program.run(line(&["--trace", "--layout-every", "2", "--resume"])).ends_with(0);
-    assert!(ran.stderr.contains("6 of 8 cells are done"), "{ran}");
+    assert!(ran.stderr.contains("6 of 8 trials are done"), "{ran}");
     let html = ["report", "--plan", "watched", "--store", &store, "--format", "html"];
     let html = program.run(html).ends_with(0).stdout;
     assert!(html.contains("what lies where after"), "the map of each side");
-    assert!(html.contains("In rounds of their own, which are in no other figure"));
+    assert!(html.contains("In separate rounds, which enter no other figure"));
     if seen.iter().any(|one| one["name"] == "trace_seeks") {
         assert!(html.contains("Device activity in phase "));
     }

@@ -134,7 +134,7 @@ fn a_gate_never_passes_where_nothing_was_compared() {
         program.run(["compare", "plan.toml", "--gate", "--quiet"])
     };
     let elsewhere = "kernel = \"0.0.1-nobody\"\n";
-    plan(&[("a", "")]).ends_with(5).complains("one variant is not compared");
+    plan(&[("a", "")]).ends_with(5).complains("one variant has nothing to be compared with");
     plan(&[("a", elsewhere), ("b", elsewhere)]).ends_with(5).complains("under this kernel");
     plan(&[("a", ""), ("b", elsewhere)]).ends_with(5).complains("of 2 variants 1 have trials");
 }
@@ -199,7 +199,7 @@ fn every_chart_is_written_as_a_file_and_no_other_file_is_touched() {
     std::fs::write(&rounds, "<svg>my own</svg>").unwrap();
     std::fs::remove_file(&ratios).unwrap();
     let refused = typed("plain").ends_with(3);
-    assert!(refused.stderr.contains("is no chart of treering"), "{refused}");
+    assert!(refused.stderr.contains("is not a chart made by treering"), "{refused}");
     assert_eq!(std::fs::read_to_string(&rounds).unwrap(), "<svg>my own</svg>");
     assert_eq!(names().len(), 1);
     // Nor is what a link points at.

@@ -95,7 +95,7 @@ fn a_copy_in_a_directory_is_removed_again() {
     assert_eq!(fs::read(on.join("mine")).unwrap(), b"mine");
     copy(on.join("mine").to_str().unwrap()).ends_with(3).complains("is a file");
     let inside = aged.path().join("d1");
-    copy(inside.to_str().unwrap()).ends_with(3).complains("inside of what is to be copied");
+    copy(inside.to_str().unwrap()).ends_with(3).complains("inside the tree to be copied");
     program().run(["layout", from, "--on", to]).ends_with(2);
     program().run(["layout", from, "--fresh-copy", "--sample", "5"]).ends_with(2);
 }

@@ -467,7 +467,7 @@ fn what_has_no_layout_is_refused() {
     assert!(listed.code == Some(0) && listed.stdout.contains("Extents") || listed.code == Some(3));
     let memory = memory.path().join("file");
     program.run(["layout", memory.to_str().unwrap()]).ends_with(3).complains("no FIEMAP");
-    program.run(["layout", "/dev/null"]).ends_with(3).complains("no directory, block device");
+    program.run(["layout", "/dev/null"]).ends_with(3).complains("not a directory, block device");
     program.run(["layout", "/", "--seed", "3"]).ends_with(2);
     program.run(["layout", "/", "--sample", "0"]).ends_with(2);
 }

@@ -44,7 +44,7 @@ fn only_links_to_treering_are_replaced() {
     fs::create_dir(dir.join("ffsb")).unwrap();
     symlink("/usr/bin/true", dir.join("dbench")).unwrap();
     symlink("/no/longer/there/treering", dir.join("fs_mark")).unwrap();
-    let ran = program.run(["links", "links"]).ends_with(3).complains("no link to treering");
+    let ran = program.run(["links", "links"]).ends_with(3).complains("not a link to treering");
     for name in ["fio", "ffsb", "dbench"] {
         assert!(ran.stderr.contains(&format!("links/{name}")), "{ran}");
     }

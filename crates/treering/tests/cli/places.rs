@@ -52,7 +52,7 @@ fn a_directory_that_cannot_be_written_is_refused() {
     fs::set_permissions(&dir, Permissions::from_mode(0o555)).unwrap();
     let ran = run_unprivileged(&program, &native("closed", &["--no-store"])).ends_with(3);
     assert!(ran.stderr.contains("closed") && ran.stderr.contains("Permission denied"), "{ran}");
-    assert!(ran.stderr.contains("hint: name a directory you may write to"), "{ran}");
+    assert!(ran.stderr.contains("hint: choose a directory that you can write to"), "{ran}");
     let below = run_unprivileged(&program, &native("closed/below", &["--no-store"])).ends_with(2);
     assert!(below.stderr.contains("there is no directory closed/below"), "{below}");
     let words = ["compilebench", "-D", "closed", "-s", "lists", "-i1", "-r0", "--no-store"];

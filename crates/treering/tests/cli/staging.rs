@@ -24,7 +24,7 @@ fn words<'a>(dir: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
 
 /// The file in which a run's results wait, from its caution.
 fn waiting_place(line: &str) -> PathBuf {
-    let (_, rest) = line.split_once("results wait in ").unwrap();
+    let (_, rest) = line.split_once("results are held in ").unwrap();
     PathBuf::from(rest.split(" (").next().unwrap())
 }
 

@@ -217,7 +217,7 @@ fn plots_are_small_and_whole() {
     program
         .run(["trace", "plot", one, "-o", "plot.png"])
         .ends_with(2)
-        .complains(".svg or an .html");
+        .complains(".svg or .html");
     std::fs::write(program.home().join("no.trace"), "no trace at all, but long enough").unwrap();
     program.run(["trace", "show", "no.trace"]).ends_with(3).complains("byte 0");
     program.run(["trace", "show", "nowhere.trace"]).ends_with(2);

@@ -87,7 +87,7 @@ fn every_shipped_plan_has_the_rounds_that_it_needs() {
 fn a_metric_that_no_job_gives_is_refused_at_its_place() {
     let with = |metric: &str| read_plan(&format!("{TWO}[report]\nprimary = [\"{metric}\"]\n"));
     let error = with("create/mib_per_secnd").unwrap_err();
-    assert!(error.message().contains("no job of this plan gives"), "{error}");
+    assert!(error.message().contains("no job of this plan yields"), "{error}");
     assert!(error.hint().unwrap().contains("did you mean `create/mib_per_second`?"), "{error}");
     assert!(error.to_string().contains("plan.toml:6:12"), "{error}");
     for metric in ["no_such_thing", "creates/seconds", "phase /elapsed_seconds", "x/trace_seeks"] {

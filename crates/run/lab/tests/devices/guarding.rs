@@ -140,7 +140,7 @@ fn a_device_that_somebody_has_for_himself_is_refused() {
     let alone = open_device(&disk.node, DeviceUse::LookAlone).unwrap();
     let words = refused_in_use(&bench, &disk.node);
     drop(alone);
-    assert!(words.contains("has it for itself"), "{words}");
+    assert!(words.contains("has it open exclusively"), "{words}");
     assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
 }
 

@@ -124,7 +124,7 @@ fn every_variant_has_a_curve_with_its_percentiles() {
     // Closing takes too little time to tell.
     assert_eq!(calls, ["sync", "create", "write"]);
     let text = html(&report);
-    assert!(text.contains("Left out, since they take little time: close."));
+    assert!(text.contains("Omitted because they take little time: close."));
     assert_sound(&text);
     let xml = as_xml(&text);
     let document = Document::parse(&xml).unwrap();
@@ -162,7 +162,7 @@ fn a_phase_is_drawn_with_its_stall_and_a_short_one_is_named() {
         assert_eq!(variant.slices[9], (rate, rate, rate));
     }
     let text = html(&report);
-    assert!(text.contains("or tells nothing of its seconds: warming."));
+    assert!(text.contains("s or without figures per second: warming."));
     // Pointing anywhere tells all variants.
     assert!(text.contains("ext4: 300.0 MiB/s; xfs: 150.0 MiB/s; btrfs: 100.0 MiB/s"), "{text}");
 }

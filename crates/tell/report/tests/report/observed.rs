@@ -161,7 +161,7 @@ fn what_was_observed_stands_apart_and_is_drawn_on_one_scale() {
     let seen: Vec<_> = tables.iter().filter(|table| table.name == "observed").collect();
     assert_eq!(seen.len(), 3, "one for each phase");
     assert!(seen.iter().all(|table| table.rows.len() == 3));
-    assert!(seen[0].caption.starts_with("Observed, phase initial. In rounds of their own"));
+    assert!(seen[0].caption.starts_with("Observed, phase initial. In separate rounds"));
     assert_eq!(seen[0].columns.len(), 4, "nothing is inferred of one trial");
     let shown = format!("{:?} {:?}", table("figures"), table("exploratory"));
     assert!(!shown.contains("trace") && !shown.contains("layout"), "{shown}");
