@@ -186,7 +186,7 @@ fn runs_end_with_the_figures_that_are_looked_for_first() {
     for word in words {
         assert!(ran.stdout.contains(word), "{word}: {ran}");
     }
-    assert!(ran.stdout.contains("fewer than 10 requests lie beyond it"), "{ran}");
+    assert!(ran.stdout.contains("fewer than 10 requests exceed it"), "{ran}");
     let show = data(&program, &["show"]);
     let requests = show["requests"].as_array().unwrap();
     assert_eq!(requests.len(), 2, "{requests:?}");

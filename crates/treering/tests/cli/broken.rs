@@ -182,7 +182,7 @@ fn a_classic_run_without_a_place_for_results_runs_and_says_so_in_one_line() {
     };
     let ran = homeless(&words).ends_with(0);
     let ours: Vec<_> = ran.stderr.lines().filter(|line| line.starts_with("treering: ")).collect();
-    let line = "treering: the results are not kept: no place for results: neither HOME nor \
+    let line = "treering: the results are not stored: no place for results: neither HOME nor \
                 XDG_DATA_HOME is set";
     assert_eq!(ours, [line], "{ran}");
     assert!(ran.stdout.contains("intial create total runs 2"), "{ran}");
@@ -195,7 +195,7 @@ fn a_classic_run_without_a_place_for_results_runs_and_says_so_in_one_line() {
     let closed = program.home().join("closed");
     fs::write(&closed, "").unwrap();
     let ran = Ran::of(program.command(words).env("TREERING_DATA", &closed)).ends_with(0);
-    assert!(ran.stderr.contains("treering: the results are not kept: "), "{ran}");
+    assert!(ran.stderr.contains("treering: the results are not stored: "), "{ran}");
     assert_eq!(count(&program), 0);
 }
 

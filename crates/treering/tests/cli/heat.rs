@@ -99,7 +99,7 @@ fn a_trace_tells_which_files_were_hot() {
     let other = LoopFs::new("ext4", 16);
     let other = other.path().to_str().unwrap();
     let wrong = program.run(["layout", other, "--heat", trace.to_str().unwrap()]);
-    assert!(wrong.stderr.contains("taken for the same"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("assumed to be the same"), "{}", wrong.stderr);
     let nothing = program.home().join("nothing");
     fs::write(&nothing, "nothing").unwrap();
     program.run(["layout", dir, "--heat", nothing.to_str().unwrap()]).ends_with(3);
