@@ -64,7 +64,7 @@ fn fails_when_full(place: &LoopFs) {
     let tree = format!("{}/kernel-", target.display());
     assert!(why.contains(&tree), "the path is named: {why}");
     assert!(ran.stderr.contains(&format!("treering: the trial failed: {why}")), "{ran}");
-    assert!(ran.stderr.contains("hint: what was measured until then is kept"), "{ran}");
+    assert!(ran.stderr.contains("hint: what was measured until then is stored"), "{ran}");
     let finished = tasks(&trial);
     assert!((2..60).contains(&finished.len()), "{finished:?}");
     for (number, task) in finished.into_iter().enumerate() {

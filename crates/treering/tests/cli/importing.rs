@@ -370,7 +370,7 @@ fn packed_files_are_unpacked_and_directories_of_others_refused() {
     assert_eq!(count(&program), 6, "both of two streams");
     fs::write(program.home().join("torn.xz"), &packed[..90]).unwrap();
     program.run(["import", "torn.xz"]).ends_with(2).complains("torn.xz");
-    program.run(["import", "."]).ends_with(2).complains("no results of MMTests");
+    program.run(["import", "."]).ends_with(2).complains("no MMTests results");
 }
 
 #[test]

@@ -303,10 +303,10 @@ fn a_wide_interval_ends_in_an_arrow() {
     let (narrow, wide) = (row((1.0, 1.04)), row((0.002, 900.0)));
     let arrow = "<path class=\"interval\"";
     let text = drawn(vec![narrow.clone()]);
-    assert!(!text.contains("beyond the picture") && !text.contains(arrow));
+    assert!(!text.contains("beyond the chart") && !text.contains(arrow));
     let text = drawn(vec![narrow, wide]);
     // Both ends, in both drawings; the figures say how far it goes.
-    assert!(text.contains("beyond the picture"));
+    assert!(text.contains("beyond the chart"));
     assert_eq!(text.matches(arrow).count(), 4);
     assert!(text.contains("1.020 (0.002–900)"), "{text}");
 }
