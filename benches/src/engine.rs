@@ -2,7 +2,7 @@
 //! that cost by the kernel's account of this thread.
 
 use rustix::time::{ClockId, clock_gettime};
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Place, Progress, run};
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions};
 use treering_model::{Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_sys::{StopFlag, ThreadCpu, monotonic_ns, thread_cpu};
@@ -90,12 +90,12 @@ pub struct Created {
 ///
 /// # Errors
 /// When it fails, or has no task.
-pub fn create<P: Place>(job: &dyn Job, place: &P, latency: LatencyMode) -> Result<Created, Fault> {
+pub fn create<P: Run>(job: &dyn Job, place: &P, latency: LatencyMode) -> Result<Created, Fault> {
     let options = EngineOptions::new(latency, PayloadKind::Native { compressibility: 0 }, 1);
     let mut watch = TaskWatch::default();
     let mut session = job.begin(&TargetFacts::unknown());
     let (progress, stop) = (Progress::new(), StopFlag::new());
-    run(session.as_mut(), place, &options, &mut watch, &progress, &stop)?;
+    place.run(session.as_mut(), RunOptions::new(&options, &mut watch, &progress, &stop))?;
     watch.created.ok_or_else(|| "the job had no task".into())
 }
 

@@ -9,7 +9,7 @@ use std::process::Command;
 use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::write;
 use serde::Serialize;
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Target, run_on_target};
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions, Target};
 use treering_model::filesystems::name_of;
 use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Random, Settings, Workload};
@@ -210,7 +210,7 @@ fn engine(
     let options = EngineOptions::new(latency, PayloadKind::Native { compressibility: 0 }, 1);
     let mut creates = Creates::default();
     let (progress, stop) = (Progress::new(), StopFlag::new());
-    run_on_target(session.as_mut(), target, &options, &mut creates, &progress, &stop)?;
+    target.run(session.as_mut(), RunOptions::new(&options, &mut creates, &progress, &stop))?;
     for tree in session.remains() {
         target.remove_tree(&tree, &mut |_| std::ops::ControlFlow::Continue(()))?;
     }

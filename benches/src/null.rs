@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::io;
 use std::path::PathBuf;
 
-use treering_engine::{Caller, Payload, Place, Reply};
+use treering_engine::{Caller, Payload, Place, Reply, Run};
 use treering_script::{
     Call, CallError, Completion, Done, Entries, Io, Queue, Stop, Subject, Synchronous,
 };
@@ -34,6 +34,8 @@ impl NullCaller {
         }
     }
 }
+
+impl Run for NullPlace {}
 
 impl Place for NullPlace {
     type Caller = NullCaller;

@@ -11,7 +11,7 @@ use std::thread;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat};
 use rustix::io::{read, write};
 use serde::Serialize;
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Target, run_on_target};
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions, Target};
 use treering_model::filesystems::name_of;
 use treering_model::{PhaseTotals, Scope, SinkError, TrialEvent, TrialSink};
 use treering_script::{Random, Settings, Workload};
@@ -309,7 +309,7 @@ fn filebench(
     let engine = EngineOptions::new(LatencyMode::Sampled, payload, 1);
     let mut heard = Benchmark::default();
     let (progress, stop) = (Progress::new(), StopFlag::new());
-    run_on_target(session.as_mut(), target, &engine, &mut heard, &progress, &stop)?;
+    target.run(session.as_mut(), RunOptions::new(&engine, &mut heard, &progress, &stop))?;
     for tree in session.remains() {
         target.remove_tree(&tree, &mut |_| std::ops::ControlFlow::Continue(()))?;
     }
@@ -351,7 +351,7 @@ fn ffsb(target: &Target, options: &Options, threads: u32, round: usize) -> Resul
     let engine = EngineOptions::new(LatencyMode::Sampled, payload, 1);
     let mut heard = Benchmark::default();
     let (progress, stop) = (Progress::new(), StopFlag::new());
-    run_on_target(session.as_mut(), target, &engine, &mut heard, &progress, &stop)?;
+    target.run(session.as_mut(), RunOptions::new(&engine, &mut heard, &progress, &stop))?;
     for tree in session.remains() {
         target.remove_tree(&tree, &mut |_| std::ops::ControlFlow::Continue(()))?;
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::hint::black_box;
 
 use serde::Serialize;
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, run};
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions};
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{File, Io, ParallelGroup, Phase, Script, Session, Stop, TargetFacts, Task};
 use treering_sys::StopFlag;
@@ -160,7 +160,8 @@ fn run_repeated(
 ) -> Result<u64, Fault> {
     let options = EngineOptions::new(latency, PayloadKind::Classic, 1);
     let mut watch = TaskCpu::default();
-    run(session, place, &options, &mut watch, &Progress::new(), &StopFlag::new())?;
+    place
+        .run(session, RunOptions::new(&options, &mut watch, &Progress::new(), &StopFlag::new()))?;
     Ok(watch.cpu_ns)
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use libfuzzer_sys::fuzz_target;
 use treering_engine::{
     EngineError, EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Progress,
-    StopFlag, run,
+    Run, RunOptions, StopFlag,
 };
 use treering_fuzz::{folder, write_lists};
 use treering_model::{SinkError, TrialEvent, TrialSink};
@@ -57,7 +57,7 @@ fn perform(job: &dyn Job, order: EntryOrder, classic: bool) {
     let place = MemoryFilesystem::new(order);
     let mut session = job.begin(&facts);
     let (progress, stop) = (Progress::new(), StopFlag::new());
-    let ran = run(session.as_mut(), &place, &options, &mut Nobody, &progress, &stop);
+    let ran = place.run(session.as_mut(), RunOptions::new(&options, &mut Nobody, &progress, &stop));
     match ran {
         Ok(()) => {}
         // As the original, which ends when it cleans a file that is not there.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use treering_engine::{
-    EngineError, EngineOptions, HeatLog, Progress, Renewable, Target, run_on_targets, run_renewing,
+    EngineError, EngineOptions, HeatLog, Progress, Renewable, Renewing, Run, RunOptions, Target,
 };
 use treering_lab::{LabError, PlanIdentity, Workplace};
 use treering_model::{
@@ -152,14 +152,11 @@ fn perform(
     let mut watched = Watched::new(to.sink, watch(&scene), hot);
     let mut session = plan.job.begin(target_facts);
     let tally = &mut Tally::new(&mut watched);
-    let (progress, stop) = (to.progress, to.stop);
-    let (ran, renewals) = run_session(
-        plan,
-        place,
-        session.as_mut(),
-        tally,
-        &Run { progress, stop, heat: heat.as_ref() },
-    );
+    let options = RunOptions {
+        heat: heat.as_ref(),
+        ..RunOptions::new(&plan.engine, tally, to.progress, to.stop)
+    };
+    let (ran, renewals) = run_session(plan, place, session.as_mut(), options);
     let done = tally.done(renewals);
     let seconds = plan.engine.clock.now_ns().saturating_sub(began_ns) as f64 / 1e9;
     *remains = match plan.job.mode() {
@@ -181,30 +178,20 @@ fn perform(
     }
 }
 
-/// What a run of the engine hears and keeps.
-struct Run<'a> {
-    progress: &'a Progress,
-    stop: &'a StopFlag,
-    heat: Option<&'a HeatLog>,
-}
-
 /// Runs the session, mounting the place anew between its phases where that is asked for; also how
 /// often that was done.
 fn run_session(
     plan: &TrialPlan<'_>,
     place: &mut Workplace,
     session: &mut dyn Session,
-    sink: &mut dyn TrialSink,
-    run: &Run<'_>,
+    options: RunOptions<'_>,
 ) -> (Result<(), EngineError>, u32) {
-    let Run { progress, stop, heat } = *run;
-    let engine = &plan.engine;
     let mut renewals = 0;
     let ran = match plan.remount {
-        None => run_on_targets(session, place.roots(), engine, sink, progress, stop, heat),
+        None => place.roots().run(session, options),
         Some(again) => {
             let holder = &mut Remounted { place, again, count: &mut renewals };
-            run_renewing(session, holder, engine, sink, progress, stop, heat)
+            Renewing::new(holder).run(session, options)
         }
     };
     (ran, renewals)

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, mkdirat, openat};
 use treering_engine::{
-    EngineOptions, LatencyMode, PayloadKind, Progress, Recorder, StopFlag, Target, run,
+    EngineOptions, LatencyMode, PayloadKind, Progress, Recorder, Run, RunOptions, StopFlag, Target,
 };
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{
@@ -128,7 +128,9 @@ fn engine(target: &Target, names: &'static TreeNames, latency: LatencyMode) -> C
     let mut session = OneTask { names, phases: 0, groups: 0 };
     let mut sink = LastTask::default();
     let options = EngineOptions::new(latency, PayloadKind::Native { compressibility: 0 }, 1);
-    run(&mut session, target, &options, &mut sink, &Progress::new(), &StopFlag::new()).unwrap();
+    target
+        .run(&mut session, RunOptions::new(&options, &mut sink, &Progress::new(), &StopFlag::new()))
+        .unwrap();
     let totals = sink.0.unwrap();
     assert_eq!(totals.files, (DIRS * FILES_IN_DIR) as u64);
     Cost { cpu_ns: totals.cpu.total_ns(), wall_ns: totals.wall_ns }

@@ -13,8 +13,6 @@ use treering_script::{
 };
 use treering_sys::{StopFlag, monotonic_ns};
 
-use crate::heat::Heated;
-use crate::places::renewal::{Renewable, Renewing};
 use crate::program::by_programs;
 use crate::totals::{add_run, merge_intervals};
 use crate::workers::processes::on_processes;
@@ -24,47 +22,16 @@ use crate::workers::ticks::ticking;
 use crate::workers::time_limit::Timer;
 use crate::workers::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{
-    CallFailure, Caller, EngineError, HeatLog, LatencyMode, Payload, PayloadKind, Place, Progress,
-    Recorder, Target, TrialClock,
+    CallFailure, Caller, EngineError, EngineOptions, Payload, Place, Progress, Recorder, RunOptions,
 };
 
-/// How a session is run.
-#[derive(Clone, Copy, Debug)]
-pub struct EngineOptions {
-    /// Which calls are timed.
-    pub latency: LatencyMode,
-    /// What is written.
-    pub payload: PayloadKind,
-    /// The seed of the payload and of the samples' distances.
-    pub seed: u64,
-    /// By how many percent each task is slowed on purpose: 0, but to test what finds it.
-    pub handicap_percent: u32,
-    /// The clock of the trial.
-    pub clock: TrialClock,
-}
-
-impl EngineOptions {
-    /// Options without a handicap, and a clock that begins now.
-    pub fn new(latency: LatencyMode, payload: PayloadKind, seed: u64) -> Self {
-        Self { latency, payload, seed, handicap_percent: 0, clock: TrialClock::begin() }
-    }
-}
-
-/// Runs a session to its end. Pushes everything from the first [`TrialEvent::PhaseBegan`] to the
-/// last [`TrialEvent::PhaseEnded`]; the caller begins and ends the trial and pushes its metrics.
-///
-/// # Errors
-/// When a call fails, a signal asks to stop, a worker panics or cannot be started, or a listener
-/// fails. But for the last, tasks that were finished and the totals of the phase so far, the
-/// unfinished tasks' calls included, have been pushed then.
-pub fn run<P: Place + ?Sized>(
-    session: &mut dyn Session,
+/// Runs a session to its end; no log of what is read and written is kept here.
+pub(crate) fn conduct<P: Place + ?Sized>(
     place: &P,
-    options: &EngineOptions,
-    sink: &mut dyn TrialSink,
-    progress: &Progress,
-    stop: &StopFlag,
+    session: &mut dyn Session,
+    run: RunOptions<'_>,
 ) -> Result<(), EngineError> {
+    let RunOptions { engine: options, sink, progress, stop, heat: _ } = run;
     for caution in place.cautions() {
         sink.accept(&TrialEvent::Cautioned(caution))?;
     }
@@ -102,63 +69,6 @@ pub fn run<P: Place + ?Sized>(
             let to = (options.clock, conductor.sink, stop);
             by_programs(session, program, place, number, to)
         }
-    }
-}
-
-/// [`run`] in a real directory. It exists so that the loop over the steps is compiled in this
-/// crate, which is compiled for speed, and not in the one that calls it.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_on_target(
-    session: &mut dyn Session,
-    target: &Target,
-    options: &EngineOptions,
-    sink: &mut dyn TrialSink,
-    progress: &Progress,
-    stop: &StopFlag,
-) -> Result<(), EngineError> {
-    run(session, target, options, sink, progress, stop)
-}
-
-/// [`run`] in several real directories at which the workers take turns; with a log of what is read
-/// and written, where one is given.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_on_targets(
-    session: &mut dyn Session,
-    targets: &[Target],
-    options: &EngineOptions,
-    sink: &mut dyn TrialSink,
-    progress: &Progress,
-    stop: &StopFlag,
-    heat: Option<&HeatLog>,
-) -> Result<(), EngineError> {
-    match heat {
-        None => run(session, targets, options, sink, progress, stop),
-        Some(log) => run(session, &Heated::new(targets, log), options, sink, progress, stop),
-    }
-}
-
-/// [`run`] on a target that is renewed between the phases; with a log of what is read and written,
-/// where one is given.
-///
-/// # Errors
-/// As [`run`], and when the target cannot be had again.
-pub fn run_renewing(
-    session: &mut dyn Session,
-    holder: &mut dyn Renewable,
-    options: &EngineOptions,
-    sink: &mut dyn TrialSink,
-    progress: &Progress,
-    stop: &StopFlag,
-    heat: Option<&HeatLog>,
-) -> Result<(), EngineError> {
-    let place = &Renewing::new(holder);
-    match heat {
-        None => run(session, place, options, sink, progress, stop),
-        Some(log) => run(session, &Heated::new(place, log), options, sink, progress, stop),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The engine executes scripts: it turns steps into calls on a filesystem and records what they
 //! cost.
 //!
-//! [`run`] conducts a session on a [`Place`]: a [`Target`] directory, or a [`MemoryFilesystem`],
+//! [`Run::run`] runs a session at a [`Place`]: a [`Target`] directory, or a [`MemoryFilesystem`],
 //! the oracle of tests. What workloads want done is data from `script`; what happened leaves as
 //! events. Preparing devices, observing and keeping results are other crates.
 
@@ -10,6 +10,7 @@ mod clock;
 mod conduct;
 mod error;
 mod heat;
+mod options;
 pub mod oracle;
 mod payload;
 mod places;
@@ -17,6 +18,7 @@ mod program;
 mod progress;
 mod recorder;
 mod rehearsal;
+mod run;
 mod totals;
 mod workers;
 
@@ -25,16 +27,17 @@ pub use call::memory_tree::{EntryOrder, MemoryFilesystem};
 pub use call::sync::SyncCaller;
 pub use call::{CallFailure, Caller, LARGEST_CALL_BYTES, Reply};
 pub use clock::TrialClock;
-pub use conduct::{EngineOptions, run, run_on_target, run_on_targets, run_renewing};
 pub use error::{EngineError, TargetError};
 pub use heat::{HeatBook, HeatLog, HotRange};
+pub use options::{EngineOptions, RunOptions};
 pub use payload::{Payload, PayloadKind};
 pub use places::Place;
 pub use places::remove::{RemoveError, Removed, remove_tree};
-pub use places::renewal::Renewable;
+pub use places::renewal::{Renewable, Renewing};
 pub use places::target::Target;
 pub use progress::{Progress, ProgressSnapshot};
 pub use recorder::{LatencyMode, Recorder};
 pub use rehearsal::{Actor, rehearse};
+pub use run::Run;
 pub use treering_sys::{Confinement, StopFlag};
 pub use workers::handicap::HANDICAP_PERCENT_MAX;

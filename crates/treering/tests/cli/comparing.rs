@@ -87,7 +87,10 @@ fn the_gate_answers_with_its_code() {
         reported["gate_reasons"][0].as_str().unwrap().contains("filesystems_differ"),
         "{reported}"
     );
-    for (wrong, words) in [("nonsense", "not a caution about comparisons"), ("drifting", "not a caution about differing variants")] {
+    for (wrong, words) in [
+        ("nonsense", "not a caution about comparisons"),
+        ("drifting", "not a caution about differing variants"),
+    ] {
         let refused = against("equal", &["--accept", wrong]).ends_with(2);
         refused.complains(words).complains("one of: unequal_work, one_sided,");
     }

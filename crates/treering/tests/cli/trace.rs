@@ -214,10 +214,7 @@ fn plots_are_small_and_whole() {
         assert!(drawn.len() < 500_000, "{}", drawn.len());
         assert!(!drawn.contains("src=") && !drawn.contains("url("), "nothing is loaded");
     }
-    program
-        .run(["trace", "plot", one, "-o", "plot.png"])
-        .ends_with(2)
-        .complains(".svg or .html");
+    program.run(["trace", "plot", one, "-o", "plot.png"]).ends_with(2).complains(".svg or .html");
     std::fs::write(program.home().join("no.trace"), "no trace at all, but long enough").unwrap();
     program.run(["trace", "show", "no.trace"]).ends_with(3).complains("byte 0");
     program.run(["trace", "show", "nowhere.trace"]).ends_with(2);

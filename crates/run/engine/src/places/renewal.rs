@@ -23,12 +23,13 @@ pub trait Renewable {
 }
 
 /// A renewable target as a place of sessions.
-pub(crate) struct Renewing<'r> {
+pub struct Renewing<'r> {
     holder: RefCell<&'r mut dyn Renewable>,
 }
 
 impl<'r> Renewing<'r> {
-    pub(crate) fn new(holder: &'r mut dyn Renewable) -> Self {
+    /// The place that a holder has.
+    pub fn new(holder: &'r mut dyn Renewable) -> Self {
         Self { holder: RefCell::new(holder) }
     }
 }

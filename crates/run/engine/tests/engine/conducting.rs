@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
     Confinement, EngineError, EntryOrder, LatencyMode, MemoryCaller, MemoryFilesystem, Payload,
-    Place, Progress, StopFlag, Target, run,
+    Place, Progress, Run, RunOptions, StopFlag, Target,
 };
 use treering_model::{CautionCode, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Caches, CreateHow, EntryKind, ParallelGroup};
@@ -113,7 +113,9 @@ fn progress_counts_everything() {
     let mut heard = Heard::default();
     let mut play = two_phases();
     let options = options(LatencyMode::Off);
-    run(&mut play, &memory, &options, &mut heard, &progress, &StopFlag::new()).unwrap();
+    memory
+        .run(&mut play, RunOptions::new(&options, &mut heard, &progress, &StopFlag::new()))
+        .unwrap();
     let snapshot = progress.snapshot();
     assert_eq!((snapshot.bytes, snapshot.files), (10 * 5000 + 20 * 100 + 5000, 30));
     let calls: u64 = heard.phases().iter().flat_map(|phase| &phase.ops).map(|op| op.calls).sum();
@@ -196,6 +198,8 @@ struct Unprivileged {
     asked: AtomicU32,
 }
 
+impl Run for Unprivileged {}
+
 impl Place for Unprivileged {
     type Caller = MemoryCaller;
 
@@ -256,7 +260,8 @@ fn a_listener_that_fails_ends_the_run() {
     let memory = MemoryFilesystem::default();
     let (stop, progress) = (StopFlag::new(), Progress::new());
     let options = options(LatencyMode::Sampled);
-    let result = run(&mut two_phases(), &memory, &options, &mut Deaf(0), &progress, &stop);
+    let result =
+        memory.run(&mut two_phases(), RunOptions::new(&options, &mut Deaf(0), &progress, &stop));
     assert_eq!(result.unwrap_err().to_string(), "write the store: disk full");
 }
 
@@ -271,7 +276,9 @@ fn samples_are_few_but_every_sync_is_timed() {
     let mut heard = Heard::default();
     let options = options(LatencyMode::Sampled);
     let mut play = Play::new(vec![("p", groups)]);
-    run(&mut play, &memory, &options, &mut heard, &Progress::new(), &StopFlag::new()).unwrap();
+    memory
+        .run(&mut play, RunOptions::new(&options, &mut heard, &Progress::new(), &StopFlag::new()))
+        .unwrap();
     let phase = heard.phases()[0];
     let samples =
         |op: Op| phase.ops.iter().find(|totals| totals.op == op).unwrap().latency.samples();

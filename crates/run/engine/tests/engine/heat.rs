@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use treering_engine::{
-    EngineOptions, HeatLog, LatencyMode, PayloadKind, Progress, StopFlag, Target, run_on_targets,
+    EngineOptions, HeatLog, LatencyMode, PayloadKind, Progress, Run, RunOptions, StopFlag, Target,
 };
 use treering_model::{HeatReport, HotData};
 use treering_script::{CreateHow, OpenHow, ParallelGroup, SideBySide, Task, WorkerKind};
@@ -54,7 +54,14 @@ fn report(workers: WorkerKind) -> HeatReport {
     assert_eq!(log.take_report(), None);
     let (progress, stop, targets) = (Progress::new(), StopFlag::new(), [target]);
     let mut heard = Heard::default();
-    run_on_targets(&mut play, &targets, &options, &mut heard, &progress, &stop, Some(&log))
+    targets
+        .run(
+            &mut play,
+            RunOptions {
+                heat: Some(&log),
+                ..RunOptions::new(&options, &mut heard, &progress, &stop)
+            },
+        )
         .unwrap();
     log.take_report().unwrap()
 }

@@ -5,8 +5,8 @@
 use std::time::{Duration, Instant};
 
 use treering_engine::{
-    EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, StopFlag,
-    Target, run_on_targets,
+    EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
+    RunOptions, StopFlag, Target,
 };
 use treering_model::Counters;
 use treering_script::{
@@ -123,7 +123,7 @@ fn a_worker_can_open_the_roots_of_the_others() {
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Classic, 1);
     let (progress, stop) = (Progress::new(), StopFlag::new());
     let mut heard = Heard::default();
-    run_on_targets(&mut play, &targets, &options, &mut heard, &progress, &stop, None).unwrap();
+    targets.run(&mut play, RunOptions::new(&options, &mut heard, &progress, &stop)).unwrap();
     assert!(places.iter().all(|place| place.path().join("file").is_file()));
 }
 

@@ -3,7 +3,7 @@
 use std::process::id;
 
 use treering_engine::oracle::Snapshot;
-use treering_engine::{EngineError, Progress, StopFlag, Target, run};
+use treering_engine::{EngineError, Progress, Run, RunOptions, StopFlag, Target};
 use treering_model::{Counters, Op, TaskTotals};
 use treering_script::{
     Dir, Expect, GroupStart, Io, OnSignal, ParallelGroup, Script, SideBySide, Stop, Task,
@@ -64,7 +64,7 @@ fn processes_do_and_tell_what_threads_do() {
             let (progress, mut heard) = (Progress::new(), Heard::default());
             let options = options(treering_engine::LatencyMode::All);
             let stop = StopFlag::new();
-            run(&mut play, &target, &options, &mut heard, &progress, &stop).unwrap();
+            target.run(&mut play, RunOptions::new(&options, &mut heard, &progress, &stop)).unwrap();
             let phase = heard.phases()[0].clone();
             let calls: u64 = phase.ops.iter().map(|op| op.calls).sum();
             let in_seconds: u64 = phase.intervals.iter().map(|second| second.calls).sum();

@@ -1,6 +1,6 @@
 //! Requests of which many are under way, and files as memory: on the kernel and in memory.
 
-use treering_engine::{MemoryFilesystem, Place, StopFlag, Target};
+use treering_engine::{MemoryFilesystem, Run, StopFlag, Target};
 use treering_model::Op;
 use treering_script::{
     CreateHow, Dir, File, Io, OpenHow, Queue, QueueKind, Request, Script, Stop, Task,
@@ -53,7 +53,7 @@ impl Script for Requesting {
     }
 }
 
-fn check<P: Place>(place: &P, kind: QueueKind) -> bool {
+fn check<P: Run>(place: &P, kind: QueueKind) -> bool {
     let task =
         Task { queue: Some(Queue { kind, depth: DEPTH }), ..task_of("a", Box::new(Requesting)) };
     let mut play = Play::new(vec![("p", vec![group(vec![task])])]);

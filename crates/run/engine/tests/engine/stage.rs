@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use treering_engine::{
-    EngineError, EngineOptions, LatencyMode, PayloadKind, Place, Progress, StopFlag, run,
+    EngineError, EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions, StopFlag,
 };
 use treering_model::{
     Caution, Metric, Op, PhaseTotals, SinkError, TaskTotals, TrialEvent, TrialSink,
@@ -138,14 +138,14 @@ pub(crate) fn options(latency: LatencyMode) -> EngineOptions {
 }
 
 /// Runs a session and keeps what was heard.
-pub(crate) fn perform<P: Place>(
+pub(crate) fn perform<P: Run>(
     play: &mut dyn Session,
     place: &P,
     stop: &StopFlag,
 ) -> (Result<(), EngineError>, Heard) {
     let mut heard = Heard::default();
     let options = options(LatencyMode::All);
-    let result = run(play, place, &options, &mut heard, &Progress::new(), stop);
+    let result = place.run(play, RunOptions::new(&options, &mut heard, &Progress::new(), stop));
     (result, heard)
 }
 

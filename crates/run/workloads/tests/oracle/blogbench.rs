@@ -7,8 +7,8 @@ use std::path::Path;
 
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
-    EngineOptions, LatencyMode, MemoryCaller, MemoryFilesystem, PayloadKind, Place, Progress,
-    StopFlag, Target, run,
+    EngineOptions, LatencyMode, MemoryCaller, MemoryFilesystem, PayloadKind, Progress, Run,
+    RunOptions, StopFlag, Target,
 };
 use treering_model::{Counters, Metric, Scope};
 use treering_script::{
@@ -409,13 +409,15 @@ struct Ran {
     files: BTreeMap<String, u64>,
 }
 
-fn perform<P: Place + ?Sized>(job: &dyn Job, place: &P) -> (Vec<Metric>, BTreeMap<String, u64>) {
+fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P) -> (Vec<Metric>, BTreeMap<String, u64>) {
     let mode = if job.times_all() { LatencyMode::All } else { LatencyMode::Sampled };
     let options = EngineOptions::new(mode, PayloadKind::Zeros, 1);
     let mut session = job.begin(&TargetFacts::unknown());
     let mut tasks = Tasks::default();
     let stop = StopFlag::new();
-    run(session.as_mut(), place, &options, &mut tasks, &Progress::new(), &stop).unwrap();
+    place
+        .run(session.as_mut(), RunOptions::new(&options, &mut tasks, &Progress::new(), &stop))
+        .unwrap();
     assert_decides_as_foreseen(job, &session.metrics());
     let mut files: BTreeMap<String, u64> = BTreeMap::new();
     for task in tasks.0 {

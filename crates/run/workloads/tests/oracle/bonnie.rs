@@ -4,8 +4,8 @@
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
-    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Place, Progress, StopFlag, Target,
-    run,
+    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
+    Target,
 };
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{Settings, TargetFacts, Workload};
@@ -103,13 +103,13 @@ impl Ran {
     }
 }
 
-fn perform<P: Place + ?Sized>(asked: &Asked, place: &P) -> Ran {
+fn perform<P: Run + ?Sized>(asked: &Asked, place: &P) -> Ran {
     let job = Bonnie.native(&asked.settings()).unwrap();
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let mut session = job.begin(&TargetFacts::unknown());
     let mut tasks = Tasks::default();
     let (progress, stop) = (Progress::new(), StopFlag::new());
-    run(session.as_mut(), place, &options, &mut tasks, &progress, &stop).unwrap();
+    place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop)).unwrap();
     assert_eq!(session.remains().len() as u64, asked.copies);
     assert_decides_as_foreseen(job.as_ref(), &session.metrics());
     Ran { tasks: tasks.0, metrics: session.metrics() }

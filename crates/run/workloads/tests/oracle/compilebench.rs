@@ -9,8 +9,8 @@ use proptest::option;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
-    EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Place, Progress,
-    StopFlag, Target, run,
+    EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
+    RunOptions, StopFlag, Target,
 };
 use treering_model::{Op, TaskTotals};
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
@@ -132,12 +132,12 @@ fn job(lists: &FourLists, mut options: Options, classic: bool) -> Box<dyn Job> {
 }
 
 /// Runs a session of the job to its end: its tasks, and the trees it says remain.
-fn session<P: Place>(job: &dyn Job, place: &P) -> (Vec<TaskTotals>, BTreeSet<String>) {
+fn session<P: Run>(job: &dyn Job, place: &P) -> (Vec<TaskTotals>, BTreeSet<String>) {
     let mut session = job.begin(&TargetFacts::unknown());
     let mut tasks = Tasks::default();
     let options = EngineOptions::new(LatencyMode::Off, PayloadKind::Classic, 1);
     let (progress, stop) = (Progress::new(), StopFlag::new());
-    run(session.as_mut(), place, &options, &mut tasks, &progress, &stop).unwrap();
+    place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop)).unwrap();
     assert_was_foreseen(job, &session.metrics());
     let remains = session.remains();
     let different: BTreeSet<String> = remains.iter().cloned().collect();

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
-    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Place, Progress, StopFlag, Target,
-    run,
+    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
+    Target,
 };
 use treering_model::Metric;
 use treering_script::{EntryKind, Settings, TargetFacts, Workload};
@@ -77,7 +77,7 @@ fn load() -> impl Strategy<Value = String> {
 }
 
 /// Plays a load as the original, in a place; why it ended early, if it did.
-fn play<P: Place + ?Sized>(text: &str, options: &[(&str, &str)], place: &P) -> Option<String> {
+fn play<P: Run + ?Sized>(text: &str, options: &[(&str, &str)], place: &P) -> Option<String> {
     let dir = temp_dir();
     let path = dir.path().join("load");
     std::fs::write(&path, text).unwrap();
@@ -94,12 +94,13 @@ struct Ran {
     failure: Option<String>,
 }
 
-fn perform<P: Place + ?Sized>(job: &dyn treering_script::Job, place: &P) -> Ran {
+fn perform<P: Run + ?Sized>(job: &dyn treering_script::Job, place: &P) -> Ran {
     let mut session = job.begin(&TargetFacts::unknown());
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let (progress, stop) = (Progress::new(), StopFlag::new());
     let mut tasks = Tasks::default();
-    let ended = run(session.as_mut(), place, &options, &mut tasks, &progress, &stop);
+    let ended =
+        place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop));
     let failure = session.failure();
     // A write to a directory ends it, as in the original.
     assert!(ended.is_ok() || failure.is_some(), "{ended:?}");

@@ -10,8 +10,8 @@ use std::time::Duration;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
-    EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Place, Progress,
-    StopFlag, Target, run,
+    EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
+    RunOptions, StopFlag, Target,
 };
 use treering_model::{Metric, Scope};
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
@@ -205,11 +205,12 @@ struct Ran {
     failure: Option<String>,
 }
 
-fn perform<P: Place + ?Sized>(job: &dyn Job, place: &P, stop: &StopFlag) -> Ran {
+fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P, stop: &StopFlag) -> Ran {
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let mut session = job.begin(&TargetFacts::unknown());
     let mut tasks = Tasks::default();
-    let ran = run(session.as_mut(), place, &options, &mut tasks, &Progress::new(), stop);
+    let ran =
+        place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &Progress::new(), stop));
     let failure = session.failure();
     match ran {
         Ok(()) => assert_eq!(failure, None),

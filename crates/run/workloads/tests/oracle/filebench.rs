@@ -7,8 +7,8 @@ use std::fs;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
-    EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Place, Progress,
-    StopFlag, Target, run,
+    EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
+    RunOptions, StopFlag, Target,
 };
 use treering_model::{Metric, Scope};
 use treering_script::{Job, Settings, TargetFacts, Workload};
@@ -85,12 +85,13 @@ impl Asked {
 }
 
 /// Runs it: operations, and their bytes, as counted.
-fn done(job: &dyn Job, place: &impl Place) -> Result<Vec<Metric>, String> {
+fn done(job: &dyn Job, place: &impl Run) -> Result<Vec<Metric>, String> {
     let options =
         EngineOptions::new(LatencyMode::All, PayloadKind::Native { compressibility: 0 }, 1);
     let mut session = job.begin(&TargetFacts::unknown());
     let (mut tasks, progress) = (Tasks::default(), Progress::new());
-    run(session.as_mut(), place, &options, &mut tasks, &progress, &StopFlag::new())
+    place
+        .run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &StopFlag::new()))
         .map_err(|error| error.to_string())?;
     assert_decides_as_foreseen(job, &session.metrics());
     Ok(session.metrics())

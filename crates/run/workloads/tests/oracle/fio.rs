@@ -5,8 +5,8 @@ use std::fs;
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
-    EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Place, Progress,
-    StopFlag, Target, run,
+    EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
+    RunOptions, StopFlag, Target,
 };
 use treering_model::Op;
 use treering_script::{Job, Settings, TargetFacts, Workload};
@@ -87,12 +87,14 @@ impl Asked {
 }
 
 /// Runs a job; its requests of each way, and their bytes.
-fn done(job: &dyn Job, place: &impl Place) -> [(u64, u64); 2] {
+fn done(job: &dyn Job, place: &impl Run) -> [(u64, u64); 2] {
     let options =
         EngineOptions::new(LatencyMode::All, PayloadKind::Native { compressibility: 0 }, 1);
     let mut session = job.begin(&TargetFacts::unknown());
     let (mut tasks, progress) = (Tasks::default(), Progress::new());
-    run(session.as_mut(), place, &options, &mut tasks, &progress, &StopFlag::new()).unwrap();
+    place
+        .run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &StopFlag::new()))
+        .unwrap();
     assert_decides_as_foreseen(job, &session.metrics());
     let work = tasks.0.iter().filter(|task| task.phase > 0);
     let ops = work.flat_map(|task| &task.ops);

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
-    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Place, Progress, StopFlag, Target,
-    run,
+    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
+    Target,
 };
 use treering_model::{Caution, Metric, TaskTotals};
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
@@ -98,12 +98,12 @@ struct Ran {
     remains: Vec<String>,
 }
 
-fn perform<P: Place + ?Sized>(job: &dyn Job, place: &P) -> Ran {
+fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P) -> Ran {
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let mut session = job.begin(&TargetFacts::unknown());
     let mut tasks = Tasks::default();
     let (progress, stop) = (Progress::new(), StopFlag::new());
-    run(session.as_mut(), place, &options, &mut tasks, &progress, &stop).unwrap();
+    place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop)).unwrap();
     assert_decides_as_foreseen(job, &session.metrics());
     Ran {
         tasks: tasks.0,

@@ -1,0 +1,54 @@
+//! How a session is run, who hears of it, and what can end it.
+
+use treering_model::TrialSink;
+use treering_sys::StopFlag;
+
+use crate::{HeatLog, LatencyMode, PayloadKind, Progress, TrialClock};
+
+/// How a session is run.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineOptions {
+    /// Which calls are timed.
+    pub latency: LatencyMode,
+    /// What is written.
+    pub payload: PayloadKind,
+    /// The seed of the payload and of the samples' distances.
+    pub seed: u64,
+    /// By how many percent each task is slowed on purpose: 0, but to test what finds it.
+    pub handicap_percent: u32,
+    /// The clock of the trial.
+    pub clock: TrialClock,
+}
+
+impl EngineOptions {
+    /// Options without a handicap, and a clock that begins now.
+    pub fn new(latency: LatencyMode, payload: PayloadKind, seed: u64) -> Self {
+        Self { latency, payload, seed, handicap_percent: 0, clock: TrialClock::begin() }
+    }
+}
+
+/// All that a run is given beside its session and its place.
+pub struct RunOptions<'r> {
+    /// How the session is run.
+    pub engine: &'r EngineOptions,
+    /// Hears of phases, tasks and cautions.
+    pub sink: &'r mut dyn TrialSink,
+    /// Counts as the run goes on.
+    pub progress: &'r Progress,
+    /// Ends the run early when it is raised.
+    pub stop: &'r StopFlag,
+    /// A log of what is read and written, where one is kept.
+    pub heat: Option<&'r HeatLog>,
+}
+
+impl<'r> RunOptions<'r> {
+    /// Without a log of what is read and written.
+    pub fn new(
+        engine: &'r EngineOptions,
+        sink: &'r mut dyn TrialSink,
+        progress: &'r Progress,
+        stop: &'r StopFlag,
+    ) -> Self {
+        Self { engine, sink, progress, stop, heat: None }
+    }
+}
