@@ -1,4 +1,4 @@
-//! Importing: the logs that people already have become trials. Pure: bytes in, trials out.
+//! Importing: turns existing logs into trials. Pure: bytes in, trials out.
 //!
 //! A file may hold several outputs with any text around and between them, as a mail does. Each
 //! importer says where an output of its tool begins and reads it to its end; what it cannot

@@ -20,7 +20,7 @@ pub enum ImportError {
     #[error(transparent)]
     Read(#[from] io::Error),
     /// No log has such a line, and it would have to be held in memory.
-    #[error("line {line} has more than {mebibytes} MiB; no log has such a line")]
+    #[error("line {line} is longer than {mebibytes} MiB: not a log")]
     LongLine {
         /// The line, counted from 1.
         line: usize,
@@ -29,8 +29,7 @@ pub enum ImportError {
     },
     /// It would have to be decoded in memory.
     #[error(
-        "it is UTF-16 or a mail in quoted-printable, which is read up to {mebibytes} MiB only; \
-         convert it to UTF-8"
+        "UTF-16 and quoted-printable mails are read up to {mebibytes} MiB only; convert it to UTF-8"
     )]
     Encoding {
         /// What such a file may have.

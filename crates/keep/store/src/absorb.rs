@@ -1,8 +1,8 @@
-//! Taking over all trials of another store: how a store that had to wait in memory joins the
-//! lasting one.
+//! Copies all trials of another store: how a temporary store in memory is merged into the permanent
+//! one.
 //!
-//! Rows are copied as they are, so nothing of a trial is lost; each trial is read once before, so
-//! that nothing unreadable spreads.
+//! Rows are copied unchanged, so nothing of a trial is lost; each trial is read once beforehand, so
+//! that nothing unreadable is copied.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! What is said of trials after they were recorded: other labels, and that they are left out of
-//! comparisons. Rows are added; those of the trial itself stay as they are.
+//! Changes to trials after they were recorded: other labels, and exclusion from comparisons. Rows
+//! are added; those of the trial itself stay as they are.
 
 use rusqlite::TransactionBehavior;
 use treering_model::{Annotation, Change, TrialId};

@@ -1,4 +1,4 @@
-//! Opening the file: what SQLite is reported, what it may not do, and what its errors mean.
+//! Opening the file: the settings and limits given to SQLite, and the meaning of its errors.
 //!
 //! Which files are stores is decided in `format`.
 

@@ -93,7 +93,7 @@ pub enum StoreError {
         findings: Vec<String>,
     },
     /// The structure is sound, but this is nothing that this program writes.
-    #[error("{path} holds what this treering cannot read: {place}: {why}")]
+    #[error("{path} has content that this treering cannot read: {place}: {why}")]
     Content {
         /// The store.
         path: PathBuf,
@@ -109,7 +109,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The filesystem the store is on has no room.
-    #[error("no room to write {path}")]
+    #[error("no space to write {path}")]
     Full {
         /// The store.
         path: PathBuf,
@@ -129,7 +129,7 @@ pub enum StoreError {
         prefix: String,
     },
     /// Several trials have an identity that begins so.
-    #[error("{prefix} begins {total} trials in {path}: {}", listed(candidates, *total))]
+    #[error("{prefix} is ambiguous, {total} trials in {path}: {}", listed(candidates, *total))]
     Ambiguous {
         /// The store.
         path: PathBuf,

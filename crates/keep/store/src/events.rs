@@ -1,7 +1,7 @@
-//! The events of a stored trial in their order: what a listener heard while it ran.
+//! The events of a stored trial in order, as a listener received them during the run.
 //!
-//! The store keeps no row of a task's beginning, but the stream has a place for it: where a
-//! position is free, the next task of the present phase began.
+//! The store has no row for the start of a task, but the stream has a position for it: at a free
+//! position the next task of the current phase began.
 
 use std::collections::{BTreeMap, HashMap};
 

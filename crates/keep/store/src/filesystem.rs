@@ -1,8 +1,8 @@
 //! Whether two paths are on the same filesystem: the store must not be where the work is done.
 //!
-//! The device number alone does not say it: every subvolume of btrfs has its own. So the mounts
-//! are compared too. Not seen: a loop device whose file is on the other filesystem, and what an
-//! overlay is made of.
+//! The device number alone does not say it: every subvolume of btrfs has its own. So the mounts are
+//! compared too. Not detected: a loop device whose file is on the other filesystem, and the layers
+//! of an overlay.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -38,7 +38,7 @@ fn nearest_existing(path: &Path) -> io::Result<PathBuf> {
             result => return result,
         }
     }
-    Err(io::Error::new(io::ErrorKind::NotFound, "not even the root directory is there"))
+    Err(io::Error::new(io::ErrorKind::NotFound, "even the root directory is missing"))
 }
 
 /// One line of `/proc/self/mountinfo`, what is needed of it.

@@ -1,4 +1,4 @@
-//! What to do about an error: one line of advice for each kind. The errors are in `error`.
+//! Advice for each kind of error, one line each. The errors are in `error`.
 
 use crate::StoreError;
 
@@ -6,8 +6,8 @@ impl StoreError {
     /// What to do about it; `None` where the message says all there is to say.
     pub const fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Missing { .. } => "run something first, or name another store with --store FILE",
-            Self::Empty { .. } => "nothing was recorded in it yet",
+            Self::Missing { .. } => "run a workload first, or name another store with --store FILE",
+            Self::Empty { .. } => "it has no records yet",
             Self::NotAFile { .. } => "name a file, not its directory",
             Self::Denied { .. } => {
                 "check the owner and mode of the file and of its directory, or name another store"
@@ -15,22 +15,21 @@ impl StoreError {
             Self::NotSqlite { .. } | Self::OtherApplication { .. } => {
                 "name a store that treering made; treering never writes to other files"
             }
-            Self::UnknownFormat { .. } => "use the newer treering that wrote it",
+            Self::UnknownFormat { .. } => "use the newer version of treering that wrote it",
             Self::NewerFormat { .. } => {
                 "write with the newer treering that made it, or name a new store; reading it works"
             }
             Self::Damaged { .. } => {
-                "take a copy of the file (with its -wal file) and try `sqlite3 FILE .recover`, or \
-                 go back to a backup"
+                "copy the file (with its -wal file) and try `sqlite3 FILE .recover`, or restore a \
+                 backup"
             }
             Self::Content { .. } => {
-                "a newer treering recorded it, or somebody changed the file by hand: update, or go \
-                 back to a backup"
+                "a newer treering recorded it, or the file was edited: update, or restore a backup"
             }
             Self::Busy { .. } => "another treering is writing; try again when it is done",
-            Self::Full { .. } => "make room, or name a store on another filesystem",
-            Self::NoSuchTrial { .. } => "list the trials to see their identities",
-            Self::Ambiguous { .. } => "give more characters of the identity",
+            Self::Full { .. } => "free some space, or name a store on another filesystem",
+            Self::NoSuchTrial { .. } => "list the trials to see their IDs",
+            Self::Ambiguous { .. } => "give more characters of the ID",
             Self::Io { .. }
             | Self::ReadOnly { .. }
             | Self::AlreadyThere { .. }

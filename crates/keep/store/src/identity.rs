@@ -1,4 +1,4 @@
-//! Identities as people type and read them: the shortest beginning that no other trial has.
+//! IDs as people type and read them: the shortest unique prefix.
 
 use treering_model::TrialId;
 

@@ -1,4 +1,4 @@
-//! The recorder: a listener that writes one trial down, and when it does so.
+//! The recorder: a listener that writes one trial to the store, and when it does so.
 //!
 //! Rows are gathered in memory and written in short transactions, so that several processes can
 //! record into one store. What an event becomes is in `rows`.

@@ -74,7 +74,7 @@ impl Store {
         while let Some(row) = orphans.next().map_err(|error| place.refused(error))? {
             let mut fields = Fields::new(row, place);
             let (table, rows): (String, u64) = (fields.text()?, fields.integer()?);
-            findings.push(format!("{rows} rows of {table} belong to nothing"));
+            findings.push(format!("{rows} orphaned rows in {table}"));
         }
         if findings.is_empty() {
             return Ok(());

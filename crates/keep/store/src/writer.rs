@@ -1,7 +1,7 @@
 //! Who writes a trial, and whether that process still lives.
 //!
-//! A process is reported by its number, its start and the boot of the machine: numbers are used
-//! again, these three together are not. The kernel says it all in `/proc`, so a killed writer needs
+//! A process is identified by its number, its start time and the boot of the machine: numbers are
+//! reused, the three together are not. The kernel says it all in `/proc`, so a killed writer needs
 //! no cleaning up. Limits: a writer on another machine, in a container that this one cannot see
 //! into, or hidden by `hidepid` counts as gone.
 

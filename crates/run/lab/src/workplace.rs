@@ -109,8 +109,8 @@ impl Workplace {
         &self.cautions
     }
 
-    /// Sees to it that no killed run has left its trees here: they are distinguished from others by
-    /// its mark only, so nothing may be made beside them.
+    /// Ensures that no killed run has left its trees here: they are recognized by its mark only, so
+    /// nothing may be made beside them.
     ///
     /// # Errors
     /// When a killed run has left its mark, or the directory cannot be read.

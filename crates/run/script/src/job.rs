@@ -33,7 +33,7 @@ pub trait Script: Send {
     /// What a call ended with that the code does not expect: to be handed on as it is.
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop>;
 
-    /// Is reported what the task used, at its end.
+    /// Receives what the task used, at its end.
     fn used(&mut self, _usage: Usage) {}
 
     /// What it counted for its session and its output, in a struct of its workload.
@@ -317,7 +317,7 @@ pub trait Session: Send {
     /// The next group of the present phase; `None` ends the phase.
     fn next_group(&mut self) -> Option<ParallelGroup>;
 
-    /// Is reported what a task came to, tasks of a group in the order of their workers.
+    /// Receives the totals of a task, tasks of a group in the order of their workers.
     fn task_ended(&mut self, totals: &TaskTotals);
 
     /// Is asked each [`ParallelGroup::tick_every`] while a group works, so many nanoseconds from
@@ -337,8 +337,8 @@ pub trait Session: Send {
         None
     }
 
-    /// Is reported how that ended; says what the program reported of its phases. Why the run failed
-    /// is asked next.
+    /// Receives how that ended; returns what the program reported about its phases. Why the run
+    /// failed is asked next.
     fn program_ended(&mut self, _end: ProgramEnd) -> Vec<ReportedPhase> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! The tasks of a kind in the timeline of one run: what each cost, and the line of their trend.
+//! The tasks of a kind over one run: the cost of each, and their trend line.
 
 use treering_model::{TaskTotals, Trial};
 use treering_stats::median;

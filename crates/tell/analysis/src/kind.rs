@@ -46,7 +46,7 @@ pub struct KindSummary {
     pub sync_percent: Option<f64>,
     /// CPU in the final syncs in percent of the CPU of all tasks.
     pub sync_cpu_percent: Option<f64>,
-    /// How the tasks grow slower or faster in the timeline of the run; `None` when they are few.
+    /// How the tasks grow slower or faster over the run; `None` when they are few.
     pub trend: Option<Trend>,
 }
 

@@ -1,4 +1,4 @@
-//! The layouts of a trial in their order, and how each measure moves in the timeline of the run.
+//! The layouts of a trial in order, and how each measure changes over the run.
 
 use treering_model::{LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_VERSION, Layout, Trial};
 use treering_stats::theil_sen;
@@ -116,7 +116,7 @@ pub fn layout_trend(points: &[LayoutPoint], measure: &LayoutMeasure) -> Option<L
     })
 }
 
-/// The values of a measure by the number of tasks that had ended, of the phase with most of them.
+/// The values of a measure by the number of completed tasks, of the phase with most of them.
 pub fn layout_series(points: &[LayoutPoint], measure: &LayoutMeasure) -> Vec<(u64, f64)> {
     let timed = points.iter().filter_map(|point| Some((point, point.tasks?)));
     let mut phases: Vec<(&str, usize)> = Vec::new();

@@ -1,8 +1,8 @@
-//! What the users of fio, filebench and dbench look at first: how many requests or operations a
-//! second, how many bytes, and how long one took, by direction or by kind.
+//! The figures users of fio, filebench and dbench look at first: requests or operations per second,
+//! bandwidth and latency, by direction or kind.
 //!
-//! Read from the metrics of a trial, so that own runs and imported logs give the same rows; what a
-//! log does not tell is absent.
+//! Read from the metrics of a trial, so that native runs and imported logs give the same rows; what
+//! a log does not contain is absent.
 
 use treering_model::metrics::bonnie::OPS_PER_SECOND;
 use treering_model::metrics::dbench::THROUGHPUT_MIB_PER_SECOND;

@@ -1,6 +1,6 @@
-//! The middle and the ends of a handful of numbers.
+//! Median, minimum and maximum of a few numbers.
 //!
-//! Description only: estimates with intervals are asked of `treering-stats` where they are needed.
+//! Description only: estimates with intervals come from `treering-stats`.
 
 use treering_stats::{LARGEST_VALUE, median};
 

@@ -1,7 +1,7 @@
-//! How the tasks of a kind grow slower or faster in the timeline of one run.
+//! How the tasks of a kind become slower or faster over one run.
 //!
-//! A trend describes one run; whether a filesystem ages differently from another is asked of
-//! several runs of each.
+//! A trend describes one run; whether one filesystem ages differently from another takes several
+//! runs of each.
 
 use treering_model::TaskTotals;
 use treering_stats::{mann_kendall, theil_sen};

@@ -226,7 +226,7 @@ fn parameters(
     all
 }
 
-/// What was asked for; a job that needs all gets all of them unless reported otherwise.
+/// What was asked for; a job that needs all gets all of them by default.
 fn latency(word: &str, job: &dyn Job) -> LatencyMode {
     match word {
         "all" => LatencyMode::All,

@@ -158,11 +158,11 @@ fn a_store_without_room_is_named_after_the_summary_of_what_was_measured() {
     started.wait_for("initial create kernel-1 ");
     let filler = fill(&place.path().join("filler"));
     let ran = started.finish().ends_with(3);
-    let why = format!("treering: the results could not be kept: no room to write {store}");
-    assert!(ran.stderr.contains(&why) && ran.stderr.contains("hint: make room"), "{ran}");
+    let why = format!("treering: the results could not be kept: no space to write {store}");
+    assert!(ran.stderr.contains(&why) && ran.stderr.contains("hint: free some space"), "{ran}");
     assert!(ran.stdout.contains("initial create"), "a summary: {ran}");
     let quiet = program.run([&words[..], &["--quiet"]].concat()).ends_with(3);
-    assert!(quiet.stderr.contains("no room to write"), "{quiet}");
+    assert!(quiet.stderr.contains("no space to write"), "{quiet}");
     drop(filler);
     let program = program.with_data(place.path().join("data"));
     let _filler = fill(&place.path().join("filler"));

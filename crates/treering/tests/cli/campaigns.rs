@@ -653,7 +653,7 @@ fn traces_and_layouts_come_in_rounds_of_their_own() {
     assert!(ran.stderr.contains("6 of 8 trials are done"), "{ran}");
     let html = ["report", "--plan", "watched", "--store", &store, "--format", "html"];
     let html = program.run(html).ends_with(0).stdout;
-    assert!(html.contains("what lies where after"), "the map of each side");
+    assert!(html.contains("disk layout after"), "the map of each side");
     assert!(html.contains("In separate rounds, which enter no other figure"));
     if seen.iter().any(|one| one["name"] == "trace_seeks") {
         assert!(html.contains("Device activity in phase "));

@@ -67,7 +67,7 @@ fn whole(of: &Value, name: &str) -> Option<u64> {
     of.get(name)?.as_u64()
 }
 
-/// The options but for places, which are reported by themselves, and for where results go.
+/// The options except places, which are reported separately, and output paths.
 fn options(of: Option<&Value>, places: &mut Vec<String>) -> Vec<(String, String)> {
     let mut reported = Vec::new();
     let all = of.and_then(Value::as_object).into_iter().flatten();

@@ -14,8 +14,8 @@ pub const LAYOUT_ARTIFACT: &str = "layout";
 /// The kind of the artifact that holds a map of the device.
 pub const LAYOUT_MAP_ARTIFACT: &str = "layout_map";
 
-/// How the name of a layout that was taken in the middle of a phase begins; the number of tasks
-/// that had ended follows. One without a name was taken after its phase.
+/// How the name of a layout that was taken in the middle of a phase begins; the number of completed
+/// tasks follows. One without a name was taken after its phase.
 pub const LAYOUT_AFTER_TASK: &str = "after task ";
 
 /// Where the files of a tree lie, and what is free beside them. A number that does not exist is

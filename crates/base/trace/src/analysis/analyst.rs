@@ -371,7 +371,7 @@ impl Analyst {
         worst
     }
 
-    /// Where the request goes, if it is reported by what orders requests here.
+    /// Where the request goes, if the event that orders requests reports it.
     fn place(&mut self, event: &Event) {
         let Some(direction) = Direction::of(event.action) else { return };
         if event.bytes == 0 {

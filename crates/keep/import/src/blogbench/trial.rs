@@ -37,7 +37,7 @@ pub(super) fn trial(
         remarks: Vec::new(),
     };
     if run.rows.is_empty() && run.writes.is_none() && run.reads.is_none() {
-        let what = "blogbench has no result: it failed, or only its beginning is here";
+        let what = "blogbench has no result: it failed, or its output is truncated";
         return (None, vec![what.to_owned()]);
     }
     telling.version(version);
@@ -63,8 +63,8 @@ impl Telling<'_> {
     fn version(&mut self, version: Option<(Version, usize)>) {
         let Some((version, at)) = version else {
             self.trial.fact(IMPORT_FACT, TOOL);
-            let message = "the output does not say which version wrote it, nor does the text \
-                           around it: 1.2 reads 8 bytes at once, 1.0 and 1.1 read 65536";
+            let message = "neither the output nor the text around it names the version: 1.2 reads \
+                           8 bytes per call, 1.0 and 1.1 read 65536";
             self.remark(message);
             let message = message.to_owned();
             self.trial.cautions.push(Caution { code: CautionCode::VersionUnknown, message });
@@ -72,7 +72,7 @@ impl Telling<'_> {
         };
         self.trial.fact(IMPORT_FACT, format!("{TOOL} {}", version.name));
         self.trial.parameter(BLOGBENCH_READ_BYTES, version.read_bytes);
-        self.remark(format!("taken for version {} by line {}", version.name, at + 1));
+        self.remark(format!("assumed to be version {} because of line {}", version.name, at + 1));
     }
 
     fn parameters(&mut self) {
@@ -163,8 +163,7 @@ impl Telling<'_> {
         let run = self.run;
         if self.seconds().is_none() {
             self.remark(
-                "how long it ran is not known, so that its scores compare only with those of a \
-                 run of the same length",
+                "unknown run time: its scores compare only with those of a run of the same length",
             );
         }
         if run.writes.is_none() || run.reads.is_none() {
@@ -174,18 +173,21 @@ impl Telling<'_> {
         let rows = run.rows.len() as u64;
         match run.iterations {
             Some(iterations) if rows > 0 && iterations != rows => {
-                self.remark(format!("{rows} rows of {iterations} are here"));
+                self.remark(format!("{rows} of {iterations} rows present"));
             }
             Some(_) | None => {}
         }
         if let (Some(score), Some(last)) = (run.writes, run.rows.last())
             && score != last[0]
         {
-            self.remark(format!("its score for writes is {score}, its last row says {}", last[0]));
+            self.remark(format!(
+                "its score for writes is {score}, but its last row has {}",
+                last[0]
+            ));
         }
         if run.is_full {
-            let message = "the filesystem was full: its threads failed and waited, and the scores \
-                           are those of a part of the run";
+            let message = "the filesystem was full: threads failed and waited, and the scores \
+                           cover only part of the run";
             self.remark(message);
             let message = message.to_owned();
             self.trial.cautions.push(Caution { code: CautionCode::MayNotFit, message });

@@ -289,8 +289,8 @@ impl Results {
         let mut remarks = not_understood(log, within, &understood);
         if let Some((line, count)) = self.torn {
             let what = match count {
-                1 => "a result of bonnie++ is cut off or changed, and was skipped".to_owned(),
-                _ => format!("{count} results of bonnie++ are cut off or changed: skipped"),
+                1 => "a truncated or modified result of bonnie++ was skipped".to_owned(),
+                _ => format!("{count} truncated or modified results of bonnie++ were skipped"),
             };
             remarks.push(Remark { line: line + 1, what });
         }

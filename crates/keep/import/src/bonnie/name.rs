@@ -1,4 +1,4 @@
-//! What a result is called: by the file that a terminal's log shows it from.
+//! The name of a result: the file from which a terminal log shows it.
 
 use crate::log::Log;
 

@@ -161,7 +161,7 @@ impl Run {
     pub(super) fn parameter(&mut self, name: &'static str, word: &str) {
         if !is_parameter(word) {
             let word: String = word.chars().take(WORD_MOST).collect();
-            self.remarks.push(format!("{name} is `{word}`: not understood, not taken"));
+            self.remarks.push(format!("{name} is `{word}`: not understood, ignored"));
         } else if !word.is_empty() {
             self.parameters.push((name, word.to_owned()));
         }
@@ -174,7 +174,7 @@ impl Run {
             None if word.is_empty() => {}
             None => {
                 let word: String = word.chars().take(WORD_MOST).collect();
-                self.remarks.push(format!("files is `{word}`: out of range, not taken"));
+                self.remarks.push(format!("files is `{word}`: out of range, ignored"));
             }
         }
     }
@@ -210,7 +210,7 @@ impl Run {
                 if !agrees {
                     let (ours, theirs) = (ours.words(), theirs.words());
                     said.push(format!(
-                        "{name}, {what}: the table says {theirs}, the line {ours}, which is taken"
+                        "{name}, {what}: the table says {theirs}, the line {ours}, which is used"
                     ));
                 }
             }
@@ -221,7 +221,7 @@ impl Run {
                 && ours != theirs
             {
                 said.push(format!(
-                    "{name}: the table says {theirs}, the line {ours}, which is taken"
+                    "{name}: the table says {theirs}, the line {ours}, which is used"
                 ));
             }
         }

@@ -1,5 +1,5 @@
-//! The table of bonnie++, read word by word: it may have been broken into other lines, or glued
-//! into one. Two halves: one large file, many files; each may be missing.
+//! The table of bonnie++, read word by word: lines may have been broken differently or joined into
+//! one. Two halves: one large file, many files; each may be missing.
 
 use super::csv;
 use super::run::{FILES, Figure, PER_CHAR, Run, SEEKS, TESTS, is_parameter, is_too_short, latency};
@@ -112,7 +112,7 @@ fn large(run: &mut Run, text: &str) -> Option<usize> {
         }
         None => {
             all.first()?.0.clone_into(&mut run.name);
-            let what = "the size of the file cannot be distinguished from the table";
+            let what = "the size of the file cannot be determined from the table";
             run.remarks.push(what.to_owned());
             1
         }
@@ -124,7 +124,7 @@ fn large(run: &mut Run, text: &str) -> Option<usize> {
         8 => tests.filter(|test| !PER_CHAR.contains(test)).collect(),
         other => {
             run.remarks.push(format!(
-                "{other} of 12 figures stand in a row of the table: which, cannot be determined"
+                "a row of the table has {other} of 12 figures: which ones cannot be determined"
             ));
             Vec::new()
         }
@@ -148,8 +148,8 @@ fn many(run: &mut Run, text: &str) -> Option<usize> {
     run.parameter("dirs", directories);
     let mut tests: Vec<usize> = (FILES..TESTS).collect();
     if figures.len() != 2 * tests.len() {
-        let what = format!("{} of 12 figures stand in the row of files", figures.len());
-        run.remarks.push(format!("{what}: which, cannot be determined"));
+        let what = format!("the row of files has {} of 12 figures", figures.len());
+        run.remarks.push(format!("{what}: which ones cannot be determined"));
         tests.clear();
     }
     take(run, &tests, &figures);
@@ -219,7 +219,7 @@ fn latencies(run: &mut Run, tests: &[usize], text: &str, end: usize, row: usize)
         }
     } else if !found.is_empty() {
         let what = format!("{} latencies for {} tests", found.len(), tests.len());
-        run.remarks.push(format!("{what} stand in the table: which, cannot be determined"));
+        run.remarks.push(format!("the table has {what}: which ones cannot be determined"));
     }
     row + "Latency".len() + whole - rest.len()
 }

@@ -31,7 +31,7 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
     let seed = run.value("seed").and_then(whole).filter(|seed| TIMES.contains(seed));
     if let Some(seconds) = seed.filter(|_| SEED_IS_TIME.contains(&&*run.format)) {
         trial.started_unix_ms = i64::try_from(seconds * 1000).ok();
-        remarks.push(format!("its seed {seconds} is taken for the time at which it began"));
+        remarks.push(format!("its seed {seconds} is taken for its start time"));
     }
     let mut short = Vec::new();
     for (test, name) in NAMES.into_iter().enumerate() {
@@ -42,13 +42,13 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
     }
     if !short.is_empty() {
         let short = short.join(", ");
-        remarks.push(format!("not measured, being too short (+++++): {short}"));
+        remarks.push(format!("too short to measure (+++++): {short}"));
         trial.fact(TOO_SHORT_FACT, short);
     }
     let is_without_rates =
         run.rates[FILES..].iter().all(|rate| matches!(rate, Figure::Absent | Figure::TooShort));
     if run.is_table && is_without_rates && run.cpus[FILES..].iter().any(is_value) {
-        let what = "the table of this version shows wrong rates of files, which are not taken";
+        let what = "the table of this version shows wrong file rates, which are ignored";
         remarks.push(what.to_owned());
     }
     (trial, remarks)
@@ -70,7 +70,7 @@ fn metrics(run: &Run, test: usize, trial: &mut ForeignTrial, remarks: &mut Vec<S
         }
         Figure::Odd(word) => {
             let what = zero.name;
-            remarks.push(format!("{name}, {what}: `{word}` is no figure of bonnie++, not taken"));
+            remarks.push(format!("{name}, {what}: `{word}` is not a figure of bonnie++, ignored"));
         }
         Figure::Absent | Figure::TooShort => {}
     };

@@ -130,7 +130,7 @@ impl Run {
         let reported = self.states.follow(&kind, &task.subject);
         if reported.is_surprising {
             let what = format!(
-                "{kind} of {}, which the lines before do not explain: taken as {}",
+                "{kind} of {}, which the preceding lines do not explain: taken as {}",
                 task.subject, reported.state
             );
             self.remarks.push(Remark { line: at + 1, what });
@@ -184,14 +184,14 @@ impl Run {
         };
         trial.is_interrupted = why.is_some();
         if let Some(why) = why {
-            let what = format!("the run is not complete: {why}; kept as interrupted");
+            let what = format!("the run is incomplete: {why}; kept as interrupted");
             remarks.push(Remark { line: at + 1, what });
         }
         remarks.append(&mut self.remarks);
         if has_lines {
             remarks.extend(self.summary.disagreements());
         } else if self.summary.is_begun() {
-            let what = "the summary without the lines of the run: its averages are taken";
+            let what = "a summary without the lines of the run: its averages are used";
             remarks.push(Remark { line: at + 1, what: what.to_owned() });
         }
         trial

@@ -69,13 +69,13 @@ impl Summary {
                     .push(Remark { line: at + 1, what: format!("summary of '{tally}': {what}") });
             };
             if printed_runs != counted.runs {
-                disagree(format!("{printed_runs} runs, the lines have {}", counted.runs));
+                disagree(format!("{printed_runs} runs, but the lines have {}", counted.runs));
                 continue;
             }
             let Some(row) = row.as_ref().filter(|row| row.runs > 0) else { continue };
             let mean = counted.figures / counted.runs as f64;
             if (mean - row.mean).abs() > ROUNDING {
-                disagree(format!("{:.2} on average, the lines come to {mean:.2}", row.mean));
+                disagree(format!("{:.2} on average, but the lines average {mean:.2}", row.mean));
             }
         }
         remarks

@@ -62,14 +62,14 @@ mod tests {
         assert_eq!(said, [(0, 40, 100_000_000), (1, 20, 20_000_000), (2, 60, 120_000_000)]);
         assert!((error - 30_000.0).abs() < 1e-6);
         let (seconds, _) = intervals(&ticks, None).unwrap();
-        assert_eq!(seconds[0].second, 1, "how much was done before the first is not known");
+        assert_eq!(seconds[0].second, 1, "the amount before the first is unknown");
     }
 
     #[test]
     fn seconds_that_cannot_be_reported_are_not() {
         assert_eq!(intervals(&[], None), None);
         assert_eq!(intervals(&[tick(1, 100.0, 1), tick(3, 100.0, 2)], None), None);
-        assert_eq!(intervals(&[tick(1, 0.04, 1)], None), None, "two digits are too few");
+        assert_eq!(intervals(&[tick(1, 0.04, 1)], None), None, "two digits are not enough");
         let huge = tick(1, 1e30, u64::MAX);
         assert_eq!(intervals(&[huge], Some(0)).unwrap().0[0].bytes, u64::MAX);
     }

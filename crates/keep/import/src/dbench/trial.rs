@@ -54,7 +54,7 @@ const WAIT_RATIO: f64 = 2.0;
 pub(super) fn trial(run: &Run) -> (Option<ForeignTrial>, Vec<String>) {
     let mut telling = Telling::new(run);
     if run.ticks.is_empty() && run.rows.is_empty() && run.passes.is_empty() && !telling.has_rate() {
-        let what = "dbench has no result: it failed, or only its beginning is here";
+        let what = "dbench has no result: it failed, or its output is truncated";
         return (None, vec![what.to_owned()]);
     }
     telling.parameters();
@@ -134,13 +134,13 @@ impl<'r> Telling<'r> {
                 phase.intervals = seconds;
                 let mib = error / 1_048_576.0;
                 self.remark(format!(
-                    "dbench prints the mean since the start each second: what each second moved is \
-                     worked out from it, to {mib:.2} MiB"
+                    "dbench prints each second the mean since the start: the bytes of each second \
+                     are derived from it, to within {mib:.2} MiB"
                 ));
             }
             None => self.remark(
-                "what each second moved cannot be distinguished from the means that dbench prints: some \
-                 are missing, or their digits too few",
+                "the bytes of each second cannot be derived from the means that dbench prints: \
+                 some are missing or have too few digits",
             ),
         }
         self.trial.wall_ns = phase.wall_ns;
@@ -179,7 +179,7 @@ impl<'r> Telling<'r> {
         for row in &self.run.rows {
             let op = short_name(&row.op);
             if !OPS.contains(&op) {
-                self.remark(format!("{op} is no operation on files that dbench has"));
+                self.remark(format!("{op} is not a file operation of dbench"));
             }
             let scope = || Scope::Kind(op.to_owned());
             let latency = |what, ms: f64| latency::LATENCY_NS.of_member(&[what], scope(), ms * 1e6);
@@ -190,7 +190,7 @@ impl<'r> Telling<'r> {
             ]);
         }
         if self.run.client_tables > 0 {
-            self.remark("tables of single clients were skipped: they are in that of all");
+            self.remark("tables of single clients were skipped: the table of all includes them");
         }
         let flushes: Vec<Row> =
             self.run.rows.iter().filter(|row| row.op == FLUSH).cloned().collect();
@@ -201,8 +201,8 @@ impl<'r> Telling<'r> {
         self.measured(FLUSH_TIME_PERCENT.of(Scope::Trial, percent));
         if percent >= FLUSH_PERCENT_MUCH {
             let message = format!(
-                "{percent:.0} % of the time of all operations went into Flush: throughput says how \
-                 fast the device syncs"
+                "{percent:.0} % of the time of all operations went into Flush: throughput is the \
+                 sync rate of the device"
             );
             self.trial.cautions.push(Caution { code: CautionCode::FlushesDecide, message });
         }
@@ -221,10 +221,10 @@ impl<'r> Telling<'r> {
         let is_no_operation = of_rows.is_some_and(|longest| printed > WAIT_RATIO * longest);
         if is_no_operation {
             let whose =
-                if is_first { "it is from the warm-up" } else { "it may be of the warm-up" };
+                if is_first { "it is from the warm-up" } else { "it may be from the warm-up" };
             let longest = of_rows.unwrap_or(0.0);
             self.remark(format!(
-                "max_latency {printed} ms is not taken: the longest operation took {longest} ms; \
+                "max_latency {printed} ms was ignored: the longest operation took {longest} ms; \
                  {whose}"
             ));
         } else {
@@ -240,7 +240,10 @@ impl<'r> Telling<'r> {
         let last = self.run.ticks.last().map(|tick| tick.mb_per_second);
         let rate = match (printed, last) {
             (Some(printed), Some(last)) if printed <= 0.0 => {
-                self.remark("its result is 0, as some versions print: the last second's is taken");
+                self.remark(
+                    "its result is 0, as some versions print: the rate of the last second \
+                             is used",
+                );
                 Some(last)
             }
             (Some(printed), None) if printed <= 0.0 => {
@@ -250,7 +253,7 @@ impl<'r> Telling<'r> {
             (Some(printed), last) => {
                 if last.is_some_and(|last| (last - printed).abs() >= 0.01) {
                     self.remark(format!(
-                        "its result, {printed} MB/sec, is not that of the last second here"
+                        "its result, {printed} MB/sec, differs from that of the last second here"
                     ));
                 }
                 Some(printed)
@@ -291,10 +294,10 @@ impl<'r> Telling<'r> {
         let all = self.run.outcome.map_or(0, |outcome| outcome.clients);
         let without = all.saturating_sub(clients.len() as u64);
         if without > 0 {
-            self.remark(format!("{without} of {all} clients ended no pass"));
+            self.remark(format!("{without} of {all} clients completed no pass"));
         }
         if self.run.plan.as_ref().is_some_and(|(_, _, warm_up)| *warm_up > 0) {
-            self.remark("passes of the warm-up are among those that it lists");
+            self.remark("the passes it lists include those of the warm-up");
         }
         true
     }

@@ -193,7 +193,7 @@ impl Report {
         if self.trial.workload.is_empty() {
             self.trial.workload = "ffsb";
             self.trial.fact(IMPORT_FACT, "ffsb");
-            remark("the head of the report is missing: how it was run is not known".to_owned());
+            remark("the head of the report is missing: its options are unknown".to_owned());
         }
         self.trial.is_interrupted = !self.is_complete;
         if self.rows.is_empty() && self.seconds.is_none() {
@@ -202,7 +202,7 @@ impl Report {
             return self.trial;
         }
         if !self.is_complete {
-            remark("the report is cut off; kept as interrupted".to_owned());
+            remark("the report is truncated; kept as interrupted".to_owned());
         }
         for row in &self.rows {
             self.trial.metrics.extend(of_row(row));
@@ -220,8 +220,7 @@ impl Report {
         match self.evidence().operations().filter(|_| self.is_complete) {
             Some(operations) => self.operations(operations, seconds),
             None => remark(
-                "how many operations ran is not determined by the report: transactions are \
-                 compared"
+                "the report does not determine how many operations ran: transactions are compared"
                     .to_owned(),
             ),
         }
@@ -249,8 +248,8 @@ impl Report {
         self.trial.metrics.push(rates::OPERATIONS.of(Scope::Trial, operations as f64));
         if operations < OPERATIONS_FEW {
             let message = format!(
-                "{operations} operations ran; what was drawn decides the figures, until some \
-                 {OPERATIONS_FEW} have run"
+                "only {operations} operations ran; below some {OPERATIONS_FEW} the random draw \
+                 decides the figures"
             );
             let caution = Caution { code: CautionCode::TooFewOperations, message };
             self.trial.cautions.push(caution);

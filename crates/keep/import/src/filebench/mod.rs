@@ -138,8 +138,7 @@ impl Output {
         };
         if are_of_all(&self.tables) {
             if self.tables.len() > 1 {
-                let what =
-                    format!("of {} tables of all so far the last is taken", self.tables.len());
+                let what = format!("of {} cumulative tables the last is used", self.tables.len());
                 remark(what);
             }
             self.all(&flows, &summary);
@@ -195,8 +194,8 @@ impl Output {
     fn few(&mut self, operations: u64) {
         if operations < OPERATIONS_FEW {
             let message = format!(
-                "{operations} operations ran; what was drawn decides the figures, until some \
-                 {OPERATIONS_FEW} have run"
+                "only {operations} operations ran; below some {OPERATIONS_FEW} the random draw \
+                 decides the figures"
             );
             let caution = Caution { code: CautionCode::TooFewOperations, message };
             self.trial.cautions.push(caution);

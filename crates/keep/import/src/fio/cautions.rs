@@ -45,7 +45,7 @@ pub(super) fn cautions(run: &Run) -> Vec<Caution> {
     let mut caution = |code, message: String| cautions.push(Caution { code, message });
     let cached = moved(run, |job, one| one.name != "write" && is_through_cache(run, job));
     if let Some(names) = listed(&cached) {
-        let message = format!("{names}: without direct=1 what was read may have come from memory");
+        let message = format!("{names}: reads without direct=1 may have come from memory");
         caution(CautionCode::DataFitInMemory, message);
     }
     let unsynced = moved(run, |job, one| {
@@ -56,15 +56,15 @@ pub(super) fn cautions(run: &Run) -> Vec<Caution> {
     });
     if let Some(names) = listed(&unsynced) {
         let message = format!(
-            "{names}: written without direct=1 and without a sync, and over in less than {} s, \
-             for which the kernel may keep it in memory",
+            "{names}: written without direct=1 and without a sync in less than {} s, for which \
+             the kernel may keep data in memory",
             EXPIRE_MS / 1000
         );
         caution(CautionCode::TooShort, message);
     }
     let short = moved(run, |_, one| one.runtime_ms < SHORT_MS);
     if let Some(names) = listed(&short) {
-        caution(CautionCode::TooShort, format!("{names}: over in less than a second"));
+        caution(CautionCode::TooShort, format!("{names}: shorter than a second"));
     }
     cautions
 }

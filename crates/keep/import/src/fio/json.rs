@@ -32,7 +32,7 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Document {
     let (text, end) = extent(log, at);
     let mut remarks = Vec::new();
     if text.len() > BYTES_MOST {
-        let what = format!("a document of more than {} MiB is none of fio's", BYTES_MOST >> 20);
+        let what = format!("a document of more than {} MiB is not fio's", BYTES_MOST >> 20);
         return Document { run: None, end, remarks: vec![Remark { line: at + 1, what }] };
     }
     let mut say = |line: usize, what: String| remarks.push(Remark { line, what });

@@ -69,7 +69,7 @@ impl Importer for Fio {
                     reported = Reported { end: other.end, ..other };
                 }
                 Together::Later => {
-                    let what = "an earlier status of the same run was skipped: a later one follows";
+                    let what = "an earlier status of the same run was skipped; a later one follows";
                     let mut remarks = reported.remarks;
                     remarks.push(Remark { line: at + 1, what: what.to_owned() });
                     remarks.extend(other.remarks);
@@ -79,7 +79,7 @@ impl Importer for Fio {
         }
         let mut remarks = reported.remarks;
         if is_reported_twice {
-            let what = "this run is reported in two forms, and taken once".to_owned();
+            let what = "this run is reported in two forms, and imported once".to_owned();
             remarks.push(Remark { line: at + 1, what });
         }
         let mut outputs = Vec::new();
@@ -94,7 +94,9 @@ impl Importer for Fio {
                 outputs.push(Content::Foreign(Box::new(trial)));
             }
             None if remarks.is_empty() => {
-                let what = "fio has no result: its run failed or its output was cut".to_owned();
+                let what = "fio has no result: its run failed or its output is \
+                            truncated"
+                    .to_owned();
                 remarks.push(Remark { line: at + 1, what });
             }
             None => {}

@@ -97,8 +97,7 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Lines {
             devices.iter().all(|field| matches!(*field, "0" | "0.00%") || !is_count(field));
         if lines.run.jobs.last().is_some_and(is_twin) && is_idle {
             let what = format!(
-                "{} is there again, and nothing tells whether it is a clone or another run: taken \
-                 for a clone",
+                "{} occurs again; a clone cannot be told from another run: taken for a clone",
                 job.name
             );
             lines.remarks.push(Remark { line: next + 1, what });
@@ -120,7 +119,7 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Lines {
         next += 1;
     }
     if lines.run.jobs.is_empty() {
-        let what = "this line of fio has fields that are no numbers; skipped".to_owned();
+        let what = "this line of fio has non-numeric fields; skipped".to_owned();
         lines.remarks.push(Remark { line: at + 1, what });
     }
     lines.end = next.max(at + 1);

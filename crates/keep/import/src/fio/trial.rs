@@ -54,8 +54,8 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
     }
     if let Some(names) = cautions::ended_within_submission(run) {
         remarks.push(format!(
-            "{names}: asynchronous without direct=1, so that much of each was done while it was \
-             submitted; its histogram is of completion only"
+            "{names}: asynchronous without direct=1: much of each I/O happens during submission, \
+             but its histogram covers completion only"
         ));
     }
     (trial, remarks)
@@ -126,7 +126,7 @@ fn amount(run: &Run, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
     };
     if run.jobs.iter().map(moved).any(|bytes| bytes % (1 << 20) != 0) {
         trial.fact(Work::FACT, Work::Timed.name());
-        let what = "what it moved is no whole number of MiB: taken for a run that was given a time";
+        let what = "its size is not a whole number of MiB: taken for a run with a time limit";
         remarks.push(what.to_owned());
     }
 }

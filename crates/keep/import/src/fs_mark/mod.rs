@@ -48,7 +48,7 @@ impl Importer for FsMark {
             next = header(log, at, &mut trial, &mut remarks);
         } else {
             trial.fact(IMPORT_FACT, "fs_mark");
-            let what = "a table of fs_mark without its header: how it was run is not known";
+            let what = "a table of fs_mark without its header: its options are unknown";
             remarks.push(Remark { line: at + 1, what: what.to_owned() });
         }
         let mut table = Table::from(next);
@@ -56,11 +56,11 @@ impl Importer for FsMark {
         table.tell(&mut trial);
         if let Some(line) = table.ran_out_at {
             trial.is_interrupted = true;
-            let what = "a directory ran out of room; kept as interrupted".to_owned();
+            let what = "a directory ran out of space; kept as interrupted".to_owned();
             remarks.push(Remark { line: line + 1, what });
         }
         if trial.rows.is_empty() {
-            let what = "fs_mark has no row: its run failed or its output was cut".to_owned();
+            let what = "fs_mark has no rows: its run failed or its output is truncated".to_owned();
             remarks.push(Remark { line: at + 1, what });
             return Reading { end: table.stretch.end(), outputs: Vec::new(), remarks };
         }

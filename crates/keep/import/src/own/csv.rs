@@ -64,11 +64,11 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Reading {
         end += 1;
     }
     let what = match table {
-        Table::Tasks => "a table of tasks: parameters, environment and metrics are not in it",
-        Table::Metrics => "a table of metrics: parameters, environment and tasks are not in it",
-        Table::Other => "a table of calls or of seconds: no trial can be made of it",
+        Table::Tasks => "a table of tasks, without parameters, environment and metrics",
+        Table::Metrics => "a table of metrics, without parameters, environment and tasks",
+        Table::Other => "a table of calls or of seconds cannot be imported",
     };
-    let what = format!("{what}; `treering export --format json` keeps all");
+    let what = format!("{what}; `treering export --format json` keeps everything");
     remarks.push(Remark { line: at + 1, what });
     let outputs = trials.into_iter().map(|trial| Content::Own(Box::new(trial))).collect();
     Reading { end, outputs, remarks }

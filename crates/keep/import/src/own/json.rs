@@ -184,8 +184,8 @@ impl<'de> Visitor<'de> for Trials<'_, '_> {
 
 fn too_new(version: u32) -> String {
     format!(
-        "this export has version {version}, and {EXPORT_VERSION} is the newest that is \
-         understood: use a newer treering"
+        "this export has version {version}; the newest supported is {EXPORT_VERSION}: use a newer \
+         treering"
     )
 }
 
@@ -203,8 +203,8 @@ pub(super) fn events(log: &mut Log<'_>, at: usize) -> Reading {
         let reported = match from_str::<TrialEvent>(log.line(line)) {
             Ok(TrialEvent::Began(beginning)) if beginning.event_version > EVENT_VERSION => {
                 Err(format!(
-                    "these events have version {}, and {EVENT_VERSION} is the newest that is \
-                     understood: use a newer treering",
+                    "these events have version {}; the newest supported is {EVENT_VERSION}: use a \
+                     newer treering",
                     beginning.event_version
                 ))
             }

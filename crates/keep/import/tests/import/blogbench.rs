@@ -86,7 +86,7 @@ fn the_version_is_that_of_the_text_around() {
         assert_eq!(trial.facts[0].value, format!("blogbench {version}"));
         assert_eq!(trial.parameters[0], ("read-bytes".to_owned(), bytes.to_owned()));
         assert_eq!(codes(trial), []);
-        assert!(says(&imported, &format!("taken for version {version} by line")));
+        assert!(says(&imported, &format!("assumed to be version {version} because of line")));
     }
 }
 
@@ -108,7 +108,7 @@ fn scores_alone_are_a_trial_of_unknown_length() {
     assert_eq!(value(trials[1], &Scope::Trial, "read_score"), Some(433_915.0));
     assert_eq!(primary(trials[0]), ["write_score", "read_score"]);
     assert!(trials.iter().all(|trial| !trial.is_interrupted));
-    assert!(says(&imported, "how long it ran is not known"));
+    assert!(says(&imported, "unknown run time"));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn torn_full_and_contradicting_outputs_are_reported() {
     let trial = only(&imported);
     assert_eq!(codes(trial), [CautionCode::VersionUnknown, CautionCode::MayNotFit]);
     let other = BLOGBENCH.replace("writes:           100", "writes:           101");
-    assert!(says(&import(other.as_bytes()), "its last row says 100"));
+    assert!(says(&import(other.as_bytes()), "but its last row has 100"));
     let cut = BLOGBENCH.replace("for 2 iterations", "for 30 iterations");
     let imported = import(cut.as_bytes());
     assert!(says(&imported, "2 rows of 30 are here"), "{:?}", imported.remarks);

@@ -147,9 +147,9 @@ fn a_table_that_says_something_else_is_remarked() {
     check(only(&imported));
     let said: Vec<&str> = imported.remarks.iter().map(|remark| remark.what.as_str()).collect();
     assert!(
-        said.contains(&"per-char write, rate: the table says 513, the line 512, which is taken")
+        said.contains(&"per-char write, rate: the table says 513, the line 512, which is used")
     );
-    assert!(said.contains(&"size: the table says 2G, the line 1G, which is taken"), "{said:?}");
+    assert!(said.contains(&"size: the table says 2G, the line 1G, which is used"), "{said:?}");
     // Another run is another trial, and so is each line of several.
     let other = line().replace("1G,,512,99,2048,9,1024,4,768,85", "1G,,9,9,8,8,7,7,6,6");
     let other = other.replace("4096,6,106.5,5,16", "1,1,2,2,16").replace("us", "ms");

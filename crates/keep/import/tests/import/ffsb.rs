@@ -49,7 +49,7 @@ fn operations_are_a_metric_only_where_the_report_determines_them() {
     let trial = only(&unknown);
     assert!(figure(trial, "operations").is_none(), "{:?}", trial.metrics);
     assert!(figure(trial, "operations_per_second").is_none());
-    assert!(unknown.remarks[0].what.contains("not determined"), "{:?}", unknown.remarks);
+    assert!(unknown.remarks[0].what.contains("does not determine"), "{:?}", unknown.remarks);
     assert!(!trial.is_interrupted);
     for imported in [&calls, &unknown] {
         let primary = only(imported).metrics.iter().filter(|metric| metric.primary);

@@ -134,7 +134,7 @@ fn tables_of_all_so_far_and_of_periods_are_distinguished() {
     let of_all = tables(&[(10_000, 1000), (21_000, 1050), (30_000, 1000)]);
     let imported = import(of_all.as_bytes());
     let trial = only(&imported);
-    assert_eq!(reported(&of_all), ["1: of 3 tables of all so far the last is taken"]);
+    assert_eq!(reported(&of_all), ["1: of 3 cumulative tables the last is used"]);
     near(value(trial, &Scope::Trial, "operations"), 30_000.0);
     let periods = tables(&[(10_000, 1000), (11_000, 1100), (9_000, 900)]);
     let imported = import(periods.as_bytes());

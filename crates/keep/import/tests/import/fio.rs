@@ -169,7 +169,7 @@ fn a_text_of_an_old_version_is_joined_and_read_to_its_end() {
     let trial = only(&imported);
     assert_eq!(imported.found[0].lines, (3, 3 + FIO_OLD.lines().count() - 1));
     assert_eq!(imported.skipped_lines, 2);
-    let timed = "3: what it moved is no whole number of MiB: taken for a run that was given a time";
+    let timed = "3: its size is not a whole number of MiB: taken for a run with a time limit";
     assert_eq!(reported(&imported), [timed]);
     assert_eq!(fact(trial, "work.amount"), Some("timed"));
     assert_eq!(parameter(trial, "rnd iodepth"), Some("8"));
@@ -368,7 +368,7 @@ fn a_run_in_two_forms_is_one_trial() {
     let both = format!("{heads}\n{FIO_JSON}\n{results}");
     let imported = import(both.as_bytes());
     let trial = only(&imported);
-    assert_eq!(reported(&imported), ["1: this run is reported in two forms, and taken once"]);
+    assert_eq!(reported(&imported), ["1: this run is reported in two forms, and imported once"]);
     assert_eq!(trial.phases[0].ops.len(), 1, "that of JSON stands");
     let other = FIO_JSON.replace("\"runtime\" : 1002", "\"runtime\" : 1003");
     assert_eq!(import(format!("{FIO_NEW}\n{other}").as_bytes()).found.len(), 2);
@@ -423,7 +423,10 @@ fn what_failed_or_was_cut_is_reported_and_interrupted() {
     let heads = FIO_OLD.split("\n\n").next().unwrap();
     let imported = import(heads.as_bytes());
     assert_eq!(imported.found, []);
-    assert_eq!(reported(&imported), ["1: fio has no result: its run failed or its output was cut"]);
+    assert_eq!(
+        reported(&imported),
+        ["1: fio has no result: its run failed or its output is truncated"]
+    );
     let stopped = FIO_NEW.replace("Jobs: 1", "fio: terminating on signal 2\nJobs: 1");
     assert!(only(&import(stopped.as_bytes())).is_interrupted);
     let sum = FIO_OLD.replace("READ: io=65,128KB", "READ: io=75,128KB");

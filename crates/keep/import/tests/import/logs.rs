@@ -109,13 +109,13 @@ fn what_does_not_agree_is_reported_with_its_line() {
     let wrong = COMPILEBENCH.replace("runs 1 avg 17.02", "runs 1 avg 18.02");
     assert_eq!(
         reported(&wrong),
-        ["17: summary of 'compile': 18.02 on average, the lines come to 17.02"]
+        ["17: summary of 'compile': 18.02 on average, but the lines average 17.02"]
     );
     let fewer = COMPILEBENCH.replace("read dir kernel-0 in 20.00 11.12 MB/s\n", "");
-    assert_eq!(reported(&fewer), ["18: summary of 'read tree': 1 runs, the lines have 0"]);
+    assert_eq!(reported(&fewer), ["18: summary of 'read tree': 1 runs, but the lines have 0"]);
     let strange = COMPILEBENCH.replace("stat dir kernel-1", "stat dir kernel-9");
     let said = reported(&strange);
-    assert!(said[0].starts_with("8: stat of kernel-9, which the lines before do not explain"));
+    assert!(said[0].starts_with("8: stat of kernel-9, which the preceding lines do not explain"));
     assert_eq!(said.len(), 3, "{said:?}");
     let hidden = COMPILEBENCH.replace("stat dir kernel-1", "stat dir kernel-\u{7}31m");
     assert!(
@@ -128,7 +128,7 @@ fn what_does_not_agree_is_reported_with_its_line() {
     let cut = COMPILEBENCH.split("\nrun complete").next().unwrap();
     assert_eq!(
         reported(cut),
-        ["1: the run is not complete: the log has no summary; kept as interrupted"]
+        ["1: the run is incomplete: the log has no summary; kept as interrupted"]
     );
     assert!(only(&import(cut.as_bytes())).is_interrupted);
 }
@@ -159,7 +159,7 @@ fn a_run_of_fs_mark_that_found_too_little_room_is_interrupted() {
     let imported = import(format!("{FS_MARK}{said}").as_bytes());
     let trial = only(&imported);
     assert!(trial.is_interrupted && trial.phases.len() == 2);
-    assert!(imported.remarks[0].what.contains("ran out of room"), "{:?}", imported.remarks);
+    assert!(imported.remarks[0].what.contains("ran out of space"), "{:?}", imported.remarks);
     // On standard error, which is not buffered, it may come before the rows.
     let imported = import(FS_MARK.replace("     6 ", &format!("{said}     6 ")).as_bytes());
     assert!(only(&imported).is_interrupted);

@@ -1,4 +1,4 @@
-//! Histograms in a column: the model's bytes, and the number of samples that its row says.
+//! Histograms in a column: the model's bytes, and the number of samples stated in the row.
 
 use treering_model::Latency;
 
@@ -10,7 +10,7 @@ pub(crate) fn decode(bytes: &[u8], samples: u64) -> Result<Latency, String> {
     let latency = Latency::from_bytes(bytes).map_err(|error| error.to_string())?;
     let counted = latency.samples();
     if counted != samples {
-        return Err(format!("a histogram of {counted} samples, the row says {samples}"));
+        return Err(format!("a histogram of {counted} samples, but the row says {samples}"));
     }
     Ok(latency)
 }

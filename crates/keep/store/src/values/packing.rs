@@ -1,4 +1,4 @@
-//! Bodies of artifacts, packed: JSON of thousands of numbers becomes a tenth of its size.
+//! Bodies of artifacts, compressed: JSON of thousands of numbers shrinks to a tenth of its size.
 
 /// How hard to pack: the usual level, some hundred MB a second.
 const LEVEL: i32 = 3;

@@ -82,7 +82,7 @@ pub(crate) enum Kind {
         /// The number of the loop device, for people: it is looked for by its file and mark.
         number: Option<u32>,
     },
-    /// A mounted filesystem; where is reported by the record's name.
+    /// A mounted filesystem; the record's name says where.
     Mount {
         /// Its type.
         fs_type: String,

@@ -1,8 +1,8 @@
 //! The block devices below a directory: those whose requests the kernel's block layer tells.
 //!
-//! A partition is distinguished from the rest of its disk; of a filesystem on several devices, and
-//! of what is stacked (device mapper, md), the devices at the bottom are taken. A loop device is
-//! one: what its backing file costs elsewhere is not looked at.
+//! A partition is separated from the rest of its disk; of a filesystem on several devices, and of
+//! what is stacked (device mapper, md), the devices at the bottom are taken. A loop device is one:
+//! what its backing file costs elsewhere is not looked at.
 
 use std::collections::BTreeSet;
 use std::fs::{DirEntry, File, read_dir, read_to_string};

@@ -142,8 +142,8 @@ impl Headline {
             return Vec::new();
         }
         let mut message = format!(
-            "{operations} operations ran; what was drawn decides the figures, until some \
-             {OPERATIONS_FEW} have run"
+            "only {operations} operations ran; below some {OPERATIONS_FEW} the random draw \
+             decides the figures"
         );
         let heaviest =
             profile.filesystems.iter().find_map(|filesystem| heaviest(&filesystem.sizes));

@@ -59,7 +59,7 @@ pub enum ComparisonCautionCode {
     OrderNeverChanges,
     /// Neighbouring rounds resemble each other.
     SerialRounds,
-    /// The ratio changed in the timeline of the rounds.
+    /// The ratio changed over the rounds.
     Drifting,
     /// The baseline differs from itself.
     Unstable,
@@ -211,14 +211,14 @@ impl ComparisonCautionCode {
                 "repeat the older trials with the newer treering (`treering --version`)"
             }
             Self::KernelsDiffer => {
-                "select by `kernel:` if kernels are to be compared, else use one kernel"
+                "select by `kernel:` to compare kernels, otherwise use one kernel"
             }
             Self::KernelSettingsDiffer => {
                 "boot with the same command line (`cat /proc/cmdline`), set the same governor and \
                  `sysctl vm.` values, and repeat one variant"
             }
             Self::FilesystemsDiffer => {
-                "select by `fs:` if filesystems are to be compared, else use one filesystem"
+                "select by `fs:` to compare filesystems, otherwise use one filesystem"
             }
             Self::SizesDiffer => {
                 "make the filesystems of both variants equally large (`mkfs` on devices of one \
@@ -226,8 +226,8 @@ impl ComparisonCautionCode {
                  or `treering compare --size`)"
             }
             Self::FreeSpaceDiffers => {
-                "fill or age both alike, or make both anew: a full filesystem behaves differently \
-                 from an empty one"
+                "fill or age both alike, or make both afresh: a full filesystem behaves \
+                 differently from an empty one"
             }
             Self::FeaturesDiffer => {
                 "make both with the same mkfs and options (`mkfs.ext4 -b 4096`, `-O`), or make \
@@ -270,7 +270,7 @@ impl ComparisonCautionCode {
         match self {
             Self::DevicesDiffer => {
                 "run both variants on one device with the same queue settings; select by \
-                 `target:` if devices are to be compared"
+                 `target:` to compare devices"
             }
             Self::SameDisk => {
                 "alternate both variants on one partition (`treering compare --device`): the \

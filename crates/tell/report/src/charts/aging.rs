@@ -1,5 +1,5 @@
-//! What the tasks of a kind cost in the timeline of a run: a dot for each task, and for each
-//! variant the line of its trend.
+//! The cost of the tasks of a kind over a run: a dot for each task, and a trend line for each
+//! variant.
 
 use maud::{Markup, html};
 
@@ -48,7 +48,7 @@ pub(super) fn figure(aging: &Aging) -> Figure {
             .enumerate()
             .map(|(place, variant)| entry(aging, place, variant))
             .collect(),
-        spoken: format!("Time of each task of kind {kind} in the timeline of the run"),
+        spoken: format!("Time of each task of kind {kind} over the run"),
         size: (WIDTH, HEIGHT),
         drawing: drawing(aging, &up),
         below: String::new(),

@@ -1,4 +1,4 @@
-//! Axes: from values to places, and where ticks stand. Every place is finite and on the axis,
+//! Axes: maps values to positions, and places ticks. Every place is finite and on the axis,
 //! whatever the value.
 
 use crate::number::grouped;

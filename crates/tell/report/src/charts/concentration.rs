@@ -41,7 +41,7 @@ fn drawing(curve: &[(f64, f64)]) -> Markup {
         (value_grid(&up, |percent| Some(format!("{percent} %"))))
         @for (x, _) in &ticks { (line("grid", (*x, DOWN.0), (*x, DOWN.1))) }
         (line("grid", at(0.0, 0.0), at(100.0, 100.0)))
-        (feet(&ticks, "percent of the data that was touched"))
+        (feet(&ticks, "percent of the data accessed"))
         g class=(class(0, 1)) {
             @if let Some(path) = path(&points) { path class="curve" d=(path) {} }
         }

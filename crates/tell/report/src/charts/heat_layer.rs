@@ -1,5 +1,5 @@
-//! Where on the device the hot data lie: the cells of the map, those in use in one grey, and over
-//! them the hot ones, the deeper the hotter.
+//! Hot data on the device: the cells of the map, those in use in one grey, and over them the hot
+//! ones, the deeper the hotter.
 
 use treering_model::{LayoutHeat, LayoutMap, LayoutMapCell};
 
@@ -61,7 +61,7 @@ pub(super) fn figure(layer: &HeatLayer) -> Figure {
         ),
         key: String::new(),
         legend: legend(map, &temperatures),
-        spoken: "Where on the device the hot data lie".to_owned(),
+        spoken: "Hot data on the device".to_owned(),
         size: cells.size(),
         drawing: cells.drawing(),
         below: String::new(),
@@ -123,7 +123,7 @@ fn legend(map: &LayoutMap, temperatures: &[f64]) -> Vec<Entry> {
                 sized(hot.saturating_mul(map.cell_bytes))
             }),
         ),
-        entry(Look::Used, "in use, not touched", String::new()),
+        entry(Look::Used, "in use, not accessed", String::new()),
         entry(Look::Free, "free", String::new()),
     ]
 }

@@ -1,5 +1,5 @@
 //! Map of the device: cells in the order of their addresses, row by row, each in the colour of what
-//! it has most of, the paler the less of it is that.
+//! it has most of, paler the smaller its share.
 
 use std::collections::BTreeMap;
 

@@ -48,13 +48,13 @@ pub enum Chart {
     Timeline(Timeline),
     /// What share of the accesses falls on what share of the data.
     Concentration(Concentration),
-    /// What the tasks of a kind cost in the timeline of a run.
+    /// What the tasks of a kind cost over a run.
     Aging(Aging),
-    /// How a measure of the layout moves in the timeline of a run.
+    /// How a measure of the layout moves over a run.
     Layout(LayoutTimeline),
     /// Map of the device.
     Map(DeviceMapChart),
-    /// Where on the device the hot data lie.
+    /// Hot data on the device.
     Heat(HeatLayer),
     /// What block devices did over time.
     Trace(TraceChart),
@@ -67,7 +67,7 @@ pub enum Chart {
     },
 }
 
-/// A measure of the layout in the timeline of a run.
+/// A measure of the layout over a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayoutTimeline {
     /// The measure.
@@ -80,7 +80,7 @@ pub struct LayoutTimeline {
     pub trend: String,
 }
 
-/// A measure of the layout in the timeline of one run.
+/// A measure of the layout over one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayoutTimelineVariant {
     /// Its name; empty where it is alone.

@@ -1,5 +1,5 @@
-//! The rate of a phase in the timeline of its time: for each variant the median over the rounds as
-//! a line, and from the slowest to the fastest round as a swath behind it.
+//! The rate of a phase over time: for each variant the median over the rounds as a line, and the
+//! range from the slowest to the fastest round as a shaded area behind it.
 
 use maud::{Markup, html};
 
@@ -41,7 +41,7 @@ pub(super) fn figure(timeline: &Timeline) -> Figure {
             String::new()
         },
         legend: legend(timeline),
-        spoken: format!("{unit} over the time of {phase}"),
+        spoken: format!("{unit} over time in {phase}"),
         size: (WIDTH, HEIGHT),
         drawing: drawing(timeline, &up),
         below: String::new(),

@@ -1,4 +1,4 @@
-//! How a measure of the layout moves in the timeline of a run: a line through the layouts.
+//! How a measure of the layout changes over a run: a line through the layouts.
 
 use maud::{Markup, html};
 
@@ -35,7 +35,7 @@ pub(super) fn figure(timeline: &LayoutTimeline) -> Figure {
         aside: axis_remark(&up).to_owned(),
         key: String::new(),
         legend: legend(timeline),
-        spoken: format!("{measure} by the number of tasks that had ended"),
+        spoken: format!("{measure} by number of completed tasks"),
         size: (WIDTH, HEIGHT),
         drawing: drawing(timeline, &up),
         below: visible(&timeline.trend),
@@ -71,7 +71,7 @@ fn drawing(timeline: &LayoutTimeline, up: &Axis) -> Markup {
     let text = |value: f64| Some(trimmed(&format!("{value:.2}")));
     html! {
         (value_grid(up, text))
-        (feet(&ticks, "tasks that had ended"))
+        (feet(&ticks, "completed tasks"))
         @for (place, at) in lines.iter().enumerate() {
             g class=(class(place, lines.len())) {
                 @if let Some(path) = path(at) { path class="curve" d=(path) {} }

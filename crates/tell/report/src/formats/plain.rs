@@ -1,5 +1,4 @@
-//! Plain text for mail and pipes: ASCII, at most 72 columns unless reported otherwise, no colour,
-//! no tabs.
+//! Plain text for mail and pipes: ASCII, at most 72 columns by default, no colour, no tabs.
 
 use std::io;
 

@@ -93,7 +93,7 @@ pub(super) fn few_beyond(requests: &[RequestFigures]) -> Option<String> {
     if few.len() > FEW_NAMED {
         rows += &format!(" and {} more", few.len() - FEW_NAMED);
     }
-    let said = format!("p99.9 says little where fewer than {FEW_BEYOND} requests exceed it");
+    let said = format!("p99.9 is unreliable if fewer than {FEW_BEYOND} requests exceed it");
     (!few.is_empty()).then(|| format!("{said}: {rows}"))
 }
 
@@ -174,7 +174,7 @@ pub(super) fn cpu(kinds: &[KindSummary]) -> Table {
     table
 }
 
-/// How the kinds that have enough tasks grow slower or faster in the timeline of the run.
+/// How the kinds that have enough tasks grow slower or faster over the run.
 pub(super) fn trends(kinds: &[KindSummary]) -> Table {
     let columns = vec![
         Column::text("kind"),

@@ -104,8 +104,13 @@ fn layouts(copy: &FreshCopy) -> Table {
 fn notes(copy: &FreshCopy, page: &mut Report) {
     let copied = &copy.copied;
     for (count, one, many) in [
-        (copied.hard_links, "further name of a file was linked", "further names were linked"),
-        (copied.symlinks, "symbolic link was made", "symbolic links were made"),
+        (
+            copied.hard_links,
+            "additional hard link was created",
+            "additional hard links were \
+                             created",
+        ),
+        (copied.symlinks, "symbolic link was created", "symbolic links were created"),
         (copied.others, "special file was left out", "special files were left out"),
         (copied.failed, "entry could not be read", "entries could not be read"),
     ] {

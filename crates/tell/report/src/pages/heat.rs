@@ -125,7 +125,7 @@ fn on_device(heat: &HeatReport, device: &HeatOnDevice) -> String {
     let bytes = |bytes: u64| Number::measured(bytes as f64, Unit::Bytes).text_with_unit();
     let free = device
         .free_bytes
-        .map_or_else(String::new, |free| format!("{} where nothing is any more, ", bytes(free)));
+        .map_or_else(String::new, |free| format!("{} to space that is free now, ", bytes(free)));
     let left_out = match device.left_out {
         0 => String::new(),
         more => format!(" {} had no more room.", counted(more, "request")),

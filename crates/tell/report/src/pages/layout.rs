@@ -21,7 +21,7 @@ pub struct View<'v> {
 /// A page with nothing but the map of the device.
 pub fn map_page(path: &str, map: LayoutMap) -> Report {
     let mut page = Report::new(format!("Map of {path}"));
-    page.chart(Chart::Map(DeviceMapChart { title: format!("What lies where: {path}"), map }));
+    page.chart(Chart::Map(DeviceMapChart { title: format!("Disk layout: {path}"), map }));
     page
 }
 
@@ -168,26 +168,22 @@ fn measures(layout: &Layout) -> Table {
             "layout score",
             ratio(layout.layout_score),
             |of| of.layout_score,
-            "blocks that follow the one before in their file; 1 is best",
+            "blocks that directly follow the previous one of their file; 1 is best",
         ),
         (
             "traversal score",
             ratio(layout.traversal_score),
             |of| of.traversal_score,
-            "blocks that follow the one before when the tree is read file by file; 1 is best",
+            "blocks that directly follow the previous one when the tree is read file by file; 1 \
+             is best",
         ),
         (
             "adjacent siblings",
             ratio(layout.adjacent_siblings),
             |of| of.adjacent_siblings,
-            "files that begin where the one before in the directory ends; 1 is best",
+            "files that begin where the previous one in the directory ends; 1 is best",
         ),
-        (
-            "gap p90",
-            gaps.unwrap_or(Cell::Missing),
-            |_| None,
-            "between such files, nine of ten times at most",
-        ),
+        ("gap p90", gaps.unwrap_or(Cell::Missing), |_| None, "between such files, 90th percentile"),
         (
             "span median",
             number(layout.span_median, Style::Measured),

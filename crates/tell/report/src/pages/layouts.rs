@@ -61,7 +61,7 @@ fn phases(points: &[&LayoutPoint]) -> Table {
     table
 }
 
-/// How the measures move in the timeline of the run.
+/// How the measures move over the run.
 fn trends(points: &[LayoutPoint]) -> Table {
     let columns = vec![
         Column::text("measure"),
@@ -146,7 +146,7 @@ fn maps(trial: &Trial) -> Vec<Chart> {
     let chart = |artifact: &Artifact| {
         let (name, map) = map_after(trial, artifact)?;
         let heat = hot(trial, artifact.phase, name, &map);
-        let title = format!("What lies where after {name}");
+        let title = format!("Disk layout after {name}");
         let map = Chart::Map(DeviceMapChart { title, map });
         Some(std::iter::once(map).chain(heat).collect())
     };

@@ -1,5 +1,5 @@
-//! The charts of what trials show of their timeline: latencies of calls, rates over time, the cost
-//! of tasks. The same for the variants of a comparison and for one trial alone.
+//! The charts of trials over time: latencies of calls, rates, the cost of tasks. The same for the
+//! variants of a comparison and for one trial alone.
 
 use treering_analysis::compare::{JobProfile, KindRounds, VariantProfile};
 use treering_analysis::{
@@ -266,7 +266,7 @@ fn aging(
         "A dot is a task, the line the Theil-Sen trend. The figures: change over ten tasks of the \
          kind, and in brackets its 95 % interval. It describes this run and is not a verdict."
     };
-    section("Aging: the time of tasks in the timeline of the run", words, charts, most)
+    section("Aging: time of each task over the run", words, charts, most)
 }
 
 fn of_kind(set: &[&VariantProfile], label: &str) -> Option<Aging> {

@@ -28,7 +28,7 @@ pub fn page(trial: &Trial, stored: Option<&Stored<'_>>) -> Report {
             page.note(few);
         }
     } else if summary.kinds.is_empty() {
-        page.paragraph("No task ended, so there is nothing to measure.");
+        page.paragraph("No task completed, so there are no measurements.");
     } else {
         page.table(kinds_in_short(&summary.kinds));
     }

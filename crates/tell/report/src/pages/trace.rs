@@ -52,12 +52,13 @@ pub fn page(runs: &[TracedRun], plots: bool) -> Report {
 /// What the words of the tables mean.
 fn define(page: &mut Report) {
     page.note(
-        "A seek is a read or write that begins more than 64 KiB from the end of the one before on \
-         the same device. Fewer seeks are better.",
+        "A seek is a read or write that begins more than 64 KiB from the end of the previous one \
+         on the same device. Fewer seeks are better.",
     );
     page.note(
-        "The dynamic layout score is the share of blocks of 4 KiB that follow the block requested \
-         before: 1 is one sequential pass, 0 no two neighbours in a row. Higher is better.",
+        "The dynamic layout score is the share of 4 KiB blocks that follow the previously \
+         requested block: 1 is one sequential pass, 0 no two adjacent blocks in a row. Higher is \
+         better.",
     );
 }
 
@@ -84,7 +85,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     for some in named.chunks(PHASES_BESIDE) {
         page.table(figures(
             "device-requests",
-            "Requests that the block layer received in each phase.",
+            "Requests received by the block layer in each phase.",
             some,
         ));
     }

@@ -1,4 +1,4 @@
-//! `treering show`: everything about one trial, and no verdict: one trial cannot give one.
+//! `treering show`: everything about one trial, without a verdict, which one trial cannot give.
 
 use treering_analysis::compare::JobProfile;
 use treering_analysis::{Known, Summary, is_request_figure, summary};
@@ -134,7 +134,7 @@ fn add_figures(page: &mut Report, trial: &Trial, summary: &Summary) {
         page.table(metrics(&headline));
     }
     if summary.phases.is_empty() && headline.is_empty() && summary.requests.is_empty() {
-        page.paragraph("No task and no phase ended, so there is nothing to measure.");
+        page.paragraph("No task or phase completed, so there are no measurements.");
     } else if !summary.phases.is_empty() {
         page.table(phases(&summary.phases));
     }

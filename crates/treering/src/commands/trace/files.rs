@@ -14,7 +14,7 @@ use treering_trace::{
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 
-/// Bytes by which our own files are distinguished from others.
+/// Magic bytes of our own files.
 const BEGINNING_BYTES: usize = 32;
 
 /// Bytes that the beginning of any trace has.

@@ -56,7 +56,7 @@ impl Results {
 
     /// Forgets the results so far for later ones of the same run.
     pub(super) fn restart(&mut self, at: usize) {
-        let what = "an earlier status of the same run was skipped: this is a later one".to_owned();
+        let what = "an earlier status of the same run was skipped in favour of this one".to_owned();
         self.remarks.push(Remark { line: at + 1, what });
         self.drafts.clear();
         self.sums.clear();
@@ -171,7 +171,7 @@ impl Results {
         missing.dedup();
         missing.retain(|group| self.run.jobs.iter().all(|job| job.group != *group));
         if let Some(group) = missing.first() {
-            let what = format!("no result of group {group}: cut off; kept as interrupted");
+            let what = format!("no result of group {group}: truncated; kept as interrupted");
             say(at, what);
             self.run.is_interrupted = true;
         } else if self.sums.is_empty() && !self.run.is_interrupted {
@@ -194,7 +194,10 @@ impl Results {
         let slack = printed.step * 1.001 + printed.value * SUM_SLACK;
         let differs = !own.is_empty() && (sum - printed.value).abs() > slack;
         differs.then(|| {
-            format!("group {group} {direction}: {size} in its sum, its jobs come to {sum:.0} bytes")
+            format!(
+                "group {group} {direction}: its sum is {size}, but its jobs add up to \
+                     {sum:.0} bytes"
+            )
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a comparison is fair: what is looked at before any number is.
+//! Whether a comparison is fair: checked before any number.
 
 mod measured;
 mod one_sided;

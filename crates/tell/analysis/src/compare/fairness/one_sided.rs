@@ -1,4 +1,4 @@
-//! What is known, or cautioned, of one variant only.
+//! Facts and cautions of one variant only.
 
 use std::collections::BTreeMap;
 

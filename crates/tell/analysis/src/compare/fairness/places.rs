@@ -236,9 +236,9 @@ impl OneSided {
                 continue;
             }
             let said = if self.of_both {
-                format!("known of '{own}' and not of '{other}': {}", known.join(", "))
+                format!("known for '{own}' but not for '{other}': {}", known.join(", "))
             } else {
-                format!("the environment of '{own}' is known, and nothing of that of '{other}'")
+                format!("the environment of '{own}' is known, that of '{other}' is not")
             };
             pair.say(Code::KnownOfOneSide, said);
         }
@@ -385,7 +385,7 @@ impl Pair<'_> {
         };
         if (left - right).abs() > FREE_TOLERANCE {
             let percent = |share: f64| format!("{:.0} %", share * 100.0);
-            let what = "what was in use on the filesystem beforehand";
+            let what = "the space used on the filesystem beforehand";
             self.note(Code::FreeSpaceDiffers, what, &percent(left), &percent(right));
         }
     }

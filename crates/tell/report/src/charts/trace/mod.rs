@@ -1,4 +1,4 @@
-//! Block traces above each other on one scale: for each run its offsets over time, and below them
+//! Block traces stacked on a common scale: for each run its offsets over time, and below them
 //! throughput, seeks, requests a second, queue depth and latency.
 //!
 //! Every panel is a drawing of its own whose units are milliseconds and MiB (or the unit of its

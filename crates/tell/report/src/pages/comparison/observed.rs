@@ -182,6 +182,6 @@ fn timelines<'t>(
 /// Map of the device of a variant at the end.
 fn last_map(variant: &ObservedVariant, trial: &Trial) -> Option<Chart> {
     let (name, map) = trial.artifacts.iter().rev().find_map(|made| map_after(trial, made))?;
-    let title = format!("{}: what lies where after {name}", variant.name);
+    let title = format!("{}: disk layout after {name}", variant.name);
     Some(Chart::Map(DeviceMapChart { title, map }))
 }

@@ -183,7 +183,7 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
         said += " unbounded: too few rounds for any interval at that level.";
     }
     if comparisons.iter().any(|c| c.same_as.is_some()) {
-        said += " Behind =: the same result in another unit.";
+        said += " After =: the same result in another unit.";
     }
     if comparisons.iter().any(|c| !c.paired) {
         said += " n with a plus: unpaired trials of both variants.";

@@ -20,7 +20,12 @@ fn sentence(outcome: &Outcome, variant: &VariantSummary) -> String {
     let primary: Vec<&MetricComparison> = outcome.primary_of(contender).collect();
     if primary.is_empty() {
         let any = outcome.comparisons.iter().any(|c| c.contender == *contender);
-        let why = if any { "no verdict, since no metric is primary" } else { "nothing to compare" };
+        let why = if any {
+            "no verdict, because no metric is primary"
+        } else {
+            "nothing to \
+                            compare"
+        };
         return format!("{about}: {why}.");
     }
     if primary.iter().all(|c| c.verdict == Verdict::SingleRun) {
