@@ -1,8 +1,6 @@
 //! Another program that does the work of a run: what it reported becomes phases of the session. It
 //! is started and watched in `places::program`.
 
-use std::io;
-
 use treering_model::{PhaseTotals, TrialEvent, TrialSink};
 use treering_script::{Program, ReportedPhase, Session};
 use treering_sys::StopFlag;
@@ -18,16 +16,14 @@ pub(crate) fn by_program<P: Place + ?Sized>(
     first: u32,
     (clock, sink, stop): (TrialClock, &mut dyn TrialSink, &StopFlag),
 ) -> Result<(), EngineError> {
-    let cannot = |error: io::Error| EngineError::Session {
-        why: format!("{} cannot be run: {error}", program.path.display()),
-    };
+    let cannot = |source| EngineError::Program { path: program.path.clone(), source };
     let end = place.program(program, clock, stop).map_err(cannot)?;
     for (number, phase) in (first..).zip(session.program_ended(end)) {
         tell(phase, number, sink)?;
     }
     match (stop.signal(), session.failure()) {
         (Some(signal), _) => Err(EngineError::Interrupted { signal }),
-        (None, Some(why)) => Err(EngineError::Session { why }),
+        (None, Some(failure)) => Err(failure.into()),
         (None, None) => Ok(()),
     }
 }
