@@ -21,6 +21,7 @@ mod private_words;
 mod public_items;
 mod ratchet;
 mod source;
+mod string_errors;
 mod titles;
 mod tree;
 mod unused_pub;
@@ -52,6 +53,7 @@ const CHECKS: &[Check] = &[
     metric_names::check,
     filesystem_names::check,
     globs::check,
+    string_errors::check,
     below_the_cli::check,
     unwraps::check,
     allow_attributes::check,

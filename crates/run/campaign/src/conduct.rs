@@ -1,5 +1,6 @@
 //! One trial: prepared, observed, run and released.
 
+use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -234,10 +235,10 @@ impl Renewable for Remounted<'_> {
         self.place.target()
     }
 
-    fn renew(&mut self) -> Result<(), String> {
+    fn renew(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
         let again = self.again;
         *self.count += 1;
-        self.place.renew(&mut || again()).map_err(|error| error.to_string())
+        self.place.renew(&mut || again()).map_err(Into::into)
     }
 }
 

@@ -132,15 +132,14 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             self.hire(group.tasks.len())?;
             self.prepare_caches(group.caches)?;
             if let Some(command) = &group.command {
-                self.place.shell(command).map_err(|error| EngineError::Session {
-                    why: format!("the command '{command}' could not be run: {error}"),
-                })?;
+                let failed = |source| EngineError::Command { command: command.clone(), source };
+                self.place.shell(command).map_err(failed)?;
             }
             let sync_after = group.sync_after;
             let tasks = group.tasks.len();
             self.group(session, totals, group, tasks_before)?;
-            if let Some(why) = session.failure() {
-                return Err(EngineError::Session { why });
+            if let Some(failure) = session.failure() {
+                return Err(failure.into());
             }
             tasks_before += u32::try_from(tasks).unwrap_or(u32::MAX);
             if let Some(scope) = sync_after {

@@ -1,16 +1,17 @@
 //! What can go wrong in a run, with path, call and the system's own words.
 
+use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use thiserror::Error;
 use treering_model::SinkError;
+use treering_script::SessionError;
 use treering_sys::{Errno, open_files};
 
 use crate::CallFailure;
 
 /// Why a run ended before its end. What was done until then has been told to the sink.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// A call failed in a way that its script did not expect.
     #[error("{failure}")]
@@ -47,10 +48,25 @@ pub enum EngineError {
         why: String,
     },
     /// The session itself cannot go on.
-    #[error("{why}")]
-    Session {
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// A command that the session has the shell run could not be run.
+    #[error("the command '{command}' could not be run: {source}")]
+    Command {
+        /// The command.
+        command: String,
         /// Why.
-        why: String,
+        #[source]
+        source: io::Error,
+    },
+    /// The program that does the rest of the run could not be run.
+    #[error("{} cannot be run: {source}", path.display())]
+    Program {
+        /// The program.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
     },
     /// A worker could not be set up.
     #[error("worker {worker} cannot be started: {source}")]
@@ -62,10 +78,11 @@ pub enum EngineError {
         source: io::Error,
     },
     /// The place could not be renewed between two phases.
-    #[error("the place could not be had again between two phases: {why}")]
+    #[error("the place could not be had again between two phases: {source}")]
     Renewal {
         /// Why.
-        why: String,
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
     },
     /// A listener could not take an event.
     #[error(transparent)]
@@ -107,7 +124,7 @@ fn limit(errno: i32) -> Option<String> {
 }
 
 /// Why a directory cannot be a target.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("{what} {}: {source}", path.display())]
 pub struct TargetError {
     /// What was being done: `open`.

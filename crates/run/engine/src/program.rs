@@ -1,8 +1,6 @@
 //! Another program that does the work of a run: what it reported becomes phases of the session. It
 //! is started and watched in `places`.
 
-use std::io;
-
 use treering_model::{Caution, CautionCode, PhaseTotals, TrialEvent, TrialSink};
 use treering_script::{Program, ReportedPhase, Session};
 use treering_sys::{StopFlag, monotonic_ns};
@@ -23,9 +21,7 @@ pub(crate) fn by_programs<P: Place + ?Sized>(
     let mut outlived: Option<Outlived> = None;
     let mut next = Some(first);
     while let Some(program) = next {
-        let cannot = |error: io::Error| EngineError::Session {
-            why: format!("{} cannot be run: {error}", program.path.display()),
-        };
+        let cannot = |source| EngineError::Program { path: program.path.clone(), source };
         if let Some(watch) = &program.watch {
             outlived.get_or_insert_with(Outlived::begin);
             let (name, at_ns) = (watch.phase.clone(), clock.at_ns(monotonic_ns()));
@@ -44,7 +40,7 @@ pub(crate) fn by_programs<P: Place + ?Sized>(
     }
     match (stop.signal(), session.failure()) {
         (Some(signal), _) => Err(EngineError::Interrupted { signal }),
-        (None, Some(why)) => Err(EngineError::Session { why }),
+        (None, Some(failure)) => Err(failure.into()),
         (None, None) => Ok(()),
     }
 }

@@ -21,6 +21,8 @@ use treering_sys::{
 };
 use treering_trace::{DeviceNumber, Entry, EntrySink};
 
+pub use crate::hot_error::HotError;
+
 use crate::block_trace::devices_under;
 use crate::hot_requests::Requests;
 use crate::tree::{self, Passed, Visit, WalkError, traverse};
@@ -48,20 +50,16 @@ impl HotRequests {
     ///
     /// # Errors
     /// When its addresses are not those of a single device.
-    pub fn of(target: &Path) -> Result<Self, String> {
-        let devices = devices_under(target).map_err(|error| error.to_string())?;
-        let about = std::fs::metadata(target).map_err(|error| error.to_string())?;
+    pub fn of(target: &Path) -> Result<Self, HotError> {
+        let devices = devices_under(target).map_err(HotError::Devices)?;
+        let about = std::fs::metadata(target).map_err(HotError::Unreadable)?;
         let number = std::os::unix::fs::MetadataExt::dev(&about);
         let own = DeviceNumber::new(rustix::fs::major(number), rustix::fs::minor(number));
         match devices.as_slice() {
             [one] if one.device.number == own => {
                 Ok(Self { device: own, disk: (one.disk, one.first_sector), kept: Arc::default() })
             }
-            _ => Err(format!(
-                "requests of {} cannot be attributed to files: its addresses are not those of a \
-                 single device (btrfs, several devices, or a mapping)",
-                target.display()
-            )),
+            _ => Err(HotError::OtherAddresses { target: target.to_owned() }),
         }
     }
 
@@ -101,12 +99,12 @@ impl HotRequests {
     ///
     /// # Errors
     /// When the filesystem does not tell where they lie.
-    pub fn take(&self, target: &Path, half_life: Duration) -> Result<Option<HotPlaces>, String> {
+    pub fn take(&self, target: &Path, half_life: Duration) -> Result<Option<HotPlaces>, HotError> {
         let mut requests =
             std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
         requests.sort();
         let log = HeatLog::new(half_life, Vec::new());
-        let top = open_top(target).map_err(|errno| errno.to_string())?;
+        let top = open_top(target).map_err(|errno| HotError::Unreadable(errno.into()))?;
         each_file(top.as_fd(), &mut |path, extents| put(path, extents, &mut requests, &log))?;
         let is_known = space_map(&top, |record| {
             if record.is_free {
@@ -198,8 +196,8 @@ fn map(cells: HeatCells, of: &str) -> LayoutHeat {
 ///
 /// # Errors
 /// When the filesystem does not tell where files lie.
-pub fn map_of_calls(target: &Path, log: &HeatLog) -> Result<LayoutHeat, String> {
-    let top = open_top(target).map_err(|errno| errno.to_string())?;
+pub fn map_of_calls(target: &Path, log: &HeatLog) -> Result<LayoutHeat, HotError> {
+    let top = open_top(target).map_err(|errno| HotError::Unreadable(errno.into()))?;
     // What waits in memory has no place yet.
     let _reported_by_whoever_wrote = sync_filesystem(top.as_fd());
     let mut cells = HeatCells::default();
@@ -223,7 +221,7 @@ pub fn map_of_calls(target: &Path, log: &HeatLog) -> Result<LayoutHeat, String> 
 }
 
 /// Tells every file beneath a directory with its places on the device.
-fn each_file(top: BorrowedFd<'_>, each: &mut dyn FnMut(&str, &[Stretch])) -> Result<(), String> {
+fn each_file(top: BorrowedFd<'_>, each: &mut dyn FnMut(&str, &[Stretch])) -> Result<(), HotError> {
     let mut files = Files {
         confinement: Confinement::probe(top),
         path: Vec::new(),
@@ -233,7 +231,7 @@ fn each_file(top: BorrowedFd<'_>, each: &mut dyn FnMut(&str, &[Stretch])) -> Res
         each,
     };
     traverse(files.confinement, top, &mut files)
-        .map_err(|WalkError(what, errno)| format!("cannot {what}: {errno}"))
+        .map_err(|WalkError(what, errno)| HotError::Walk { what, errno })
 }
 
 struct Files<'e> {

@@ -7,6 +7,7 @@ mod cgroup;
 mod conditions;
 mod environment;
 pub mod hot;
+mod hot_error;
 mod hot_requests;
 pub mod layout;
 mod places;

@@ -12,7 +12,7 @@ use treering_model::{
     Caution, Counters, Cpu, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work,
 };
 
-use crate::{Buffers, ConfigError, Deadline, Io, Stop, SyncScope};
+use crate::{Buffers, ConfigError, Deadline, Io, SessionError, Stop, SyncScope};
 use treering_sys::{Scheduling, Synchronous};
 
 /// Whether the kernel's caches are dropped before a group.
@@ -327,7 +327,7 @@ pub trait Session: Send {
     }
 
     /// Why it cannot go on, asked after each group.
-    fn failure(&self) -> Option<String> {
+    fn failure(&self) -> Option<SessionError> {
         None
     }
 

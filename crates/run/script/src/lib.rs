@@ -18,6 +18,7 @@ mod option_table;
 mod options;
 mod random;
 mod record;
+mod session_error;
 mod setting_files;
 mod signal;
 mod spans;
@@ -49,6 +50,7 @@ pub use options::{
 };
 pub use random::Random;
 pub use record::{Answer, ClassicRecord};
+pub use session_error::SessionError;
 pub use setting_files::SettingFiles;
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};

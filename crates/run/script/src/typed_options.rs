@@ -194,7 +194,7 @@ impl OptionSpec {
 /// name with dashes the option's, in parentheses stands the letter, in brackets the range, and
 /// behind the comma the default. A field without a kind is a struct declared likewise, whose
 /// options and parameters stand in its place. `#[support = …]` says how faithful an option is,
-/// `#[false]` that it makes no parameter.
+/// `#[recorded = false]` that it makes no parameter.
 ///
 /// The struct has `SPECS`, the options; `read`, which makes it from settings, with an error for
 /// the first value that is wrong; and `parameters`, names and texts that are recorded.

@@ -104,7 +104,7 @@ fn perform(session: &mut dyn Session) -> Ran {
     Ran {
         calls,
         metrics: session.metrics(),
-        failure: session.failure(),
+        failure: session.failure().map(|failure| failure.to_string()),
         said: said.map(|caution| caution.message),
     }
 }

@@ -88,7 +88,7 @@ fn run(text: &str, most: usize) -> (Vec<String>, Vec<String>, Option<String>) {
                 session.task_ended(&totals);
             }
             if let Some(failure) = session.failure() {
-                return (setup, work, Some(failure));
+                return (setup, work, Some(failure.to_string()));
             }
         }
         phase += 1;

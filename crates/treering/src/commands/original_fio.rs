@@ -102,7 +102,7 @@ impl Asked {
         let help = words.find_map(native_help)?;
         let (text, code) = match help {
             Ok(text) => (text, ExitCode::SUCCESS),
-            Err(text) => (text, ExitCode::FAILURE),
+            Err(error) => (error.to_string(), ExitCode::FAILURE),
         };
         Some(match io::stdout().lock().write_all(text.as_bytes()) {
             Ok(()) => Ok(code),

@@ -118,7 +118,7 @@ fn requests_that_cannot_be_put_to_files_are_reported_of() {
     assert!(trial.artifacts.iter().all(|made| made.name != LayoutHeat::REQUESTS));
     let is_reported = |caution: &Caution| {
         caution.code == CautionCode::TraceIncomplete
-            && caution.message.contains("cannot be put to files")
+            && caution.message.contains("cannot be attributed to files")
     };
     assert!(trial.cautions.iter().any(is_reported), "{:?}", trial.cautions);
 }

@@ -2,6 +2,7 @@
 //! mounted again, say, so that nothing of a phase is in memory in the next.
 
 use std::cell::RefCell;
+use std::error::Error;
 use std::io;
 
 use treering_model::Caution;
@@ -18,8 +19,8 @@ pub trait Renewable {
     /// Lets go of it and takes it again.
     ///
     /// # Errors
-    /// When it cannot be had again; in words.
-    fn renew(&mut self) -> Result<(), String>;
+    /// When it cannot be had again.
+    fn renew(&mut self) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
 /// A renewable target as a place of sessions.
@@ -67,6 +68,6 @@ impl Place for Renewing<'_> {
     }
 
     fn renew(&self) -> Result<(), EngineError> {
-        self.holder.borrow_mut().renew().map_err(|why| EngineError::Renewal { why })
+        self.holder.borrow_mut().renew().map_err(|source| EngineError::Renewal { source })
     }
 }

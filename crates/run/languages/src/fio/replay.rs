@@ -1,6 +1,8 @@
 //! Replaying a log of requests: `read_iolog`, in the forms that `write_iolog` of fio has, versions
 //! 2 and 3. Which request comes when stands in the log; nothing is drawn.
 
+use thiserror::Error;
+
 use super::direction::Direction;
 
 /// The longest log, and the most of its lines.
@@ -44,6 +46,17 @@ pub struct Entry {
     pub asked: Asked,
 }
 
+/// What is wrong with a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ReplayError {
+    /// Its first line is another one.
+    #[error("is no log of fio's, of version 2 or 3")]
+    NoLog,
+    /// It has no line that asks for something.
+    #[error("asks for nothing")]
+    Empty,
+}
+
 /// A log as it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replay {
@@ -54,13 +67,16 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Reads a log; says what is wrong with it. Lines that are none are left out, as fio does.
-    pub fn read(text: &str) -> Result<Self, String> {
+    /// Reads a log. Lines that are none are left out, as fio does.
+    ///
+    /// # Errors
+    /// When it is no log, or asks for nothing.
+    pub fn read(text: &str) -> Result<Self, ReplayError> {
         let mut lines = text.lines();
         let is_timed = match lines.next() {
             Some(first) if first.starts_with("fio version 3 iolog") => true,
             Some(first) if first.starts_with("fio version 2 iolog") => false,
-            _ => return Err("is no log of fio's, of version 2 or 3".to_owned()),
+            _ => return Err(ReplayError::NoLog),
         };
         let mut replay = Self::default();
         let mut before_us = 0;
@@ -78,7 +94,7 @@ impl Replay {
             before_us = time_us;
             replay.entries.push(Entry { delay_us, asked });
         }
-        if replay.entries.is_empty() { Err("asks for nothing".to_owned()) } else { Ok(replay) }
+        if replay.entries.is_empty() { Err(ReplayError::Empty) } else { Ok(replay) }
     }
 
     fn asked(&mut self, words: &[&str], is_timed: bool) -> Option<Asked> {

@@ -11,7 +11,7 @@ use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, Digest, losses};
 use super::SharedSink;
 use super::{BlockRecorder, BlockTraceError, RecorderOptions, StatisticsRecorder, devices_under};
 use crate::environment::fact;
-use crate::hot::{HotPlaces, HotRequests};
+use crate::hot::{HotError, HotPlaces, HotRequests};
 use crate::{Observer, Scene, Seen, Watch};
 
 /// Records the requests of the devices under test, when it is asked to.
@@ -48,8 +48,8 @@ struct Watching {
     lost: u64,
     missing_bytes: u64,
     hot: Option<Hot>,
-    /// Why the requests cannot be put to files.
-    cold: Option<String>,
+    /// Why the requests cannot be attributed to files.
+    cold: Option<HotError>,
 }
 
 /// The requests by which data are hot on the device, where that is wanted.
@@ -61,7 +61,7 @@ struct Hot {
 
 impl Hot {
     /// What they say of a phase.
-    fn artifacts(&self, phase: u32) -> Result<Vec<Artifact>, String> {
+    fn artifacts(&self, phase: u32) -> Result<Vec<Artifact>, HotError> {
         let Some(HotPlaces { report, map }) = self.requests.take(&self.target, self.half_life)?
         else {
             return Ok(Vec::new());

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Caches, OnSignal, ParallelGroup, Phase, Script, Session, SideBySide, Task, Unfinished,
+    Caches, OnSignal, ParallelGroup, Phase, Script, Session, SessionError, SideBySide, Task,
+    Unfinished,
 };
 
 use super::files::{Create, Ground, Operation, Visit};
@@ -291,14 +292,14 @@ impl Session for BonnieSession {
         self.headline.add(test, totals, noted);
     }
 
-    fn failure(&self) -> Option<String> {
+    fn failure(&self) -> Option<SessionError> {
         let (test, trouble) = self.trouble?;
         let what = match trouble {
             Trouble::None => return None,
             Trouble::ShortRead => "a read ended before the end of what had been written",
             Trouble::NotEmpty => "a directory kept entries after all of its files were unlinked",
         };
-        Some(format!("{}: {what}", test.name()))
+        Some(SessionError::at(test.name(), what))
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -7,7 +7,9 @@ use treering_model::metrics::{command, cpu, times};
 use treering_model::{
     Caution, CautionCode, Counters, Fact, Metric, PhaseTotals, Scope, TaskTotals,
 };
-use treering_script::{ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, Session, Watch};
+use treering_script::{
+    ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, Session, SessionError, Watch,
+};
 
 use super::job::{CommandJob, by_shell};
 use super::options::{CLEANUP, COMMAND, PREPARE};
@@ -40,7 +42,7 @@ pub(super) struct CommandSession<'j> {
     /// What is still to be run: the phase, and the words.
     next: VecDeque<(&'static str, Vec<String>)>,
     running: &'static str,
-    failure: Option<String>,
+    failure: Option<SessionError>,
     metrics: Vec<Metric>,
     cautions: Vec<Caution>,
     facts: Vec<Fact>,
@@ -112,7 +114,7 @@ impl Session for CommandSession<'_> {
 
     fn task_ended(&mut self, _totals: &TaskTotals) {}
 
-    fn failure(&self) -> Option<String> {
+    fn failure(&self) -> Option<SessionError> {
         self.failure.clone()
     }
 
@@ -144,7 +146,7 @@ impl Session for CommandSession<'_> {
         let said = last_lines(if errors.trim().is_empty() { &output } else { &errors });
         if let Some(why) = why_failed(&end) {
             let why = if said.is_empty() { why } else { format!("{why}: {said}") };
-            self.failure.get_or_insert(format!("{name}: {why}"));
+            self.failure.get_or_insert(SessionError::at(name.clone(), why));
         }
         if self.running == COMMAND {
             self.measure(&end, &output, &errors);

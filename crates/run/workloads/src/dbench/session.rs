@@ -7,7 +7,8 @@ use std::time::Duration;
 use treering_model::metrics::dbench::{CLASSIC_LATENCY_NS_MAX, THROUGHPUT_MIB_PER_SECOND};
 use treering_model::{Caution, CautionCode, Counters, Metric, Op, Scope, TaskTotals};
 use treering_script::{
-    Dir, Io, ParallelGroup, Phase, Script, Session, SideBySide, Stop, Task, Unfinished,
+    Dir, Io, ParallelGroup, Phase, Script, Session, SessionError, SideBySide, Stop, Task,
+    Unfinished,
 };
 
 use super::account::Account;
@@ -48,7 +49,7 @@ pub(super) struct PlaySession<'j> {
     seen: Seen,
     messages: Vec<String>,
     unreported: u64,
-    failure: Option<String>,
+    failure: Option<SessionError>,
     /// What first came out otherwise than the load says in the worker that failed, before it did.
     before_failure: Option<String>,
 }
@@ -195,7 +196,10 @@ impl Session for PlaySession<'_> {
         if self.failure.is_none()
             && let Some(why) = &account.failure
         {
-            self.failure = Some(why.clone());
+            self.failure = Some(match why.split_once(": ") {
+                Some((place, what)) => SessionError::at(place, what),
+                None => SessionError::new(why),
+            });
             // Of other workers nothing tells whether theirs came before it.
             let first = account.messages.first();
             self.before_failure = first.filter(|message| !is_of_failure(message, why)).cloned();
@@ -212,16 +216,16 @@ impl Session for PlaySession<'_> {
         tick.as_ref().map(Counters::of).unwrap_or_default()
     }
 
-    fn failure(&self) -> Option<String> {
-        let why = self.failure.clone()?;
+    fn failure(&self) -> Option<SessionError> {
+        let mut failure = self.failure.clone()?;
         if self.config.classic {
-            return Some(why);
+            return Some(failure);
         }
         // A load goes on for a while after the first call that fails: that one tells more.
-        Some(match &self.before_failure {
-            Some(before) => format!("{why}; before that: {before}"),
-            None => why,
-        })
+        if let Some(before) = &self.before_failure {
+            failure.what += &format!("; before that: {before}");
+        }
+        Some(failure)
     }
 
     fn metrics(&self) -> Vec<Metric> {

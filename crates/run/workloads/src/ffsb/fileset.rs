@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use treering_script::{Deadline, Random, Room};
+use treering_script::{Deadline, Random, Room, SessionError};
 
 use super::original_draw;
 use super::plan::{Kept, Plan};
@@ -174,7 +174,7 @@ pub(super) struct Common {
     pub(super) deadline: Deadline,
     /// How many of them make files in each filesystem.
     makers: Arc<[AtomicU32]>,
-    trouble: Arc<Mutex<Option<String>>>,
+    trouble: Arc<Mutex<Option<SessionError>>>,
 }
 
 impl Common {
@@ -217,13 +217,13 @@ impl Common {
     }
 
     /// Something that none of them can go on after; the first word stands.
-    pub(super) fn fail(&self, why: String) {
+    pub(super) fn fail(&self, why: SessionError) {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         self.deadline.reach();
     }
 
     /// What they cannot go on after.
-    pub(super) fn trouble(&self) -> Option<String> {
+    pub(super) fn trouble(&self) -> Option<SessionError> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -232,7 +232,7 @@ impl Common {
 mod tests {
     use super::{Common, Fileset};
     use crate::ffsb::profile::{Filesystem, Sizes};
-    use treering_script::{Random, Room};
+    use treering_script::{Random, Room, SessionError};
 
     fn filesystem(sizes: Sizes) -> Filesystem {
         Filesystem {
@@ -313,10 +313,10 @@ mod tests {
     fn the_first_trouble_stands() {
         let common = Common::default();
         assert_eq!(common.trouble(), None);
-        common.another().fail("one".to_owned());
+        common.another().fail(SessionError::new("one"));
         assert!(!common.deadline.is_reached(), "each has its own");
-        common.fail("two".to_owned());
-        assert_eq!(common.trouble().as_deref(), Some("one"));
+        common.fail(SessionError::new("two"));
+        assert_eq!(common.trouble(), Some(SessionError::new("one")));
         assert!(common.deadline.is_reached());
     }
 }

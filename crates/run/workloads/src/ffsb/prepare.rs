@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 
 use treering_model::Counters;
-use treering_script::{Dir, EntryKind, Expect, Io, Script, Stop};
+use treering_script::{Dir, EntryKind, Expect, Io, Script, SessionError, Stop};
 
 use super::fileset::{Common, Fileset};
 use super::names::{DATA, DATADIR, META, Ours};
@@ -160,11 +160,11 @@ impl Prepare {
         };
         let what = if kind == EntryKind::Directory { "directory" } else { "entry" };
         let name: String = name.to_string_lossy().chars().flat_map(char::escape_debug).collect();
-        self.common.fail(format!(
+        self.common.fail(SessionError::new(format!(
             "{}/{place} holds the {what} {name}, which no run has made: nothing was removed; move \
              it away, or name another location",
             self.filesystem.location
-        ));
+        )));
     }
 
     /// Whether all is there that a run of this profile would make, but for the sizes.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use treering_model::{Caution, Metric, Op, TaskTotals};
 use treering_script::{
-    OnSignal, ParallelGroup, Phase, Random, Script, Session, SideBySide, SyncScope, Task,
-    TimeLimit, Unfinished,
+    OnSignal, ParallelGroup, Phase, Random, Script, Session, SessionError, SideBySide, SyncScope,
+    Task, TimeLimit, Unfinished,
 };
 
 use super::fileset::Common;
@@ -346,7 +346,7 @@ impl Session for BenchSession {
         }
     }
 
-    fn failure(&self) -> Option<String> {
+    fn failure(&self) -> Option<SessionError> {
         self.common.trouble()
     }
 

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use treering_script::{Deadline, Dir, Io, MAX_DIRS, Random, Signal, Stop};
+use treering_script::{Deadline, Dir, Io, MAX_DIRS, Random, SessionError, Signal, Stop};
 
 use super::names::directory;
 use super::plan::{FilesetPlan, Plan};
@@ -123,7 +123,7 @@ pub(super) struct Common {
     /// Which snapshot is asked for, and what each worker reported last.
     pub(super) snapshot: AtomicU64,
     pub(super) reported: Vec<Mutex<Account>>,
-    trouble: Mutex<Option<String>>,
+    trouble: Mutex<Option<SessionError>>,
 }
 
 impl Common {
@@ -161,7 +161,7 @@ impl Common {
     }
 
     /// Something that none of them can go on after; the first word stands.
-    pub(super) fn fail(&self, why: String) {
+    pub(super) fn fail(&self, why: SessionError) {
         let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         trouble.get_or_insert(why);
         drop(trouble);
@@ -169,7 +169,7 @@ impl Common {
     }
 
     /// What went wrong.
-    pub(super) fn trouble(&self) -> Option<String> {
+    pub(super) fn trouble(&self) -> Option<SessionError> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
-    Io, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Script, Session, SideBySide, Stop,
-    SyncScope, Task, TimeLimit, Unfinished,
+    Io, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Script, Session, SessionError,
+    SideBySide, Stop, SyncScope, Task, TimeLimit, Unfinished,
 };
 
 use super::headline::Headline;
@@ -63,7 +63,7 @@ pub(super) struct BenchSession {
     part: Option<Part>,
     group: usize,
     reused: Vec<bool>,
-    failure: Option<String>,
+    failure: Option<SessionError>,
     headline: Headline,
     /// Events that came so far, and when the next snapshot is.
     events: u64,
@@ -80,6 +80,7 @@ impl BenchSession {
             let name = fileset.plan.name.escape_debug();
             missing
                 .then(|| format!("the tree of {name} has too many directories: a larger dirwidth"))
+                .map(SessionError::new)
         });
         Self {
             headline: Headline::new(plan),
@@ -267,11 +268,11 @@ impl Session for BenchSession {
                     Some(Became::Foreign) => {
                         let plan = &self.namespace.filesets[fileset].plan;
                         let place = format!("{}/{}", plan.path, plan.name);
-                        self.failure.get_or_insert(format!(
+                        self.failure.get_or_insert(SessionError::new(format!(
                             "{} holds something that no fileset has; nothing was removed: name \
                              another path, or remove it yourself",
                             place.escape_debug()
-                        ));
+                        )));
                     }
                     _ => {}
                 }
@@ -287,10 +288,11 @@ impl Session for BenchSession {
         self.snapshot(elapsed_ns)
     }
 
-    fn failure(&self) -> Option<String> {
+    fn failure(&self) -> Option<SessionError> {
         let yielded = self.part != Some(Part::Benchmark) || self.headline.operations() > 0;
         self.failure.clone().or_else(|| self.namespace.common.trouble()).or_else(|| {
-            (!yielded).then(|| "the run yielded nothing: no operation was done".to_owned())
+            let nothing = || SessionError::new("the run yielded nothing: no operation was done");
+            (!yielded).then(nothing)
         })
     }
 

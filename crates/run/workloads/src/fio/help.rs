@@ -3,6 +3,7 @@
 //!
 //! The words are those of the table in `docs/workloads/fio-jobfile.md`: each is written once.
 
+use thiserror::Error;
 use treering_languages::fio::{Engine, KNOWN};
 
 const TABLE: &str = include_str!("../../../../../docs/workloads/fio-jobfile.md");
@@ -26,9 +27,20 @@ fn entries() -> impl Iterator<Item = Entry> {
     })
 }
 
+/// A question about something that is not there; in the words of fio.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum HelpError {
+    /// No option is called this.
+    #[error("No such command: {0}\n")]
+    NoCommand(String),
+    /// No engine is called this.
+    #[error("IO engine {0} not found\n")]
+    NoEngine(String),
+}
+
 /// The answer to a word of the command line, or what is wrong with its question; `None` for a word
 /// that asks nothing.
-pub fn native_help(word: &str) -> Option<Result<String, String>> {
+pub fn native_help(word: &str) -> Option<Result<String, HelpError>> {
     let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
     let (question, about) = body.split_once('=').unwrap_or((body, ""));
     match question {
@@ -38,7 +50,7 @@ pub fn native_help(word: &str) -> Option<Result<String, String>> {
     }
 }
 
-fn of_keys(about: &str) -> Result<String, String> {
+fn of_keys(about: &str) -> Result<String, HelpError> {
     if matches!(about, "" | "all") {
         let line = |key: &str, text: &str| format!("{key:<24}: {text}\n");
         let all = entries().flat_map(|entry| {
@@ -49,7 +61,7 @@ fn of_keys(about: &str) -> Result<String, String> {
     }
     let asked = KNOWN.iter().find(|(known, _)| *known == about);
     let Some((_, name)) = asked else {
-        return Err(format!("No such command: {about}\n"));
+        return Err(HelpError::NoCommand(about.to_owned()));
     };
     let others = KNOWN.iter().filter(|(other, meant)| meant == name && other != name);
     let aliases: Vec<&str> = others.map(|(other, _)| *other).collect();
@@ -64,14 +76,14 @@ fn of_keys(about: &str) -> Result<String, String> {
     Ok(all)
 }
 
-fn of_engines(about: &str) -> Result<String, String> {
+fn of_engines(about: &str) -> Result<String, HelpError> {
     if about.is_empty() {
         let names = Engine::NAMES.iter().map(|(name, _)| format!("\t{name}\n"));
         return Ok(format!("Available IO engines:\n{}", names.collect::<String>()));
     }
     let (engine, key) = about.split_once(',').unwrap_or((about, ""));
     let Some((name, engine)) = Engine::NAMES.iter().find(|(name, _)| *name == engine) else {
-        return Err(format!("IO engine {engine} not found\n"));
+        return Err(HelpError::NoEngine(engine.to_owned()));
     };
     if !key.is_empty() {
         return of_keys(key);

@@ -22,7 +22,7 @@ fn replayed(settings: &Settings, job: &mut Section) -> Result<(), ConfigError> {
     File::open(settings.file(named))
         .and_then(|file| file.take(REPLAY_BYTES_MAX).read_to_string(&mut text))
         .map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let replay = Replay::read(&text).map_err(wrong)?;
+    let replay = Replay::read(&text).map_err(|error| wrong(error.to_string()))?;
     job.replay(replay);
     Ok(())
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use treering_languages::fio::{Engine, Exits};
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Board, Deadline, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Session, SideBySide, Task,
-    TimeLimit, Unfinished, WorkerKind,
+    Board, Deadline, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Session, SessionError,
+    SideBySide, Task, TimeLimit, Unfinished, WorkerKind,
 };
 
 use super::headline::Headline;
@@ -39,7 +39,7 @@ pub(super) struct JobSession {
     part: Option<Part>,
     extents: Vec<Arc<Extents>>,
     headline: Headline,
-    failure: Option<String>,
+    failure: Option<SessionError>,
     /// Clones that cannot begin, since nothing says where in their files they are to work.
     unable: Vec<usize>,
     /// A job that is done ended all others.
@@ -182,8 +182,7 @@ impl JobSession {
         let draws = worker.seeds.generator(Use::FileSize);
         let extents = extents(&worker.job, worker.number, &found_bytes, draws);
         if let (Err(why), Became::Unsized) = (&extents, became) {
-            let why = format!("{}: {}", worker.job.name, why.why());
-            self.failure.get_or_insert(why);
+            self.failure.get_or_insert(SessionError::at(&*worker.job.name, why.why()));
             self.unable.push(self.extents.len());
         }
         self.extents.push(Arc::new(extents.unwrap_or_default()));
@@ -195,7 +194,8 @@ impl JobSession {
         let Some(tally) = Tally::read(&totals.counters) else { return };
         if tally.errno != 0 {
             let why = std::io::Error::from_raw_os_error(i32::try_from(tally.errno).unwrap_or(5));
-            self.failure.get_or_insert(format!("{}: a request failed: {why}", worker.job.name));
+            let what = format!("a request failed: {why}");
+            self.failure.get_or_insert(SessionError::at(&*worker.job.name, what));
         }
         self.ended |= worker.job.exits == Some(Exits::All);
         self.headline.worked(number, totals, &tally);
@@ -259,7 +259,7 @@ impl Session for JobSession {
     }
 
     /// As the original: a clone that fails does not keep later jobs from their work.
-    fn failure(&self) -> Option<String> {
+    fn failure(&self) -> Option<SessionError> {
         let is_last = match self.part {
             Some(Part::Work { batch, .. }) => self.ended || batch + 1 >= self.scene.batches,
             _ => false,

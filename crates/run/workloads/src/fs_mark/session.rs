@@ -4,7 +4,8 @@ use std::ffi::CString;
 
 use treering_model::{Caution, CautionCode, ITERATION_PHASE, Metric, Op, TaskTotals};
 use treering_script::{
-    GroupStart, OnSignal, ParallelGroup, Phase, Random, Session, SideBySide, Task, WorkerKind,
+    GroupStart, OnSignal, ParallelGroup, Phase, Random, Session, SessionError, SideBySide, Task,
+    WorkerKind,
 };
 
 use super::account::FileCounters;
@@ -221,10 +222,10 @@ impl Session for MarkSession {
         }
     }
 
-    fn failure(&self) -> Option<String> {
+    fn failure(&self) -> Option<SessionError> {
         let Style::Classic { roots, .. } = &self.style else { return None };
         let dir = roots.get(usize::from(self.no_room?))?;
-        Some(no_room(dir, self.shape.files))
+        Some(SessionError::new(no_room(dir, self.shape.files)))
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -101,7 +101,7 @@ fn perform<P: Run + ?Sized>(job: &dyn treering_script::Job, place: &P) -> Ran {
     let mut tasks = Tasks::default();
     let ended =
         place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop));
-    let failure = session.failure();
+    let failure = session.failure().map(|failure| failure.to_string());
     // A write to a directory ends it, as in the original.
     assert!(ended.is_ok() || failure.is_some(), "{ended:?}");
     let cautions = session.cautions().iter().map(|caution| caution.message.clone()).collect();

@@ -211,7 +211,7 @@ fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P, stop: &StopFlag) -> Ran {
     let mut tasks = Tasks::default();
     let ran =
         place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &Progress::new(), stop));
-    let failure = session.failure();
+    let failure = session.failure().map(|failure| failure.to_string());
     match ran {
         Ok(()) => assert_eq!(failure, None),
         // A call that fails is a fault, whatever the profile.

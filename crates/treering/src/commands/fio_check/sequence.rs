@@ -30,7 +30,7 @@ pub(super) fn requests(job: &dyn Job, wanted: &[usize]) -> Result<Vec<Vec<Moved>
                 session.task_ended(&totals);
             }
             if let Some(why) = session.failure() {
-                return Err(why);
+                return Err(why.to_string());
             }
         }
         phase += 1;

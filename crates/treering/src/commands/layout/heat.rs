@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use treering_lab::{Sight, SightKind};
-use treering_observe::hot::{HotPlaces, HotRequests};
+use treering_observe::hot::{HotError, HotPlaces, HotRequests};
 use treering_report::pages::heat::{page, write_json};
 use treering_trace::{Device, Entry};
 
@@ -18,6 +18,7 @@ use crate::failure::{Failure, Kind};
 /// Does what was asked for.
 pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> {
     let failed = |why: String| Failure::new(Kind::Environment, why);
+    let not_known = |error: HotError| failed(error.to_string());
     let sight = Sight::open(&args.path)?;
     let target = match sight.kind() {
         SightKind::Directory => args.path.clone(),
@@ -28,9 +29,9 @@ pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> 
                 .hint("mount it as it was when the trace was recorded, and name the directory"));
         }
     };
-    let mut requests = HotRequests::of(&target).map_err(failed)?;
+    let mut requests = HotRequests::of(&target).map_err(not_known)?;
     hear(trace, &mut requests)?;
-    let places = requests.take(&target, args.heat_half_life).map_err(failed)?;
+    let places = requests.take(&target, args.heat_half_life).map_err(not_known)?;
     let Some(HotPlaces { report, map }) = places else {
         return Err(failed(format!(
             "{} has no reads or writes of the device of {}",

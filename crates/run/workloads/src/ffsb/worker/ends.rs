@@ -1,6 +1,6 @@
 //! When a worker ends, and what it looks at to know.
 
-use treering_script::{Io, Stop};
+use treering_script::{Io, SessionError, Stop};
 
 use super::Worker;
 use crate::ffsb::plan::Kept;
@@ -61,11 +61,11 @@ impl Worker {
             }
         } else if self.done - self.fullest.1 > STUCK_AFTER {
             let what = if matches!(self.ends, Ends::Aged(_)) { "aging" } else { "making files" };
-            self.common.fail(format!(
+            self.common.fail(SessionError::new(format!(
                 "{what} does not fill the filesystem: after {STUCK_AFTER} more operations it is \
                  still at {:.2} %; give creates and appends more weight than deletes",
                 self.fullest.0 * 100.0
-            ));
+            )));
         }
         Ok(())
     }

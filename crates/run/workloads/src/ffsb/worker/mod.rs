@@ -11,7 +11,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use treering_model::Counters;
-use treering_script::{Dir, Io, Random, Script, Stop};
+use treering_script::{Dir, Io, Random, Script, SessionError, Stop};
 
 use super::fileset::Common;
 use super::names::{DATA, DATADIR, DATAFILE, FILLFILE, META, Name};
@@ -232,11 +232,10 @@ impl Worker {
         if self.plan.makes_files || self.common.has_makers(&self.plan) {
             return io.pause(NO_FILE_NS);
         }
-        self.common.fail(
+        self.common.fail(SessionError::new(
             "no files are left, and nothing in the profile makes new ones: give more files, less \
-             time, or a create_weight"
-                .to_owned(),
-        );
+             time, or a create_weight",
+        ));
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use treering_model::Counters;
-use treering_script::{File, Io, Random, Script, Stop};
+use treering_script::{File, Io, Random, Script, SessionError, Stop};
 
 use super::names::Name;
 use super::namespace::Namespace;
@@ -300,10 +300,10 @@ impl Worker {
             Quit::Timeout => {
                 let name =
                     self.namespace.plan.rows[self.flow().row].name.escape_debug().to_string();
-                self.namespace.common.fail(format!(
+                self.namespace.common.fail(SessionError::new(format!(
                     "{name} could not obtain a file: reduce the runtime, increase the entries of \
                      the fileset ($nfiles), or set another mode"
-                ));
+                )));
             }
         }
         Exit::Over
@@ -313,7 +313,7 @@ impl Worker {
     #[cold]
     fn fail(&self, why: &str) -> Exit {
         let name = self.namespace.plan.rows[self.flow().row].name.escape_debug().to_string();
-        self.namespace.common.fail(format!("{name}: {why}"));
+        self.namespace.common.fail(SessionError::at(name, why));
         Exit::Over
     }
 

@@ -1,7 +1,9 @@
 //! One run of the original: its directories are made, it is started, and what it reported is taken.
 
 use treering_model::{Fact, Metric, Op, TaskTotals};
-use treering_script::{ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, Session, Task};
+use treering_script::{
+    ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, Session, SessionError, Task,
+};
 
 use super::super::headline::Headline;
 use super::super::layout::MakeDirectories;
@@ -28,7 +30,7 @@ pub(super) struct ForeignSession<'j> {
     job: &'j ForeignJob,
     part: Part,
     headline: Option<Headline>,
-    failure: Option<String>,
+    failure: Option<SessionError>,
     /// What it said beside its result.
     said: String,
 }
@@ -58,7 +60,7 @@ impl Session for ForeignSession<'_> {
 
     fn task_ended(&mut self, _totals: &TaskTotals) {}
 
-    fn failure(&self) -> Option<String> {
+    fn failure(&self) -> Option<SessionError> {
         self.failure.clone()
     }
 
@@ -91,9 +93,9 @@ impl Session for ForeignSession<'_> {
             None => Some("it was ended by a signal".to_owned()),
         };
         self.failure = why.map(|why| match self.said.as_str() {
-            "" => format!("fio: {why}"),
+            "" => SessionError::at("fio", why),
             // Its own words begin with its name.
-            said => said.to_owned(),
+            said => SessionError::new(said),
         });
         let Some(reported) = reported else { return Vec::new() };
         self.headline = reported.headline;
