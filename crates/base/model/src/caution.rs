@@ -70,6 +70,8 @@ pub enum CautionCode {
     OtherwiseThanRecorded,
     /// The requests of the devices could not be recorded, or not all of them.
     TraceIncomplete,
+    /// The processor of the guest was emulated.
+    Emulated,
 }
 
 /// Below so many operations what happened to be drawn decides the figures of a mix: with the
@@ -81,7 +83,7 @@ pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -114,6 +116,7 @@ impl CautionCode {
         Self::VersionUnknown,
         Self::OtherwiseThanRecorded,
         Self::TraceIncomplete,
+        Self::Emulated,
     ];
 
     /// The word used in JSON and in the store.
@@ -151,6 +154,7 @@ impl CautionCode {
             Self::VersionUnknown => "version_unknown",
             Self::OtherwiseThanRecorded => "otherwise_than_recorded",
             Self::TraceIncomplete => "trace_incomplete",
+            Self::Emulated => "emulated",
         }
     }
 
@@ -214,6 +218,10 @@ impl CautionCode {
             }
             Self::TraceIncomplete => {
                 "trace as root where the kernel lets, on a machine that is less busy"
+            }
+            Self::Emulated => {
+                "take it as a comparison of the work that kernels do, not of their speed: repeat \
+                 on a machine with KVM, or boot the kernels on hardware"
             }
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
             Self::TooFewOperations => "let it run longer, until some thousands of operations ran",

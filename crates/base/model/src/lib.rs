@@ -12,6 +12,7 @@ mod ending;
 mod event;
 pub mod filesystems;
 mod fingerprint;
+mod guest;
 mod imported;
 mod latency;
 mod metric;
@@ -32,6 +33,7 @@ pub use counters::Counters;
 pub use ending::Ending;
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
 pub use fingerprint::Fingerprint;
+pub use guest::{Accelerator, GuestDisk, GuestSpec};
 pub use imported::{
     BLOGBENCH_READ_BYTES, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,

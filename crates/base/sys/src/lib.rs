@@ -47,6 +47,7 @@ pub use filesystems::statfs::{FilesystemFacts, filesystem_facts};
 pub use filesystems::xfs::{XfsGeometry, xfs_geometry};
 pub use processes::child::{child_has_ended, signal_child, written_by};
 pub use processes::clock::monotonic_ns;
+pub use processes::first::{load_module, power_off};
 pub use processes::fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, own_session};
 pub use processes::limits::{OpenFiles, ThreadLimits, open_files, raise_open_files, thread_limits};
 pub use processes::parent::{end_with_parent, interrupt, leave_with_parent};

@@ -1,6 +1,7 @@
 //! Processes and threads: starting, ending, signals, limits, what they share and what they cost.
 pub(crate) mod child;
 pub(crate) mod clock;
+pub(crate) mod first;
 pub(crate) mod fork;
 pub(crate) mod limits;
 pub(crate) mod parent;

@@ -61,6 +61,7 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::VersionUnknown,
     CautionCode::OtherwiseThanRecorded,
     CautionCode::TraceIncomplete,
+    CautionCode::Emulated,
 ];
 
 /// What was found.

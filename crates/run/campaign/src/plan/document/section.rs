@@ -34,6 +34,7 @@ pub(super) static PLAN: Schema = Schema {
         "baseline",
         "stopping",
         "device",
+        "guest",
         "variant",
         "job",
         "observe",
@@ -50,14 +51,16 @@ pub(super) static DEVICE: Schema = Schema {
 };
 pub(super) static VARIANT: Schema = Schema {
     title: "[[variant]]",
-    keys: &["name", "filesystem", "mkfs", "mount", "kernel", "device", "handicap"],
+    keys: &["name", "filesystem", "mkfs", "mount", "kernel", "guest", "device", "handicap"],
 };
+pub(super) static GUEST: Schema =
+    Schema { title: "[guest]", keys: &["cpus", "memory", "disk", "accelerator"] };
 pub(super) static JOB: Schema = Schema { title: "[[job]]", keys: &["name", "workload", "options"] };
 pub(super) static OBSERVE: Schema =
     Schema { title: "[observe]", keys: &["trace", "layout", "layout-every", "in", "rounds"] };
 pub(super) static REPORT: Schema = Schema { title: "[report]", keys: &["primary", "threshold"] };
 
-static ALL: [&Schema; 7] = [&PLAN, &STOPPING, &DEVICE, &VARIANT, &JOB, &OBSERVE, &REPORT];
+static ALL: [&Schema; 8] = [&PLAN, &STOPPING, &DEVICE, &GUEST, &VARIANT, &JOB, &OBSERVE, &REPORT];
 
 /// A table of the document whose keys are all known.
 #[derive(Clone, Debug)]

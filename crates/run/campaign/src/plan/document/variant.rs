@@ -10,6 +10,7 @@ use treering_model::{CellRole, DeviceSpec, Variant};
 use treering_sys::{MountOptionError, MountOptions};
 
 use super::device::{PlacedDevice, device};
+use super::guest::{self, Guest};
 use super::nearest::nearest;
 use super::quantity::share;
 use super::section::{DEVICE, Section, VARIANT, Value};
@@ -21,7 +22,7 @@ const VARIANTS_MAX: usize = 64;
 /// The variants, the baseline first.
 pub(super) fn variants(
     top: &Section<'_>,
-    shared: &PlacedDevice,
+    shared: (&PlacedDevice, Option<&Guest>),
     known: &Known<'_>,
 ) -> Result<Vec<Variant>, Fault> {
     let sections = match top.get("variant") {
@@ -61,7 +62,7 @@ pub(super) fn variants(
 /// A variant, and the place that gives it its name.
 fn variant(
     section: &Section<'_>,
-    shared: &PlacedDevice,
+    (shared, guest): (&PlacedDevice, Option<&Guest>),
     known: &Known<'_>,
 ) -> Result<(Variant, Range<usize>), Fault> {
     let own = section.get("device").map(|value| device(&value.section(&DEVICE)?)).transpose()?;
@@ -91,10 +92,16 @@ fn variant(
     };
     let mkfs = section.get("mkfs").map_or(Ok(Vec::new()), |value| words::mkfs(&value))?;
     let mount = section.get("mount").map_or(Ok(Vec::new()), |value| words::mount(&value))?;
-    let kernel = section.get("kernel").map(|value| kernel(&value)).transpose()?;
+    let (kernel, guest) = guest::kernel_and_guest(section, guest, known)?;
     let handicap_percent = section.get("handicap").map_or(Ok(0), |value| handicap(&value))?;
     let device = on.spec.clone();
-    let variant = Variant { name, kernel, device, filesystem, mkfs, mount, handicap_percent };
+    let variant =
+        Variant { name, kernel, guest, device, filesystem, mkfs, mount, handicap_percent };
+    if let (Some(_), DeviceSpec::Directory { .. }) = (&variant.guest, &variant.device) {
+        let message = "a kernel in a guest cannot work in a directory of this machine";
+        return Err(Fault::at(on.span.clone().unwrap_or(section.span.clone()), message, "")
+            .hint("give the variant a device: device = { loop = \"4GiB\" }"));
+    }
     if let Some(filesystem) = find(&variant.filesystem) {
         suits(filesystem, &variant, on, section)?;
     }
@@ -116,15 +123,6 @@ fn name(value: &Value<'_>) -> Result<String, Fault> {
         return Err(value.fault(message, "").hint(hint));
     }
     Ok(name.to_owned())
-}
-
-fn kernel(value: &Value<'_>) -> Result<String, Fault> {
-    let release = value.word("a kernel release as `uname -r` says it")?;
-    if release.contains(char::is_whitespace) {
-        let message = format!("{} is no kernel release", quoted(release));
-        return Err(value.fault(message, "").hint("write it as `uname -r` says it"));
-    }
-    Ok(release.to_owned())
 }
 
 fn handicap(value: &Value<'_>) -> Result<u32, Fault> {
