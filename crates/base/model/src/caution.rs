@@ -219,10 +219,6 @@ impl CautionCode {
             Self::TraceIncomplete => {
                 "trace as root where the kernel lets, on a machine that is less busy"
             }
-            Self::Emulated => {
-                "take it as a comparison of the work that kernels do, not of their speed: repeat \
-                 on a machine with KVM, or boot the kernels on hardware"
-            }
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
             Self::TooFewOperations => "let it run longer, until some thousands of operations ran",
             Self::NotQuiet
@@ -235,6 +231,7 @@ impl CautionCode {
             | Self::CgroupLimits
             | Self::MemorySqueezed
             | Self::CachesDroppedOutside
+            | Self::Emulated
             | Self::Throttled => self.advice_about_machine(),
         }
     }
@@ -274,6 +271,10 @@ impl CautionCode {
             Self::CachesDroppedOutside => {
                 "find who writes to /proc/sys/vm/drop_caches (`grep -rl drop_caches /etc/cron* \
                  /etc/systemd`), stop it and repeat"
+            }
+            Self::Emulated => {
+                "take it as a comparison of the work that kernels do, not of their speed: repeat \
+                 on a machine with KVM, or boot the kernels on hardware"
             }
             // Throttled; the other codes are reported above.
             _ => {

@@ -10,6 +10,7 @@ mod cell;
 mod counters;
 mod ending;
 mod event;
+mod feature_bits;
 pub mod filesystems;
 mod fingerprint;
 mod guest;
@@ -32,6 +33,7 @@ pub use cell::{Cell, CellRole};
 pub use counters::Counters;
 pub use ending::Ending;
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
+pub use feature_bits::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY, refused_features};
 pub use fingerprint::Fingerprint;
 pub use guest::{Accelerator, GuestDisk, GuestSpec};
 pub use imported::{

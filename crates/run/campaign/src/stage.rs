@@ -67,7 +67,7 @@ impl<'l> Devices<'l> {
             // A guest reads past what the kernel here holds of the device.
             volume.device().forget()?;
             let facts = facts(variant, Some(volume.record()), Some(volume.device()));
-            let place = RefCell::new(Place::Formatted(volume));
+            let place = RefCell::new(Place::Formatted(Box::new(volume)));
             return Ok(Stage { place, key: key(variant), cautions, facts });
         }
         let mounted = volume.mount(&variant.mount)?;
@@ -115,7 +115,7 @@ enum Place {
     /// A filesystem that is mounted here.
     Mounted(Box<Mounted>),
     /// One that a guest mounts.
-    Formatted(Volume),
+    Formatted(Box<Volume>),
     /// Nothing, after a remount that failed.
     Gone,
 }

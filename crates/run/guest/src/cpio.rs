@@ -167,7 +167,7 @@ mod tests {
             .stdout(std::process::Stdio::piped())
             .spawn()
         else {
-            eprintln!("skipped: cpio is not installed");
+            treering_testkit::skip("cpio is not installed");
             return;
         };
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), &archive).unwrap();

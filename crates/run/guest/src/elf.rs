@@ -1,5 +1,5 @@
 //! The few things that are asked of ELF files: whether a program needs a loader, how much of it is
-//! loaded, and one section of a module. Only 64 bits, little-endian, as on x86-64 and arm64.
+//! loaded, and one section of a module. Only 64 bits, little-endian, as on x86-64.
 
 use crate::bytes::{slice, text_at, u16_at, u32_at, u64_at};
 

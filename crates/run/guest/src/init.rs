@@ -16,13 +16,13 @@ use crate::initramfs::MODULES;
 use crate::protocol::{ARGUMENT, GuestJob, PORT, Report};
 
 /// What a program expects: type, and where.
-const MOUNTS: [(&str, &str); 6] = [
-    ("proc", "/proc"),
-    ("sysfs", "/sys"),
-    ("devtmpfs", "/dev"),
-    ("tmpfs", "/tmp"),
-    ("tmpfs", "/run"),
-    ("tracefs", "/sys/kernel/tracing"),
+const MOUNTS: [&str; 6] = [
+    "proc /proc",
+    "sysfs /sys",
+    "devtmpfs /dev",
+    "tmpfs /tmp",
+    "tmpfs /run",
+    "tracefs /sys/kernel/tracing",
 ];
 /// Those that a kernel may lack.
 const NOT_NEEDED: [&str; 1] = ["tracefs"];
@@ -50,7 +50,7 @@ impl GuestMachine {
     /// # Errors
     /// In words, when something is missing.
     pub fn begin() -> Result<Self, String> {
-        for (fs_type, point) in MOUNTS {
+        for (fs_type, point) in MOUNTS.iter().filter_map(|mount| mount.split_once(' ')) {
             let source = OsStr::new(fs_type);
             let none = MountOptions::parse::<&str>(&[]).map_err(|error| error.to_string())?;
             let mounted = mount(source, Path::new(point), fs_type, &none);
@@ -127,7 +127,7 @@ impl GuestMachine {
 
 impl TrialSink for GuestMachine {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
-        let told = self.tell(&Report::Event(event.clone()));
+        let told = self.tell(&Report::Event(Box::new(event.clone())));
         told.map_err(|error| SinkError::new("the host cannot be reached", error))
     }
 }

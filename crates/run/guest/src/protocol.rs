@@ -37,7 +37,7 @@ pub(crate) enum Report {
     /// Nothing else is to be said, and it works.
     Alive,
     /// Something happened in its trial.
-    Event(TrialEvent),
+    Event(Box<TrialEvent>),
     /// The trial cannot take place.
     Refused(String),
     /// The trial is over, and the guest goes.
@@ -55,7 +55,7 @@ mod tests {
         let all = [
             Report::Ready,
             Report::Alive,
-            Report::Event(event),
+            Report::Event(Box::new(event)),
             Report::Refused("no".to_owned()),
             Report::Done,
         ];

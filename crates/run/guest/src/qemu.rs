@@ -220,7 +220,7 @@ impl Boot<'_> {
                             running.give(job).map_err(cannot)?;
                         }
                         Report::Alive => {}
-                        Report::Event(event) => take(event)?,
+                        Report::Event(event) => take(*event)?,
                         Report::Refused(why) => {
                             let why = running.refusal(&why);
                             return Ok(GuestEnd::Refused { why });

@@ -108,7 +108,7 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", conflicts_with = "plan")]
     pub(crate) filesystems: Vec<String>,
     /// Kernels to compare, each booted in a guest (QEMU) for each trial, the first being the
-    /// baseline; a .deb or .rpm package, an image, an unpacked package or a built tree; with a plan,
+    /// baseline: a .deb or .rpm package, an image, an unpacked package or a built tree. With a plan,
     /// for each of its variants.
     #[arg(long = "kernel", value_name = "KERNEL", conflicts_with = "directories")]
     pub(crate) kernels: Vec<PathBuf>,
@@ -188,7 +188,7 @@ in rounds in which every variant runs once in random order. What a killed run le
 `treering lab list`; its finished trials are kept, and --resume goes on with the others.
   treering compare --filesystems ext4,xfs --size 8GiB -- --dataset linux-6.1 --runs 30
   treering compare --filesystems ext4,xfs --trace --layout
-  treering compare --kernel linux-image-6.1.deb --kernel linux-image-6.12.deb --filesystems xfs
+  treering compare --kernel linux-6.1.deb --kernel linux-6.12.deb --filesystems xfs
   treering compare plan.toml --dry-run
   treering compare plan.toml --erase /dev/sdb1 --gate";
 

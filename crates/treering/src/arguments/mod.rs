@@ -85,7 +85,7 @@ pub(crate) enum Verb {
     /// List, show, record and import data sets: the trees that compilebench works on.
     Dataset(DatasetArgs),
     /// Compare filesystems under a workload: fresh ones on one device, in interleaved rounds.
-    Compare(CompareArgs),
+    Compare(Box<CompareArgs>),
     /// Record the requests that a program makes to block devices, and show and plot traces.
     Trace(TraceArgs),
     /// Show what can be measured on this machine, how fine, and what to type next.

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use treering_model::{Accelerator, CautionCode, Ending, Trial};
 use treering_store::{Access, Detail, Filter, Store};
-use treering_testkit::{Program, is_root, temp_dir};
+use treering_testkit::{Program, Ran, is_root, skip, temp_dir};
 
 use crate::{only_release, program};
 
@@ -16,7 +16,7 @@ const JOB: [&str; 5] = ["--", "--files", "100", "--size", "4096"];
 
 /// Says why a test cannot run.
 fn skipped<T>(why: &str) -> Option<T> {
-    println!("skipped: {why}");
+    skip(why);
     None
 }
 
@@ -80,7 +80,7 @@ fn kernels_take_turns_and_nothing_stays() {
     let mut command = program.command(words);
     command.args(["--no-warm-up", "--format", "json", "--store"]).arg(&store);
     command.arg("--kernel").arg(first).arg("--kernel").arg(last).args(JOB);
-    let ran = treering_testkit::Ran::of(&mut command).ends_with(0);
+    let ran = Ran::of(&mut command).ends_with(0);
     let page: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(page["comparisons"].as_array().map(Vec::len), Some(1), "{ran}");
     let kept = trials(&store);
@@ -120,7 +120,7 @@ fn a_guest_that_cannot_mount_its_disk_fails_alone_and_the_round_goes_on() {
     let file = place.path().join("plan.toml");
     std::fs::write(&file, plan).unwrap();
     let mut command = program.command(["compare", "--store"]);
-    let ran = treering_testkit::Ran::of(command.arg(&store).arg(&file));
+    let ran = Ran::of(command.arg(&store).arg(&file));
     let kept = trials(&store);
     assert_eq!(kept.len(), 2, "{ran}");
     for trial in &kept {
@@ -141,7 +141,7 @@ fn a_program_that_needs_libraries_says_that_no_guest_has_them() {
     let binary = std::fs::read(env!("CARGO_BIN_EXE_treering")).unwrap();
     let needs_loader = binary.windows(9).any(|bytes| bytes == b"ld-linux-");
     if !needs_loader || !is_root() {
-        println!("skipped: the program of the tests is static, or only directories are compared");
+        skip("the program of the tests is static, or only directories are compared");
         return;
     }
     std::fs::write(program.home().join("k.deb"), "!<arch>\n").unwrap();

@@ -7,7 +7,6 @@
 mod btrfs;
 mod ext;
 mod f2fs;
-mod features;
 mod nilfs2;
 mod recognised;
 mod tmpfs;
@@ -16,7 +15,6 @@ mod xfs;
 pub use btrfs::BTRFS;
 pub use ext::{EXT2, EXT3, EXT4, ext_signature};
 pub use f2fs::F2FS;
-pub use features::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY, refused_features};
 pub use recognised::{FAT, ZFS};
 pub use xfs::XFS;
 

@@ -25,19 +25,6 @@ const FAULTS: &[(&str, &str)] = &[
         "[[variant]]\nfilesystem = \"xfs\"\n[[variant]]\nname = \"xfs\"\n\
       filesystem = \"xfs\"\nmount = \"noatime\"\n",
     ),
-    ("a guest without a kernel", "[[variant]]\nfilesystem = \"ext4\"\nguest = { cpus = 1 }\n"),
-    (
-        "an unknown disk of a guest",
-        "[guest]\ndisk = \"nvm\"\n[[variant]]\nfilesystem = \"ext4\"\nkernel = \"./bzImage\"\n",
-    ),
-    (
-        "too little memory of a guest",
-        "[guest]\nmemory = \"8MiB\"\n[[variant]]\nfilesystem = \"ext4\"\nkernel = \"./k\"\n",
-    ),
-    (
-        "a kernel in a guest on a directory",
-        "[[variant]]\nname = \"a\"\nkernel = \"./k\"\ndevice = { directory = \"/mnt/x\" }\n",
-    ),
     ("an empty name", "[[variant]]\nname = \"\"\nfilesystem = \"ext4\"\n"),
     ("a name with a control character", "name = \"a\\u001b[31m\"\n[[variant]]\n"),
     ("the name of a control", "[[variant]]\nname = \"xfs (again)\"\nfilesystem = \"xfs\"\n"),

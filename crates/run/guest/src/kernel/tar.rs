@@ -72,9 +72,9 @@ fn number(field: &[u8]) -> io::Result<u64> {
         let digits = digits.trim();
         if digits.is_empty() { Some(0) } else { u64::from_str_radix(digits, 8).ok() }
     } else {
-        let bytes = field[1..].iter();
-        bytes.fold(Some(u64::from(field[0] & 0x7f)), |sum, &byte| {
-            Some(sum?.checked_mul(256)? + u64::from(byte))
+        let mut bytes = field[1..].iter();
+        bytes.try_fold(u64::from(field[0] & 0x7f), |sum, &byte| {
+            Some(sum.checked_mul(256)? + u64::from(byte))
         })
     };
     value.filter(|&size| size <= BYTES_MAX).ok_or_else(impossible)

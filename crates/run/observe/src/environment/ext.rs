@@ -4,7 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use treering_model::filesystems::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY, ext_signature};
+use treering_model::filesystems::ext_signature;
+use treering_model::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY};
 
 /// Where the superblock is, in bytes.
 const PLACE: u64 = 1024;

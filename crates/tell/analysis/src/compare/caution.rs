@@ -202,9 +202,7 @@ impl ComparisonCautionCode {
     pub const fn advice(self) -> &'static str {
         match self {
             Self::NothingInCommon => "run the same workload on both variants",
-            Self::AcceleratorsDiffer => {
-                "run both with the same accelerator: accelerator = \"tcg\" in [guest] of the plan"
-            }
+            Self::AcceleratorsDiffer => "write accelerator = \"tcg\" in [guest] of the plan",
             Self::FailedTrial => "find out why with `treering show`, and repeat the round",
             Self::UnequalWork => {
                 "give both variants the same parameters, and enough room to finish; until then \

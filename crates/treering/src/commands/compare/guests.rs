@@ -10,10 +10,9 @@ use treering_guest::{
     Boot, Bootable, Extra, GuestEnd, GuestError, GuestJob, Initramfs, Kernel, Program, Qemu,
     disk_name, may_have_kvm, needed,
 };
-use treering_model::filesystems::refused_features;
 use treering_model::{
     Accelerator, Beginning, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialEvent,
-    TrialSink,
+    TrialSink, refused_features,
 };
 use treering_script::ValueKind;
 use treering_sys::StopFlag;
@@ -286,11 +285,11 @@ fn emulated() -> Caution {
     Caution { code: CautionCode::Emulated, message: message.to_owned() }
 }
 
+/// Options of a workload by name.
+type Options = Vec<(String, String)>;
+
 /// The options of a job as a guest reads them, and the files that they name, which go with it.
-fn options(
-    job: &PlannedJob,
-    base: Option<&Path>,
-) -> Result<(Vec<(String, String)>, Vec<Extra>), Failure> {
+fn options(job: &PlannedJob, base: Option<&Path>) -> Result<(Options, Vec<Extra>), Failure> {
     let specs = workload(&job.workload).map_or(&[][..], |workload| workload.manifest().native);
     let takes_path = |name: &str| {
         let spec = specs.iter().find(|spec| spec.name == name);

@@ -7,6 +7,7 @@ use treering_campaign::plan::{
     is_known, known_metrics, loop_device,
 };
 use treering_lab::{Availability, Lab, filesystems};
+use treering_model::filesystems::EXT4;
 use treering_model::{DeviceSpec, GuestSpec, Variant};
 use treering_script::TargetFacts;
 use treering_sys::is_root;
@@ -20,7 +21,7 @@ const GIB: u64 = 1 << 30;
 const USUAL_MINUTES: f64 = 3.5;
 const MOST_IN_TIME: u32 = 20;
 /// The filesystem that kernels are compared on where none is named.
-const USUAL_IN_GUESTS: &str = "ext4";
+const USUAL_IN_GUESTS: &str = EXT4.name;
 
 /// The plan of these options.
 pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use treering_model::{Accelerator, GuestDisk, GuestSpec};
 
 use super::Known;
+use super::nearest::suggestion;
 use super::quantity::size;
 use super::section::{GUEST, Section, Value};
-use super::variant::suggestion;
 use crate::plan::error::{Fault, quoted};
 
 /// What no kernel boots with, and more than QEMU gives.

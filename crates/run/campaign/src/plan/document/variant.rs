@@ -11,7 +11,7 @@ use treering_sys::{MountOptionError, MountOptions};
 
 use super::device::{PlacedDevice, device};
 use super::guest::{self, Guest};
-use super::nearest::nearest;
+pub(super) use super::nearest::suggestion;
 use super::quantity::share;
 use super::section::{DEVICE, Section, VARIANT, Value};
 use super::{Known, words};
@@ -142,15 +142,6 @@ fn filesystem<'d>(value: &Value<'d>, known: &Known<'_>) -> Result<&'d str, Fault
     }
     let message = format!("no filesystem {} is known", quoted(name));
     Err(value.fault(message, "").hint(suggestion(name, known.filesystems, "filesystems")))
-}
-
-/// The name that was perhaps meant, and all there are.
-pub(super) fn suggestion(name: &str, known: &[&str], what: &str) -> String {
-    let all = format!("{what}: {}", known.join(", "));
-    match nearest(name, known.iter().copied()) {
-        Some(meant) => format!("did you mean `{meant}`? {all}"),
-        None => all,
-    }
 }
 
 /// A directory is used as it is.
