@@ -108,8 +108,8 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", conflicts_with = "plan")]
     pub(crate) filesystems: Vec<String>,
     /// Kernels to compare, each booted in a guest (QEMU) for each trial, the first being the
-    /// baseline: a .deb or .rpm package, an image, an unpacked package or a built tree. With a plan,
-    /// for each of its variants.
+    /// baseline: a .deb or .rpm package, an image, an unpacked package or a built tree. With a
+    /// plan, for each of its variants.
     #[arg(long = "kernel", value_name = "KERNEL", conflicts_with = "directories")]
     pub(crate) kernels: Vec<PathBuf>,
     /// Directories to compare as they are, the first being the baseline; needs no root
