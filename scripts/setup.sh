@@ -3,7 +3,8 @@
 # it asks what is there first and touches the package lists only when something is missing. Root
 # gets it installed (Debian and its kin); anybody else is told what to install, and how.
 #
-#   scripts/setup.sh            all, also the tools for tests on real filesystems
+#   scripts/setup.sh            all, also the tools for tests on real filesystems; with
+#                               TREERING_KERNELS=1 in the environment also two kernels for guests
 #   scripts/setup.sh --build    only what the program itself needs to be built
 #
 # Exit code: 0 when the tests can run (without the filesystem tools those tests skip themselves),
@@ -45,7 +46,9 @@ genisoimage genisoimage
 xorriso xorriso
 hformat hfsutils
 sfdisk fdisk
-parted parted'
+parted parted
+cpio cpio
+qemu-system-x86_64 qemu-system-x86'
 
 # The packages of a list whose command is not here.
 missing() {
@@ -94,6 +97,24 @@ check_rust() {
     done
 }
 
+# Two kernels for the tests that boot guests, in target/kernels: only where TREERING_KERNELS=1 asks
+# for them, since they are 60 MB. The oldest and the newest of Debian's small ones.
+fetch_kernels() {
+    folder=target/kernels
+    [ -z "$(ls "$folder" 2>/dev/null)" ] || return 0
+    kernels() {
+        apt-cache search --names-only '^linux-image-[0-9]+\.[0-9]+\.[0-9]+.*-cloud-amd64$' |
+            cut -d ' ' -f 1 | sort -V
+    }
+    [ -n "$(kernels)" ] || apt-get update -q >/dev/null
+    mkdir -p "$folder"
+    for package in $(kernels | sed -n '1p;$p'); do
+        say "fetching $package"
+        (cd "$folder" && apt-get download -q "$package" >/dev/null 2>&1) ||
+            say "could not fetch $package"
+    done
+}
+
 scope=all
 case "${1:-}" in
     '') ;;
@@ -128,6 +149,13 @@ fi
 if [ "$scope" = all ]; then
     absent=$(line "$(missing "$LAB")")
     [ -z "$absent" ] || say "tests that need $absent will skip themselves"
+fi
+if [ "$scope" = all ] && [ "${TREERING_KERNELS:-}" = 1 ]; then
+    if [ "$(id -u)" = 0 ] && have apt-get; then
+        fetch_kernels
+    else
+        say "kernel packages are fetched by root, with apt-get: tests in guests will skip themselves"
+    fi
 fi
 check_rust || status=1
 exit $status

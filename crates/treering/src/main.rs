@@ -19,6 +19,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let typed: Vec<_> = std::env::args_os().collect();
+    if treering_guest::is_guest(&typed) {
+        commands::in_guest();
+    }
     if let Some(answered) = completion::answer(&typed) {
         return answered;
     }

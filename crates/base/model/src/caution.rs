@@ -74,6 +74,8 @@ pub enum CautionCode {
     MetricMissing,
     /// A command ended while processes that it had started went on.
     ProcessesLeft,
+    /// The processor of the guest was emulated.
+    Emulated,
 }
 
 /// Below so many operations what happened to be drawn decides the figures of a mix: with the
@@ -85,7 +87,7 @@ pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 35] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -120,6 +122,7 @@ impl CautionCode {
         Self::TraceIncomplete,
         Self::MetricMissing,
         Self::ProcessesLeft,
+        Self::Emulated,
     ];
 
     /// The word used in JSON and in the store.
@@ -159,6 +162,7 @@ impl CautionCode {
             Self::TraceIncomplete => "trace_incomplete",
             Self::MetricMissing => "metric_missing",
             Self::ProcessesLeft => "processes_left",
+            Self::Emulated => "emulated",
         }
     }
 
@@ -241,6 +245,7 @@ impl CautionCode {
             | Self::CgroupLimits
             | Self::MemorySqueezed
             | Self::CachesDroppedOutside
+            | Self::Emulated
             | Self::Throttled => self.advice_about_machine(),
         }
     }
@@ -280,6 +285,10 @@ impl CautionCode {
             Self::CachesDroppedOutside => {
                 "find who writes to /proc/sys/vm/drop_caches (`grep -rl drop_caches /etc/cron* \
                  /etc/systemd`), stop it and repeat"
+            }
+            Self::Emulated => {
+                "take it as a comparison of the work that kernels do, not of their speed: repeat \
+                 on a machine with KVM, or boot the kernels on hardware"
             }
             // Throttled; the other codes are reported above.
             _ => {

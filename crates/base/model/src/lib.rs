@@ -10,8 +10,10 @@ mod cell;
 mod counters;
 mod ending;
 mod event;
+mod feature_bits;
 pub mod filesystems;
 mod fingerprint;
+mod guest;
 mod imported;
 mod latency;
 mod metric;
@@ -31,7 +33,9 @@ pub use cell::{Cell, CellRole};
 pub use counters::Counters;
 pub use ending::Ending;
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
+pub use feature_bits::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY, refused_features};
 pub use fingerprint::Fingerprint;
+pub use guest::{Accelerator, GuestDisk, GuestSpec};
 pub use imported::{
     BLOGBENCH_READ_BYTES, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,

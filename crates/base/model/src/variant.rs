@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::GuestSpec;
+
 /// The device or devices that a filesystem is made on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
@@ -42,6 +44,8 @@ pub struct Variant {
     pub name: String,
     /// The release of the kernel it must run under, when that matters.
     pub kernel: Option<String>,
+    /// The kernel that is booted for it in a guest; else it runs under the one that runs.
+    pub guest: Option<GuestSpec>,
     /// What it is made on.
     pub device: DeviceSpec,
     /// The filesystem's name: `ext4`; empty for a directory.

@@ -51,6 +51,7 @@ pub use processes::descendants::{
     ChildEnd, adopt_orphans, children, process_descriptor, read_without_waiting, signal_group,
     take_ended, wait_to_read,
 };
+pub use processes::first::{load_module, power_off};
 pub use processes::fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, own_session};
 pub use processes::limits::{OpenFiles, ThreadLimits, open_files, raise_open_files, thread_limits};
 pub use processes::parent::{end_with_parent, interrupt, leave_with_parent};

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use treering_lab::{
-    CacheDrop, Device, DeviceCaution, EraseList, Lab, LabError, Mounted, SettleLimits,
-    drop_and_verify, settle,
+    CacheDrop, Device, DeviceCaution, EraseList, FormatRecord, Lab, LabError, Mounted,
+    SettleLimits, Volume, drop_and_verify, settle,
 };
 use treering_model::filesystems::is_in_memory;
 use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Variant};
@@ -63,6 +63,13 @@ impl<'l> Devices<'l> {
         let mut cautions: Vec<Caution> =
             device.cautions().iter().map(DeviceCaution::caution).collect();
         let volume = device.format(&variant.filesystem, &variant.mkfs)?;
+        if variant.guest.is_some() {
+            // A guest reads past what the kernel here holds of the device.
+            volume.device().forget()?;
+            let facts = facts(variant, Some(volume.record()), Some(volume.device()));
+            let place = RefCell::new(Place::Formatted(Box::new(volume)));
+            return Ok(Stage { place, key: key(variant), cautions, facts });
+        }
         let mounted = volume.mount(&variant.mount)?;
         let limits = SettleLimits {
             rest: Duration::try_from_secs_f64(conditions.settle_seconds).unwrap_or_default(),
@@ -75,10 +82,10 @@ impl<'l> Devices<'l> {
         }
         let dropped = drop_and_verify(mounted.root())?;
         cautions.extend(caution_about(&dropped));
-        let mut facts = facts(variant, &mounted);
+        let mut facts = facts(variant, mounted.format_record(), mounted.device());
         facts.push(fact("caches.dropped", word(&dropped).to_owned()));
-        let mounted = RefCell::new(Some(mounted));
-        Ok(Stage { mounted, key: key(variant), cautions, facts })
+        let place = RefCell::new(Place::Mounted(Box::new(mounted)));
+        Ok(Stage { place, key: key(variant), cautions, facts })
     }
 
     /// Takes back the device of a place.
@@ -87,9 +94,12 @@ impl<'l> Devices<'l> {
             // Nothing of ours stays in a directory of the user's.
             let _not_empty_or_never_made = stage.work().map(std::fs::remove_dir);
         }
-        if let Some(mounted) = stage.mounted.into_inner() {
-            self.held.insert(stage.key, mounted.release()?);
-        }
+        let device = match stage.place.into_inner() {
+            Place::Mounted(mounted) => mounted.release()?,
+            Place::Formatted(volume) => volume.into_device(),
+            Place::Gone => return Ok(()),
+        };
+        self.held.insert(stage.key, device);
         Ok(())
     }
 
@@ -100,10 +110,19 @@ impl<'l> Devices<'l> {
     }
 }
 
+/// What there is of a place.
+enum Place {
+    /// A filesystem that is mounted here.
+    Mounted(Box<Mounted>),
+    /// One that a guest mounts.
+    Formatted(Box<Volume>),
+    /// Nothing, after a remount that failed.
+    Gone,
+}
+
 /// The place of one cell.
 pub struct Stage {
-    /// Empty only after a remount that failed.
-    mounted: RefCell<Option<Mounted>>,
+    place: RefCell<Place>,
     key: Key,
     /// What makes its measurements questionable.
     pub cautions: Vec<Caution>,
@@ -115,10 +134,22 @@ impl Stage {
     /// The directory to work in; it may have to be made.
     ///
     /// # Errors
-    /// After a remount that failed.
+    /// After a remount that failed, and where a guest mounts it.
     pub fn work(&self) -> Result<PathBuf, LabError> {
-        let mounted = self.mounted.borrow();
-        mounted.as_ref().map(|mounted| mounted.root().join(WORK)).ok_or_else(gone)
+        match &*self.place.borrow() {
+            Place::Mounted(mounted) => Ok(mounted.root().join(WORK)),
+            Place::Formatted(_) | Place::Gone => Err(gone()),
+        }
+    }
+
+    /// The devices that a guest mounts, each a disk of its own; none in memory.
+    pub fn disks(&self) -> Vec<PathBuf> {
+        match &*self.place.borrow() {
+            Place::Formatted(volume) => {
+                volume.device().members().into_iter().map(|member| member.node).collect()
+            }
+            Place::Mounted(_) | Place::Gone => Vec::new(),
+        }
     }
 
     /// Unmounts it and mounts it again; says where the directory to work in is then.
@@ -126,8 +157,8 @@ impl Stage {
     /// # Errors
     /// When it is in use or cannot be mounted again.
     pub fn remount(&self) -> Result<PathBuf, LabError> {
-        let mounted = self.mounted.take().ok_or_else(gone)?;
-        self.mounted.replace(Some(mounted.remount_cold()?));
+        let Place::Mounted(mounted) = self.place.replace(Place::Gone) else { return Err(gone()) };
+        self.place.replace(Place::Mounted(Box::new(mounted.remount_cold()?)));
         self.work()
     }
 
@@ -148,14 +179,14 @@ fn key(variant: &Variant) -> Key {
 }
 
 /// How a place was made, as facts of its trials.
-fn facts(variant: &Variant, mounted: &Mounted) -> Vec<Fact> {
+fn facts(variant: &Variant, record: Option<&FormatRecord>, device: Option<&Device>) -> Vec<Fact> {
     let mut facts = vec![fact("variant.name", variant.name.clone())];
-    if let Some(record) = mounted.format_record().filter(|record| !record.command.is_empty()) {
+    if let Some(record) = record.filter(|record| !record.command.is_empty()) {
         facts.push(fact("mkfs.command", record.command.join(" ")));
         facts.push(fact("mkfs.version", record.tool_version.clone().unwrap_or_default()));
         facts.push(fact("mkfs.output", record.output.trim().to_owned()));
     }
-    let bytes = mounted.device().map(Device::members).unwrap_or_default();
+    let bytes = device.map(Device::members).unwrap_or_default();
     let bytes: u64 = bytes.iter().map(|member| member.bytes).sum();
     if bytes > 0 {
         facts.push(fact("variant.device_bytes", bytes.to_string()));

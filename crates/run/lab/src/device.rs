@@ -259,8 +259,11 @@ impl Device {
         }
     }
 
-    /// Forgets what the kernel holds of the devices themselves.
-    pub(crate) fn forget(&self) -> Result<(), LabError> {
+    /// Writes back and forgets what the kernel holds of the devices themselves.
+    ///
+    /// # Errors
+    /// When a device cannot be flushed.
+    pub fn forget(&self) -> Result<(), LabError> {
         match &self.held {
             Held::Images(images, _) => images.iter().try_for_each(LoopImage::forget),
             Held::Blocks(blocks) => blocks.iter().try_for_each(|block| {

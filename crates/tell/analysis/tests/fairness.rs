@@ -596,3 +596,32 @@ fn too_short_asks_only_of_what_decides() {
     let cautions = compare(&base, &[other], &terms).unwrap().cautions;
     assert!(cautions.iter().all(|caution| caution.code != Code::TooShort), "{cautions:?}");
 }
+
+#[test]
+fn kernels_that_a_plan_boots_are_what_is_compared() {
+    let under = |release: &'static str, scheduler: &'static str| {
+        [
+            ("kernel.release", release),
+            ("guest.kernel", release),
+            ("guest.accelerator", "tcg"),
+            ("device.name", "vda"),
+            ("device.scheduler", scheduler),
+        ]
+    };
+    let (old, new) = (under("6.1.0", "[none] mq-deadline"), under("6.12.0", "[none]"));
+    assert_eq!(codes_by(Factor::Variant, &old, &new), []);
+    // Kernels that merely happened to run are not.
+    let (old, new) = ([("kernel.release", "6.1.0")], [("kernel.release", "6.12.0")]);
+    assert_eq!(codes_by(Factor::Variant, &old, &new), [Code::KernelsDiffer]);
+}
+
+#[test]
+fn guests_with_different_accelerators_are_not_compared() {
+    let by = |accelerator: &'static str| [("guest.accelerator", accelerator)];
+    let found = codes_by(Factor::Variant, &by("tcg"), &by("kvm"));
+    assert!(found.contains(&Code::AcceleratorsDiffer), "{found:?}");
+    let found = codes_by(Factor::Label, &by("tcg"), &[]);
+    assert!(found.contains(&Code::AcceleratorsDiffer), "{found:?}");
+    let found = codes_by(Factor::Label, &by("tcg"), &by("tcg"));
+    assert!(!found.contains(&Code::AcceleratorsDiffer), "{found:?}");
+}

@@ -107,6 +107,11 @@ pub(crate) struct QuickArgs {
     /// can be made here; without root: --directories].
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", conflicts_with = "plan")]
     pub(crate) filesystems: Vec<String>,
+    /// Kernels to compare, each booted in a guest (QEMU) for every trial, the baseline first:
+    /// a .deb or .rpm package, an image, an unpacked package or a built tree. With a
+    /// plan, for each of its variants.
+    #[arg(long = "kernel", value_name = "KERNEL", conflicts_with = "directories")]
+    pub(crate) kernels: Vec<PathBuf>,
     /// Directories to compare as they are, the baseline first; does not require root [default
     /// without root: the present one and /dev/shm].
     #[arg(long, value_delimiter = ',', value_name = "DIR,…",
@@ -184,6 +189,7 @@ rounds in which every variant runs once, in random order. `treering lab list` sh
 run left behind; its finished trials are kept, and --resume continues with the rest.
   treering compare --filesystems ext4,xfs --size 8GiB -- --dataset linux-6.1 --runs 30
   treering compare --filesystems ext4,xfs --trace --layout
+  treering compare --kernel linux-6.1.deb --kernel linux-6.12.deb --filesystems xfs
   treering compare plan.toml --dry-run
   treering compare plan.toml --erase /dev/sdb1 --gate";
 

@@ -86,7 +86,7 @@ pub(crate) enum Verb {
     /// List, show, record and import data sets: the source trees that compilebench works on.
     Dataset(DatasetArgs),
     /// Compare filesystems under a workload: freshly made, on one device, in interleaved rounds.
-    Compare(CompareArgs),
+    Compare(Box<CompareArgs>),
     /// Record the block I/O requests that a program causes; show and plot traces.
     Trace(TraceArgs),
     /// Show what can be measured on this machine, how precisely, and which commands to try next.

@@ -11,6 +11,7 @@ mod dry_calls;
 mod export;
 mod fio_check;
 mod generate;
+mod guest;
 mod import;
 mod lab;
 mod layout;
@@ -32,6 +33,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
 use treering_script::Workload;
 
+pub(crate) use self::guest::run as in_guest;
 use crate::arguments::{self, CheckArgs, CompletionsArgs, Verb};
 use crate::failure::{Failure, Kind, show_refused};
 

@@ -88,6 +88,9 @@ mod importing;
 /// Runs that are stopped or killed, and what is left of them.
 mod interrupted;
 
+/// Kernels that take turns, each booted in a guest.
+mod kernels;
+
 /// Where files lie, beside the tools that know.
 mod layout;
 

@@ -2,6 +2,7 @@
 pub(crate) mod child;
 pub(crate) mod clock;
 pub(crate) mod descendants;
+pub(crate) mod first;
 pub(crate) mod fork;
 pub(crate) mod limits;
 pub(crate) mod parent;

@@ -6,7 +6,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use treering_model::{DeviceSpec, Fingerprint, Variant};
+use treering_model::{Accelerator, DeviceSpec, Fingerprint, Variant};
 
 use super::{ObservedIn, Plan};
 
@@ -119,6 +119,14 @@ impl Words {
         if variant.handicap_percent > 0 {
             self.word("handicap");
             self.number(u64::from(variant.handicap_percent));
+        }
+        if let Some(guest) = &variant.guest {
+            self.word("guest");
+            self.path(&guest.kernel);
+            self.number(u64::from(guest.cpus));
+            self.number(guest.memory_bytes);
+            self.word(guest.disk.name());
+            self.word(guest.accelerator.map_or("", Accelerator::name));
         }
     }
 

@@ -110,6 +110,16 @@ fn variant(to: &mut String, variant: &Variant, with_device: bool) {
     if let Some(kernel) = &variant.kernel {
         line(to, "kernel", &text(kernel));
     }
+    if let Some(guest) = &variant.guest {
+        line(to, "kernel", &path(&guest.kernel));
+        let mut pairs = vec![
+            format!("cpus = {}", guest.cpus),
+            format!("memory = {}", text(&size(guest.memory_bytes))),
+            format!("disk = {}", text(guest.disk.name())),
+        ];
+        pairs.extend(guest.accelerator.map(|one| format!("accelerator = {}", text(one.name()))));
+        line(to, "guest", &format!("{{ {} }}", pairs.join(", ")));
+    }
     if variant.handicap_percent > 0 {
         line(to, "handicap", &text(&format!("{}%", variant.handicap_percent)));
     }

@@ -9,7 +9,7 @@ use proptest::{collection, option};
 use treering_campaign::plan::{
     Conditions, Judging, ObservedIn, Observing, Plan, PlannedJob, Stopping,
 };
-use treering_model::{DeviceSpec, Variant};
+use treering_model::{Accelerator, DeviceSpec, GuestDisk, GuestSpec, Variant};
 use treering_script::Settings;
 use treering_workloads::compilebench::dataset::State;
 
@@ -59,15 +59,38 @@ fn variant() -> impl Strategy<Value = Variant> {
     let directory = path()
         .prop_map(|path| (String::new(), DeviceSpec::Directory { path }, Vec::new(), Vec::new()));
     let what = prop_oneof![made("ext4", 1), made("xfs", 1), made("btrfs", 4), directory];
-    (word(), option::of("[a-z0-9.+-]{1,20}"), what, 0..900_u32).prop_map(
-        |(name, kernel, (filesystem, device, mkfs, mount), handicap_percent)| Variant {
-            name: name.trim().to_owned(),
+    let kernel = prop_oneof![
+        Just((None, None)),
+        "[a-z0-9.+-]{1,20}".prop_map(|release| (Some(release), None)),
+        guest().prop_map(|guest| (None, Some(guest))),
+    ];
+    (word(), kernel, what, 0..900_u32).prop_map(
+        |(name, (kernel, guest), (filesystem, device, mkfs, mount), handicap_percent)| {
+            let is_directory = matches!(device, DeviceSpec::Directory { .. });
+            Variant {
+                name: name.trim().to_owned(),
+                kernel,
+                guest: guest.filter(|_| !is_directory),
+                device,
+                filesystem,
+                mkfs,
+                mount,
+                handicap_percent,
+            }
+        },
+    )
+}
+
+fn guest() -> impl Strategy<Value = GuestSpec> {
+    let disk = proptest::sample::select(GuestDisk::ALL.to_vec());
+    let accelerator = option::of(proptest::sample::select(Accelerator::ALL.to_vec()));
+    (path(), 1u16..=255, 256u64..100_000, disk, accelerator).prop_map(
+        |(kernel, cpus, memory_mib, disk, accelerator)| GuestSpec {
             kernel,
-            device,
-            filesystem,
-            mkfs,
-            mount,
-            handicap_percent,
+            cpus,
+            memory_bytes: memory_mib << 20,
+            disk,
+            accelerator,
         },
     )
 }

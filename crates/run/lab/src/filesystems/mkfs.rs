@@ -90,7 +90,7 @@ fn merge(
 
 /// Mount options it needs besides the user's: for several devices their names, for none its size
 /// in bytes.
-pub(crate) fn mount_options(
+pub fn mount_options(
     filesystem: &Filesystem,
     devices: &[PathBuf],
     bytes: u64,

@@ -14,8 +14,7 @@ use crate::machine::Machine;
 use crate::tools::{self, ToolPath};
 
 pub(crate) use getopt::paths_in;
-pub(crate) use mkfs::mount_options;
-pub use mkfs::{MkfsRequest, arguments};
+pub use mkfs::{MkfsRequest, arguments, mount_options};
 
 /// Why options cannot be given to mkfs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -71,6 +71,7 @@ impl Scratch {
         let variant = Variant {
             name: "fresh copy".to_owned(),
             kernel: None,
+            guest: None,
             device,
             filesystem: like.fs_type.clone(),
             mkfs,

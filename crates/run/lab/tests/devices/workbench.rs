@@ -74,6 +74,7 @@ pub(crate) fn variant(filesystem: &str, device: DeviceSpec) -> Variant {
     Variant {
         name: filesystem.to_owned(),
         kernel: None,
+        guest: None,
         device,
         filesystem: filesystem.to_owned(),
         mkfs: Vec::new(),

@@ -5,55 +5,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use treering_model::filesystems::ext_signature;
+use treering_model::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY};
 
 /// Where the superblock is, in bytes.
 const PLACE: u64 = 1024;
 const BYTES: usize = 1024;
-
-/// Feature bits with the words of mke2fs, a list for each of the three fields. What only says that
-/// it is mounted (`needs_recovery`, `orphan_present`) is left out.
-const COMPATIBLE: [(u32, &str); 10] = [
-    (0x1, "dir_prealloc"),
-    (0x2, "imagic_inodes"),
-    (0x4, "has_journal"),
-    (0x8, "ext_attr"),
-    (0x10, "resize_inode"),
-    (0x20, "dir_index"),
-    (0x200, "sparse_super2"),
-    (0x400, "fast_commit"),
-    (0x800, "stable_inodes"),
-    (0x1000, "orphan_file"),
-];
-const INCOMPATIBLE: [(u32, &str); 14] = [
-    (0x2, "filetype"),
-    (0x8, "journal_dev"),
-    (0x10, "meta_bg"),
-    (0x40, "extent"),
-    (0x80, "64bit"),
-    (0x100, "mmp"),
-    (0x200, "flex_bg"),
-    (0x400, "ea_inode"),
-    (0x1000, "dirdata"),
-    (0x2000, "metadata_csum_seed"),
-    (0x4000, "large_dir"),
-    (0x8000, "inline_data"),
-    (0x1_0000, "encrypt"),
-    (0x2_0000, "casefold"),
-];
-const READ_ONLY: [(u32, &str); 12] = [
-    (0x1, "sparse_super"),
-    (0x2, "large_file"),
-    (0x8, "huge_file"),
-    (0x10, "uninit_bg"),
-    (0x20, "dir_nlink"),
-    (0x40, "extra_isize"),
-    (0x100, "quota"),
-    (0x200, "bigalloc"),
-    (0x400, "metadata_csum"),
-    (0x1000, "read-only"),
-    (0x2000, "project"),
-    (0x8000, "verity"),
-];
 
 /// A superblock.
 pub(super) struct Superblock([u8; BYTES]);
@@ -80,7 +36,7 @@ impl Superblock {
     /// Its features in the words of mke2fs, in the order of dumpe2fs.
     pub(super) fn features(&self) -> String {
         let fields: [(usize, &[(u32, &'static str)]); 3] =
-            [(92, &COMPATIBLE), (96, &INCOMPATIBLE), (100, &READ_ONLY)];
+            [(92, &EXT_COMPATIBLE), (96, &EXT_INCOMPATIBLE), (100, &EXT_READ_ONLY)];
         let words = fields.into_iter().flat_map(|(place, names)| {
             let bits = self.word(place);
             names.iter().filter(move |(bit, _)| bits & bit != 0).map(|(_, name)| *name)

@@ -5,6 +5,8 @@
 pub enum ComparisonCautionCode {
     /// Nothing on one variant matches the other.
     NothingInCommon,
+    /// The guests of one variant ran by the processor, those of the other were emulated.
+    AcceleratorsDiffer,
     /// A trial failed, was invalid or was interrupted.
     FailedTrial,
     /// Files, bytes or operations differ between the variants.
@@ -73,8 +75,9 @@ pub enum ComparisonCautionCode {
 
 impl ComparisonCautionCode {
     /// Every code, the gravest first.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 34] = [
         Self::NothingInCommon,
+        Self::AcceleratorsDiffer,
         Self::FailedTrial,
         Self::UnequalWork,
         Self::OneSided,
@@ -128,7 +131,8 @@ impl ComparisonCautionCode {
             | Self::SameDisk
             | Self::MountOptionsDiffer
             | Self::MachinesDiffer
-            | Self::CachesDiffer => true,
+            | Self::CachesDiffer
+            | Self::AcceleratorsDiffer => true,
             Self::NothingInCommon
             | Self::FailedTrial
             | Self::PlacesUnknown
@@ -158,6 +162,7 @@ impl ComparisonCautionCode {
     pub const fn name(self) -> &'static str {
         match self {
             Self::NothingInCommon => "nothing_in_common",
+            Self::AcceleratorsDiffer => "accelerators_differ",
             Self::FailedTrial => "failed_trial",
             Self::UnequalWork => "unequal_work",
             Self::OneSided => "one_sided",
@@ -197,6 +202,7 @@ impl ComparisonCautionCode {
     pub const fn advice(self) -> &'static str {
         match self {
             Self::NothingInCommon => "run the same workload on both variants",
+            Self::AcceleratorsDiffer => "write accelerator = \"tcg\" in [guest] of the plan",
             Self::FailedTrial => "find out why with `treering show`, and repeat the round",
             Self::UnequalWork => {
                 "give both variants the same parameters and enough space to finish; until then do \

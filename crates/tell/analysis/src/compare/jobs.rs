@@ -1,7 +1,9 @@
 //! What can be compared with what: trials of the same workload with the same parameters. Which of
 //! them are pairs is decided elsewhere.
 
-use treering_model::{BLOGBENCH_READ_BYTES, Mode, Trial};
+use std::collections::BTreeSet;
+
+use treering_model::{Accelerator, BLOGBENCH_READ_BYTES, Mode, Trial};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::pairs::{Rounds, align, unpaired};
@@ -65,9 +67,37 @@ pub(super) fn jobs<'t>(
             cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
             continue;
         }
+        if let Some(why) = other_accelerators(&base, &other, names) {
+            let message = format!("{what} is not compared: {why}");
+            cautions.push(ComparisonCaution::new(Code::AcceleratorsDiffer, message));
+            continue;
+        }
         found.extend(of_workload((workload, mode), base, other, &what, names, &mut cautions));
     }
     (found, cautions)
+}
+
+/// Why guests cannot be compared that ran their instructions in different ways, or a guest and a
+/// machine; `None` where they can.
+fn other_accelerators(
+    base: &[Group<'_>],
+    other: &[Group<'_>],
+    names: (&str, &str),
+) -> Option<String> {
+    let of = |groups: &[Group<'_>]| {
+        let trials = groups.iter().flat_map(|group| &group.trials);
+        let words = trials.map(|trial| {
+            let fact = trial.facts.iter().find(|fact| fact.name == Accelerator::FACT);
+            fact.map_or("none", |fact| &fact.value).to_owned()
+        });
+        words.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let (left, right) = (of(base), of(other));
+    let said = format!(
+        "the accelerator of the guests is {left} in '{}' and {right} in '{}'",
+        names.0, names.1
+    );
+    (left != right).then_some(said)
 }
 
 fn of_workload<'t>(

@@ -4,6 +4,7 @@
 mod dry_run;
 mod following;
 mod forecast;
+mod guests;
 mod ledger;
 mod quick;
 mod runner;
@@ -20,6 +21,7 @@ use treering_lab::{EraseList, Lab, filesystems};
 use treering_sys::SignalWatch;
 
 pub(super) use self::forecast::Forecast;
+use self::guests::Guests;
 use self::ledger::Ledger;
 use self::runner::Runner;
 use super::lab;
@@ -36,6 +38,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         Some(path) => read_plan(path)?,
         None => quick::plan(&args.quick, &lab)?,
     };
+    if args.plan.is_some() && !args.quick.kernels.is_empty() {
+        plan.variants = quick::in_guests(plan.variants, &args.quick.kernels)?;
+    }
     if let Some(rounds) = args.quick.rounds.filter(|_| args.plan.is_some()) {
         plan.stopping = Stopping::Fixed { rounds: rounds.into() };
     }
@@ -123,7 +128,8 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<ExitCode, Failu
     })?;
     let ledger = Ledger::open(plan, args)?;
     let identity = ledger.identity(plan);
-    let mut runner = Runner::new(plan, args, ledger, signals.flag());
+    let guests = Guests::prepare(plan, args.plan.as_deref(), signals.flag())?;
+    let mut runner = Runner::new(plan, args, ledger, guests, signals.flag());
     if args.resume {
         lab::free_what_is_left(lab, &identity);
     }

@@ -1,13 +1,14 @@
 //! The quick plan: what the options of the command line make, in the same form as a document.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use treering_campaign::plan::{
     Conditions, Judging, Observing, Plan, PlannedJob, QUICK_OPTIONS, Stopping, family, foreseen,
     is_known, known_metrics, loop_device,
 };
 use treering_lab::{Availability, Lab, filesystems};
-use treering_model::{DeviceSpec, Variant};
+use treering_model::filesystems::EXT4;
+use treering_model::{DeviceSpec, GuestSpec, Variant};
 use treering_script::TargetFacts;
 use treering_sys::is_root;
 
@@ -19,6 +20,8 @@ const GIB: u64 = 1 << 30;
 /// With the warm-up round and the making of images an answer comes within five minutes.
 const USUAL_MINUTES: f64 = 3.5;
 const MOST_IN_TIME: u32 = 20;
+/// The filesystem that kernels are compared on where none is named.
+const USUAL_IN_GUESTS: &str = EXT4.name;
 
 /// The plan of these options.
 pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
@@ -102,7 +105,7 @@ fn variants(args: &QuickArgs, lab: &Lab, jobs: &[PlannedJob]) -> Result<Vec<Vari
     if !args.directories.is_empty() {
         return directories(args.directories.clone());
     }
-    if args.filesystems.is_empty() && !is_root {
+    if args.filesystems.is_empty() && args.kernels.is_empty() && !is_root {
         let here = std::env::current_dir().map_err(|error| {
             Failure::new(
                 Kind::Environment,
@@ -112,11 +115,16 @@ fn variants(args: &QuickArgs, lab: &Lab, jobs: &[PlannedJob]) -> Result<Vec<Vari
         return directories(vec![here, PathBuf::from("/dev/shm")]);
     }
     let device = device(args, jobs)?;
-    let names = names(args, lab)?;
-    Ok(names
+    let names = if args.filesystems.is_empty() && !args.kernels.is_empty() {
+        vec![USUAL_IN_GUESTS.to_owned()]
+    } else {
+        names(args, lab)?
+    };
+    let variants: Vec<Variant> = names
         .into_iter()
         .map(|name| Variant {
             kernel: None,
+            guest: None,
             device: device.clone(),
             filesystem: name.clone(),
             mkfs: Vec::new(),
@@ -124,7 +132,53 @@ fn variants(args: &QuickArgs, lab: &Lab, jobs: &[PlannedJob]) -> Result<Vec<Vari
             handicap_percent: 0,
             name,
         })
-        .collect())
+        .collect();
+    if args.kernels.is_empty() { Ok(variants) } else { in_guests(variants, &args.kernels) }
+}
+
+/// Each variant under each of these kernels.
+pub(super) fn in_guests(
+    variants: Vec<Variant>,
+    kernels: &[PathBuf],
+) -> Result<Vec<Variant>, Failure> {
+    let mut named: Vec<(String, PathBuf)> = Vec::new();
+    for path in kernels {
+        let found = path.canonicalize().map_err(|error| {
+            Failure::of_path(path, &error).context("--kernel: no kernel can be read")
+        })?;
+        let name = kernel_name(path);
+        let twins = named.iter().filter(|(_, other)| kernel_name(other) == name).count();
+        // A kernel against itself is a fair question: what chance alone does.
+        let name = if twins == 0 { name } else { format!("{name} ({})", twins + 1) };
+        named.push((name, found));
+    }
+    let is_alone = variants.len() == 1;
+    let under = |variant: &Variant| -> Vec<Variant> {
+        let with = |(name, path): &(String, PathBuf)| {
+            let spec = variant.guest.clone().unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
+            let own = if is_alone { name.clone() } else { format!("{} {name}", variant.name) };
+            let guest = Some(GuestSpec { kernel: path.clone(), ..spec });
+            Variant { name: own, kernel: None, guest, ..variant.clone() }
+        };
+        named.iter().map(with).collect()
+    };
+    if let Some(directory) =
+        variants.iter().find(|one| matches!(one.device, DeviceSpec::Directory { .. }))
+    {
+        let message = format!("--kernel: '{}' is a directory of this machine", directory.name);
+        return Err(Failure::new(Kind::Usage, message)
+            .hint("a guest works on a device: device = { loop = \"4GiB\" }"));
+    }
+    Ok(variants.iter().flat_map(under).collect())
+}
+
+/// A kernel by the name of its file: `6.1.0-50-amd64` of `linux-image-6.1.0-50-amd64_6.1.176.deb`.
+fn kernel_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let begins = ["linux-image-", "kernel-core-", "kernel-", "vmlinuz-", "bzImage-"];
+    let name = begins.iter().find_map(|begin| name.strip_prefix(begin)).unwrap_or(&name);
+    let name = [".deb", ".rpm"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    name.split('_').next().unwrap_or(name).to_owned()
 }
 
 fn device(args: &QuickArgs, jobs: &[PlannedJob]) -> Result<DeviceSpec, Failure> {
@@ -201,6 +255,7 @@ fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
         variants.push(Variant {
             name,
             kernel: None,
+            guest: None,
             device,
             filesystem: String::new(),
             mkfs: Vec::new(),

@@ -15,17 +15,20 @@ use treering_sys::StopFlag;
 
 use super::following::Following;
 use super::forecast::{Forecast, duration, planned_cells};
+use super::guests::Guests;
 use super::ledger::Ledger;
 use crate::arguments::{AnyRunArgs, CompareArgs};
 use crate::classic_output::say;
+use crate::commands::guest::GuestTrial;
 use crate::commands::native::usual_latency;
 use crate::commands::report::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT};
 use crate::commands::trial::{Asked, beginning, run as run_trial, take};
 use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 use crate::progress::ProgressShow;
+use crate::sinks::Recording;
 use crate::storage::Keeping;
-use treering_script::with_causes;
+use treering_script::{Job, with_causes};
 
 /// Runs a plan's trials into the store.
 pub(super) struct Runner<'a> {
@@ -36,6 +39,8 @@ pub(super) struct Runner<'a> {
     following: Following<'a>,
     /// The kernel that runs, when a variant asks for one.
     kernel: String,
+    /// Where kernels are booted, when variants have some of their own.
+    guests: Option<Guests<'a>>,
     all: usize,
     /// Cells that were run now, and how long they took with everything around them.
     ran: usize,
@@ -47,12 +52,14 @@ impl<'a> Runner<'a> {
         plan: &'a Plan,
         args: &'a CompareArgs,
         ledger: Ledger,
+        guests: Option<Guests<'a>>,
         stop: &'a StopFlag,
     ) -> Self {
         Self {
             plan,
             args,
             stop,
+            guests,
             following: Following::new(plan, args),
             kernel: treering_observe::kernel_release(),
             all: planned_cells(plan),
@@ -127,6 +134,80 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
+    /// Who else hears of a trial as it goes: the display, where there is one.
+    fn listeners(&self, job: &dyn Job, progress: &Arc<Progress>) -> Vec<Box<dyn TrialSink>> {
+        let mut listeners: Vec<Box<dyn TrialSink>> = Vec::new();
+        if !self.args.quiet && std::io::stderr().is_terminal() {
+            let operations = job.tasks(&treering_script::TargetFacts::unknown());
+            listeners.push(Box::new(ProgressShow::begin(operations, progress)));
+        }
+        listeners
+    }
+
+    /// Runs the trial of a cell whose kernel is booted for it.
+    fn run_in_guest(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
+        let (trial, cell) = self.cell(planned);
+        let label = planned.label(self.plan);
+        let job = &self.plan.jobs[planned.job];
+        let (wanted, parameters) = self.plan.observed(planned.role);
+        let asked = GuestTrial {
+            workload: job.workload.clone(),
+            options: job.options.clone(),
+            seed: self.plan.conditions.seed,
+            handicap_percent: self.plan.variants[planned.variant].handicap_percent,
+            trial,
+            cell: cell.clone(),
+            label: label.clone(),
+            parameters,
+            facts: [stage.facts.clone(), self.facts()].concat(),
+            cautions: stage.cautions.clone(),
+            trace: wanted.trace,
+            layout_every: wanted.layout.map(|layout| layout.every_tasks),
+            remount: self.plan.conditions.remount,
+        };
+        let beginning = Beginning {
+            label,
+            cell: Some(cell),
+            ..beginning(trial, &job.workload, job.job.as_ref())
+        };
+        let named = self.args.page.store.store.as_deref();
+        let mut keeping = Keeping::open(named, false, &[], trial)?;
+        let mut unwritten = None;
+        let ending = {
+            let mut sinks: Vec<Box<dyn TrialSink + '_>> = Vec::new();
+            if let Some(store) = keeping.store() {
+                let stop = self.stop.clone();
+                sinks.push(Box::new(Recording::new(store.recorder(), false, stop, &mut unwritten)));
+            }
+            let progress = Arc::new(Progress::new());
+            for listener in self.listeners(job.job.as_ref(), &progress) {
+                sinks.push(listener);
+            }
+            let Some(guests) = &self.guests else {
+                return Err(Failure::new(Kind::Bug, "the guests of the plan are not prepared"));
+            };
+            let key = (planned.variant, planned.job);
+            guests.run(key, asked, beginning, (&stage.disks(), self.stop), &mut sinks)
+        };
+        keeping.settle()?;
+        if let Some(failure) = unwritten {
+            return Err(failure);
+        }
+        self.concluded(planned, trial, &ending?);
+        Ok(())
+    }
+
+    /// Notes how the trial of a cell ended, and says so where it failed.
+    fn concluded(&mut self, planned: &PlannedCell, trial: TrialId, ending: &Ending) {
+        if let Ending::Failed { why } = ending {
+            say(&format!("{}: the trial failed: {why}", planned.label(self.plan)));
+        }
+        if *ending != Ending::Interrupted {
+            self.ledger.done.insert(*planned, trial);
+        }
+        self.ran += 1;
+    }
+
     /// What is done, and about how long the rest will take.
     fn progress(&self) -> String {
         let done = self.ledger.done.len();
@@ -174,6 +255,9 @@ impl Conducting for Runner<'_> {
     }
 
     fn run(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
+        if self.plan.variants[planned.variant].guest.is_some() {
+            return self.run_in_guest(planned, stage);
+        }
         let work = stage.work()?;
         if self.args.resume {
             self.remove_own_leftovers(&work)?;
@@ -221,23 +305,13 @@ impl Conducting for Runner<'_> {
             speaker: None,
         };
         let progress = Arc::new(Progress::new());
-        let mut listeners: Vec<Box<dyn TrialSink>> = Vec::new();
-        if !self.args.quiet && std::io::stderr().is_terminal() {
-            let operations = job.job.tasks(&treering_script::TargetFacts::unknown());
-            listeners.push(Box::new(ProgressShow::begin(operations, &progress)));
-        }
+        let listeners = self.listeners(job.job.as_ref(), &progress);
         let done = run_trial(asked, place, listeners, &progress, &mut |_| {})?;
         done.say_left_behind();
         if let Some(failure) = done.unkept {
             return Err(failure);
         }
-        if let Ending::Failed { why } = &done.conclusion.ending {
-            say(&format!("{}: the trial failed: {why}", planned.label(self.plan)));
-        }
-        if done.conclusion.ending != Ending::Interrupted {
-            self.ledger.done.insert(*planned, trial);
-        }
-        self.ran += 1;
+        self.concluded(planned, trial, &done.conclusion.ending);
         Ok(())
     }
 

@@ -63,6 +63,7 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::TraceIncomplete,
     CautionCode::MetricMissing,
     CautionCode::ProcessesLeft,
+    CautionCode::Emulated,
 ];
 
 /// What was found.

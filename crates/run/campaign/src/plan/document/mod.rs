@@ -8,6 +8,7 @@
 mod command;
 mod device;
 mod ending;
+mod guest;
 mod job;
 mod nearest;
 mod observing;
@@ -84,7 +85,8 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
         Some(value) => device::device(&value.section(&DEVICE)?)?,
         None => PlacedDevice::default(),
     };
-    let variants = variant::variants(&top, &shared, known)?;
+    let guest = top.get("guest").map(|value| guest::guest(&value)).transpose()?;
+    let variants = variant::variants(&top, (&shared, guest.as_ref()), known)?;
     let conditions = conditions(&top, &variants)?;
     let observing = observing::observing(&top)?;
     let jobs = job::jobs(&top, known)?;

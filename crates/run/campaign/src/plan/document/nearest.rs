@@ -30,6 +30,15 @@ fn normal(word: &str) -> Option<String> {
     short.then(|| word.chars().map(plain).collect())
 }
 
+/// The name that was perhaps meant, and all there are.
+pub(super) fn suggestion(name: &str, known: &[&str], what: &str) -> String {
+    let all = format!("{what}: {}", known.join(", "));
+    match nearest(name, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`? {all}"),
+        None => all,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{by_nearness, nearest};

@@ -34,6 +34,7 @@ pub(super) static PLAN: Schema = Schema {
         "baseline",
         "stopping",
         "device",
+        "guest",
         "variant",
         "job",
         "observe",
@@ -50,7 +51,7 @@ pub(super) static DEVICE: Schema = Schema {
 };
 pub(super) static VARIANT: Schema = Schema {
     title: "[[variant]]",
-    keys: &["name", "filesystem", "mkfs", "mount", "kernel", "device", "handicap"],
+    keys: &["name", "filesystem", "mkfs", "mount", "kernel", "guest", "device", "handicap"],
 };
 pub(super) static JOB: Schema = Schema {
     title: "[[job]]",
@@ -60,11 +61,14 @@ pub(super) static METRIC: Schema = Schema {
     title: "[[job.metric]]",
     keys: &["name", "regex", "json", "unit", "better", "primary"],
 };
+pub(super) static GUEST: Schema =
+    Schema { title: "[guest]", keys: &["cpus", "memory", "disk", "accelerator"] };
 pub(super) static OBSERVE: Schema =
     Schema { title: "[observe]", keys: &["trace", "layout", "layout-every", "in", "rounds"] };
 pub(super) static REPORT: Schema = Schema { title: "[report]", keys: &["primary", "threshold"] };
 
-static ALL: [&Schema; 8] = [&PLAN, &STOPPING, &DEVICE, &VARIANT, &JOB, &METRIC, &OBSERVE, &REPORT];
+static ALL: [&Schema; 9] =
+    [&PLAN, &STOPPING, &DEVICE, &VARIANT, &GUEST, &JOB, &METRIC, &OBSERVE, &REPORT];
 
 /// A table of the document whose keys are all known.
 #[derive(Clone, Debug)]

@@ -10,7 +10,8 @@ use treering_model::{CellRole, DeviceSpec, Variant};
 use treering_sys::{MountOptionError, MountOptions};
 
 use super::device::{PlacedDevice, device};
-use super::nearest::nearest;
+use super::guest::{self, Guest};
+pub(super) use super::nearest::suggestion;
 use super::quantity::share;
 use super::section::{DEVICE, Section, VARIANT, Value};
 use super::{Known, words};
@@ -21,7 +22,7 @@ const VARIANTS_MAX: usize = 64;
 /// The variants, the baseline first.
 pub(super) fn variants(
     top: &Section<'_>,
-    shared: &PlacedDevice,
+    shared: (&PlacedDevice, Option<&Guest>),
     known: &Known<'_>,
 ) -> Result<Vec<Variant>, Fault> {
     let sections = match top.get("variant") {
@@ -61,7 +62,7 @@ pub(super) fn variants(
 /// A variant, and the place that gives it its name.
 fn variant(
     section: &Section<'_>,
-    shared: &PlacedDevice,
+    (shared, guest): (&PlacedDevice, Option<&Guest>),
     known: &Known<'_>,
 ) -> Result<(Variant, Range<usize>), Fault> {
     let own = section.get("device").map(|value| device(&value.section(&DEVICE)?)).transpose()?;
@@ -91,10 +92,16 @@ fn variant(
     };
     let mkfs = section.get("mkfs").map_or(Ok(Vec::new()), |value| words::mkfs(&value))?;
     let mount = section.get("mount").map_or(Ok(Vec::new()), |value| words::mount(&value))?;
-    let kernel = section.get("kernel").map(|value| kernel(&value)).transpose()?;
+    let (kernel, guest) = guest::kernel_and_guest(section, guest, known)?;
     let handicap_percent = section.get("handicap").map_or(Ok(0), |value| handicap(&value))?;
     let device = on.spec.clone();
-    let variant = Variant { name, kernel, device, filesystem, mkfs, mount, handicap_percent };
+    let variant =
+        Variant { name, kernel, guest, device, filesystem, mkfs, mount, handicap_percent };
+    if let (Some(_), DeviceSpec::Directory { .. }) = (&variant.guest, &variant.device) {
+        let message = "a kernel in a guest cannot work in a directory of this machine";
+        return Err(Fault::at(on.span.clone().unwrap_or(section.span.clone()), message, "")
+            .hint("give the variant a device: device = { loop = \"4GiB\" }"));
+    }
     if let Some(filesystem) = find(&variant.filesystem) {
         suits(filesystem, &variant, on, section)?;
     }
@@ -117,15 +124,6 @@ fn name(value: &Value<'_>) -> Result<String, Fault> {
     Ok(name.to_owned())
 }
 
-fn kernel(value: &Value<'_>) -> Result<String, Fault> {
-    let release = value.word("a kernel release as printed by `uname -r`")?;
-    if release.contains(char::is_whitespace) {
-        let message = format!("{} is not a kernel release", quoted(release));
-        return Err(value.fault(message, "").hint("give it as printed by `uname -r`"));
-    }
-    Ok(release.to_owned())
-}
-
 fn handicap(value: &Value<'_>) -> Result<u32, Fault> {
     let percent = share(value, 0.0, f64::from(HANDICAP_PERCENT_MAX) / 100.0)? * 100.0;
     (0..=HANDICAP_PERCENT_MAX).find(|whole| (percent - f64::from(*whole)).abs() < 1e-9).ok_or_else(
@@ -143,15 +141,6 @@ fn filesystem<'d>(value: &Value<'d>, known: &Known<'_>) -> Result<&'d str, Fault
     }
     let message = format!("unknown filesystem {}", quoted(name));
     Err(value.fault(message, "").hint(suggestion(name, known.filesystems, "filesystems")))
-}
-
-/// The name that was perhaps meant, and all there are.
-pub(super) fn suggestion(name: &str, known: &[&str], what: &str) -> String {
-    let all = format!("{what}: {}", known.join(", "));
-    match nearest(name, known.iter().copied()) {
-        Some(meant) => format!("did you mean `{meant}`? {all}"),
-        None => all,
-    }
 }
 
 /// A directory is used as it is.

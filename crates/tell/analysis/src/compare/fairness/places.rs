@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use treering_model::filesystems::{Metadata, all, by_name};
 use treering_model::{
-    CautionCode, IMPORT_FACT, Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
+    Accelerator, CautionCode, GuestSpec, IMPORT_FACT, Trial, USED_FACT, USED_GROWTH_FACT,
+    USED_GROWTH_FILES_FACT,
 };
 use treering_stats::median;
 
@@ -19,13 +20,16 @@ use crate::compare::variant::{Factor, fact};
 pub(super) enum Compared {
     /// As they are.
     Whole,
+    /// The one in brackets of several, as `[none] mq-deadline`: which others a kernel offers makes
+    /// no difference.
+    Chosen,
     /// Word by word: only the words that one variant lacks are reported.
     Words,
     /// As numbers: another kernel keeps another part of the memory for itself.
     Roughly,
 }
 
-use Compared::{Roughly, Whole, Words};
+use Compared::{Chosen, Roughly, Whole, Words};
 
 /// Facts that should be alike on both variants, and the caution when they are not.
 pub(super) const FACTS: [(&str, Code, Compared); 37] = [
@@ -37,7 +41,7 @@ pub(super) const FACTS: [(&str, Code, Compared); 37] = [
     ("kernel.preemption_built", Code::KernelSettingsDiffer, Whole),
     ("cpu.governor", Code::KernelSettingsDiffer, Whole),
     ("cpu.simultaneous_threads", Code::KernelSettingsDiffer, Whole),
-    ("memory.transparent_hugepages", Code::KernelSettingsDiffer, Whole),
+    ("memory.transparent_hugepages", Code::KernelSettingsDiffer, Chosen),
     ("memory.swappiness", Code::KernelSettingsDiffer, Whole),
     ("memory.dirty_ratio", Code::KernelSettingsDiffer, Whole),
     ("memory.dirty_background_ratio", Code::KernelSettingsDiffer, Whole),
@@ -56,7 +60,7 @@ pub(super) const FACTS: [(&str, Code, Compared); 37] = [
     ("cgroup.limits", Code::MachinesDiffer, Words),
     (MODEL, Code::DevicesDiffer, Whole),
     (ROTATIONAL, Code::DevicesDiffer, Whole),
-    ("device.scheduler", Code::DevicesDiffer, Whole),
+    ("device.scheduler", Code::DevicesDiffer, Chosen),
     (PLANNED_OF_LOOPS[0], Code::DevicesDiffer, Whole),
     (PLANNED_OF_LOOPS[1], Code::DevicesDiffer, Whole),
     (PLANNED_OF_LOOPS[2], Code::DevicesDiffer, Whole),
@@ -88,7 +92,7 @@ const DEVICE: &str = "device.name";
 /// How the filesystem was made, where treering made it.
 const MKFS: &str = "mkfs.command";
 const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 16] = [
     CAPACITY,
     FREE,
     DEVICE_BYTES,
@@ -103,6 +107,8 @@ const OTHERS: [&str; 14] = [
     USED_FACT,
     USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,
+    Accelerator::FACT,
+    GuestSpec::KERNEL_FACT,
 ];
 
 /// The facts of a trial that a comparison looks at; the others need not be read for it.
@@ -265,6 +271,12 @@ impl Pair<'_> {
         }
         match how {
             Whole => self.note(code, name, &listed(&left), &listed(&right)),
+            Chosen => {
+                let (left, right) = (chosen(&left), chosen(&right));
+                if left != right {
+                    self.note(code, name, &listed(&left), &listed(&right));
+                }
+            }
             Words => {
                 let (left, right) = (words(&left), words(&right));
                 if left != right {
@@ -308,6 +320,11 @@ impl Pair<'_> {
                 }
             }
             Code::DevicesDiffer => is_declared(factor, code) && self.is_of_devices(name),
+            // Variants of a plan have the kernels that the plan gives them.
+            Code::KernelsDiffer if factor == Factor::Variant => {
+                let both = [&self.baseline, &self.contender];
+                both.iter().all(|variant| !variant.values(GuestSpec::KERNEL_FACT).is_empty())
+            }
             _ => is_declared(factor, code),
         }
     }
@@ -471,6 +488,13 @@ impl Pair<'_> {
             self.note(Code::CachesDiffer, what, &said(left), &said(right));
         }
     }
+}
+
+/// The words in brackets; all of a value where there is none.
+fn chosen<'t>(values: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
+    let bracketed = |word: &'t str| word.strip_prefix('[')?.strip_suffix(']');
+    let of = |value: &&'t str| value.split_whitespace().find_map(bracketed).unwrap_or(value);
+    values.iter().map(of).collect()
 }
 
 /// The kind of a device by its name: `loop` of `loop3`, `sd` of `sda1`, `nvme` of `nvme0n1`.

@@ -1,0 +1,192 @@
+//! In the guest: what the first process of a machine has to do before a trial can run, and the way
+//! back to the host.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use treering_model::{SinkError, TrialEvent, TrialSink};
+use treering_sys::{MountOptions, load_module, mount, power_off};
+
+use crate::initramfs::MODULES;
+use crate::protocol::{ARGUMENT, GuestJob, PORT, Report};
+
+/// What a program expects: type, and where.
+const MOUNTS: [&str; 6] = [
+    "proc /proc",
+    "sysfs /sys",
+    "devtmpfs /dev",
+    "tmpfs /tmp",
+    "tmpfs /run",
+    "tracefs /sys/kernel/tracing",
+];
+/// Those that a kernel may lack.
+const NOT_NEEDED: [&str; 1] = ["tracefs"];
+/// How long a device may take until it is there: under emulation seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+const STEP: Duration = Duration::from_millis(10);
+/// How often the guest says that it is alive.
+const PULSE: Duration = Duration::from_secs(2);
+
+/// Whether a program with these arguments is the first process of a guest.
+pub fn is_guest(arguments: &[impl AsRef<OsStr>]) -> bool {
+    let is = |at: usize, word: &str| arguments.get(at).is_some_and(|one| one.as_ref() == word);
+    is(0, "/init") && is(1, ARGUMENT) && std::process::id() == 1
+}
+
+/// The machine, from the side of its first process.
+#[derive(Clone)]
+pub struct GuestMachine {
+    port: Arc<Mutex<File>>,
+}
+
+impl GuestMachine {
+    /// Mounts what programs expect, loads the modules, and opens the port.
+    ///
+    /// # Errors
+    /// In words, when something is missing.
+    pub fn begin() -> Result<Self, String> {
+        for (fs_type, point) in MOUNTS.iter().filter_map(|mount| mount.split_once(' ')) {
+            let source = OsStr::new(fs_type);
+            let none = MountOptions::parse::<&str>(&[]).map_err(|error| error.to_string())?;
+            let mounted = mount(source, Path::new(point), fs_type, &none);
+            if let Err(errno) = mounted
+                && !NOT_NEEDED.contains(&fs_type)
+            {
+                return Err(format!("cannot mount {fs_type} at {point}: {errno}"));
+            }
+        }
+        load_modules().map_err(|(name, error)| format!("cannot load {name}: {error}"))?;
+        let node = port()?;
+        let opened = OpenOptions::new().read(true).write(true).open(&node);
+        let port = opened.map_err(|error| format!("cannot open {}: {error}", node.display()))?;
+        Ok(Self { port: Arc::new(Mutex::new(port)) })
+    }
+
+    /// Says that it is ready and waits for its job; from then on it says that it is alive.
+    ///
+    /// # Errors
+    /// In words, when none comes.
+    pub fn job(&self) -> Result<GuestJob, String> {
+        let lost = |error: io::Error| format!("the port is lost: {error}");
+        self.tell(&Report::Ready).map_err(lost)?;
+        let own = self.port.lock().unwrap_or_else(PoisonError::into_inner).try_clone();
+        let mut line = String::new();
+        BufReader::new(own.map_err(lost)?).read_line(&mut line).map_err(lost)?;
+        let job = serde_json::from_str(&line).map_err(|error| format!("it is no job: {error}"))?;
+        let pulse = self.clone();
+        thread::spawn(move || {
+            while pulse.tell(&Report::Alive).is_ok() {
+                thread::sleep(PULSE);
+            }
+        });
+        Ok(job)
+    }
+
+    /// Waits until these disks are there.
+    ///
+    /// # Errors
+    /// In words, when one does not come.
+    pub fn wait_for(disks: &[PathBuf]) -> Result<(), String> {
+        for disk in disks {
+            if !comes(|| disk.exists()) {
+                return Err(format!("there is no disk {}", disk.display()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that the trial cannot take place.
+    pub fn refuse(&self, why: &str) {
+        let _the_host_sees_it_end = self.tell(&Report::Refused(why.to_owned()));
+    }
+
+    /// Says that the trial is over.
+    pub fn done(&self) {
+        let _the_host_sees_it_end = self.tell(&Report::Done);
+    }
+
+    /// Turns the machine off.
+    pub fn end() -> ! {
+        loop {
+            let _only_root_can_and_we_are = power_off();
+            thread::sleep(STEP);
+        }
+    }
+
+    fn tell(&self, report: &Report) -> io::Result<()> {
+        let mut line = serde_json::to_vec(report)?;
+        line.push(b'\n');
+        self.port.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
+    }
+}
+
+impl TrialSink for GuestMachine {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        let told = self.tell(&Report::Event(Box::new(event.clone())));
+        told.map_err(|error| SinkError::new("the host cannot be reached", error))
+    }
+}
+
+/// Waits until something is so.
+fn comes(is_so: impl Fn() -> bool) -> bool {
+    let began = Instant::now();
+    while !is_so() {
+        if began.elapsed() > PATIENCE {
+            return false;
+        }
+        thread::sleep(STEP);
+    }
+    true
+}
+
+/// Loads the modules in the order of their names, which begin with a number.
+fn load_modules() -> Result<(), (String, io::Error)> {
+    let of = |error| (MODULES.to_owned(), error);
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(MODULES).map_err(of)? {
+        paths.push(entry.map_err(of)?.path());
+    }
+    paths.sort();
+    for path in paths {
+        let loaded = fs::read(&path).and_then(|bytes| load_module(&bytes));
+        loaded.map_err(|error| (path.display().to_string(), error))?;
+        // It is in memory now, once.
+        let _stays_at_worst = fs::remove_file(&path);
+    }
+    Ok(())
+}
+
+/// Our port, by its name: nobody makes links for it here.
+fn port() -> Result<PathBuf, String> {
+    let find = || {
+        let ports = fs::read_dir("/sys/class/virtio-ports").ok()?;
+        let mut ports = ports.flatten();
+        let is_ours = |port: &fs::DirEntry| {
+            fs::read_to_string(port.path().join("name")).is_ok_and(|name| name.trim() == PORT)
+        };
+        let node = Path::new("/dev").join(ports.find(is_ours)?.file_name());
+        node.exists().then_some(node)
+    };
+    if comes(|| find().is_some()) {
+        find().ok_or_else(|| format!("the virtio port {PORT} went away"))
+    } else {
+        Err(format!("there is no virtio port {PORT}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_guest;
+
+    #[test]
+    fn only_the_first_process_of_a_guest_is_one() {
+        assert!(!is_guest(&["/init", "treering-guest"]));
+        assert!(!is_guest(&["/init"]));
+        assert!(!is_guest(&[""; 0]));
+    }
+}

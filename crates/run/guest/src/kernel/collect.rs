@@ -1,0 +1,190 @@
+//! What is taken out of a package, by its path in it; all else is passed over.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::{Kernel, ModuleFile, image, module_name};
+use crate::GuestError;
+use crate::unpack::read_all;
+
+pub(super) const IMAGE_BYTES_MAX: u64 = 256 << 20;
+pub(super) const MODULE_BYTES_MAX: u64 = 256 << 20;
+pub(super) const TEXT_BYTES_MAX: u64 = 8 << 20;
+/// All that is kept of one package.
+const KEPT_BYTES_MAX: u64 = 2 << 30;
+
+/// Where modules are that a guest can need: filesystems and what they are built on, and the disks
+/// that QEMU has. Graphics, sound and networks are passed over.
+const FOLDERS: [&str; 18] = [
+    "kernel/arch/",
+    "kernel/block/",
+    "kernel/crypto/",
+    "kernel/fs/",
+    "kernel/lib/",
+    "kernel/mm/",
+    "kernel/drivers/ata/",
+    "kernel/drivers/base/",
+    "kernel/drivers/block/",
+    "kernel/drivers/char/",
+    "kernel/drivers/dax/",
+    "kernel/drivers/md/",
+    "kernel/drivers/nvdimm/",
+    "kernel/drivers/nvme/",
+    "kernel/drivers/scsi/",
+    "kernel/drivers/virtio/",
+    "extra/",
+    "updates/",
+];
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Collector {
+    image: Option<(String, Vec<u8>)>,
+    configuration: Option<String>,
+    modules: BTreeMap<String, ModuleFile>,
+    built_in: Option<BTreeSet<String>>,
+    kept: u64,
+}
+
+/// What a file of a package is.
+enum Role<'p> {
+    Image,
+    Configuration,
+    BuiltIn,
+    Module { below: &'p str, name: String },
+}
+
+/// What the file at this path is, if it is anything to us.
+fn role(path: &str) -> Option<Role<'_>> {
+    let path = path.trim_start_matches("./").trim_start_matches('/');
+    let path = path.strip_prefix("usr/").unwrap_or(path);
+    if path.split('/').any(|part| part == "..") {
+        return None;
+    }
+    if let Some(name) = path.strip_prefix("boot/") {
+        return match name {
+            _ if name.starts_with("vmlinuz") || name.starts_with("bzImage") => Some(Role::Image),
+            _ if name.starts_with("config-") => Some(Role::Configuration),
+            _ => None,
+        };
+    }
+    let (_release, below) = path.strip_prefix("lib/modules/")?.split_once('/')?;
+    match below {
+        "vmlinuz" => Some(Role::Image),
+        "config" => Some(Role::Configuration),
+        "modules.builtin" => Some(Role::BuiltIn),
+        _ => {
+            let name = module_name(below)?;
+            let is_wanted = FOLDERS.iter().any(|folder| below.starts_with(folder));
+            is_wanted.then_some(Role::Module { below, name })
+        }
+    }
+}
+
+impl Collector {
+    /// Looks at a file of a package, by its path in the installed system.
+    ///
+    /// # Errors
+    /// When it cannot be read or is too large.
+    pub(super) fn look(&mut self, path: &str, content: &mut dyn Read) -> io::Result<()> {
+        match role(path) {
+            None => Ok(()),
+            // A package that has it twice has it once in /boot and once beside the modules.
+            Some(Role::Image) if self.image.is_some() => Ok(()),
+            Some(Role::Image) => self.take_image(path, content),
+            Some(Role::Configuration) => self.take_configuration(content),
+            Some(Role::BuiltIn) => self.take_built_in(content),
+            Some(Role::Module { below, name }) => self.take_module(below, name, content),
+        }
+    }
+
+    pub(super) fn take_image(&mut self, path: &str, content: &mut dyn Read) -> io::Result<()> {
+        let bytes = self.bytes(content, IMAGE_BYTES_MAX)?;
+        // A link to the image is empty in a package.
+        if !bytes.is_empty() {
+            self.image = Some((path.to_owned(), bytes));
+        }
+        Ok(())
+    }
+
+    pub(super) fn take_configuration(&mut self, content: &mut dyn Read) -> io::Result<()> {
+        let bytes = self.bytes(content, TEXT_BYTES_MAX)?;
+        self.configuration = Some(String::from_utf8_lossy(&bytes).into_owned());
+        Ok(())
+    }
+
+    pub(super) fn take_built_in(&mut self, content: &mut dyn Read) -> io::Result<()> {
+        let bytes = self.bytes(content, TEXT_BYTES_MAX)?;
+        let names = String::from_utf8_lossy(&bytes).lines().filter_map(module_name).collect();
+        self.built_in = Some(names);
+        Ok(())
+    }
+
+    pub(super) fn take_module(
+        &mut self,
+        path: &str,
+        name: String,
+        content: &mut dyn Read,
+    ) -> io::Result<()> {
+        let bytes = self.bytes(content, MODULE_BYTES_MAX)?;
+        self.modules.insert(name, ModuleFile { path: path.to_owned(), bytes });
+        Ok(())
+    }
+
+    fn bytes(&mut self, content: &mut dyn Read, most: u64) -> io::Result<Vec<u8>> {
+        let bytes = read_all(content, most.min(KEPT_BYTES_MAX - self.kept))?;
+        self.kept += bytes.len() as u64;
+        Ok(bytes)
+    }
+
+    /// The kernel, when there is one.
+    pub(super) fn kernel(self, source: &Path) -> Result<Kernel, GuestError> {
+        let none = |why: String| GuestError::NoKernel { path: source.to_owned(), why };
+        let (path, image) = self.image.ok_or_else(|| {
+            none("there is no boot/vmlinuz-* and no lib/modules/*/vmlinuz in it".to_owned())
+        })?;
+        let (release, version) = image::release(&image)
+            .ok_or_else(|| none(format!("{path} is not an x86 boot image (bzImage)")))?;
+        Ok(Kernel {
+            source: source.to_owned(),
+            release,
+            version,
+            image,
+            configuration: self.configuration,
+            modules: self.modules,
+            built_in: self.built_in,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Collector, Role, role};
+
+    #[test]
+    fn a_path_says_what_a_file_is_and_leads_nowhere() {
+        assert!(matches!(role("./boot/vmlinuz-6.1"), Some(Role::Image)));
+        assert!(matches!(role("./usr/lib/modules/6.1/vmlinuz"), Some(Role::Image)));
+        assert!(matches!(role("/lib/modules/6.1/modules.builtin"), Some(Role::BuiltIn)));
+        let module = role("./lib/modules/6.1/kernel/fs/xfs/xfs.ko.xz");
+        assert!(matches!(module, Some(Role::Module { name, .. }) if name == "xfs"));
+        for other in [
+            "./lib/modules/6.1/kernel/sound/snd.ko",
+            "./lib/modules/../../etc/kernel/fs/x.ko",
+            "./boot/System.map-6.1",
+            "./etc/passwd",
+            "",
+        ] {
+            assert!(role(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn an_image_that_is_none_is_named() {
+        let mut collector = Collector::default();
+        collector.look("boot/vmlinuz-6.1", &mut b"text".as_slice()).unwrap();
+        let error = collector.kernel("/x.deb".as_ref()).unwrap_err().to_string();
+        assert!(error.contains("boot/vmlinuz-6.1 is not an x86 boot image"), "{error}");
+    }
+}

@@ -1,0 +1,133 @@
+//! Debian packages: an `ar` archive with a tar archive in it.
+
+use std::io::Read;
+use std::path::Path;
+
+use super::collect::Collector;
+use super::{package_error, tar};
+use crate::GuestError;
+use crate::unpack::unpacked;
+
+const MAGIC: &[u8] = b"!<arch>\n";
+const HEADER_BYTES: usize = 60;
+/// Behind the last file of a tar archive.
+const PADDING_BYTES_MAX: u64 = 1 << 20;
+/// A package has three members.
+const MEMBERS_MAX: usize = 100;
+
+/// Reads the files of a package.
+pub(super) fn read(mut from: impl Read, package: &Path) -> Result<Collector, GuestError> {
+    let short = |_| package_error(package, "", "it ends too early, in its ar archive");
+    let mut magic = [0; MAGIC.len()];
+    from.read_exact(&mut magic).map_err(short)?;
+    for _ in 0..MEMBERS_MAX {
+        let mut header = [0; HEADER_BYTES];
+        if from.read_exact(&mut header).is_err() {
+            break;
+        }
+        let text = |range: std::ops::Range<usize>| {
+            String::from_utf8_lossy(&header[range]).trim().trim_end_matches('/').to_owned()
+        };
+        let (name, size) = (text(0..16), text(48..58));
+        let size: u64 =
+            size.parse().ok().filter(|_| header.ends_with(b"`\n")).ok_or_else(|| {
+                package_error(package, &name, "its header in the ar archive is none")
+            })?;
+        if name.starts_with("data.tar") {
+            return data(from.take(size), package, &name);
+        }
+        let padded = size.saturating_add(size % 2);
+        let skipped = std::io::copy(&mut (&mut from).take(padded), &mut std::io::sink());
+        skipped.map_err(GuestError::io("cannot read", package))?;
+    }
+    Err(package_error(package, "", "it has no data.tar, as a Debian package has"))
+}
+
+fn data(packed: impl Read, package: &Path, member: &str) -> Result<Collector, GuestError> {
+    let mut collector = Collector::default();
+    let mut stream = unpacked(packed).map_err(|error| package_error(package, member, error))?;
+    let mut last = String::new();
+    let read = tar::read(&mut stream, &mut |path, content| {
+        path.clone_into(&mut last);
+        collector.look(path, content)
+    });
+    // Behind the last file there are zeros, and the sum of what was packed.
+    let read = read.and_then(|()| {
+        last.clear();
+        std::io::copy(&mut stream.take(PADDING_BYTES_MAX), &mut std::io::sink())
+    });
+    read.map_err(|error| {
+        let place = if last.is_empty() { member.to_owned() } else { format!("{member}: {last}") };
+        package_error(package, &place, error)
+    })?;
+    Ok(collector)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::image::pretended;
+    use super::read;
+    use crate::Kernel;
+    use std::path::Path;
+    use std::process::Command;
+
+    /// A package with these files, made by dpkg-deb.
+    fn package(files: &[(&str, &[u8])], top: &Path) -> Option<std::path::PathBuf> {
+        let tree = top.join("tree");
+        let control = "Package: x\nVersion: 1\nArchitecture: all\nMaintainer: a <a@b>\n\
+                       Description: x\n";
+        for (name, bytes) in files.iter().chain(&[("DEBIAN/control", control.as_bytes())]) {
+            let path = tree.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        let out = top.join("x.deb");
+        let mut build = Command::new("dpkg-deb");
+        build.args(["-Zxz", "--build"]).arg(&tree).arg(&out);
+        if !build.output().is_ok_and(|done| done.status.success()) {
+            treering_testkit::skip("dpkg-deb is not installed");
+            return None;
+        }
+        Some(out)
+    }
+
+    #[test]
+    fn a_kernel_is_read_from_a_debian_package() {
+        let top = tempfile::tempdir().unwrap();
+        let image = pretended("6.1.0-x (a@b) #1 SMP");
+        let long = format!("lib/modules/6.1.0-x/kernel/fs/{}/nls-{}.ko", "d".repeat(120), "n");
+        let Some(deb) = package(
+            &[
+                ("boot/vmlinuz-6.1.0-x", &image),
+                ("boot/config-6.1.0-x", b"CONFIG_KASAN=y\n"),
+                ("lib/modules/6.1.0-x/modules.builtin", b"kernel/fs/ext4/ext4.ko\n"),
+                ("lib/modules/6.1.0-x/kernel/fs/xfs/xfs.ko", b"a module"),
+                (&long, b"another"),
+            ],
+            top.path(),
+        ) else {
+            return;
+        };
+        let kernel = Kernel::read(&deb).unwrap();
+        assert_eq!((kernel.release.as_str(), kernel.version.as_str()), ("6.1.0-x", "#1 SMP"));
+        assert_eq!(kernel.image, image);
+        assert_eq!(kernel.configuration.as_deref(), Some("CONFIG_KASAN=y\n"));
+        assert!(kernel.is_built_in("ext4"));
+        assert_eq!(kernel.module("xfs").unwrap().unwrap(), b"a module");
+        assert_eq!(kernel.module("nls_n").unwrap().unwrap(), b"another");
+        let whole = std::fs::read(&deb).unwrap();
+        let cut = read(&whole[..whole.len() - 40], Path::new("/cut.deb"));
+        let error = cut.map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("/cut.deb: data.tar"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_package_is_refused_in_words() {
+        let errors =
+            |bytes: &[u8]| read(bytes, Path::new("/x.deb")).map(|_| ()).unwrap_err().to_string();
+        assert!(errors(b"!<arch>\n").contains("no data.tar"));
+        assert!(errors(b"!<").contains("ends too early"));
+        let header = format!("!<arch>\n{:<16}{:<32}{:<10}xx", "data.tar.xz", "", "-5");
+        assert!(errors(header.as_bytes()).contains("data.tar.xz: its header"));
+    }
+}

@@ -1,0 +1,47 @@
+//! What the header of an x86 boot image says: see Documentation/arch/x86/boot.rst of the kernel.
+
+use crate::bytes::{slice, text_at, u16_at};
+
+const SIGNATURE_AT: u64 = 0x202;
+const SIGNATURE: &[u8] = b"HdrS";
+/// The offset of the version's text, less 0x200.
+const VERSION_AT: u64 = 0x20e;
+const VERSION_BYTES_MAX: usize = 512;
+
+/// The release and the version of a boot image: of `6.1.0-50-amd64 (who@where) #1 SMP …` the first
+/// word, and what begins with `#`.
+pub(super) fn release(image: &[u8]) -> Option<(String, String)> {
+    if slice(image, SIGNATURE_AT, SIGNATURE.len() as u64)? != SIGNATURE {
+        return None;
+    }
+    let text = u64::from(u16_at(image, VERSION_AT)?) + 0x200;
+    let text = text_at(image, text, VERSION_BYTES_MAX)?;
+    let release = text.split_whitespace().next()?;
+    let version = text.find('#').map_or("", |at| &text[at..]);
+    let is_plain = release.chars().all(|c| c.is_ascii_graphic() && c != '/');
+    is_plain.then(|| (release.to_owned(), version.trim().to_owned()))
+}
+
+#[cfg(test)]
+pub(crate) fn pretended(text: &str) -> Vec<u8> {
+    let mut image = vec![0; 0x400];
+    image[0x202..0x206].copy_from_slice(SIGNATURE);
+    image[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
+    image[0x300..0x300 + text.len()].copy_from_slice(text.as_bytes());
+    image
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{pretended, release};
+
+    #[test]
+    fn an_image_says_what_it_is() {
+        let image = pretended("6.1.0-50-cloud-amd64 (a@b) #1 SMP Debian 6.1.176-1");
+        let expected = ("6.1.0-50-cloud-amd64".to_owned(), "#1 SMP Debian 6.1.176-1".to_owned());
+        assert_eq!(release(&image), Some(expected));
+        assert_eq!(release(&image[..0x210]), None);
+        assert_eq!(release(&pretended("../6.1 x")), None);
+        assert_eq!(release(b""), None);
+    }
+}

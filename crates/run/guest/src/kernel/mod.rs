@@ -1,0 +1,144 @@
+//! A kernel as it comes: an image, its modules, its configuration, from a package or a directory.
+//!
+//! Packages are taken for hostile: nothing in them is written anywhere, names only say what a file
+//! is, and every size has a bound.
+
+mod collect;
+mod deb;
+mod image;
+mod rpm;
+mod tar;
+mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use crate::GuestError;
+use crate::unpack::{read_all, unpacked};
+use collect::MODULE_BYTES_MAX;
+
+/// Bytes by which the kind of a package is known.
+const MAGIC_BYTES: u64 = 8;
+
+/// A kernel that can be booted.
+#[derive(Debug)]
+pub struct Kernel {
+    /// Where it came from.
+    pub source: PathBuf,
+    /// Its release, as `uname -r` would say it.
+    pub release: String,
+    /// Its version, as `uname -v` would say it, where the image tells.
+    pub version: String,
+    /// The image to boot.
+    pub image: Vec<u8>,
+    /// How it was configured, where that is known.
+    pub configuration: Option<String>,
+    pub(crate) modules: BTreeMap<String, ModuleFile>,
+    /// `None` where nobody says what is built in: then everything may be.
+    pub(crate) built_in: Option<BTreeSet<String>>,
+}
+
+/// A module's file, perhaps packed.
+pub(crate) struct ModuleFile {
+    /// Its path below the modules' directory.
+    pub(crate) path: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for ModuleFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({} bytes)", self.path, self.bytes.len())
+    }
+}
+
+impl Kernel {
+    /// Reads a kernel: a `.deb` or `.rpm` package, an image (its modules are looked for where they
+    /// are installed beside it), an unpacked package, or a kernel tree that has been built.
+    ///
+    /// # Errors
+    /// When there is none, or something in it is damaged or too large; names what.
+    pub fn read(source: &Path) -> Result<Self, GuestError> {
+        let found = std::fs::metadata(source).map_err(GuestError::io("cannot find", source))?;
+        let collected = if found.is_dir() {
+            tree::read(source)?
+        } else {
+            let mut file = File::open(source).map_err(GuestError::io("cannot open", source))?;
+            let mut magic = Vec::new();
+            let begun = (&mut file).take(MAGIC_BYTES).read_to_end(&mut magic);
+            begun.map_err(GuestError::io("cannot read", source))?;
+            let rewound = file.seek(SeekFrom::Start(0));
+            rewound.map_err(GuestError::io("cannot read", source))?;
+            let file = BufReader::new(file);
+            match magic.as_slice() {
+                [b'!', b'<', b'a', b'r', b'c', b'h', b'>', b'\n'] => deb::read(file, source)?,
+                [0xed, 0xab, 0xee, 0xdb, ..] => rpm::read(file, source)?,
+                _ => tree::of_image(source)?,
+            }
+        };
+        collected.kernel(source)
+    }
+
+    /// The bytes of a module as the kernel loads them.
+    pub(crate) fn module(&self, name: &str) -> Option<Result<Vec<u8>, GuestError>> {
+        let file = self.modules.get(name)?;
+        let bytes = unpacked(file.bytes.as_slice())
+            .and_then(|stream| read_all(stream, MODULE_BYTES_MAX))
+            .map_err(|error| GuestError::Package {
+                package: self.source.clone(),
+                member: file.path.clone(),
+                why: error.to_string(),
+            });
+        Some(bytes)
+    }
+
+    /// Whether it says what is built in, and this is.
+    pub(crate) fn is_built_in(&self, module: &str) -> bool {
+        self.built_in.as_ref().is_some_and(|names| names.contains(module))
+    }
+}
+
+/// The name of a module by its path: `-` and `_` are one in it.
+pub(crate) fn module_name(path: &str) -> Option<String> {
+    let file = path.rsplit('/').next()?;
+    let (stem, packing) = file.split_once(".ko")?;
+    let is_module = !stem.is_empty() && matches!(packing, "" | ".xz" | ".zst" | ".gz");
+    is_module.then(|| stem.replace('-', "_"))
+}
+
+fn package_error(package: &Path, member: &str, why: impl ToString) -> GuestError {
+    GuestError::Package {
+        package: package.to_owned(),
+        member: member.to_owned(),
+        why: why.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kernel, module_name};
+    use std::path::Path;
+
+    #[test]
+    fn modules_have_one_name_however_they_are_packed() {
+        let path = "kernel/arch/x86/crypto/crc32c-intel.ko.xz";
+        assert_eq!(module_name(path).as_deref(), Some("crc32c_intel"));
+        assert_eq!(module_name("ext4.ko").as_deref(), Some("ext4"));
+        assert_eq!(module_name("ext4.ko.txt"), None);
+        assert_eq!(module_name("modules.order"), None);
+        assert_eq!(module_name("kernel/.ko"), None);
+    }
+
+    #[test]
+    fn what_is_not_there_or_no_kernel_is_named() {
+        let top = tempfile::tempdir().unwrap();
+        let missing = Kernel::read(&top.path().join("none")).unwrap_err().to_string();
+        assert!(missing.contains("none"), "{missing}");
+        let file = top.path().join("text");
+        std::fs::write(&file, "not a kernel").unwrap();
+        assert!(Kernel::read(&file).unwrap_err().to_string().contains("has no kernel"));
+        assert!(Kernel::read(top.path()).unwrap_err().to_string().contains("has no kernel"));
+        assert!(Kernel::read(Path::new("/dev/null")).is_err());
+    }
+}

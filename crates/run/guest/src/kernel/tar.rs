@@ -1,0 +1,179 @@
+//! Reading tar archives: ustar with the long names of GNU and pax. Only regular files are visited.
+
+use std::io::{self, Read};
+
+const BLOCK: usize = 512;
+const LONG_NAME_BYTES_MAX: u64 = 64 << 10;
+/// So much is unpacked of an archive at most.
+const BYTES_MAX: u64 = 16 << 30;
+
+/// Reads an archive file by file.
+pub(super) fn read(
+    from: impl Read,
+    visit: &mut dyn FnMut(&str, &mut dyn Read) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut from = from.take(BYTES_MAX);
+    let mut long: Option<String> = None;
+    loop {
+        let mut header = [0; BLOCK];
+        from.read_exact(&mut header)?;
+        if header.iter().all(|&byte| byte == 0) {
+            return Ok(());
+        }
+        if !has_right_sum(&header) {
+            return Err(damaged("a header of its tar archive has a wrong sum"));
+        }
+        let size = number(&header[124..136])?;
+        let mut content = from.by_ref().take(size);
+        match header[156] {
+            b'L' => long = Some(text(&bounded(&mut content, size)?)),
+            b'x' => long = path_of_pax(&bounded(&mut content, size)?).or(long),
+            b'0' | 0 => {
+                let name = long.take().unwrap_or_else(|| name(&header));
+                visit(&name, &mut content)?;
+            }
+            _ => long = None,
+        }
+        let left = content.limit();
+        let skipped = io::copy(&mut content, &mut io::sink())?;
+        if skipped < left {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let padding = size.next_multiple_of(BLOCK as u64) - size;
+        io::copy(&mut from.by_ref().take(padding), &mut io::sink())?;
+    }
+}
+
+fn bounded(content: &mut impl Read, size: u64) -> io::Result<Vec<u8>> {
+    if size > LONG_NAME_BYTES_MAX {
+        return Err(damaged("its tar archive has a name of impossible length"));
+    }
+    let mut bytes = Vec::new();
+    content.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn name(header: &[u8; BLOCK]) -> String {
+    let (prefix, name) = (text(&header[345..500]), text(&header[..100]));
+    let is_ustar = &header[257..263] == b"ustar\0";
+    if is_ustar && !prefix.is_empty() { format!("{prefix}/{name}") } else { name }
+}
+
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+/// Octal digits, or a large number in base 256.
+fn number(field: &[u8]) -> io::Result<u64> {
+    let impossible = || damaged("a header of its tar archive has a size that is no number");
+    let value = if field[0] & 0x80 == 0 {
+        let digits = text(field);
+        let digits = digits.trim();
+        if digits.is_empty() { Some(0) } else { u64::from_str_radix(digits, 8).ok() }
+    } else {
+        let mut bytes = field[1..].iter();
+        bytes.try_fold(u64::from(field[0] & 0x7f), |sum, &byte| {
+            Some(sum.checked_mul(256)? + u64::from(byte))
+        })
+    };
+    value.filter(|&size| size <= BYTES_MAX).ok_or_else(impossible)
+}
+
+fn has_right_sum(header: &[u8; BLOCK]) -> bool {
+    let own = 148..156;
+    let sum: u64 =
+        (0..BLOCK).map(|at| if own.contains(&at) { 32 } else { u64::from(header[at]) }).sum();
+    number(&header[own]).is_ok_and(|said| said == sum)
+}
+
+/// The value of `path` among the records `LENGTH KEY=VALUE\n` of a pax header.
+fn path_of_pax(records: &[u8]) -> Option<String> {
+    let mut rest = records;
+    while !rest.is_empty() {
+        let blank = rest.iter().position(|&byte| byte == b' ')?;
+        let length: usize = std::str::from_utf8(&rest[..blank]).ok()?.parse().ok()?;
+        let record = rest.get(blank + 1..length)?;
+        if let Some(path) = record.strip_prefix(b"path=") {
+            return Some(String::from_utf8_lossy(path).trim_end_matches('\n').to_owned());
+        }
+        rest = rest.get(length..)?;
+    }
+    None
+}
+
+fn damaged(why: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{path_of_pax, read};
+    use proptest::prelude::*;
+
+    fn header(name: &str, kind: u8, size: &[u8]) -> Vec<u8> {
+        let mut header = vec![0; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[124..124 + size.len()].copy_from_slice(size);
+        header[148..156].fill(b' ');
+        header[156] = kind;
+        let sum: u64 = header.iter().map(|&byte| u64::from(byte)).sum();
+        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+        header
+    }
+
+    fn files(archive: &[u8]) -> std::io::Result<Vec<(String, Vec<u8>)>> {
+        let mut files = Vec::new();
+        read(archive, &mut |name, content| {
+            let mut bytes = Vec::new();
+            content.read_to_end(&mut bytes)?;
+            files.push((name.to_owned(), bytes));
+            Ok(())
+        })?;
+        Ok(files)
+    }
+
+    #[test]
+    fn files_are_read_and_links_are_passed_over() {
+        let mut archive = header("a", b'0', b"00000000005\0");
+        archive.extend_from_slice(b"hello");
+        archive.resize(1024, 0);
+        archive.extend(header("link", b'2', b"0"));
+        archive.extend(header("dir", b'5', b"0"));
+        archive.extend([0; 1024]);
+        assert_eq!(files(&archive).unwrap(), [("a".to_owned(), b"hello".to_vec())]);
+        assert!(files(&archive[..700]).is_err());
+        archive[3] = b'x';
+        assert!(files(&archive).unwrap_err().to_string().contains("wrong sum"));
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused() {
+        for size in [b"77777777777777".as_slice(), &[0xff; 12], b"9"] {
+            assert!(files(&header("a", b'0', &size[..size.len().min(12)])).is_err());
+        }
+        let name = header("././@LongLink", b'L', b"00077777777\0");
+        assert!(files(&name).unwrap_err().to_string().contains("impossible length"));
+    }
+
+    #[test]
+    fn long_names_of_pax_are_found() {
+        assert_eq!(path_of_pax(b"9 mtime=\n14 path=a/b/c\n").as_deref(), Some("a/b/c"));
+        for strange in [b"path=a".as_slice(), b"999 path=a\n", b"0 path=a\n", b" "] {
+            assert_eq!(path_of_pax(strange), None, "{strange:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_archive_makes_it_panic(
+            kind in any::<u8>(),
+            size in proptest::collection::vec(any::<u8>(), 12),
+            rest in proptest::collection::vec(any::<u8>(), 0..2000),
+        ) {
+            let mut archive = header("some/name", kind, &size);
+            archive.extend(rest);
+            let _ = files(&archive);
+        }
+    }
+}

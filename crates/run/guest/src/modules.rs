@@ -1,0 +1,252 @@
+//! Which modules are loaded, and in which order: by what each says of itself in its section
+//! `.modinfo`. A package has no `modules.dep`; it would be made when it is installed.
+
+use std::collections::BTreeSet;
+
+use treering_model::GuestDisk;
+
+use crate::elf::section;
+use crate::{GuestError, Kernel, disk};
+
+/// A module to be loaded, not packed any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// Its name, with `_` for every `-`.
+    pub name: String,
+    /// What the kernel loads.
+    pub bytes: Vec<u8>,
+}
+
+/// More than any kernel needs for a disk and a filesystem.
+const MODULES_MAX: usize = 500;
+
+/// What every guest has besides its disk: the port.
+const EVERY: [&str; 2] = ["virtio_pci", "virtio_console"];
+
+/// The modules of a guest with such disks and this filesystem (none where it is empty), in the
+/// order in which they are loaded.
+///
+/// # Errors
+/// As when a module is missing or damaged.
+pub fn needed(
+    kernel: &Kernel,
+    disk: GuestDisk,
+    filesystem: &str,
+) -> Result<Vec<Loaded>, GuestError> {
+    let own = [filesystem];
+    let of_filesystem = own.iter().filter(|name| !name.is_empty());
+    let all = EVERY.iter().chain(disk::modules(disk)).chain(of_filesystem);
+    closure(kernel, &all.copied().collect::<Vec<_>>())
+}
+
+/// The modules that these need, each behind those that it depends on. What is built in counts as
+/// there.
+///
+/// # Errors
+/// When a module is missing, named with who needs it, or damaged.
+fn closure(kernel: &Kernel, wanted: &[&str]) -> Result<Vec<Loaded>, GuestError> {
+    let mut order = Order { kernel, seen: BTreeSet::new(), loaded: Vec::new() };
+    for name in wanted {
+        order.need(&canonical(name), "a guest")?;
+    }
+    Ok(order.loaded)
+}
+
+struct Order<'k> {
+    kernel: &'k Kernel,
+    seen: BTreeSet<String>,
+    loaded: Vec<Loaded>,
+}
+
+/// What a module says of itself.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Information {
+    depends: Vec<String>,
+    /// Wanted before it, and it does without.
+    softly: Vec<String>,
+}
+
+impl Order<'_> {
+    fn need(&mut self, name: &str, needed_by: &str) -> Result<(), GuestError> {
+        if self.kernel.is_built_in(name) || self.seen.contains(name) {
+            return Ok(());
+        }
+        let Some(bytes) = self.kernel.module(name) else {
+            // Who has neither modules nor a list of what is built in has everything built in.
+            if self.kernel.built_in.is_none() && self.kernel.modules.is_empty() {
+                return Ok(());
+            }
+            return Err(GuestError::MissingModule {
+                kernel: self.kernel.release.clone(),
+                module: name.to_owned(),
+                needed_by: needed_by.to_owned(),
+            });
+        };
+        let bytes = bytes?;
+        // Before what it needs: modules that need each other are not asked for twice.
+        self.seen.insert(name.to_owned());
+        let damaged = |why: &str| GuestError::Package {
+            package: self.kernel.source.clone(),
+            member: format!("module {name}"),
+            why: why.to_owned(),
+        };
+        if self.seen.len() > MODULES_MAX {
+            return Err(damaged("its dependencies have no end"));
+        }
+        let modinfo =
+            section(&bytes, ".modinfo").ok_or_else(|| damaged("it has no section .modinfo"))?;
+        let information = information(modinfo);
+        for soft in &information.softly {
+            if let Some(there) = candidates(soft).find(|one| self.kernel.modules.contains_key(one))
+            {
+                self.need(&there, name)?;
+            }
+        }
+        for hard in &information.depends {
+            self.need(hard, name)?;
+        }
+        self.loaded.push(Loaded { name: name.to_owned(), bytes });
+        Ok(())
+    }
+}
+
+/// The modules that can be meant by a name in a softdep: `crc32c` is an algorithm, which the module
+/// `crc32c_generic` has; so are `blake2b-256` and `xxhash64`.
+fn candidates(name: &str) -> impl Iterator<Item = String> {
+    let family = name.split('_').next().unwrap_or(name);
+    let root = family.trim_end_matches(|c: char| c.is_ascii_digit());
+    let names = [
+        name.to_owned(),
+        format!("{name}_generic"),
+        format!("{family}_generic"),
+        format!("{root}_generic"),
+    ];
+    names.into_iter()
+}
+
+fn information(modinfo: &[u8]) -> Information {
+    let mut information = Information::default();
+    for entry in modinfo.split(|&byte| byte == 0) {
+        let entry = String::from_utf8_lossy(entry);
+        if let Some(names) = entry.strip_prefix("depends=") {
+            let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+            information.depends.extend(names.map(canonical));
+        }
+        if let Some(words) = entry.strip_prefix("softdep=") {
+            let mut is_before = false;
+            for word in words.split_whitespace() {
+                match word {
+                    "pre:" => is_before = true,
+                    "post:" => is_before = false,
+                    name if is_before => information.softly.push(canonical(name)),
+                    _ => {}
+                }
+            }
+        }
+    }
+    information
+}
+
+fn canonical(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Information, candidates, closure, information};
+    use crate::Kernel;
+    use crate::kernel::ModuleFile;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// An ELF file with nothing but a section `.modinfo`.
+    fn module(modinfo: &str) -> Vec<u8> {
+        let (names, text) = (b"\0.modinfo\0.shstrtab\0", modinfo.as_bytes());
+        let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
+        elf.resize(64, 0);
+        let names_at = elf.len() as u64;
+        elf.extend_from_slice(names);
+        let text_at = elf.len() as u64;
+        elf.extend_from_slice(text);
+        let headers_at = elf.len() as u64;
+        for (name, at, length) in
+            [(0_u32, 0, 0), (1, text_at, text.len()), (10, names_at, names.len())]
+        {
+            let mut header = vec![0; 64];
+            header[..4].copy_from_slice(&name.to_le_bytes());
+            header[24..32].copy_from_slice(&at.to_le_bytes());
+            header[32..40].copy_from_slice(&(length as u64).to_le_bytes());
+            elf.extend(header);
+        }
+        elf[40..48].copy_from_slice(&headers_at.to_le_bytes());
+        elf[58..60].copy_from_slice(&64_u16.to_le_bytes());
+        elf[60..62].copy_from_slice(&3_u16.to_le_bytes());
+        elf[62..64].copy_from_slice(&2_u16.to_le_bytes());
+        elf
+    }
+
+    fn kernel(modules: &[(&str, &str)], built_in: &[&str]) -> Kernel {
+        let file = |(name, modinfo): &(&str, &str)| {
+            let file = ModuleFile { path: format!("{name}.ko"), bytes: module(modinfo) };
+            ((*name).to_owned(), file)
+        };
+        Kernel {
+            source: "/k.deb".into(),
+            release: "6.1".to_owned(),
+            version: String::new(),
+            image: Vec::new(),
+            configuration: None,
+            modules: modules.iter().map(file).collect::<BTreeMap<_, _>>(),
+            built_in: Some(built_in.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>()),
+        }
+    }
+
+    fn names(kernel: &Kernel, wanted: &[&str]) -> Vec<String> {
+        closure(kernel, wanted).unwrap().into_iter().map(|one| one.name).collect()
+    }
+
+    #[test]
+    fn modules_come_behind_what_they_depend_on() {
+        let kernel = kernel(
+            &[
+                ("btrfs", "license=GPL\0softdep=pre: crc32c xxhash64\0depends=raid6_pq,xor\0"),
+                ("raid6_pq", "depends=\0"),
+                ("xor", "depends=raid6-pq\0"),
+                ("crc32c_generic", "depends=\0"),
+                ("a", "depends=b\0"),
+                ("b", "depends=a\0"),
+            ],
+            &["ext4"],
+        );
+        let order = ["crc32c_generic", "raid6_pq", "xor", "btrfs"];
+        assert_eq!(names(&kernel, &["btrfs", "ext4", "xor"]), order);
+        assert_eq!(names(&kernel, &["a"]), ["b", "a"]);
+    }
+
+    #[test]
+    fn a_missing_module_is_named_with_who_needs_it() {
+        let kernel = kernel(&[("btrfs", "depends=zstd-compress\0")], &[]);
+        let error = closure(&kernel, &["btrfs"]).unwrap_err().to_string();
+        let expected = "the kernel 6.1 has no module zstd_compress, which btrfs needs, and it is \
+                        not built in";
+        assert_eq!(error, expected);
+        assert!(closure(&kernel, &["xfs"]).unwrap_err().to_string().contains("which a guest"));
+    }
+
+    #[test]
+    fn a_kernel_without_modules_has_everything_built_in() {
+        let mut kernel = kernel(&[], &[]);
+        assert!(closure(&kernel, &["xfs"]).is_err());
+        kernel.built_in = None;
+        assert!(closure(&kernel, &["xfs"]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_a_module_says_of_itself_is_read() {
+        let found = information(b"depends=a-b,c\0softdep=pre: x-y post: z\0alias=fs-xfs\0\xff\0");
+        let texts = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let expected = Information { depends: texts(&["a_b", "c"]), softly: texts(&["x_y"]) };
+        assert_eq!(found, expected);
+        assert!(candidates("blake2b_256").any(|name| name == "blake2b_generic"));
+        assert!(candidates("xxhash64").any(|name| name == "xxhash_generic"));
+    }
+}

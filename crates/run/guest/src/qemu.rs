@@ -1,0 +1,424 @@
+//! On the host: one boot of a guest under QEMU, from its start to its end.
+//!
+//! Nothing is left on disk however we end: kernel, initramfs and the console's log are files in
+//! memory, the port is a pair of sockets, and QEMU goes with us.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use treering_model::{Accelerator, GuestSpec, TrialEvent};
+use treering_sys::{StopFlag, end_with_parent, memory_file};
+
+use crate::protocol::{ARGUMENT, GuestJob, LINE_BYTES_MAX, PORT, Report};
+use crate::{GuestError, Initramfs, Kernel, disk};
+
+/// The kernel's warnings and worse go to the serial console; a panic ends QEMU.
+const COMMAND_LINE: &str = "console=ttyS0 loglevel=5 panic=-1 oops=panic";
+/// How often is looked whether QEMU has ended or we are to.
+const STEP: Duration = Duration::from_millis(200);
+/// A guest says something every other second. One that says nothing for so long hangs.
+const SILENCE_MAX: Duration = Duration::from_secs(180);
+/// Until a guest is ready: emulated, on a machine that has other work.
+const BOOT_MAX: Duration = Duration::from_secs(180);
+/// From its last word to the end of QEMU.
+const LEAVING_MAX: Duration = Duration::from_secs(20);
+/// More than this no kernel says.
+const CONSOLE_BYTES_MAX: u64 = 64 << 20;
+const TAIL_BYTES: u64 = 16 << 10;
+
+/// QEMU, where it is.
+#[derive(Clone, Debug)]
+pub struct Qemu {
+    program: PathBuf,
+    /// What it says of itself.
+    pub version: String,
+}
+
+impl Qemu {
+    /// Finds QEMU along this search path.
+    ///
+    /// # Errors
+    /// When it is not there or cannot be started.
+    pub fn find(search: &std::ffi::OsStr) -> Result<Self, GuestError> {
+        let name = format!("qemu-system-{}", std::env::consts::ARCH);
+        let system = ["/usr/local/bin", "/usr/bin", "/usr/libexec"].map(PathBuf::from);
+        let mut places = std::env::split_paths(search).chain(system).map(|dir| dir.join(&name));
+        let program = places.find(|path| path.is_absolute() && path.is_file());
+        let program =
+            program.ok_or_else(|| GuestError::Qemu { why: format!("{name} is not installed") })?;
+        let said = Command::new(&program).arg("--version").output();
+        let said = said.map_err(GuestError::io("cannot run", &program))?;
+        let text = String::from_utf8_lossy(&said.stdout).into_owned();
+        let version = text.lines().next().unwrap_or_default();
+        let version = version.strip_prefix("QEMU emulator version ").unwrap_or(version);
+        Ok(Self { program, version: version.to_owned() })
+    }
+}
+
+/// A kernel with its initramfs, as QEMU reads them; for any number of boots.
+#[derive(Debug)]
+pub struct Bootable {
+    kernel: File,
+    initramfs: File,
+}
+
+impl Bootable {
+    /// Puts both into files in memory.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn new(kernel: &Kernel, initramfs: &Initramfs) -> Result<Self, GuestError> {
+        let held = |name: &'static str, bytes: &[u8]| {
+            let mut file = memory_file(name)?;
+            file.write_all(bytes)?;
+            Ok(file)
+        };
+        let failed = |name: &'static str| GuestError::io("cannot hold in memory", name);
+        Ok(Self {
+            kernel: held("kernel", &kernel.image).map_err(failed("the kernel"))?,
+            initramfs: held("initramfs", &initramfs.bytes).map_err(failed("the initramfs"))?,
+        })
+    }
+}
+
+/// One boot.
+#[derive(Debug)]
+pub struct Boot<'b> {
+    /// The emulator.
+    pub qemu: &'b Qemu,
+    /// What is booted.
+    pub bootable: &'b Bootable,
+    /// The machine.
+    pub spec: &'b GuestSpec,
+    /// How instructions are run.
+    pub accelerator: Accelerator,
+    /// The disks, by their files or devices on the host.
+    pub disks: &'b [PathBuf],
+    /// Longer no trial may take.
+    pub limit: Duration,
+}
+
+/// How a boot came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GuestEnd {
+    /// The guest said that it was done.
+    Done,
+    /// It said why the trial cannot take place, with what its kernel said last.
+    Refused {
+        /// Why.
+        why: String,
+    },
+    /// It ended otherwise: panic, hang, out of memory, QEMU that ended.
+    Broken {
+        /// What happened, and what the console said last.
+        why: String,
+    },
+    /// We were asked to end.
+    Interrupted {
+        /// By this signal.
+        signal: i32,
+    },
+}
+
+/// A guest that runs.
+struct Running {
+    child: Child,
+    port: UnixStream,
+    console: File,
+    errors: File,
+    /// What came over the port and is no whole line yet.
+    unread: Vec<u8>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ended_already = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+/// What listening for a moment brought.
+enum Heard {
+    Nothing,
+    Report(Box<Report>),
+    Closed,
+}
+
+impl Boot<'_> {
+    /// The command line of QEMU; the port is its standard input.
+    fn command(&self, console: &File) -> Command {
+        let mut command = Command::new(&self.qemu.program);
+        let (accelerator, cpu) = match self.accelerator {
+            Accelerator::Kvm => ("kvm", "host"),
+            Accelerator::Tcg => ("tcg,thread=multi", "max"),
+        };
+        let line = format!("{COMMAND_LINE} -- {ARGUMENT}");
+        command
+            .args(["-accel", accelerator, "-machine", "q35", "-cpu", cpu])
+            .args(["-smp", &self.spec.cpus.to_string()])
+            .args(["-m", &format!("{}M", self.spec.memory_bytes >> 20)])
+            .args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"])
+            .args(["-kernel", &path_of(&self.bootable.kernel)])
+            .args(["-initrd", &path_of(&self.bootable.initramfs)])
+            .args(["-append", &line])
+            .args(["-chardev", &format!("file,id=console,path={}", path_of(console))])
+            .args(["-serial", "chardev:console", "-device", "virtio-serial-pci"])
+            .args(["-chardev", "socket,id=port,fd=0"])
+            .args(["-device", &format!("virtserialport,chardev=port,name={PORT}")])
+            .args(disk::arguments(self.spec.disk, self.disks));
+        command
+    }
+
+    fn start(&self) -> io::Result<Running> {
+        let (ours, theirs) = UnixStream::pair()?;
+        ours.set_read_timeout(Some(STEP))?;
+        let (console, errors) = (memory_file("console")?, memory_file("errors")?);
+        let mut command = self.command(&console);
+        command.env("LC_ALL", "C").current_dir("/").stdin(OwnedFd::from(theirs));
+        command.stdout(errors.try_clone()?).stderr(errors.try_clone()?);
+        let child = end_with_parent(&mut command).spawn()?;
+        Ok(Running { child, port: ours, console, errors, unread: Vec::new() })
+    }
+
+    /// Boots the guest, gives it its job, and passes on what happens in its trial.
+    ///
+    /// # Errors
+    /// When QEMU cannot be started, or by whoever takes the events.
+    pub fn run<E: From<GuestError>>(
+        &self,
+        job: &GuestJob,
+        stop: &StopFlag,
+        take: &mut dyn FnMut(TrialEvent) -> Result<(), E>,
+    ) -> Result<GuestEnd, E> {
+        let cannot = |error: io::Error| GuestError::Qemu { why: error.to_string() };
+        let mut running = self.start().map_err(cannot)?;
+        let (began, mut last, mut is_ready) = (Instant::now(), Instant::now(), false);
+        loop {
+            if let Some(signal) = stop.signal() {
+                return Ok(GuestEnd::Interrupted { signal });
+            }
+            let heard = match running.hear() {
+                Ok(heard) => heard,
+                Err(why) => return Ok(GuestEnd::Broken { why: running.why(&why, self) }),
+            };
+            match heard {
+                Heard::Closed => {
+                    let ended = running.ended();
+                    return Ok(GuestEnd::Broken { why: running.why(&ended, self) });
+                }
+                Heard::Nothing => {}
+                Heard::Report(report) => {
+                    last = Instant::now();
+                    match *report {
+                        Report::Ready => {
+                            is_ready = true;
+                            running.give(job).map_err(cannot)?;
+                        }
+                        Report::Alive => {}
+                        Report::Event(event) => take(*event)?,
+                        Report::Refused(why) => {
+                            let why = running.refusal(&why);
+                            return Ok(GuestEnd::Refused { why });
+                        }
+                        Report::Done => {
+                            running.leave();
+                            return Ok(GuestEnd::Done);
+                        }
+                    }
+                }
+            }
+            if let Some(why) = self.overdue(began, last, is_ready) {
+                return Ok(GuestEnd::Broken { why: running.why(&why, self) });
+            }
+        }
+    }
+
+    /// Whether this kernel comes up with this accelerator, at once: its program says that it is
+    /// ready.
+    pub fn comes_up(&self, within: Duration, stop: &StopFlag) -> bool {
+        let Ok(mut running) = self.start() else { return false };
+        let began = Instant::now();
+        while began.elapsed() < within && !stop.is_raised() {
+            match running.hear() {
+                Ok(Heard::Nothing) => {}
+                Ok(Heard::Report(report)) => return *report == Report::Ready,
+                Ok(Heard::Closed) | Err(_) => return false,
+            }
+        }
+        false
+    }
+
+    /// Why it has to be ended, when it has to.
+    fn overdue(&self, began: Instant, last: Instant, is_ready: bool) -> Option<String> {
+        if !is_ready && began.elapsed() > BOOT_MAX {
+            let seconds = BOOT_MAX.as_secs();
+            return Some(format!("the guest was not ready {seconds} s after its start"));
+        }
+        if last.elapsed() > SILENCE_MAX {
+            let seconds = SILENCE_MAX.as_secs();
+            return Some(format!("the guest hung: it said nothing for {seconds} s"));
+        }
+        let seconds = self.limit.as_secs();
+        (began.elapsed() > self.limit).then(|| format!("the trial took longer than {seconds} s"))
+    }
+}
+
+/// A file of ours, as another process of the same user opens it.
+fn path_of(file: &File) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
+}
+
+impl Running {
+    fn give(&mut self, job: &GuestJob) -> io::Result<()> {
+        let mut line = serde_json::to_vec(job)?;
+        line.push(b'\n');
+        match self.port.write_all(&line) {
+            // It is about to be seen that QEMU has ended.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            given => given,
+        }
+    }
+
+    /// Listens for a moment.
+    fn hear(&mut self) -> Result<Heard, String> {
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
+                let rest = self.unread.split_off(end + 1);
+                let line = std::mem::replace(&mut self.unread, rest);
+                let report = serde_json::from_slice(&line);
+                return report.map(|report| Heard::Report(Box::new(report))).map_err(|error| {
+                    format!("the guest said what cannot be understood ({error})")
+                });
+            }
+            if self.unread.len() > LINE_BYTES_MAX {
+                return Err(format!("the guest said more than {LINE_BYTES_MAX} bytes at once"));
+            }
+            if self.console.metadata().is_ok_and(|file| file.len() > CONSOLE_BYTES_MAX) {
+                return Err("the kernel does not stop to write to its console".to_owned());
+            }
+            match self.port.read(&mut piece) {
+                Ok(0) => return Ok(Heard::Closed),
+                Ok(length) => self.unread.extend_from_slice(&piece[..length]),
+                Err(error) if is_timeout(&error) => {
+                    let has_ended = self.child.try_wait().is_ok_and(|status| status.is_some());
+                    return Ok(if has_ended { Heard::Closed } else { Heard::Nothing });
+                }
+                // QEMU was killed with something of ours unread.
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => {
+                    return Ok(Heard::Closed);
+                }
+                Err(error) => return Err(format!("the port is lost: {error}")),
+            }
+        }
+    }
+
+    /// Waits for QEMU to end, for a while.
+    fn leave(&mut self) {
+        let began = Instant::now();
+        while began.elapsed() < LEAVING_MAX
+            && !self.child.try_wait().is_ok_and(|status| status.is_some())
+        {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// How QEMU ended.
+    fn ended(&mut self) -> String {
+        self.leave();
+        match self.child.try_wait() {
+            Ok(Some(status)) if status.success() => "the guest ended before its trial".to_owned(),
+            Ok(Some(status)) => format!("QEMU ended ({status})"),
+            _ => "the guest closed its port".to_owned(),
+        }
+    }
+
+    /// What happened, the kernel's own word for it first, and what the console said last.
+    fn why(&mut self, seen: &str, boot: &Boot<'_>) -> String {
+        let console = tail(&mut self.console);
+        let errors = tail(&mut self.errors);
+        let memory = boot.spec.memory_bytes >> 20;
+        explained(seen, &console, &errors, memory)
+    }
+
+    fn refusal(&mut self, why: &str) -> String {
+        let console = tail(&mut self.console);
+        with_last_lines(why, &console)
+    }
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// The last of a file, as text without control characters.
+fn tail(file: &mut File) -> String {
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let mut bytes = Vec::new();
+    let begin = length.saturating_sub(TAIL_BYTES);
+    let read = file.seek(SeekFrom::Start(begin)).and_then(|_| file.read_to_end(&mut bytes));
+    if read.is_err() {
+        return String::new();
+    }
+    let text = String::from_utf8_lossy(&bytes).replace('\r', "");
+    text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
+}
+
+/// So many lines of the console are reported.
+const LINES: usize = 8;
+
+fn explained(seen: &str, console: &str, errors: &str, memory_mib: u64) -> String {
+    let line_with = |words: &str| {
+        let line = console.lines().find(|line| line.contains(words))?;
+        Some(line[line.find(words)?..].trim().to_owned())
+    };
+    let killed = line_with("Out of memory").or_else(|| line_with("out of memory"));
+    let what = match (killed, line_with("Kernel panic")) {
+        (Some(line), _) => format!("the guest ran out of its {memory_mib} MiB of memory: {line}"),
+        (None, Some(line)) => format!("the kernel panicked: {line}"),
+        (None, None) => seen.to_owned(),
+    };
+    let what = match errors.trim() {
+        "" => what,
+        errors => format!("{what}; QEMU said: {}", errors.replace('\n', " | ")),
+    };
+    with_last_lines(&what, console)
+}
+
+fn with_last_lines(what: &str, console: &str) -> String {
+    let lines: Vec<&str> = console.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(LINES)..];
+    if last.is_empty() {
+        return what.to_owned();
+    }
+    format!("{what}; the console said last: {}", last.join(" | "))
+}
+
+/// Whether KVM can be opened at all; whether a kernel comes up in it only a boot says.
+pub fn may_have_kvm() -> bool {
+    let device = Path::new("/dev/kvm");
+    std::fs::OpenOptions::new().read(true).write(true).open(device).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::explained;
+
+    #[test]
+    fn the_reason_is_what_the_kernel_said_first() {
+        let panic = "[1.0] Kernel panic - not syncing: VFS: no root\n[1.1] Call Trace:\n";
+        let why = explained("QEMU ended", panic, "", 512);
+        assert!(why.starts_with("the kernel panicked: Kernel panic - not syncing: VFS"), "{why}");
+        assert!(why.ends_with("| [1.1] Call Trace:"), "{why}");
+        let memory = format!("[1.0] Out of memory: Killed process 1 (init)\n{panic}");
+        let why = explained("QEMU ended", &memory, "", 512);
+        assert!(why.starts_with("the guest ran out of its 512 MiB of memory: Out of"), "{why}");
+        let why = explained("QEMU ended (signal: 9)", "", "qemu: no such drive\n", 512);
+        assert_eq!(why, "QEMU ended (signal: 9); QEMU said: qemu: no such drive");
+    }
+}

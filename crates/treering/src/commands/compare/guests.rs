@@ -1,0 +1,334 @@
+//! Trials in guests: the kernels of a plan, read once, and one boot for each trial. The events come
+//! from the guest; the store and the display are here.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use treering_campaign::plan::{Plan, PlannedJob};
+use treering_guest::{
+    Boot, Bootable, Extra, GuestEnd, GuestError, GuestJob, Initramfs, Kernel, Program, Qemu,
+    disk_name, may_have_kvm, needed,
+};
+use treering_model::{
+    Accelerator, Beginning, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialEvent,
+    TrialSink, refused_features,
+};
+use treering_script::ValueKind;
+use treering_sys::StopFlag;
+
+use crate::classic_output::say;
+use crate::commands::guest::GuestTrial;
+use crate::commands::workload;
+use crate::failure::{Failure, Kind};
+
+/// A trial that takes longer is taken for one that has no end.
+const LIMIT: Duration = Duration::from_secs(4 * 3600);
+/// A kernel under KVM is up within a second or two. One that is not will not come.
+const PROBE: Duration = Duration::from_secs(15);
+/// A file that a job reads, at most.
+const EXTRA_BYTES_MAX: u64 = 64 << 20;
+
+/// What a kernel is booted from: its file, the disk and the filesystem decide its modules, the job
+/// its further files.
+type Key = (usize, usize);
+
+/// The guests of a plan.
+pub(super) struct Guests<'a> {
+    plan: &'a Plan,
+    /// Where relative names in options begin.
+    base: Option<PathBuf>,
+    program: Program,
+    qemu: Qemu,
+    kernels: HashMap<PathBuf, Kernel>,
+    bootable: HashMap<Key, Bootable>,
+    /// The same for every guest of a plan: across accelerators nothing is compared.
+    accelerator: Accelerator,
+}
+
+impl From<GuestError> for Failure {
+    fn from(error: GuestError) -> Self {
+        let hint = error.hint();
+        Self::new(Kind::Environment, treering_script::with_causes(&error)).maybe_hint(hint)
+    }
+}
+
+impl<'a> Guests<'a> {
+    /// Reads the kernels of a plan and finds out how they are run; `None` for a plan without.
+    pub(super) fn prepare(
+        plan: &'a Plan,
+        plan_file: Option<&Path>,
+        stop: &StopFlag,
+    ) -> Result<Option<Self>, Failure> {
+        if plan.variants.iter().all(|variant| variant.guest.is_none()) {
+            return Ok(None);
+        }
+        let program = Program::read(Path::new("/proc/self/exe"))?;
+        let qemu = Qemu::find(&std::env::var_os("PATH").unwrap_or_default())?;
+        let mut kernels = HashMap::new();
+        for spec in plan.variants.iter().filter_map(|variant| variant.guest.as_ref()) {
+            if !kernels.contains_key(&spec.kernel) {
+                kernels.insert(spec.kernel.clone(), Kernel::read(&spec.kernel)?);
+            }
+        }
+        let base = plan_file.and_then(Path::parent).map(Path::to_owned);
+        let (accelerator, bootable) = (Accelerator::Tcg, HashMap::new());
+        let mut guests = Self { plan, base, program, qemu, kernels, bootable, accelerator };
+        // A missing module is missing in every round: it is said before the first.
+        for variant in 0..plan.variants.len() {
+            for job in 0..plan.jobs.len() {
+                guests.make_bootable((variant, job))?;
+            }
+        }
+        guests.accelerator = guests.probe(stop)?;
+        Ok(Some(guests))
+    }
+
+    fn make_bootable(&mut self, key: Key) -> Result<(), Failure> {
+        let variant = &self.plan.variants[key.0];
+        let Some(spec) = &variant.guest else { return Ok(()) };
+        let kernel = &self.kernels[&spec.kernel];
+        let modules = needed(kernel, spec.disk, &variant.filesystem)?;
+        let (_, mut extras) = options(&self.plan.jobs[key.1], self.base.as_deref())?;
+        // Where an observer looks for it.
+        extras.extend(kernel.configuration.as_ref().map(|text| Extra {
+            path: format!("/boot/config-{}", kernel.release),
+            bytes: text.clone().into_bytes(),
+        }));
+        let initramfs = Initramfs::new(&self.program, &modules, &extras)
+            .map_err(|error| Failure::new(Kind::Environment, error.to_string()))?;
+        self.bootable.insert(key, Bootable::new(kernel, &initramfs)?);
+        Ok(())
+    }
+
+    /// KVM where each kernel comes up in it, else emulation: that the device is there says nothing.
+    fn probe(&self, stop: &StopFlag) -> Result<Accelerator, Failure> {
+        let specs = || self.plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
+        if let Some(asked) = specs().find_map(|spec| spec.accelerator) {
+            if specs().any(|spec| spec.accelerator.is_some_and(|one| one != asked)) {
+                let message = "the guests of a plan have different accelerators";
+                return Err(Failure::new(Kind::Usage, message)
+                    .hint("their numbers cannot be compared: write one, for all, in [guest]"));
+            }
+            return Ok(asked);
+        }
+        if !may_have_kvm() {
+            return Ok(Accelerator::Tcg);
+        }
+        let mut tried: Vec<&Path> = Vec::new();
+        for (at, variant) in self.plan.variants.iter().enumerate() {
+            let Some(spec) = &variant.guest else { continue };
+            if tried.contains(&spec.kernel.as_path()) {
+                continue;
+            }
+            tried.push(&spec.kernel);
+            let boot = self.boot((at, 0), spec, Accelerator::Kvm, &[]);
+            if !boot.comes_up(PROBE, stop) {
+                let release = &self.kernels[&spec.kernel].release;
+                say(&format!("{release} does not come up under KVM here: it is emulated (TCG)"));
+                return Ok(Accelerator::Tcg);
+            }
+        }
+        Ok(Accelerator::Kvm)
+    }
+
+    fn boot<'b>(
+        &'b self,
+        key: Key,
+        spec: &'b GuestSpec,
+        accelerator: Accelerator,
+        disks: &'b [PathBuf],
+    ) -> Boot<'b> {
+        let bootable = &self.bootable[&key];
+        Boot { qemu: &self.qemu, bootable, spec, accelerator, disks, limit: LIMIT }
+    }
+
+    /// What is known of a guest before it is booted.
+    fn facts(&self, spec: &GuestSpec) -> Vec<Fact> {
+        let kernel = &self.kernels[&spec.kernel];
+        let file = spec.kernel.file_name().map(|name| name.to_string_lossy().into_owned());
+        let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+        let mut facts = vec![
+            fact(GuestSpec::KERNEL_FACT, file.unwrap_or_default()),
+            fact(Accelerator::FACT, self.accelerator.name().to_owned()),
+            fact("guest.qemu", self.qemu.version.clone()),
+            fact("guest.cpus", spec.cpus.to_string()),
+            fact("guest.memory_bytes", spec.memory_bytes.to_string()),
+            fact("guest.disk", spec.disk.name().to_owned()),
+            fact("guest.disk_cache", "none".to_owned()),
+        ];
+        facts.push(fact("guest.kernel_release", kernel.release.clone()));
+        facts
+    }
+
+    /// Runs a trial in a guest. The events that come are passed on, from the first to the last,
+    /// whatever becomes of the guest.
+    pub(super) fn run(
+        &self,
+        key: Key,
+        mut trial: GuestTrial,
+        beginning: Beginning,
+        (disks, stop): (&[PathBuf], &StopFlag),
+        sink: &mut dyn TrialSink,
+    ) -> Result<Ending, Failure> {
+        let variant = &self.plan.variants[key.0];
+        let Some(spec) = &variant.guest else {
+            return Err(Failure::new(Kind::Bug, "a trial in a guest without a guest"));
+        };
+        trial.facts.extend(self.facts(spec));
+        trial.options = options(&self.plan.jobs[key.1], self.base.as_deref())?.0;
+        if self.accelerator == Accelerator::Tcg {
+            trial.cautions.push(emulated());
+        }
+        let (facts, cautions) = (trial.facts.clone(), trial.cautions.clone());
+        let failed = |error| Failure::new(Kind::Bug, format!("a trial is no JSON: {error}"));
+        let job = GuestJob {
+            disks: (0..disks.len()).map(|number| disk_name(spec.disk, number)).collect(),
+            filesystem: variant.filesystem.clone(),
+            bytes: match variant.device {
+                DeviceSpec::Loop { bytes, .. } => bytes,
+                DeviceSpec::Block { .. } | DeviceSpec::Directory { .. } => 0,
+            },
+            mount: variant.mount.clone(),
+            trial: serde_json::to_value(trial).map_err(failed)?,
+        };
+        let mut relay = Relay { beginning, began: None, ending: None, sink };
+        let boot = self.boot(key, spec, self.accelerator, disks);
+        let end = boot.run(&job, stop, &mut |event| relay.take(event))?;
+        relay.finish(end, facts, cautions)
+    }
+}
+
+/// Passes the events of a guest on, and puts in what is missing where it did not come to its end.
+struct Relay<'s> {
+    /// What is known here of the trial's beginning.
+    beginning: Beginning,
+    began: Option<Instant>,
+    ending: Option<Ending>,
+    sink: &'s mut dyn TrialSink,
+}
+
+impl Relay<'_> {
+    fn take(&mut self, event: TrialEvent) -> Result<(), Failure> {
+        let event = match event {
+            TrialEvent::Began(inside) => {
+                self.began = Some(Instant::now());
+                // Identity, place in the campaign and time are as they are known here.
+                TrialEvent::Began(Beginning {
+                    parameters: inside.parameters,
+                    target: inside.target,
+                    ..self.beginning.clone()
+                })
+            }
+            TrialEvent::Ended { ending, at_ns } => {
+                self.ending = Some(ending.clone());
+                TrialEvent::Ended { ending, at_ns }
+            }
+            other => other,
+        };
+        self.push(&event)
+    }
+
+    fn push(&mut self, event: &TrialEvent) -> Result<(), Failure> {
+        self.sink.accept(event).map_err(|error| Failure::of(Kind::Environment, &error))
+    }
+
+    /// How the trial ended; told where the guest could not.
+    fn finish(
+        mut self,
+        end: GuestEnd,
+        facts: Vec<Fact>,
+        cautions: Vec<Caution>,
+    ) -> Result<Ending, Failure> {
+        if let Some(ending) = self.ending.take() {
+            return Ok(ending);
+        }
+        if self.began.is_none() {
+            self.began = Some(Instant::now());
+            self.push(&TrialEvent::Began(self.beginning.clone()))?;
+            self.push(&TrialEvent::Environment { facts })?;
+            for caution in cautions {
+                self.push(&TrialEvent::Cautioned(caution))?;
+            }
+        }
+        let ending = match end {
+            GuestEnd::Interrupted { .. } => Ending::Interrupted,
+            GuestEnd::Refused { why } => Ending::Failed { why: with_features(why) },
+            GuestEnd::Broken { why } => Ending::Failed { why },
+            GuestEnd::Done => {
+                let why = "the guest was done and had not said how its trial ended".to_owned();
+                Ending::Failed { why }
+            }
+        };
+        let elapsed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
+        let at_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+        self.push(&TrialEvent::Ended { ending: ending.clone(), at_ns })?;
+        Ok(ending)
+    }
+}
+
+/// With the names of the features that the kernel does not know, where it says only their bits.
+fn with_features(why: String) -> String {
+    let names = refused_features(&why);
+    if names.is_empty() {
+        return why;
+    }
+    format!(
+        "the kernel does not know what the filesystem was made with ({}): {why}",
+        names.join(", ")
+    )
+}
+
+fn emulated() -> Caution {
+    let message = "the processor of the guest was emulated (TCG): what it computes takes many \
+                   times as long as on hardware, its disk does not";
+    Caution { code: CautionCode::Emulated, message: message.to_owned() }
+}
+
+/// Options of a workload by name.
+type Options = Vec<(String, String)>;
+
+/// The options of a job as a guest reads them, and the files that they name, which go with it.
+fn options(job: &PlannedJob, base: Option<&Path>) -> Result<(Options, Vec<Extra>), Failure> {
+    let specs = workload(&job.workload).map_or(&[][..], |workload| workload.manifest().native);
+    let takes_path = |name: &str| {
+        let spec = specs.iter().find(|spec| spec.name == name);
+        spec.is_some_and(|spec| {
+            use ValueKind::{Operand, Operands, Path, Paths};
+            matches!(spec.value, Path | Paths | Operand | Operands)
+        })
+    };
+    let (mut given, mut extras) = (Vec::new(), Vec::new());
+    for (name, value) in &job.options {
+        let is_named = takes_path(name) || value.contains('/');
+        let path = base.unwrap_or(Path::new("")).join(value);
+        let file = path.canonicalize().ok().filter(|path| is_named && path.is_file());
+        let Some(file) = file else {
+            given.push((name.clone(), value.clone()));
+            continue;
+        };
+        let extra = extra(&file, extras.len())?;
+        given.push((name.clone(), extra.path.clone()));
+        extras.push(extra);
+    }
+    Ok((given, extras))
+}
+
+/// A file for a guest, where it is here if that can be.
+fn extra(file: &Path, number: usize) -> Result<Extra, Failure> {
+    let failed = |error: std::io::Error| Failure::of_path(file, &error);
+    let length = file.metadata().map_err(failed)?.len();
+    if length > EXTRA_BYTES_MAX {
+        let message = format!("{} is too large to be taken into a guest", file.display());
+        let hint = format!("a file that a job reads has at most {} MiB", EXTRA_BYTES_MAX >> 20);
+        return Err(Failure::new(Kind::Usage, message).hint(hint));
+    }
+    let bytes = std::fs::read(file).map_err(failed)?;
+    let path = if Extra::is_possible(file) {
+        file.to_string_lossy().into_owned()
+    } else {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        format!("/files/{number}/{name}")
+    };
+    Ok(Extra { path, bytes })
+}

@@ -1,0 +1,189 @@
+//! In a guest: we are its first process, run the one trial that the host asks for as it would be
+//! run outside, and send the host what happens.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use treering_engine::{EngineOptions, PayloadKind, Progress};
+use treering_guest::GuestMachine;
+use treering_lab::filesystems::mount_options;
+use treering_lab::{CacheDrop, LabError, drop_and_verify};
+use treering_model::filesystems::{Filesystem, by_name};
+use treering_model::{Caution, CautionCode, Cell, Fact, TrialId, TrialSink};
+use treering_observe::Wanted;
+use treering_observe::layout::LayoutWanted;
+use treering_script::Settings;
+use treering_sys::{MountOptions, explain_mount, mount, unmount};
+
+use super::native::usual_latency;
+use super::trial::{Asked, run as run_trial, take};
+use super::workload;
+use crate::arguments::AnyRunArgs;
+
+/// Where the filesystem under test is in a guest.
+const POINT: &str = "/mnt";
+/// The directory in it in which the trial works.
+const WORK: &str = "/mnt/treering-work";
+
+/// The trial that a guest runs.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct GuestTrial {
+    pub(super) workload: String,
+    /// The options of the workload, by name.
+    pub(super) options: Vec<(String, String)>,
+    /// What the payload is drawn from.
+    pub(super) seed: u64,
+    pub(super) handicap_percent: u32,
+    pub(super) trial: TrialId,
+    pub(super) cell: Cell,
+    pub(super) label: String,
+    /// Parameters of the engine, kept beside those of the job.
+    pub(super) parameters: Vec<(String, String)>,
+    /// What is known of the place outside.
+    pub(super) facts: Vec<Fact>,
+    pub(super) cautions: Vec<Caution>,
+    pub(super) trace: bool,
+    /// Whether the layout is looked at, and after how many tasks again.
+    pub(super) layout_every: Option<u32>,
+    /// Whether the filesystem is mounted anew between phases.
+    pub(super) remount: bool,
+}
+
+/// Runs the guest to its end, which is that of the machine.
+pub(crate) fn run() -> ! {
+    match GuestMachine::begin() {
+        Ok(machine) => match serve(&machine) {
+            Ok(()) => machine.done(),
+            Err(why) => machine.refuse(&why),
+        },
+        // The console is all there is.
+        Err(why) => eprintln!("treering: the guest cannot begin: {why}"),
+    }
+    GuestMachine::end()
+}
+
+fn serve(machine: &GuestMachine) -> Result<(), String> {
+    let job = machine.job()?;
+    let wrong = |error: serde_json::Error| format!("the trial cannot be read: {error}");
+    let trial: GuestTrial = serde_json::from_value(job.trial.clone()).map_err(wrong)?;
+    let disks: Vec<PathBuf> = job.disks.iter().map(PathBuf::from).collect();
+    GuestMachine::wait_for(&disks)?;
+    let filesystem = by_name(&job.filesystem)
+        .ok_or_else(|| format!("no filesystem {} is known", job.filesystem))?;
+    let disk = Disk { filesystem, disks, bytes: job.bytes, options: job.mount };
+    disk.mount()?;
+    trial_on(machine, &disk, trial)
+}
+
+/// What the trial works on.
+struct Disk {
+    filesystem: &'static Filesystem,
+    disks: Vec<PathBuf>,
+    bytes: u64,
+    options: Vec<String>,
+}
+
+impl Disk {
+    fn mount(&self) -> Result<(), String> {
+        let Self { filesystem, disks, bytes, options } = self;
+        let mut all = mount_options(filesystem, disks, *bytes, options);
+        all.extend(options.iter().cloned());
+        let parsed = MountOptions::parse(&all).map_err(|error| error.to_string())?;
+        let source = match disks.first() {
+            Some(disk) => disk.clone().into_os_string(),
+            None => OsString::from("treering"),
+        };
+        let name = filesystem.name;
+        mount(&source, Path::new(POINT), name, &parsed).map_err(|errno| {
+            let words = explain_mount(&source, name, &parsed);
+            let words = words.map(|words| format!(": {words}")).unwrap_or_default();
+            let release = treering_observe::kernel_release();
+            format!("the kernel {release} cannot mount this {name}: {errno}{words}")
+        })
+    }
+
+    fn mount_again(&self) -> Result<PathBuf, LabError> {
+        let failed = |error| LabError::Io {
+            what: "cannot mount again",
+            path: PathBuf::from(POINT),
+            source: error,
+        };
+        unmount(Path::new(POINT)).map_err(|errno| failed(errno.into()))?;
+        self.mount().map_err(|why| failed(std::io::Error::other(why)))?;
+        Ok(PathBuf::from(WORK))
+    }
+}
+
+fn trial_on(machine: &GuestMachine, disk: &Disk, trial: GuestTrial) -> Result<(), String> {
+    let workload =
+        workload(&trial.workload).ok_or_else(|| format!("no workload {}", trial.workload))?;
+    let job = workload
+        .native(&Settings::new(trial.options))
+        .map_err(|error| format!("{}: {}", trial.workload, error.message))?;
+    fs::create_dir(WORK).map_err(|error| format!("cannot make {WORK}: {error}"))?;
+    let place = take(Path::new(WORK)).map_err(|error| error.to_string())?;
+    let mut cautions = trial.cautions;
+    let mut facts = trial.facts;
+    let dropped = drop_and_verify(Path::new(POINT)).map_err(|error| error.to_string())?;
+    let (word, caution) = caches(&dropped);
+    facts.push(Fact { name: "caches.dropped".to_owned(), value: word.to_owned() });
+    cautions.extend(caution);
+    let remount = || disk.mount_again();
+    let any = AnyRunArgs { label: trial.label, no_store: true, ..AnyRunArgs::default() };
+    let asked = Asked {
+        workload,
+        job: job.as_ref(),
+        any: &any,
+        trial: trial.trial,
+        cell: Some(trial.cell),
+        parameters: trial.parameters,
+        engine: EngineOptions {
+            handicap_percent: trial.handicap_percent,
+            ..EngineOptions::new(
+                usual_latency(job.as_ref()),
+                PayloadKind::Native { compressibility: 0 },
+                trial.seed,
+            )
+        },
+        // The disk is not used again.
+        keep: true,
+        cautions,
+        facts,
+        wanted: Wanted {
+            trace: trial.trace,
+            layout: trial.layout_every.map(|every_tasks| LayoutWanted { every_tasks, map: true }),
+            ..Wanted::default()
+        },
+        remount: trial.remount.then_some(&remount),
+        catches_sigint: false,
+        speaker: None,
+    };
+    let listeners: Vec<Box<dyn TrialSink>> = vec![Box::new(machine.clone())];
+    let ran = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});
+    ran.map(|_| ()).map_err(|failure| failure.message().to_owned())
+}
+
+/// As a place outside is described.
+fn caches(dropped: &CacheDrop) -> (&'static str, Option<Caution>) {
+    let message = match dropped {
+        CacheDrop::Verified(_) => return ("verified", None),
+        CacheDrop::Unverified => return ("unverified", None),
+        CacheDrop::InMemory => return ("in memory", None),
+        CacheDrop::StillCached(_) => {
+            let message = "pages of a file were still in memory after caches were dropped";
+            return ("still cached", Some(caution(message.to_owned())));
+        }
+        CacheDrop::Refused(error) => {
+            let error = std::io::Error::from(error.errno());
+            format!("caches could not be dropped: {error}")
+        }
+    };
+    ("refused", Some(caution(message)))
+}
+
+fn caution(message: String) -> Caution {
+    Caution { code: CautionCode::CachesNotDropped, message }
+}

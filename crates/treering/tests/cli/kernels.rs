@@ -1,0 +1,150 @@
+//! Kernels that take turns, each booted in a guest. These tests need QEMU, two kernel packages and
+//! a static program; they skip themselves, and say so, unless TREERING_KERNELS asks for them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use treering_model::{Accelerator, CautionCode, Ending, Trial};
+use treering_store::{Access, Detail, Filter, Store};
+use treering_testkit::{Program, Ran, is_root, skip, temp_dir};
+
+use crate::{only_release, program};
+
+/// A trial that is short even where it is emulated.
+const JOB: [&str; 5] = ["--", "--files", "100", "--size", "4096"];
+
+/// Says why a test cannot run.
+fn skipped<T>(why: &str) -> Option<T> {
+    skip(why);
+    None
+}
+
+/// The kernels: packages in the directory that TREERING_KERNELS names, or where `scripts/setup.sh`
+/// puts them when it is 1; and the static program.
+fn prepared() -> Option<(Program, Vec<PathBuf>)> {
+    let Some(asked) = std::env::var_os("TREERING_KERNELS") else {
+        return skipped("kernels are booted in guests only where TREERING_KERNELS=1 asks for it");
+    };
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let folder = if asked == "1" { top.join("target/kernels") } else { PathBuf::from(asked) };
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let mut kernels: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    kernels.retain(|path| path.extension().is_some_and(|end| end == "deb" || end == "rpm"));
+    kernels.sort();
+    if kernels.is_empty() {
+        return skipped(&format!("there are no kernel packages in {}", folder.display()));
+    }
+    let mut qemu = Command::new(format!("qemu-system-{}", std::env::consts::ARCH));
+    if !qemu.arg("--version").output().is_ok_and(|said| said.status.success()) {
+        return skipped("QEMU is not installed");
+    }
+    if !is_root() {
+        return skipped("only root can make filesystems on loop devices");
+    }
+    Some((Program::new(static_program(&top)), kernels))
+}
+
+/// The program as it is shipped, made anew where nobody names one: the one of the tests needs
+/// libraries.
+fn static_program(top: &Path) -> PathBuf {
+    if let Some(named) = std::env::var_os("TREERING_STATIC") {
+        return PathBuf::from(named);
+    }
+    let script = || Command::new(top.join("scripts/build.sh"));
+    assert!(script().arg("--demo").current_dir(top).status().unwrap().success());
+    let said = script().args(["--demo", "--path"]).current_dir(top).output().unwrap();
+    top.join(String::from_utf8(said.stdout).unwrap().trim())
+}
+
+/// The trials of a store, oldest first.
+fn trials(store: &Path) -> Vec<Trial> {
+    let store = Store::open(store, Access::ReadOnly).unwrap();
+    let all = store.trials(&Filter::default()).unwrap();
+    let ids: Vec<_> = all.iter().rev().map(|one| one.trial).collect();
+    store.load_many(&ids, Detail::Tasks).unwrap()
+}
+
+fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
+    trial.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+}
+
+#[test]
+fn kernels_take_turns_and_nothing_stays() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    let store = place.path().join("results.db");
+    let (first, last) = (&kernels[0], &kernels[kernels.len() - 1]);
+    let words = ["compare", "--workload", "fs_mark", "--size", "512MiB", "--rounds", "2"];
+    let mut command = program.command(words);
+    command.args(["--no-warm-up", "--format", "json", "--store"]).arg(&store);
+    command.arg("--kernel").arg(first).arg("--kernel").arg(last).args(JOB);
+    let ran = Ran::of(&mut command).ends_with(0);
+    let page: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(page["comparisons"].as_array().map(Vec::len), Some(1), "{ran}");
+    let kept = trials(&store);
+    assert_eq!(kept.len(), 4);
+    for trial in &kept {
+        assert_eq!(trial.ending, Ending::Completed, "{ran}");
+        let variant = &trial.beginning.cell.as_ref().unwrap().variant;
+        let release = fact(trial, "kernel.release").unwrap();
+        assert!(variant.starts_with(release), "{variant}: {release}");
+        let is_emulated = fact(trial, Accelerator::FACT) == Some(Accelerator::Tcg.name());
+        let is_said = trial.cautions.iter().any(|one| one.code == CautionCode::Emulated);
+        assert_eq!(is_emulated, is_said);
+        assert!(fact(trial, "mkfs.command").is_some_and(|command| command.contains("ext4")));
+        assert!(fact(trial, "kernel.command_line").is_some());
+    }
+    let rounds: Vec<u32> =
+        kept.iter().map(|one| one.beginning.cell.as_ref().unwrap().round).collect();
+    assert_eq!(rounds, [1, 1, 2, 2]);
+    let left = program.run(["lab", "list"]).ends_with(0);
+    assert!(!left.stdout.contains("image"), "{left}");
+}
+
+#[test]
+fn a_guest_that_cannot_mount_its_disk_fails_alone_and_the_round_goes_on() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    let store = place.path().join("results.db");
+    let kernel = kernels[0].display();
+    let plan = format!(
+        "rounds = 1\nwarm-up = false\ndevice = {{ loop = \"512MiB\" }}\n\
+         [[variant]]\nname = \"good\"\nkernel = \"{kernel}\"\nfilesystem = \"ext4\"\n\
+         [[variant]]\nname = \"bad\"\nkernel = \"{kernel}\"\nfilesystem = \"ext4\"\n\
+         mount = \"no_such_option\"\n\
+         [[job]]\nworkload = \"fs_mark\"\noptions = {{ files = 100, size = 4096 }}\n"
+    );
+    let file = place.path().join("plan.toml");
+    std::fs::write(&file, plan).unwrap();
+    let mut command = program.command(["compare", "--store"]);
+    let ran = Ran::of(command.arg(&store).arg(&file));
+    let kept = trials(&store);
+    assert_eq!(kept.len(), 2, "{ran}");
+    for trial in &kept {
+        match (trial.beginning.cell.as_ref().unwrap().variant.as_str(), &trial.ending) {
+            ("good", Ending::Completed) => {}
+            ("bad", Ending::Failed { why }) => {
+                assert!(why.contains("cannot mount this ext4"), "{why}");
+                assert!(why.contains("no_such_option"), "{why}");
+            }
+            other => panic!("{other:?}\n{ran}"),
+        }
+    }
+}
+
+#[test]
+fn a_program_that_needs_libraries_says_that_no_guest_has_them() {
+    let program = program();
+    let binary = std::fs::read(env!("CARGO_BIN_EXE_treering")).unwrap();
+    let needs_loader = binary.windows(9).any(|bytes| bytes == b"ld-linux-");
+    if !needs_loader || !is_root() {
+        skip("the program of the tests is static, or only directories are compared");
+        return;
+    }
+    std::fs::write(program.home().join("k.deb"), "!<arch>\n").unwrap();
+    let ran = program.run(["compare", "--kernel", "k.deb", "--store", "/dev/shm/none"]);
+    ran.ends_with(3).complains("it is not static").complains("make build");
+}
