@@ -1,4 +1,7 @@
 //! A plan written as a document that reads back to the same plan, every default spelled out.
+//!
+//! The `toml` crate reads plans but does not write them: from a struct it would write the device of
+//! a variant as a table of its own behind the variant. Here a variant is one block.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -6,15 +6,13 @@ use std::sync::Arc;
 
 use treering_model::metrics::rates;
 use treering_model::{Caution, Metric, Mode, Work};
-use treering_script::{
-    ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts,
-};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::fileset::drawn_sizes;
 use super::headline::Headline;
 use super::namespace::{DIRECTORY, directory};
 use super::operation::Operation;
-use super::options::{CLASSIC, NATIVE, PROFILE, SIZES_AS_ORIGINAL};
+use super::options::{Classic, Drawing, Native, PROFILE};
 use super::profile::{self, Filesystem, Profile, Sizes};
 use super::session::{BenchSession, Run};
 use super::slots::FILESYSTEMS_MAX;
@@ -29,12 +27,12 @@ pub(super) struct BenchJob {
     parameters: Vec<(String, String)>,
 }
 
-/// The profile that the settings name, and its full path.
+/// The profile that is named, and its full path.
 pub(super) fn read_profile(
     settings: &Settings,
-    specs: &[OptionSpec],
+    named: Option<&str>,
 ) -> Result<(PathBuf, Profile), ConfigError> {
-    let Some(named) = settings.text_or_default(specs, PROFILE) else {
+    let Some(named) = named else {
         return Err(ConfigError::new("usage: ffsb <config file>"));
     };
     let path = settings.file(named);
@@ -94,14 +92,14 @@ fn parameter(name: &str, value: impl ToString) -> (String, String) {
 impl BenchJob {
     /// From the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let (path, mut profile) = read_profile(settings, CLASSIC)?;
+        let mut options = Classic::read(settings)?;
+        let (path, mut profile) = read_profile(settings, options.profile.as_deref())?;
         apart(&profile.filesystems)?;
-        let seed = settings.number(CLASSIC, "seed", 0..=u64::MAX)?;
-        let seed = seed.unwrap_or(settings.started_unix_ms);
+        let seed = *options.seed.get_or_insert(settings.started_unix_ms);
+        as_original(&mut options.drawing, &mut profile);
         let mut parameters = vec![parameter(PROFILE, path.display())];
         parameters.extend(contents(&profile));
-        parameters.extend(as_original(settings, &mut profile));
-        parameters.push(parameter("seed", seed));
+        parameters.extend(options.parameters());
         let profile = Arc::new(profile);
         let run = Run { profile, classic: true, seed, operations: None, callout: true };
         Ok(Self { run, parameters })
@@ -109,26 +107,18 @@ impl BenchJob {
 
     /// From native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        if settings.text(PROFILE).is_none() {
+        let mut options = Native::read(settings)?;
+        if options.profile.is_none() {
             return Err(ConfigError::new("no profile is given")
                 .hint("treering run ffsb FILE --dir DIR; examples/ffsb has profiles"));
         }
-        let (path, mut profile) = read_profile(settings, NATIVE)?;
-        let seed = settings.number(NATIVE, "seed", 0..=u64::MAX)?.unwrap_or(1);
-        let operations = settings.number(NATIVE, "operations", 1..=1 << 50)?;
-        let time = settings.number(NATIVE, "time", 0..=1_000_000_000)?;
+        let (path, mut profile) = read_profile(settings, options.profile.as_deref())?;
+        let Native { operations, time, seed, .. } = options;
         if operations.is_some() && time.is_some() {
             return Err(ConfigError::new("--operations and --time exclude each other")
                 .hint("give the number of operations, or the seconds"));
         }
-        let mut parameters = vec![parameter(PROFILE, path.display())];
-        if let Some(seconds) = time {
-            profile.seconds = seconds;
-            parameters.push(parameter("time", seconds));
-        }
-        if let Some(operations) = operations {
-            parameters.push(parameter("operations", operations));
-        }
+        profile.seconds = time.unwrap_or(profile.seconds);
         if profile.groups.is_empty() && (operations.is_some() || profile.seconds > 0) {
             let file = path.display();
             return Err(ConfigError::new(format!(
@@ -136,8 +126,8 @@ impl BenchJob {
             ))
             .hint("add a [threadgroup] with weights, or give --time 0 to make files only"));
         }
-        let callout = settings.choice(NATIVE, "callout")?;
-        if let Some(command) = profile.callout.as_ref().filter(|_| callout == Some("refuse")) {
+        let is = |word| options.callout == Some(word);
+        if let Some(command) = profile.callout.as_ref().filter(|_| is("refuse")) {
             let command: String = command.chars().flat_map(char::escape_debug).collect();
             return Err(ConfigError::new(format!(
                 "{}: the profile would have the shell run: {command}",
@@ -145,13 +135,14 @@ impl BenchJob {
             ))
             .hint("give --callout run when that is right, or --callout skip to leave it out"));
         }
-        let callout = callout == Some("run");
-        if profile.callout.is_some() {
-            parameters.push(parameter("callout", if callout { "run" } else { "skip" }));
+        let callout = is("run");
+        if profile.callout.is_none() {
+            options.callout = None;
         }
+        as_original(&mut options.drawing, &mut profile);
+        let mut parameters = vec![parameter(PROFILE, path.display())];
+        parameters.extend(options.parameters());
         parameters.extend(contents(&profile));
-        parameters.extend(as_original(settings, &mut profile));
-        parameters.push(parameter("seed", seed));
         let run = Run { profile: Arc::new(profile), classic: false, seed, operations, callout };
         Ok(Self { run, parameters })
     }
@@ -161,13 +152,12 @@ impl BenchJob {
     }
 }
 
-/// Has sizes drawn as by the original where that is asked for; the parameter that says so.
-fn as_original(settings: &Settings, profile: &mut Profile) -> Option<(String, String)> {
-    let is_asked = settings.flag(SIZES_AS_ORIGINAL);
+/// Has sizes drawn as by the original where that is asked for; what is not is no parameter.
+fn as_original(drawing: &mut Drawing, profile: &mut Profile) {
+    drawing.sizes_as_original = drawing.sizes_as_original.filter(|is_asked| *is_asked);
     for filesystem in &mut profile.filesystems {
-        filesystem.sizes_as_original = is_asked;
+        filesystem.sizes_as_original = drawing.sizes_as_original.is_some();
     }
-    is_asked.then(|| parameter(SIZES_AS_ORIGINAL, is_asked))
 }
 
 /// What the profile says, under names of its own.

@@ -9,7 +9,7 @@ use treering_script::{
 
 use super::classic_output::{self, GroupReport};
 use super::job::read_profile;
-use super::options::CLASSIC;
+use super::options::Classic;
 use super::profile::Profile;
 use super::session::{AGE, BENCHMARK, FINAL_SYNC, PREPARE, SETUP, SYNC, group_kind};
 use super::tally::{Prepared, Tally};
@@ -17,8 +17,8 @@ use crate::cautions;
 
 /// How a classic command line is run.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
-    let (_, profile) = read_profile(settings, CLASSIC)?;
-    let seed = settings.number(CLASSIC, "seed", 0..=u64::MAX)?;
+    let options = Classic::read(settings)?;
+    let (_, profile) = read_profile(settings, options.profile.as_deref())?;
     let roots: Vec<PathBuf> =
         profile.filesystems.iter().map(|filesystem| filesystem.location.clone().into()).collect();
     let groups = vec![Tally::default(); profile.groups.len()];
@@ -27,7 +27,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         make_roots: MakeRoots::OneLevel,
         log: None,
         times_all: profile.groups.iter().any(|group| group.stats.is_some()),
-        seed: seed.unwrap_or(settings.started_unix_ms),
+        seed: options.seed.unwrap_or(settings.started_unix_ms),
         signal_exit: 130,
         catches_sigint: false,
         output: Box::new(Output {

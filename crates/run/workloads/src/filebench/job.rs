@@ -5,16 +5,14 @@ use std::path::PathBuf;
 use treering_languages::nearest::nearest;
 use treering_model::metrics::rates;
 use treering_model::{Caution, Metric, Mode, Work};
-use treering_script::{
-    ConfigError, Footprint, Job, OptionSpec, OutlineLine, QueueKind, Session, Settings, TargetFacts,
-};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::draw::whole;
 use super::headline::Headline;
 use super::names::{DIRECTORY, directory};
-use super::options::{CLASSIC, NATIVE, WORKLOAD};
+use super::options::{Classic, Native, WORKLOAD};
 use super::personalities::{find, names};
-use super::plan::{FileSizes, FilesetPlan, Plan, SECONDS_MAX, Wishes};
+use super::plan::{FilesetPlan, Plan, SECONDS_MAX, Wishes};
 use super::session::{BenchSession, Manner};
 use super::wml::{self, Action, Quit, Script};
 
@@ -80,30 +78,21 @@ pub(super) fn understand(
 }
 
 /// What the classic command line means.
-pub(super) fn understand_classic(settings: &Settings) -> Result<(Understood, Manner), ConfigError> {
-    let seed = settings.number(CLASSIC, "seed", 0..=u64::MAX)?;
-    let seed = seed.unwrap_or(settings.started_unix_ms);
-    let sizes = sizes(settings, CLASSIC)?;
-    let wishes = Wishes { sizes, seconds: None, seed };
-    let manner = Manner { classic: true, seed, queue: queue(settings, CLASSIC)? };
-    if settings.text("cvars").is_some() {
+pub(super) fn understand_classic(
+    settings: &Settings,
+    options: &mut Classic,
+) -> Result<(Understood, Manner), ConfigError> {
+    let seed = *options.seed.get_or_insert(settings.started_unix_ms);
+    let wishes = Wishes { sizes: options.meaning.sizes(), seconds: None, seed };
+    let manner = Manner { classic: true, seed, queue: options.meaning.queue() };
+    if options.cvars.is_some() {
         // Nothing is run: any file will do.
         return Ok((understand(settings, "varmail", true, &[], &wishes)?, manner));
     }
-    let Some(named) = settings.text("file") else {
+    let Some(named) = options.file.as_deref() else {
         return Err(ConfigError::new("usage: filebench {-f <wmlscript> | -h | -c [cvartype]}"));
     };
     Ok((understand(settings, named, false, &[], &wishes)?, manner))
-}
-
-fn sizes(settings: &Settings, specs: &[OptionSpec]) -> Result<FileSizes, ConfigError> {
-    let gamma = settings.choice(specs, "sizes")? == Some("gamma");
-    Ok(if gamma { FileSizes::Gamma } else { FileSizes::Exact })
-}
-
-fn queue(settings: &Settings, specs: &[OptionSpec]) -> Result<QueueKind, ConfigError> {
-    let libaio = settings.choice(specs, "queue")? == Some("libaio");
-    Ok(if libaio { QueueKind::Libaio } else { QueueKind::IoUring })
 }
 
 fn parameter(name: &str, value: impl ToString) -> (String, String) {
@@ -125,9 +114,9 @@ fn contents(script: &Script) -> Vec<(String, String)> {
 }
 
 /// Variables that are given on the command line.
-fn overrides(settings: &Settings) -> Result<Vec<(String, String)>, ConfigError> {
+fn overrides(options: &Native) -> Result<Vec<(String, String)>, ConfigError> {
     let mut all = Vec::new();
-    for pair in settings.all("set") {
+    for pair in &options.set {
         let Some((name, value)) = pair.split_once('=') else {
             let shown = pair.escape_debug();
             return Err(ConfigError::new(format!("--set: '{shown}' sets nothing"))
@@ -136,10 +125,8 @@ fn overrides(settings: &Settings) -> Result<Vec<(String, String)>, ConfigError> 
         let name = name.trim().trim_start_matches('$');
         all.push((name.to_owned(), value.trim().to_owned()));
     }
-    for (option, variable) in [("files", "nfiles"), ("threads", "nthreads")] {
-        if let Some(number) = settings.number(NATIVE, option, 0..=u64::MAX)? {
-            all.push((variable.to_owned(), number.to_string()));
-        }
+    for (given, variable) in [(options.files, "nfiles"), (options.threads, "nthreads")] {
+        all.extend(given.map(|number| (variable.to_owned(), number.to_string())));
     }
     Ok(all)
 }
@@ -147,39 +134,38 @@ fn overrides(settings: &Settings) -> Result<Vec<(String, String)>, ConfigError> 
 impl BenchJob {
     /// From the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let (understood, manner) = understand_classic(settings)?;
+        let mut options = Classic::read(settings)?;
+        let (understood, manner) = understand_classic(settings, &mut options)?;
+        options.meaning.queue = None;
         let mut parameters = vec![parameter(WORKLOAD, &understood.named)];
         parameters.extend(contents(&understood.script));
-        parameters.push(parameter("sizes", settings.choice(CLASSIC, "sizes")?.unwrap_or("")));
-        parameters.push(parameter("seed", manner.seed));
+        parameters.extend(options.parameters());
         Ok(Self { understood, manner, parameters })
     }
 
     /// From native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let Some(named) = settings.text(WORKLOAD) else {
+        let mut options = Native::read(settings)?;
+        let Some(named) = &options.workload else {
             let names: Vec<_> = names().collect();
             return Err(ConfigError::new("no workload is given").hint(format!(
                 "treering run filebench NAME --dir DIR; personalities are {}; or a file's path",
                 names.join(", ")
             )));
         };
-        let seed = settings.number(NATIVE, "seed", 0..=u64::MAX)?.unwrap_or(1);
-        let seconds = settings.number(NATIVE, "seconds", 1..=SECONDS_MAX)?;
-        let wishes = Wishes { sizes: sizes(settings, NATIVE)?, seconds, seed };
-        let overrides = overrides(settings)?;
+        let Native { seconds, seed, .. } = options;
+        let wishes = Wishes { sizes: options.meaning.sizes(), seconds, seed };
+        let overrides = overrides(&options)?;
         let understood = understand(settings, named, true, &overrides, &wishes)?;
-        let manner = Manner { classic: false, seed, queue: queue(settings, NATIVE)? };
+        let manner = Manner { classic: false, seed, queue: options.meaning.queue() };
         let mut parameters = vec![parameter(WORKLOAD, &understood.named)];
         let given = |(name, value): &(String, String)| parameter("set", format!("{name}={value}"));
         parameters.extend(overrides.iter().map(given));
-        parameters.extend(seconds.map(|seconds| parameter("seconds", seconds)));
-        parameters.push(parameter("sizes", settings.choice(NATIVE, "sizes")?.unwrap_or("")));
-        if understood.plan.threads.iter().any(|thread| thread.queued) {
-            parameters.push(parameter("queue", settings.choice(NATIVE, "queue")?.unwrap_or("")));
+        if !understood.plan.threads.iter().any(|thread| thread.queued) {
+            options.meaning.queue = None;
         }
+        parameters.extend(options.parameters());
         parameters.extend(contents(&understood.script));
-        parameters.push(parameter("seed", seed));
         Ok(Self { understood, manner, parameters })
     }
 

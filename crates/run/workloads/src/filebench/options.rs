@@ -1,6 +1,8 @@
 //! The options of filebench's command line, and our own.
 
-use treering_script::{ClassicPayload, Manifest, OptionSpec, ValueKind};
+use treering_script::{ClassicPayload, Manifest, QueueKind, options};
+
+use super::plan::{FileSizes, SECONDS_MAX};
 
 /// Filebench's name tag.
 pub(super) static MANIFEST: Manifest = Manifest {
@@ -8,8 +10,8 @@ pub(super) static MANIFEST: Manifest = Manifest {
     aliases: &[],
     about: "Runs a workload of filebench: threads of flowops over filesets, as webproxy or varmail",
     imitates: "filebench 1.5-alpha3",
-    classic: CLASSIC,
-    native: NATIVE,
+    classic: Classic::SPECS,
+    native: Native::SPECS,
     classic_payload: ClassicPayload::Zeros,
     classic_usage_exit: 1,
 };
@@ -17,80 +19,66 @@ pub(super) static MANIFEST: Manifest = Manifest {
 /// The operand's name.
 pub(super) const WORKLOAD: &str = "workload";
 
-/// Options of the classic command line.
-pub(super) const CLASSIC: &[OptionSpec] = &[
-    OptionSpec {
-        short: Some('f'),
-        ..OptionSpec::long("file", ValueKind::Path, None, "The workload file.")
-    },
-    OptionSpec {
-        short: Some('c'),
-        ..OptionSpec::long(
-            "cvars",
-            ValueKind::Optional("all"),
-            None,
-            "Say which custom variables there are, or the parameters of this one.",
-        )
-    },
-    OptionSpec::long(
-        "seed",
-        ValueKind::Number,
-        None,
-        "The seed of all draws; the original has none.",
-    ),
-    SIZES,
-    QUEUE,
-];
+options! {
+    /// How sizes and requests are meant.
+    pub(super) struct Meaning {
+        /// How a fixed size of a fileset is meant: exactly, as in filebench 1.5, or as the mean of
+        /// a gamma distribution, as in 1.4.
+        sizes: &'static str = Choice(&["exact", "gamma"]), "exact";
+        /// What carries out the requests of aiowrite.
+        queue: Option<&'static str> = Choice(&["io_uring", "libaio"]), "io_uring";
+    }
+}
 
-const SIZES: OptionSpec = OptionSpec::long(
-    "sizes",
-    ValueKind::Choice(&["exact", "gamma"]),
-    Some("exact"),
-    "How a fixed size of a fileset is meant: exactly, as in filebench 1.5, or as the mean of a gamma \
-     distribution, as in 1.4.",
-);
+impl Meaning {
+    /// How fixed sizes are understood.
+    pub(super) fn sizes(&self) -> FileSizes {
+        if self.sizes == "gamma" { FileSizes::Gamma } else { FileSizes::Exact }
+    }
 
-const QUEUE: OptionSpec = OptionSpec::long(
-    "queue",
-    ValueKind::Choice(&["io_uring", "libaio"]),
-    Some("io_uring"),
-    "What carries out the requests of aiowrite.",
-);
+    /// What carries out the requests.
+    pub(super) fn queue(&self) -> QueueKind {
+        if self.queue == Some("libaio") { QueueKind::Libaio } else { QueueKind::IoUring }
+    }
+}
 
-/// Options of the native command line and of plans.
-pub(super) const NATIVE: &[OptionSpec] = &[
-    OptionSpec::long(
-        WORKLOAD,
-        ValueKind::Operand,
-        None,
-        "The name of a personality, or the path of a workload file; its filesets become directories \
-         below the target.",
-    ),
-    OptionSpec::long(
-        "set",
-        ValueKind::Paths,
-        None,
-        "NAME=VALUE: what the variable $NAME of the file is instead; may be given several times.",
-    ),
-    OptionSpec::long(
-        "files",
-        ValueKind::Number,
-        None,
-        "As --set nfiles=N: how many files there are.",
-    ),
-    OptionSpec::long(
-        "threads",
-        ValueKind::Number,
-        None,
-        "As --set nthreads=N: how many threads work.",
-    ),
-    OptionSpec::long(
-        "seconds",
-        ValueKind::Number,
-        None,
-        "Seconds that it runs, instead of the file's.",
-    ),
-    SIZES,
-    QUEUE,
-    OptionSpec::long("seed", ValueKind::Number, Some("1"), "The seed of all draws."),
-];
+options! {
+    /// The classic command line.
+    pub(super) struct Classic {
+        /// The workload file.
+        #[recorded = false]
+        file('f'): Option<String> = Path;
+        /// Say which custom variables there are, or the parameters of this one.
+        #[recorded = false]
+        cvars('c'): Option<String> = Optional("all");
+        /// The seed of all draws; the original has none.
+        seed: Option<u64> = Number;
+        /// How sizes and requests are meant.
+        meaning: Meaning;
+    }
+}
+
+options! {
+    /// The native command line, and plans.
+    pub(super) struct Native {
+        /// The name of a personality, or the path of a workload file; its filesets become
+        /// directories below the target.
+        #[recorded = false]
+        workload: Option<String> = Operand;
+        /// NAME=VALUE: what the variable $NAME of the file is instead; may be given several times.
+        #[recorded = false]
+        set: Vec<String> = Paths;
+        /// As --set nfiles=N: how many files there are.
+        #[recorded = false]
+        files: Option<u64> = Number;
+        /// As --set nthreads=N: how many threads work.
+        #[recorded = false]
+        threads: Option<u64> = Number;
+        /// Seconds that it runs, instead of the file's.
+        seconds: Option<u64> = Number[1..=SECONDS_MAX];
+        /// How sizes and requests are meant.
+        meaning: Meaning;
+        /// The seed of all draws.
+        seed: u64 = Number, "1";
+    }
+}

@@ -10,6 +10,7 @@ use treering_script::{
 use super::classic_output::report;
 use super::job::{Understood, understand_classic};
 use super::namespace::roots;
+use super::options::Classic;
 use super::session::{ALLOCATION, BENCHMARK, DIRECTORIES, SETUP};
 use super::tally::{Account, Became, Tally, TreeCounters};
 use super::wml::{Action, CUSTOM, Value, Variable};
@@ -17,8 +18,9 @@ use crate::cautions;
 
 /// How a classic command line is run.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
-    let (understood, manner) = understand_classic(settings)?;
-    let only = settings.text("cvars").map(custom_variables).transpose()?;
+    let mut options = Classic::read(settings)?;
+    let (understood, manner) = understand_classic(settings, &mut options)?;
+    let only = options.cvars.as_deref().map(custom_variables).transpose()?;
     let (paths, _) = roots(&understood.plan);
     let roots: Vec<PathBuf> = match paths.as_slice() {
         // A file without filesets works nowhere.
