@@ -4,6 +4,7 @@
 //! around a request, as opening its file, is reported in order, one [`Act`] at a time.
 
 mod drawing;
+mod ended;
 mod files;
 mod mix;
 mod place;
@@ -19,6 +20,7 @@ use super::sizes::{Extent, Extents};
 use super::tausworthe::{Seeds, Tausworthe, Use};
 use super::verify::Piece;
 use drawing::{Drawing, Zeta};
+use ended::Ended;
 use files::{FileState, Turn};
 use mix::Mix;
 use register::Register;
@@ -94,6 +96,7 @@ pub(super) struct Generator {
     /// What was issued in all, and in this pass.
     pub(super) issued: Issued,
     pub(super) last_was_sync: bool,
+    ended: Option<Ended>,
 }
 
 /// Requests and bytes that were issued.
@@ -147,6 +150,7 @@ impl Generator {
             is_unmarked: false,
             issued: Issued::default(),
             last_was_sync: false,
+            ended: Ended::of(&job),
             job,
             seeds,
             files,
@@ -190,6 +194,7 @@ impl Generator {
                 }
                 turned => {
                     self.last_was_sync = true;
+                    self.ended.iter_mut().for_each(|ended| ended.issue(true));
                     let written = self.files[file].written.take();
                     if turned == Turned::RangeSync {
                         let (start, end) = written.unwrap_or_default();
@@ -213,8 +218,14 @@ impl Generator {
                     self.files[file].open = false;
                     self.pending.push_back(Act::Close(file));
                     self.turn.closed(file);
-                    self.files[file].done = true;
-                    self.turn.done += 1;
+                    // As the original: where files are not drawn alike each begins anew; but one
+                    // that has room for nothing would do so for ever.
+                    let is_drawn = self.job.extras.service != Distribution::Even;
+                    let begins_anew = is_drawn && self.files[file].has_begun();
+                    if !begins_anew {
+                        self.files[file].done = true;
+                        self.turn.done += 1;
+                    }
                 }
             }
         }
@@ -249,6 +260,9 @@ impl Generator {
             self.draw_time(direction);
         }
         self.last_was_sync = false;
+        if let Some(ended) = &mut self.ended {
+            ended.issue(false);
+        }
         self.is_unmarked = false;
     }
 
@@ -259,6 +273,11 @@ impl Generator {
         self.issued.uncounted = self.issued.bytes;
         self.last_was_sync = false;
         self.mix.begin_anew();
+    }
+
+    /// Whether the last request of which it has heard was a sync.
+    pub(super) fn has_synced(&self) -> bool {
+        self.ended.as_ref().map_or(self.last_was_sync, Ended::was_sync)
     }
 
     /// Whether something was decided that is not reported yet.
@@ -272,6 +291,7 @@ impl Generator {
     pub(super) fn begin_pass(&mut self) {
         self.pending.clear();
         self.last_was_sync = false;
+        self.ended.iter_mut().for_each(Ended::clear);
         self.issued.bytes_of_pass = 0;
         self.turn.restart();
         self.zone_bytes = 0;
@@ -284,7 +304,7 @@ impl Generator {
         }
         // As the original: with a seed of one's own the draws go on.
         if self.job.draws.repeatable && !self.job.sets("randseed") {
-            self.turn.reseed(&self.seeds);
+            self.turn.reseed(&self.job, &self.seeds);
             self.mix.reseed(self.seeds.generator(Use::Mix));
             self.blocks = self.seeds.generator(Use::Block);
             self.zones = zones(&self.job, &self.seeds);
