@@ -14,7 +14,7 @@ mod strides;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use treering_languages::fio::{Direction, Distribution, Section};
+use treering_languages::fio::{Direction, Distribution, Engine, Section};
 
 use super::sizes::{Extent, Extents};
 use super::tausworthe::{Seeds, Tausworthe, Use};
@@ -97,6 +97,9 @@ pub(super) struct Generator {
     pub(super) issued: Issued,
     pub(super) last_was_sync: bool,
     ended: Option<Ended>,
+    /// With `libaio`, which makes syncs at once and hears of the rest later: whether the last thing
+    /// of which it has heard was a sync.
+    heard_sync: bool,
 }
 
 /// Requests and bytes that were issued.
@@ -151,6 +154,7 @@ impl Generator {
             issued: Issued::default(),
             last_was_sync: false,
             ended: Ended::of(&job),
+            heard_sync: false,
             job,
             seeds,
             files,
@@ -193,7 +197,7 @@ impl Generator {
                     return self.first(Act::Wait(us));
                 }
                 turned => {
-                    self.last_was_sync = true;
+                    (self.last_was_sync, self.heard_sync) = (true, true);
                     self.ended.iter_mut().for_each(|ended| ended.issue(true));
                     let written = self.files[file].written.take();
                     if turned == Turned::RangeSync {
@@ -277,7 +281,16 @@ impl Generator {
 
     /// Whether the last request of which it has heard was a sync.
     pub(super) fn has_synced(&self) -> bool {
-        self.ended.as_ref().map_or(self.last_was_sync, Ended::was_sync)
+        match &self.ended {
+            Some(ended) => ended.was_sync(),
+            None if self.job.engine == Engine::Libaio => self.heard_sync,
+            None => self.last_was_sync,
+        }
+    }
+
+    /// A request has ended that others were made beside.
+    pub(super) fn has_ended(&mut self) {
+        self.heard_sync = false;
     }
 
     /// Whether something was decided that is not reported yet.
@@ -290,16 +303,15 @@ impl Generator {
     /// are the same again.
     pub(super) fn begin_pass(&mut self) {
         self.pending.clear();
-        self.last_was_sync = false;
+        (self.last_was_sync, self.heard_sync) = (false, false);
         self.ended.iter_mut().for_each(Ended::clear);
         self.issued.bytes_of_pass = 0;
         self.turn.restart();
         self.zone_bytes = 0;
-        let appends = self.job.extras.appends;
         for file in &mut self.files {
             (file.open, file.done) = (false, false);
             // As the original: what was appended lies before the next pass, which finds no room.
-            file.start = if appends { file.extent.file_bytes } else { file.extent.offset };
+            file.start = file.extent.later_offset;
             file.reset();
         }
         // As the original: with a seed of one's own the draws go on.
