@@ -97,8 +97,7 @@ pub(super) fn extents(
     let unreal = (job.engine == Engine::Null).then(|| vec![unreal; found.len()]);
     let found = unreal.as_deref().unwrap_or(found);
     let total = found.iter().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
-    let is_unknown = total == 0 || total == u64::MAX;
-    if is_unknown && size == 0 && job.file_size.is_none() {
+    if matches!(total, 0 | u64::MAX) && size == 0 && job.file_size.is_none() {
         return Err(Unsized::NoSize);
     }
     let each = size / count;
