@@ -23,9 +23,9 @@ pub use files::caches::{DropCachesError, cache_drops, drop_caches};
 pub use files::calls::{
     Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, dir_again,
     fd_path, is_single_name, make_again, make_dir, open_above, open_dir, open_file, open_subdir,
-    open_to_look, open_top, read, read_entries, read_numbered_entries, remove_dir, rewind_dir,
-    seek_to, seek_to_end, stat, sync_data, sync_file, sync_filesystem, sync_machine, truncate,
-    unlink, write, write_both,
+    open_to_look, open_top, read, read_entries, read_numbered_entries, read_vector, remove_dir,
+    rewind_dir, seek_to, seek_to_end, stat, sync_data, sync_file, sync_filesystem, sync_machine,
+    truncate, unlink, write, write_both,
 };
 pub use files::entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
 pub use files::lock::{LockError, lock_exclusive};

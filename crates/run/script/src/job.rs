@@ -100,7 +100,7 @@ pub struct Task {
     pub direct: bool,
     /// Whether its files are opened with `O_SYNC` or `O_DSYNC`.
     pub synchronous: Synchronous,
-    /// Whether it reads and writes at places by the calls that take vectors (`preadv2`).
+    /// Whether it reads and writes by the calls that take vectors (`preadv2`, `readv`).
     pub vectored: bool,
     /// What carries its requests out, when it makes any.
     pub queue: Option<Queue>,

@@ -272,7 +272,7 @@ fn what_cannot_be_is_a_failure_with_words() {
         ("[a]\nsize=1m\nfilename=/dev/vda", "is a device"),
         ("[a]\nsize=1m\nverify=md6", "'md6' is not known here"),
         ("[a]\nsize=1m\nzonemode=zbd", "--with-fio"),
-        ("[a]\nsize=1m\nioengine=vsync", "--with-fio"),
+        ("[a]\nsize=1m\nioengine=splice", "--with-fio"),
         ("[a]\nsize=1m\nio_size=101%", "a percentage is from 0% to 100%"),
         ("[a]\nsize=1m\nioengine=ftruncate", "ioengine=ftruncate with reads"),
     ] {

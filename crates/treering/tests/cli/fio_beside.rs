@@ -125,7 +125,55 @@ const LINES: &[&str] = &[
     "--rw=read --significant_figures=6 --unit_base=1 --bwavgtime=100",
     "--kb_base=1000 --rw=read --bs=1k --size=100k",
     "--rw=read --filesize=64k --offset=128k",
+    "--rw=randrw --ioengine=vsync --fsync=8",
+    "--rw=randwrite --ioengine=vsync --bsrange=1k-16k --norandommap --loops=2",
+    "--rw=randread --nrfiles=10 --file_service_type=zipf:1.2",
+    "--rw=randread --nrfiles=10 --file_service_type=pareto:0.3 --openfiles=2",
+    "--rw=write --nrfiles=3 --bsrange=1k-16k --file_service_type=normal:50 --loops=2",
+    "--rw=write --ioengine=null --iodepth=8 --fsync=4",
+    "--rw=randrw --ioengine=null --iodepth=32 --fdatasync=8",
+    "--rw=write --ioengine=libaio --iodepth=32 --fsync=1",
+    "--rw=randwrite --ioengine=libaio --iodepth=16 --fsync=4 --fdatasync=3",
+    "--rw=randrw --ioengine=libaio --iodepth=8 --io_size=50% --loops=2",
+    "--rw=randread --offset=20% --bsrange=512-8k",
+    "--rw=randwrite --offset=20% --bssplit=4k/50:8k/50 --loops=2 --nrfiles=3",
+    "--rw=read --bs=64k --numjobs=2 --offset_increment=10% --loops=3",
+    "--rw=write --bsrange=1k-8k --file_append=1 --loops=2",
+    "--rw=write --sync_file_range=write:8",
+    "--rw=randwrite --sync_file_range=wait_before,write:16 --ioengine=libaio",
 ];
+
+/// Jobs of which time decides how much they do.
+const TIMED: &[&str] = &[
+    "--ioengine=null --rw=randread --time_based --runtime=4 --ss=iops:99% --ss_dur=2",
+    "--ioengine=null --rw=write --time_based --runtime=3 --ss=bw_slope:9m --ss_dur=5 --ss_ramp=1",
+    "--ioengine=null --rw=write --time_based --runtime=4 --ss=iops_slope:50% --ss_dur=2 \
+     --numjobs=2 --group_reporting",
+];
+
+#[test]
+fn a_steady_state_is_reported_as_by_the_original() {
+    if is_missing() {
+        return;
+    }
+    at_once(TIMED, |line| {
+        let program = program();
+        let line = format!("--name=v --size=1m --output-format=json {line}");
+        let (theirs, mine) = (temp_dir(), temp_dir());
+        let expected = original(theirs.path(), &line);
+        let ran = ours(&program, mine.path(), &line);
+        assert_eq!(ran.code, Some(0), "{line}: {ran}");
+        let text = String::from_utf8(expected.stdout).unwrap();
+        let (expected, got) = (document(&text), document(&ran.stdout));
+        assert_eq!(names(&got), names(&expected), "{line}");
+        let [expected, got] = [&expected, &got].map(|all| &all["jobs"][0]["steadystate"]);
+        for key in ["ss", "duration"] {
+            assert_eq!(got[key], expected[key], "{line}: {key}");
+        }
+        let seconds = |all: &Value| all["data"]["iops"].as_array().unwrap().len();
+        assert_eq!(seconds(got), seconds(expected), "{line}");
+    });
+}
 
 #[test]
 fn counts_files_and_names_are_the_originals() {

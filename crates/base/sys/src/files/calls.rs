@@ -8,7 +8,7 @@
 
 use std::ffi::CStr;
 use std::fs::read_link;
-use std::io::IoSlice;
+use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use rustix::fs::{
     AtFlags, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, Stat, fdatasync, fstat, fsync,
     ftruncate, mkdirat, openat, openat2, seek, statat, syncfs, unlinkat,
 };
-use rustix::io::{retry_on_intr, try_close, writev};
+use rustix::io::{readv, retry_on_intr, try_close, writev};
 use rustix::path::Arg;
 
 use crate::files::through::Through;
@@ -324,12 +324,23 @@ pub fn write(file: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
     retry_on_intr(|| rustix::io::write(file, bytes))
 }
 
-/// Writes two pieces as one at the file's position: how many bytes were taken of both.
+/// As [`read`], by `readv` into one piece.
+///
+/// # Errors
+/// As `readv`.
+pub fn read_vector(file: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize, Errno> {
+    retry_on_intr(|| readv(file, &mut [IoSliceMut::new(&mut *buffer)]))
+}
+
+/// Writes two pieces as one at the file's position: how many bytes were taken of both; a second
+/// piece that is empty is left out.
 ///
 /// # Errors
 /// As `writev`.
 pub fn write_both(file: BorrowedFd<'_>, head: &[u8], tail: &[u8]) -> Result<usize, Errno> {
-    retry_on_intr(|| writev(file, &[IoSlice::new(head), IoSlice::new(tail)]))
+    let pieces = [IoSlice::new(head), IoSlice::new(tail)];
+    let pieces = if tail.is_empty() { &pieces[..1] } else { &pieces[..] };
+    retry_on_intr(|| writev(file, pieces))
 }
 
 /// Sets a file's position, from its start.

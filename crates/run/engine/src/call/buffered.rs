@@ -6,7 +6,8 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use treering_script::{Buffers, Call, CallError, OpenBuffers};
 use treering_sys::{
-    Errno, Mapping, read, read_at, read_vector_at, write, write_at, write_vector_at,
+    Errno, Mapping, read, read_at, read_vector, read_vector_at, write, write_at, write_both,
+    write_vector_at,
 };
 
 use crate::Reply;
@@ -46,6 +47,7 @@ pub(super) fn attempt_buffered(
     let fd = |number: u16| files[usize::from(number)].as_ref().map(OwnedFd::as_fd);
     match *call {
         Call::Read { file, bytes } => {
+            let read = if vectored { read_vector } else { read };
             let got = read(fd(file.0).ok_or(Errno::BADF)?, part(&mut buffers, bytes))?;
             Ok(Reply::moved(got as u64, 1))
         }
@@ -67,7 +69,10 @@ pub(super) fn attempt_buffered(
         }
         Call::Write { file, bytes, .. } => {
             let (file, all) = (fd(file.0).ok_or(Errno::BADF)?, &*part(&mut buffers, bytes));
-            whole(bytes, |written, _| write(file, rest(all, written)))
+            whole(bytes, |written, _| {
+                let left = rest(all, written);
+                if vectored { write_both(file, left, &[]) } else { write(file, left) }
+            })
         }
         Call::WriteAt { file, bytes, position } => {
             let (file, all) = (fd(file.0).ok_or(Errno::BADF)?, &*part(&mut buffers, bytes));

@@ -17,9 +17,9 @@ use treering_sys::{
     Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through, advise,
     allocate, attributes, close, dir_again, fd_path, file_xattr, filesystem_facts, forget, link,
     lock_range, make_again, make_dir, open_dir, open_file, punch, read, read_at, read_entries,
-    read_vector_at, remove_dir, rename, seek_to, seek_to_end, set_file_xattr, set_times, stat,
-    symlink, sync_data, sync_file, sync_filesystem, sync_machine, sync_range, truncate, unlink,
-    write, write_at, write_both, write_both_at, write_vector_at, xattr,
+    read_vector, read_vector_at, remove_dir, rename, seek_to, seek_to_end, set_file_xattr,
+    set_times, stat, symlink, sync_data, sync_file, sync_filesystem, sync_machine, sync_range,
+    truncate, unlink, write, write_at, write_both, write_both_at, write_vector_at, xattr,
 };
 
 use std::collections::HashMap;
@@ -320,6 +320,7 @@ impl SyncCaller {
         let Self { files, reading, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?;
         let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES).min(reading.len());
+        let read = if self.vectored { read_vector } else { read };
         let got = read(file.as_fd(), &mut reading[..wanted])?;
         Ok(Reply::moved(got as u64, 1))
     }
@@ -364,11 +365,12 @@ impl SyncCaller {
 
     #[inline]
     fn write(&mut self, file: File, bytes: u32, position: u64) -> Result<Reply, CallError> {
-        let Self { files, payload, .. } = self;
+        let Self { files, payload, vectored, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
         whole(bytes, |written, wanted| {
             let (head, tail) = payload.take(position.wrapping_add(written), wanted);
-            if tail.is_empty() { write(file, head) } else { write_both(file, head, tail) }
+            let is_one = tail.is_empty() && !*vectored;
+            if is_one { write(file, head) } else { write_both(file, head, tail) }
         })
     }
 

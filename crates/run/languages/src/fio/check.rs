@@ -4,8 +4,9 @@ use crate::faults::{Fault, Faults, shown};
 
 use super::direction::Direction;
 use super::distribution::Distribution;
+use super::engine::Engine;
 use super::keys::WITH_FIO;
-use super::section::{Engine, Section};
+use super::section::Section;
 use super::verifying::Kind;
 
 /// Keys of one engine.
@@ -126,6 +127,15 @@ pub(super) fn check(jobs: &mut [Section], to: &Faults<'_>) -> Result<(), Fault> 
             .hint(format!("there are at most {WORKERS_MAX}")));
     }
     jobs.iter_mut().try_for_each(|job| one(job, to))?;
+    let differs = |pair: &&[Section]| {
+        let (before, job) = (&pair[0], &pair[1]);
+        let is_together = !job.stonewall && !job.new_group;
+        is_together && before.extras.steady != job.extras.steady
+    };
+    if let Some([_, job]) = jobs.windows(2).find(differs) {
+        let right = "say the same in all, or begin another group with new_group";
+        return refused(job, to, "steadystate differs from that of its group", right);
+    }
     let each = jobs.iter().map(|job| job.files.saturating_mul(job.clones));
     let files = each.fold(0_u64, u64::saturating_add);
     match jobs.first().filter(|_| files > FILES_MAX) {
@@ -171,6 +181,15 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
         }
     }
     check_mapping(job, to)?;
+    if job.extras.running.is_offloaded && job.loops > 1 {
+        return refuse("passes of requests that others submit", "leave io_submit_mode out");
+    }
+    if job.engine == Engine::Vsync && job.depth > 1 {
+        return refuse("several requests that vsync makes by one call", "write iodepth=1");
+    }
+    if job.engine == Engine::Vsync && job.rw.trims {
+        return refuse("ioengine=vsync with trims", "write ioengine=psync");
+    }
     if let Some(kind) = job.extras.verify.kind {
         let least = usize::try_from(job.least_block()).unwrap_or(usize::MAX);
         let part = job.extras.verify.part_bytes(least, job.unaligned);

@@ -1,8 +1,11 @@
 //! What few jobs say: what steers them, what their requests carry, and how they are reported.
 
+use super::distribution::Distribution;
 use super::pattern::Pattern;
 use super::replay::Replay;
-use super::steering::{Flow, LatencyTarget, LowestRates, RangeSync, Running, Strides, Tolerance};
+use super::steering::{
+    Flow, LatencyTarget, LowestRates, RangeSync, Running, SteadyState, Strides, Tolerance,
+};
 use super::verifying::Verifying;
 
 /// Whether directions are distinguished: `unified_rw_reporting`.
@@ -63,6 +66,9 @@ pub struct Extras {
     pub is_poisson: bool,
     pub lowest: LowestRates,
     pub latency: LatencyTarget,
+    pub steady: SteadyState,
+    /// How files are drawn, where `file_service_type` says so.
+    pub service: Distribution,
     pub flow: Flow,
     pub tolerance: Tolerance,
     pub strides: Strides,
@@ -118,6 +124,8 @@ impl Default for Extras {
             is_poisson: false,
             lowest: LowestRates::default(),
             latency: LatencyTarget::default(),
+            steady: SteadyState::default(),
+            service: Distribution::Even,
             flow: Flow::default(),
             tolerance: Tolerance::default(),
             strides: Strides::default(),

@@ -213,6 +213,12 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("latency_window", "latency_window"),
     ("latency_percentile", "latency_percentile"),
     ("latency_run", "latency_run"),
+    ("steadystate", "steadystate"),
+    ("ss", "steadystate"),
+    ("steadystate_duration", "steadystate_duration"),
+    ("ss_dur", "steadystate_duration"),
+    ("steadystate_ramp_time", "steadystate_ramp_time"),
+    ("ss_ramp", "steadystate_ramp_time"),
     ("disk_util", "disk_util"),
 ];
 
@@ -265,18 +271,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "log_alternate_epoch_clock_id",
         ],
     ),
-    (
-        "steering by what is measured",
-        &[
-            "steadystate",
-            "steadystate_duration",
-            "steadystate_ramp_time",
-            "ss",
-            "ss_dur",
-            "ss_ramp",
-            "rate_ignore_thinktime",
-        ],
-    ),
+    ("steering by what is measured", &["rate_ignore_thinktime"]),
     (
         "where and how a job is scheduled",
         &[

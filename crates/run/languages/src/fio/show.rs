@@ -5,8 +5,10 @@ use std::fmt::Write;
 use treering_script::Synchronous;
 
 use super::direction::Direction;
+use super::distribution::Distribution;
+use super::engine::Engine;
 use super::logs::Wanted;
-use super::section::{Allocation, Blocks, Engine, Exits, Section, Service};
+use super::section::{Allocation, Blocks, Exits, Section, Service};
 use super::steering::RangeSync;
 use super::values::Amount;
 use super::verifying::Kind;
@@ -162,8 +164,13 @@ impl Section {
         all.push(("number_ios", self.number_ios.to_string()));
         all.push(("nrfiles", self.files.to_string()));
         all.push(("openfiles", self.open_files.to_string()));
-        let service = name_of(&SERVICES, &self.service);
-        all.push(("file_service_type", format!("{service}:{}", self.service_requests)));
+        let service = match self.extras.service {
+            Distribution::Even => {
+                format!("{}:{}", name_of(&SERVICES, &self.service), self.service_requests)
+            }
+            ref drawn => drawn.word(),
+        };
+        all.push(("file_service_type", service));
         if !self.directories.is_empty() {
             all.push(("directory", paths(&self.directories)));
         }
@@ -209,6 +216,13 @@ impl Section {
             all.push(("latency_window", time(latency.window_us)));
             all.push(("latency_percentile", latency.percentile.to_string()));
             all.push(("latency_run", switch(latency.runs)));
+        }
+        let steady = self.extras.steady;
+        if steady.seconds > 0 {
+            let criterion = format!("{}:{}{}", steady.word(), steady.limit, steady.unit());
+            all.push(("steadystate", criterion));
+            all.push(("steadystate_duration", format!("{}s", steady.seconds)));
+            all.push(("steadystate_ramp_time", time(steady.ramp_us)));
         }
         all.push(("thinktime", time(self.think.us)));
         all.push(("thinktime_blocks", self.think.blocks.to_string()));

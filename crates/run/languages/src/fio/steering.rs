@@ -35,6 +35,48 @@ impl Default for LatencyTarget {
     }
 }
 
+/// Rates that change so little that a job ends: `steadystate`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SteadyState {
+    /// Whether requests are looked at, and not bytes.
+    pub of_requests: bool,
+    /// Whether it is the slope of the rates that must be small, and not how far the farthest is
+    /// from their mean.
+    pub is_slope: bool,
+    /// What it must be below.
+    pub limit: f64,
+    /// Whether that is in percent of the mean.
+    pub in_percent: bool,
+    /// Over how many seconds; 0 where nothing is looked at.
+    pub seconds: u64,
+    /// Microseconds before that begins.
+    pub ramp_us: u64,
+}
+
+impl Default for SteadyState {
+    fn default() -> Self {
+        let (limit, seconds, ramp_us) = (0.0, 0, 0);
+        Self { of_requests: true, is_slope: true, limit, in_percent: false, seconds, ramp_us }
+    }
+}
+
+impl SteadyState {
+    /// The criterion by its name.
+    pub const fn word(&self) -> &'static str {
+        match (self.of_requests, self.is_slope) {
+            (true, true) => "iops_slope",
+            (true, false) => "iops",
+            (false, true) => "bw_slope",
+            (false, false) => "bw",
+        }
+    }
+
+    /// What stands behind its limit.
+    pub const fn unit(&self) -> &'static str {
+        if self.in_percent { "%" } else { "" }
+    }
+}
+
 /// Rates below which a job ends: `rate_min` and `rate_iops_min`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LowestRates {
@@ -126,6 +168,8 @@ pub struct Running {
     /// Whether each clone has one of them alone.
     pub splits: bool,
     pub nice: i32,
+    /// Whether others submit its requests: `io_submit_mode=offload`.
+    pub is_offloaded: bool,
     /// The class and the level of its I/O.
     pub io_class: u16,
     pub io_level: u16,

@@ -5,8 +5,9 @@ use super::{Environment, Machine, Reader, Section, Surroundings, parse, show};
 use proptest::prelude::{Just, prop_oneof, proptest};
 
 use super::direction::Direction;
+use super::engine::Engine;
 use super::keys::KNOWN;
-use super::section::{Allocation, Blocks, Engine, ReadWrite, Service};
+use super::section::{Allocation, Blocks, ReadWrite, Service};
 use super::values::Amount;
 
 fn around<'s>(reader: &'s Reader<'s>, environment: &'s Environment<'s>) -> Surroundings<'s> {

@@ -15,7 +15,7 @@ use treering_script::{
 use super::headline::Headline;
 use super::layout::{Became, LaidOut, Layout, MakeDirectories};
 use super::namespace::directory;
-use super::runner::{Deadlines, FlowShare, Runner};
+use super::runner::{Deadlines, FlowShare, Runner, SteadyShare};
 use super::scene::Scene;
 use super::sizes::{Extents, extents};
 use super::tally::Tally;
@@ -92,6 +92,7 @@ impl JobSession {
             all.map(|(_, deadline)| deadline.clone()).collect()
         };
         let flows = Self::flows(&workers);
+        let states = Self::states(&workers);
         let mut tasks = Vec::new();
         for (place, (number, worker)) in workers.iter().enumerate() {
             let ended_by = |exits: Option<Exits>| {
@@ -108,8 +109,9 @@ impl JobSession {
             let others = others.chain([done[place].clone()]).collect();
             let before = awaited(&worker.job.extras.waits_for);
             let flow = flows[place].clone();
+            let steady = states[place].clone();
             let (end, time) = (ends[place].clone(), time.clone());
-            let deadlines = Deadlines { end, time, others, on_error, before, flow };
+            let deadlines = Deadlines { end, time, others, on_error, before, flow, steady };
             tasks.push(self.task(*number, worker, deadlines));
         }
         let threads = workers.iter().all(|(_, worker)| worker.job.thread);
@@ -135,6 +137,24 @@ impl JobSession {
             FlowShare::of(job, boards.entry(job.extras.flow.id).or_default().clone())
         };
         workers.iter().map(&mut share).collect()
+    }
+
+    /// Who looks at the rates of whom: of those that are reported together the last one.
+    fn states(workers: &[(usize, &Arc<Worker>)]) -> Vec<Option<SteadyShare>> {
+        let mut boards: HashMap<usize, Board> = HashMap::new();
+        let together = |one: &Worker| one.job.group_reporting.then_some(one.group);
+        let mut share = |(place, (_, worker)): (usize, &(usize, &Arc<Worker>))| {
+            let group = together(worker);
+            let is_last = !workers[place + 1..]
+                .iter()
+                .any(|(_, later)| group.is_some() && together(later) == group);
+            let board = match group {
+                Some(group) => boards.entry(group).or_default().clone(),
+                None => Board::default(),
+            };
+            SteadyShare::of(&worker.job, board, is_last)
+        };
+        workers.iter().enumerate().map(&mut share).collect()
     }
 
     fn task(&self, number: usize, worker: &Arc<Worker>, deadlines: Deadlines) -> Task {
@@ -166,7 +186,7 @@ impl JobSession {
             expected_bytes,
             direct: job.direct,
             synchronous: job.synchronous,
-            vectored: matches!(job.engine, Engine::Pvsync | Engine::Pvsync2),
+            vectored: job.engine.is_vectored(),
             buffers,
             identity: job.extras.running.identity(),
             scheduling: job.extras.running.scheduling(worker.seeds.clone_number()),

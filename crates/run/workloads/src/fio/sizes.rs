@@ -18,12 +18,20 @@ pub(super) struct Extent {
     pub(super) file_bytes: u64,
     /// How long it was found.
     pub(super) found_bytes: u64,
+    /// Where the part begins in all passes but the first, and what its end is reckoned from: a
+    /// share of the file is of what it has become by then.
+    pub(super) later_offset: u64,
 }
 
 impl Extent {
     /// Where the job's part ends.
     pub(super) const fn end(&self) -> u64 {
         self.offset.saturating_add(self.bytes)
+    }
+
+    /// Where a request of the job must end.
+    pub(super) const fn limit(&self) -> u64 {
+        self.later_offset.saturating_add(self.bytes)
     }
 
     /// Whether it must be made longer before the job begins.
@@ -89,8 +97,7 @@ pub(super) fn extents(
     let unreal = (job.engine == Engine::Null).then(|| vec![unreal; found.len()]);
     let found = unreal.as_deref().unwrap_or(found);
     let total = found.iter().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
-    let is_unknown = total == 0 || total == u64::MAX;
-    if is_unknown && size == 0 && job.file_size.is_none() {
+    if matches!(total, 0 | u64::MAX) && size == 0 && job.file_size.is_none() {
         return Err(Unsized::NoSize);
     }
     let each = size / count;
@@ -117,13 +124,14 @@ pub(super) fn extents(
             }
             Some(_) => found_bytes.checked_sub(offset).ok_or(Unsized::Behind)?,
         };
-        let mut extent = Extent { offset, bytes, file_bytes: found_bytes, found_bytes };
+        let mut extent = Extent { offset, bytes, found_bytes, ..Extent::default() };
         if percent < 100 {
             let whole = u128::from(extent.end()) * u128::from(percent) / 100;
             let bytes = u64::try_from(whole).unwrap_or(u64::MAX).min(extent.bytes);
             extent.bytes = bytes - bytes % least;
         }
         extent.file_bytes = extent.end().max(found_bytes);
+        extent.later_offset = start(job, clone, extent.file_bytes);
         files.push(extent);
     }
     let sum = files.iter().fold(0_u64, |sum, extent| sum.saturating_add(extent.bytes));

@@ -205,6 +205,26 @@ pub(super) struct Complaint {
     pub(super) dumps: Option<(u64, Vec<u8>, Vec<u8>)>,
 }
 
+/// What was seen of the state that a job is to reach: `steadystate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct SteadyTally {
+    pub(super) attained: bool,
+    /// What is below the limit then: the slope or the largest deviation, or its share of the mean.
+    pub(super) criterion: f64,
+    pub(super) slope: f64,
+    pub(super) deviation: f64,
+    /// Requests and bytes of each second of the window.
+    pub(super) seconds: Vec<[u64; 2]>,
+}
+
+impl SteadyTally {
+    /// Requests and bytes of a second, on average.
+    pub(super) fn means(&self) -> [u64; 2] {
+        let count = self.seconds.len().max(1) as u64;
+        [0, 1].map(|one: usize| self.seconds.iter().map(|second| second[one]).sum::<u64>() / count)
+    }
+}
+
 /// What a clone did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tally {
@@ -226,6 +246,9 @@ pub(super) struct Tally {
     pub(super) system_ns: u64,
     /// Switches of context, major and minor faults.
     pub(super) usage: [u64; 3],
+    /// Of the clone that looked at the state of its group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) steady: Option<SteadyTally>,
     /// Blocks that were wrong, of a clone alone.
     pub(super) complaints: Vec<Complaint>,
     /// Lines of logs, of a clone alone.
@@ -250,6 +273,7 @@ impl Default for Tally {
             user_ns: 0,
             system_ns: 0,
             usage: [0; 3],
+            steady: None,
             complaints: Vec::new(),
             logs: Vec::new(),
         }
@@ -317,6 +341,9 @@ impl Tally {
             if self.errors[0] == 0 { other.errors[1] } else { self.errors[1] },
         ];
         self.errno = if self.errno == 0 { other.errno } else { self.errno };
+        if other.steady.is_some() {
+            self.steady.clone_from(&other.steady);
+        }
         self.user_ns += other.user_ns;
         self.system_ns += other.system_ns;
         all(&mut self.usage, &other.usage);

@@ -195,6 +195,12 @@ impl Seeds {
         }
     }
 
+    /// The seed by which files are drawn, where they are not drawn alike.
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is meant")]
+    pub(super) const fn of_files(&self) -> u32 {
+        self.seeds[Use::File as usize] as u32
+    }
+
     /// The seed of the places of all files.
     pub(super) const fn of_blocks(&self) -> u64 {
         self.seeds[Use::Block as usize]

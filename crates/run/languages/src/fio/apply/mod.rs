@@ -9,11 +9,10 @@ use crate::faults::Fault;
 
 use super::direction::Direction;
 use super::distribution::Distribution;
+use super::engine::Engine;
 use super::extras::{Advice, Unified};
 use super::keys::WITH_FIO;
-use super::section::{
-    Allocation, Blocks, Engine, Exits, ReadWrite, Reported, Section, Service, Think,
-};
+use super::section::{Allocation, Blocks, Exits, ReadWrite, Reported, Section, Service, Think};
 use super::values::{Amount, Given};
 
 /// The largest request; each that is under way has memory of its own.
@@ -203,6 +202,13 @@ impl Section {
 
     fn service(&mut self, given: &Given<'_>) -> Result<(), Fault> {
         let (word, requests) = given.text.split_once(':').unwrap_or((given.text, "1"));
+        self.extras.service = Distribution::Even;
+        if let "zipf" | "pareto" | "normal" | "gauss" = word {
+            let text = given.text.replacen("gauss", "normal", 1);
+            self.extras.service = Distribution::read(&given.part(&text))?;
+            (self.service, self.service_requests) = (Service::Random, 1);
+            return Ok(());
+        }
         let words = [
             ("random", Service::Random),
             ("roundrobin", Service::RoundRobin),

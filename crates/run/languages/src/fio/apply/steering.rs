@@ -3,11 +3,13 @@
 use crate::faults::Fault;
 
 use super::super::section::Section;
-use super::super::steering::RangeSync;
+use super::super::steering::{RangeSync, SteadyState};
 use super::super::values::Given;
 use super::pairs;
 
 const COUNT_MAX: u64 = u32::MAX as u64;
+/// The longest time over which a steady state is looked for.
+const STEADY_SECONDS_MAX: u64 = 86_400;
 /// The names of errors, from 1.
 const ERRORS: &str = "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM \
      EACCES EFAULT ENOTBLK EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY \
@@ -81,6 +83,35 @@ impl Section {
         Ok(())
     }
 
+    /// A criterion and behind a colon its limit, perhaps in percent.
+    fn steadystate(&mut self, given: &Given<'_>) -> Result<(), Fault> {
+        let right = "write a criterion and its limit, as iops:10% or bw_slope:1%";
+        let (word, limit) =
+            given.text.split_once(':').ok_or_else(|| given.refuse("has no limit", right))?;
+        let [iops, bw] = [true, false];
+        let words = [
+            ("iops", (iops, false)),
+            ("iops_slope", (iops, true)),
+            ("bw", (bw, false)),
+            ("bw_slope", (bw, true)),
+        ];
+        let (of_requests, is_slope) = given.part(word).word(&words)?;
+        let percent = limit.trim().strip_suffix('%').map(str::trim_end);
+        let in_percent = percent.is_some();
+        let plain = percent.unwrap_or(limit.trim());
+        let limit = match (in_percent, of_requests) {
+            (false, false) => given.part(plain).size()? as f64,
+            _ => {
+                let number = plain.parse::<f64>().ok();
+                let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+                number.ok_or_else(|| given.refuse("has no limit that is a number", right))?
+            }
+        };
+        let steady = &mut self.extras.steady;
+        *steady = SteadyState { of_requests, is_slope, limit, in_percent, ..*steady };
+        Ok(())
+    }
+
     /// Lists of errors of reads, writes and verifying, with commas between; in each colons.
     fn ignore_error(&mut self, given: &Given<'_>) -> Result<(), Fault> {
         for (kind, list) in given.text.split(',').enumerate().take(3) {
@@ -118,7 +149,10 @@ impl Section {
             }
             "prio" => self.extras.running.io_level = small(given.number(0, 7)?),
             "prioclass" => self.extras.running.io_class = small(given.number(0, 3)?),
-            "io_submit_mode" => given.word(&[("inline", ()), ("offload", ())])?,
+            "io_submit_mode" => {
+                let words = [("inline", false), ("offload", true)];
+                self.extras.running.is_offloaded = given.word(&words)?;
+            }
             "mem" => {
                 given.word(&[("malloc", ()), ("mmap", ()), ("shm", ()), ("mmapshared", ())])?;
             }
@@ -159,6 +193,16 @@ impl Section {
                 self.extras.latency.percentile = number.ok_or_else(|| {
                     given.refuse("is no percentile", "a percentile is from 0 to 100")
                 })?;
+            }
+            "steadystate" => self.steadystate(given)?,
+            "steadystate_duration" => {
+                self.extras.steady.seconds = given.time_us(1_000_000)? / 1_000_000;
+                if self.extras.steady.seconds > STEADY_SECONDS_MAX {
+                    return Err(given.refuse("is too long", "write a day (86400) or less"));
+                }
+            }
+            "steadystate_ramp_time" => {
+                self.extras.steady.ramp_us = given.time_us(1_000_000)?;
             }
             "latency_run" => self.extras.latency.runs = given.switch()?,
             "numa_cpu_nodes" => {

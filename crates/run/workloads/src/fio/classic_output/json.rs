@@ -4,11 +4,11 @@ use std::io;
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
-use treering_languages::fio::{Direction, Unified};
+use treering_languages::fio::{Direction, SteadyState, Unified};
 use treering_script::DiskCounts;
 
 use super::super::histogram::middle_ns;
-use super::super::tally::{DirectionTally, Latencies, Stat, Tally};
+use super::super::tally::{DirectionTally, Latencies, Stat, SteadyTally, Tally};
 use super::{
     Row, VERSION, When, bandwidth, busy, cpu, iops, lat, percent, requests, share_of_group,
 };
@@ -104,7 +104,32 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
         job.push(float("latency_percentile", latency.percentile));
         job.push(number("latency_window", latency.window_us));
     }
+    job.extend(tally.steady.as_ref().map(|found| steady(section.extras.steady, found)));
     Json::Object(job)
+}
+
+fn steady(asked: SteadyState, found: &SteadyTally) -> (String, Json) {
+    let column = |one: usize| {
+        Json::Array(found.seconds.iter().map(|second| Json::Number(second[one])).collect())
+    };
+    let [requests, bytes] = found.means();
+    let data = vec![
+        number("bw_mean", bytes),
+        number("iops_mean", requests),
+        field("iops", column(0)),
+        field("bw", column(1)),
+    ];
+    let (word, limit, unit) = (asked.word(), asked.limit, asked.unit());
+    let all = vec![
+        field("ss", Json::Text(format!("{word}:{limit:.6}{unit}"))),
+        number("duration", asked.seconds),
+        number("attained", u64::from(found.attained)),
+        field("criterion", Json::Text(format!("{:.6}{unit}", found.criterion))),
+        float("max_deviation", found.deviation),
+        float("slope", found.slope),
+        field("data", Json::Object(data)),
+    ];
+    field("steadystate", Json::Object(all))
 }
 
 fn disk(watched: &(DiskCounts, u64)) -> Json {

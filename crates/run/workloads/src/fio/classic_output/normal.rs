@@ -6,7 +6,7 @@ use treering_languages::fio::{Direction, Engine, Unified};
 use treering_script::DiskCounts;
 
 use super::super::scene::Scene;
-use super::super::tally::{DirectionTally, Latencies, Stat, Tally};
+use super::super::tally::{DirectionTally, Latencies, Stat, SteadyTally, Tally};
 use super::json::{BATCHES, DEPTHS, LIMITS};
 use super::units::{Units, count, whole};
 use super::{
@@ -125,14 +125,33 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
         let _ = writeln!(out, "     errors    : total={total}, first_error={first}/<{text}>");
     }
     let (latency, depth) = (row.job.extras.latency, tally.depth);
-    if depth == 0 {
-        return;
+    if depth > 0 {
+        let target = format!(
+            "target={}, window={}, percentile={:.2}%",
+            latency.ns, latency.window_us, latency.percentile
+        );
+        let _ = writeln!(out, "     latency   : {target}, depth={depth}");
     }
-    let target = format!(
-        "target={}, window={}, percentile={:.2}%",
-        latency.ns, latency.window_us, latency.percentile
+    tally.steady.iter().for_each(|found| steady(out, row, found));
+}
+
+fn steady(out: &mut String, row: &Row, found: &SteadyTally) {
+    let (asked, units) = (row.job.extras.steady, Units::of(&row.job));
+    let [requests, bytes] = found.means();
+    let step = if units.decimal { 1000 } else { 1024 };
+    let bytes = bytes / step * step;
+    let _ = writeln!(
+        out,
+        "  steadystate  : attained={}, bw={} ({}), iops={}, {}{}={:.3}{}",
+        if found.attained { "yes" } else { "no" },
+        units.rate(bytes),
+        units.other_rate(bytes),
+        count(requests, units.figures),
+        if asked.of_requests { "iops" } else { "bw" },
+        if asked.is_slope { " slope" } else { " mean dev" },
+        found.criterion,
+        asked.unit()
     );
-    let _ = writeln!(out, "     latency   : {target}, depth={depth}");
 }
 
 fn labelled(labels: &[&str; 7], shares: [f64; 7]) -> String {

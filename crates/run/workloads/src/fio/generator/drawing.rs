@@ -19,12 +19,17 @@ const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
 const MEAN_OF: u64 = 12;
 const DRAW_MAX: f64 = 4_294_967_295.0;
 
-/// Draws blocks of one file.
+/// A file counts as so many blocks where files are drawn.
+const FILE_BLOCKS: u64 = 1024;
+
+/// Draws blocks of one file, or files.
 #[derive(Clone, Debug)]
 pub(super) struct Drawing {
     draws: Tausworthe,
     blocks: u64,
     moved: u64,
+    /// Whether the most frequent ones are scattered over all.
+    scatters: bool,
     shape: Shape,
 }
 
@@ -87,7 +92,19 @@ impl Drawing {
                 (Shape::Normal { deviation }, wrapped(blocks as f64 * center))
             }
         };
-        Some(Self { draws, blocks, moved, shape })
+        Some(Self { draws, blocks, moved, scatters: true, shape })
+    }
+
+    /// The drawing of one of so many files, of which neighbours are about as frequent.
+    pub(super) fn of_files(distribution: &Distribution, files: u64, seed: u32) -> Option<Self> {
+        let blocks = files.saturating_mul(FILE_BLOCKS);
+        let drawing = Self::new(distribution, blocks, seed, &mut Zeta::default())?;
+        Some(Self { scatters: false, ..drawing })
+    }
+
+    /// The next file, where files are drawn.
+    pub(super) fn draw_file(&mut self) -> u64 {
+        self.draw() / FILE_BLOCKS
     }
 
     /// The next block.
@@ -108,7 +125,8 @@ impl Drawing {
             }
             Shape::Normal { deviation } => self.normal(deviation),
         };
-        rank.wrapping_mul(GOLDEN).wrapping_add(self.moved) % self.blocks
+        let place = if self.scatters { rank.wrapping_mul(GOLDEN) } else { rank };
+        place.wrapping_add(self.moved) % self.blocks
     }
 
     fn normal(&mut self, deviation: u64) -> u64 {

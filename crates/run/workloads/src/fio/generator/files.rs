@@ -47,6 +47,11 @@ impl FileState {
         }
     }
 
+    /// Whether a request went to it since it began.
+    pub(super) fn has_begun(&self) -> bool {
+        self.last_start.iter().any(Option::is_some)
+    }
+
     /// Begins anew.
     pub(super) fn reset(&mut self) {
         self.last_start = [None; 3];
@@ -68,6 +73,8 @@ pub(super) struct Turn {
     /// The file that is served, and for how many more requests.
     serving: Option<(usize, u64)>,
     draws: Tausworthe,
+    /// By which files are drawn, where they are not drawn alike.
+    drawing: Option<Drawing>,
     open: u64,
     /// Files in which nothing is left.
     pub(super) done: usize,
@@ -80,14 +87,16 @@ impl Turn {
             next: 0,
             serving: None,
             draws: seeds.generator(Use::File),
+            drawing: Drawing::of_files(&job.extras.service, job.files, seeds.of_files()),
             open: 0,
             done: 0,
         }
     }
 
     /// The same draws come again.
-    pub(super) fn reseed(&mut self, seeds: &Seeds) {
+    pub(super) fn reseed(&mut self, job: &Section, seeds: &Seeds) {
         self.draws = seeds.generator(Use::File);
+        self.drawing = Drawing::of_files(&job.extras.service, job.files, seeds.of_files());
     }
 
     /// Another pass begins: all files are closed. Whose turn it is stays.
@@ -147,7 +156,10 @@ impl Generator {
 
     fn drawn_file(&mut self) -> Result<usize, Act> {
         loop {
-            let drawn = self.turn.draws.below(self.files.len() as u64);
+            let drawn = match &mut self.turn.drawing {
+                Some(drawing) => drawing.draw_file(),
+                None => self.turn.draws.below(self.files.len() as u64),
+            };
             let file = usize::try_from(drawn).unwrap_or(0);
             if !self.files[file].done {
                 self.opened(file)?;

@@ -51,7 +51,7 @@ impl Generator {
         }
         let written = self.issued.requests[Direction::Write.place()];
         // As long as nothing more is written, each read is followed by another one.
-        if self.job.rw.writes && !self.last_was_sync && written > 0 {
+        if self.job.rw.writes && !self.has_synced() && written > 0 {
             let due = |every: u64| every > 0 && written.is_multiple_of(every);
             if due(self.job.fsync) {
                 return Turned::Sync;

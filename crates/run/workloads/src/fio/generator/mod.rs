@@ -4,6 +4,7 @@
 //! around a request, as opening its file, is reported in order, one [`Act`] at a time.
 
 mod drawing;
+mod ended;
 mod files;
 mod mix;
 mod place;
@@ -13,12 +14,13 @@ mod strides;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use treering_languages::fio::{Direction, Distribution, Section};
+use treering_languages::fio::{Direction, Distribution, Engine, Section};
 
 use super::sizes::{Extent, Extents};
 use super::tausworthe::{Seeds, Tausworthe, Use};
 use super::verify::Piece;
 use drawing::{Drawing, Zeta};
+use ended::Ended;
 use files::{FileState, Turn};
 use mix::Mix;
 use register::Register;
@@ -94,6 +96,10 @@ pub(super) struct Generator {
     /// What was issued in all, and in this pass.
     pub(super) issued: Issued,
     pub(super) last_was_sync: bool,
+    ended: Option<Ended>,
+    /// With `libaio`, which makes syncs at once and hears of the rest later: whether the last thing
+    /// of which it has heard was a sync.
+    heard_sync: bool,
 }
 
 /// Requests and bytes that were issued.
@@ -147,6 +153,8 @@ impl Generator {
             is_unmarked: false,
             issued: Issued::default(),
             last_was_sync: false,
+            ended: Ended::of(&job),
+            heard_sync: false,
             job,
             seeds,
             files,
@@ -189,7 +197,8 @@ impl Generator {
                     return self.first(Act::Wait(us));
                 }
                 turned => {
-                    self.last_was_sync = true;
+                    (self.last_was_sync, self.heard_sync) = (true, true);
+                    self.ended.iter_mut().for_each(|ended| ended.issue(true));
                     let written = self.files[file].written.take();
                     if turned == Turned::RangeSync {
                         let (start, end) = written.unwrap_or_default();
@@ -213,8 +222,14 @@ impl Generator {
                     self.files[file].open = false;
                     self.pending.push_back(Act::Close(file));
                     self.turn.closed(file);
-                    self.files[file].done = true;
-                    self.turn.done += 1;
+                    // As the original: where files are not drawn alike each begins anew; but one
+                    // that has room for nothing would do so for ever.
+                    let is_drawn = self.job.extras.service != Distribution::Even;
+                    let begins_anew = is_drawn && self.files[file].has_begun();
+                    if !begins_anew {
+                        self.files[file].done = true;
+                        self.turn.done += 1;
+                    }
                 }
             }
         }
@@ -249,6 +264,9 @@ impl Generator {
             self.draw_time(direction);
         }
         self.last_was_sync = false;
+        if let Some(ended) = &mut self.ended {
+            ended.issue(false);
+        }
         self.is_unmarked = false;
     }
 
@@ -261,6 +279,20 @@ impl Generator {
         self.mix.begin_anew();
     }
 
+    /// Whether the last request of which it has heard was a sync.
+    pub(super) fn has_synced(&self) -> bool {
+        match &self.ended {
+            Some(ended) => ended.was_sync(),
+            None if self.job.engine == Engine::Libaio => self.heard_sync,
+            None => self.last_was_sync,
+        }
+    }
+
+    /// A request has ended that others were made beside.
+    pub(super) fn has_ended(&mut self) {
+        self.heard_sync = false;
+    }
+
     /// Whether something was decided that is not reported yet.
     #[inline]
     pub(super) fn is_pending(&self) -> bool {
@@ -271,20 +303,20 @@ impl Generator {
     /// are the same again.
     pub(super) fn begin_pass(&mut self) {
         self.pending.clear();
-        self.last_was_sync = false;
+        (self.last_was_sync, self.heard_sync) = (false, false);
+        self.ended.iter_mut().for_each(Ended::clear);
         self.issued.bytes_of_pass = 0;
         self.turn.restart();
         self.zone_bytes = 0;
-        let appends = self.job.extras.appends;
         for file in &mut self.files {
             (file.open, file.done) = (false, false);
             // As the original: what was appended lies before the next pass, which finds no room.
-            file.start = if appends { file.extent.file_bytes } else { file.extent.offset };
+            file.start = file.extent.later_offset;
             file.reset();
         }
         // As the original: with a seed of one's own the draws go on.
         if self.job.draws.repeatable && !self.job.sets("randseed") {
-            self.turn.reseed(&self.seeds);
+            self.turn.reseed(&self.job, &self.seeds);
             self.mix.reseed(self.seeds.generator(Use::Mix));
             self.blocks = self.seeds.generator(Use::Block);
             self.zones = zones(&self.job, &self.seeds);

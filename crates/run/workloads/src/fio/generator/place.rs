@@ -203,7 +203,7 @@ impl Generator {
         let place = direction.place();
         let (extent, start) = (self.files[file].extent, self.files[file].start);
         let wraps = self.job.is_timed() && self.job.files == 1;
-        if wraps && self.files[file].last_end[place] >= extent.end() {
+        if wraps && self.files[file].last_end[place] >= extent.limit() {
             self.files[file].last_end[place] = start;
             self.forget(file);
         }
@@ -231,7 +231,7 @@ impl Generator {
     }
 
     fn fits(&self, file: usize, offset: u64, bytes: u64) -> bool {
-        offset.saturating_add(bytes) <= self.files[file].extent.end()
+        offset.saturating_add(bytes) <= self.files[file].extent.limit()
     }
 
     /// How long the request is.
@@ -265,7 +265,7 @@ impl Generator {
             }
             return Some(least);
         }
-        let room = self.files[file].extent.end().saturating_sub(offset);
+        let room = self.files[file].extent.limit().saturating_sub(offset);
         let unaligned = self.job.unaligned;
         // Near the end of a file few sizes fit, and it may take very many draws: a copy of the
         // generator stays in registers.

@@ -14,7 +14,7 @@ impl Generator {
             self.zone_bytes = 0;
             state.start = state.start.saturating_add(range).saturating_add(skip);
             if state.start >= state.extent.file_bytes {
-                state.start = state.extent.offset;
+                state.start = state.extent.later_offset;
             }
             *end = state.start;
         }

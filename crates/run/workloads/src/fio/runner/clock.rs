@@ -160,6 +160,11 @@ impl Clock {
         self.now_ns.saturating_sub(self.pause_ns) / 1000
     }
 
+    /// When the work began.
+    pub(super) const fn began_work_ns(&self) -> u64 {
+        self.start_ns
+    }
+
     /// Milliseconds from its start; `None` before what counts.
     pub(super) fn logged_ms(&self) -> Option<u64> {
         let since = self.now_ns.saturating_sub(self.start_ns);

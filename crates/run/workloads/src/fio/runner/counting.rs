@@ -108,6 +108,9 @@ impl Runner {
         if self.watch.is_some() {
             self.look_at_rates();
         }
+        if self.steady.is_some() {
+            self.look_at_state(bytes);
+        }
         if self.worker.job.think.us > 0 {
             self.think();
         }

@@ -79,8 +79,10 @@ impl Runner {
             (_, Direction::Write) if self.worker.job.extras.verify.only => NOTHING,
             (Engine::Mmap, Direction::Read) => Call::ReadMapped { file, bytes, position },
             (Engine::Mmap, Direction::Write) => Call::WriteMapped { file, bytes, position },
-            (Engine::Sync, Direction::Read) => Call::Read { file, bytes },
-            (Engine::Sync, Direction::Write) => Call::Write { file, bytes, position },
+            (Engine::Sync | Engine::Vsync, Direction::Read) => Call::Read { file, bytes },
+            (Engine::Sync | Engine::Vsync, Direction::Write) => {
+                Call::Write { file, bytes, position }
+            }
             (_, Direction::Read) => Call::ReadAt { file, bytes, position },
             (_, Direction::Write) => Call::WriteAt { file, bytes, position },
             // Such requests fail before.

@@ -10,13 +10,14 @@ mod ends;
 mod queued;
 mod replaying;
 mod slots;
+mod steady;
 mod steering;
 
 use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use treering_languages::fio::{Advice, Direction, Engine};
+use treering_languages::fio::{Advice, Amount, Direction, Engine};
 use treering_model::Counters;
 use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Stop, Usage};
 
@@ -33,6 +34,7 @@ use depth::{DepthControl, Settling};
 use doing::Doing;
 use queued::Queued;
 use slots::Slots;
+pub(super) use steady::SteadyShare;
 pub(super) use steering::FlowShare;
 use steering::RateWatch;
 
@@ -93,6 +95,8 @@ pub(super) struct Deadlines {
     pub(super) before: Vec<Deadline>,
     /// Its share of what several do together.
     pub(super) flow: Option<FlowShare>,
+    /// Its part in the state that its group is to reach.
+    pub(super) steady: Option<SteadyShare>,
 }
 
 /// The script.
@@ -114,6 +118,7 @@ pub(super) struct Runner {
     logs: Option<Box<Logs>>,
     contents: Option<Box<Contents>>,
     flow: Option<FlowShare>,
+    steady: Option<Box<SteadyShare>>,
     /// Whether its share of the flow allows the request that comes next.
     passed_flow: bool,
     /// Whether it does nothing, since nothing says where in its files it is to work.
@@ -157,6 +162,7 @@ impl Runner {
             tally: Tally::default(),
             logs: Logs::new(&job.logs),
             flow: deadlines.flow.clone(),
+            steady: deadlines.steady.clone().map(Box::new),
             passed_flow: false,
             is_unable: false,
             watch: RateWatch::of(job),
@@ -239,7 +245,7 @@ impl Runner {
         // As the original: time that was asked for is more than a number of requests.
         if job.is_timed() {
             // But what was written is read again in between.
-            let verifies = job.extras.verify.kind.is_some() && job.engine.is_queued();
+            let verifies = job.extras.verify.kind.is_some() && job.engine.counts_at_issue();
             return verifies && issued.bytes_of_pass >= self.bytes_of_pass();
         }
         if job.number_ios > 0 {
@@ -251,8 +257,8 @@ impl Runner {
         }
         let size = self.extents.size;
         let limit = job.io_bytes(size).unwrap_or(size).saturating_mul(job.loops);
-        // As the original: without a queue a pass ends only where nothing is left in the files.
-        let ends = job.engine.is_queued() && issued.bytes_of_pass >= self.bytes_of_pass();
+        // As the original: else a pass ends only where nothing is left in the files.
+        let ends = job.engine.counts_at_issue() && issued.bytes_of_pass >= self.bytes_of_pass();
         // What is trimmed is written too, and counts once.
         let done = if job.rw.is_trim_write() { issued.bytes[1] } else { issued.total() };
         done >= limit || ends
@@ -262,8 +268,13 @@ impl Runner {
     fn bytes_of_pass(&self) -> u64 {
         let job = &self.worker.job;
         let overwrites = job.rw.writes && job.rw.random && !job.draws.random_map;
-        let size = self.extents.size;
-        let once = job.io_bytes(size).filter(|_| overwrites);
+        let size = match job.io_size {
+            // As the original: a share of the files is what their size counts as.
+            Some(Amount::Percent(_)) => job.io_bytes(self.extents.size),
+            _ => None,
+        };
+        let size = size.unwrap_or(self.extents.size);
+        let once = job.io_bytes(self.extents.size).filter(|_| overwrites);
         let once = once.map_or(size, |bytes| bytes.max(size));
         if job.rw.is_trim_write() { once + size } else { once }
     }
@@ -363,9 +374,11 @@ impl Runner {
     /// A request, after the file's position where that is how it is done.
     #[inline]
     fn positioned(&mut self, wanted: Wanted) -> Doing {
-        let elsewhere = self.worker.job.engine == Engine::Sync
-            && !self.slots.stands_at(wanted.file, wanted.offset);
-        if elsewhere {
+        let seeks = match self.worker.job.engine {
+            Engine::Sync => !self.slots.stands_at(wanted.file, wanted.offset),
+            engine => engine == Engine::Vsync,
+        };
+        if seeks {
             self.todo.push_back(Doing::Move(wanted));
             return Doing::Seek(wanted.file, wanted.offset);
         }
@@ -491,6 +504,7 @@ impl Script for Runner {
             self.end_pass();
         }
         self.tally.runtime_ms = self.clock.runtime_ms();
+        self.tally.steady = self.steady.take().and_then(|share| share.found());
         let job = &self.worker.job;
         let depth = if job.extras.creates_only || self.is_unable { 0 } else { job.depth };
         self.tally.depth = self.depth.as_ref().map_or(depth, |one| one.depth());

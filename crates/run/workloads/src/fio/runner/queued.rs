@@ -147,6 +147,7 @@ impl Runner {
         let Some(under_way) = self.queued.tags.get_mut(tag).and_then(Option::take) else { return };
         self.queued.free.push(one.tag);
         self.queued.under_way -= 1;
+        self.generator.has_ended();
         let UnderWay { wanted, slat_ns, issued_ns } = under_way;
         let direction = wanted.direction.place();
         if let (Some(slat_ns), Some(now_ns)) = (slat_ns, now_ns) {
