@@ -61,6 +61,8 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::VersionUnknown,
     CautionCode::OtherwiseThanRecorded,
     CautionCode::TraceIncomplete,
+    CautionCode::MetricMissing,
+    CautionCode::ProcessesLeft,
 ];
 
 /// What was found.
@@ -201,8 +203,7 @@ fn of_device<'p>(path: &'p Path, findings: &mut Findings) -> Result<Asked<'p>, F
             super::trial::quoted(&path.to_string_lossy())
         ));
     }
-    let (is_in_use, is_free) = (inspection.is_in_use(), inspection.obstacles.is_empty());
-    Ok(Asked::Device { node: path, is_in_use, is_free })
+    Ok(Asked::Device { node: path, is_free: inspection.obstacles.is_empty() })
 }
 
 #[cfg(test)]
