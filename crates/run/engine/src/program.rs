@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use treering_model::{Caution, CautionCode, PhaseTotals, TrialEvent, TrialSink};
-use treering_script::{Program, ProgramEnd, Session, ReportedPhase};
+use treering_script::{Program, ProgramEnd, ReportedPhase, Session};
 use treering_sys::{StopFlag, interrupt, leave_with_parent, memory_file, monotonic_ns};
 
 use crate::watched_program::{Outlived, run_watched};

@@ -8,7 +8,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use treering_model::{Caution, Counters, Cpu, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work};
+use treering_model::{
+    Caution, Counters, Cpu, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work,
+};
 
 use crate::{Buffers, ConfigError, Deadline, Io, Stop};
 use treering_sys::{Scheduling, Synchronous};

@@ -432,8 +432,7 @@ pub(crate) struct CheckArgs {
 /// The whole command line as clap sees it.
 pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
     let has_classic = |workload: &&&'static dyn Workload| workload.manifest().has_classic();
-    let classic =
-        workloads.iter().filter(has_classic).map(|workload| classic_command(*workload));
+    let classic = workloads.iter().filter(has_classic).map(|workload| classic_command(*workload));
     let native = workloads.iter().map(|workload| native_command(*workload));
     let run = Command::new("run")
         .about("Run a workload in a directory, natively, and keep its results")

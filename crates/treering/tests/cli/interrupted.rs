@@ -200,7 +200,8 @@ fn what_a_killed_run_of_any_workload_left_is_removed() {
         let name = workload.manifest().name;
         // Three have tests of their own: above, in `ffsb_places`, and in `commands`.
         assert!(
-            ["compilebench", "ffsb", "command"].contains(&name) || long.iter().any(|words| words[0] == name),
+            ["compilebench", "ffsb", "command"].contains(&name)
+                || long.iter().any(|words| words[0] == name),
             "{name}"
         );
     }

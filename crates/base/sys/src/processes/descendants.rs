@@ -54,9 +54,8 @@ pub fn take_ended(process: u32) -> io::Result<Option<ChildEnd>> {
     }
     // SAFETY: all-zero bytes are a valid rusage, and the kernel writes only valid ones.
     let usage = unsafe { usage.assume_init() };
-    let bytes = |blocks: libc::c_long| {
-        u64::try_from(blocks).unwrap_or(0).saturating_mul(USAGE_BLOCK_BYTES)
-    };
+    let bytes =
+        |blocks: libc::c_long| u64::try_from(blocks).unwrap_or(0).saturating_mul(USAGE_BLOCK_BYTES);
     Ok(Some(ChildEnd {
         code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
         signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
@@ -90,8 +89,7 @@ pub fn adopt_orphans(adopt: bool) -> io::Result<()> {
 pub fn children() -> Vec<u32> {
     let own = getpid().as_raw_nonzero().get();
     let Ok(entries) = read_dir("/proc") else { return Vec::new() };
-    let numbers =
-        entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     numbers.filter(|process| parent(*process) == Some(own)).collect()
 }
 

@@ -3,7 +3,7 @@
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 use treering_model::metrics::{command, cpu, is_observation, times};
-use treering_model::{Better, Metric, Scope, Unit};
+use treering_model::{Better, Metric, Unit};
 use treering_script::ConfigError;
 
 use super::options::METRIC;
@@ -17,7 +17,7 @@ const NAME_CHARS_MAX: usize = 64;
 const JSON: &str = "json:";
 
 /// Units as they may be written, what their values are kept in, and by what they are multiplied.
-const UNITS: [(&str, Unit, f64); 32] = [
+const UNITS: [(&str, Unit, f64); 29] = [
     ("s", Unit::Seconds, 1.0),
     ("seconds", Unit::Seconds, 1.0),
     ("ms", Unit::Seconds, 1e-3),
@@ -34,7 +34,6 @@ const UNITS: [(&str, Unit, f64); 32] = [
     ("MB", Unit::Bytes, 1e6),
     ("GB", Unit::Bytes, 1e9),
     ("MiB/s", Unit::MibPerSecond, 1.0),
-    ("mib_per_second", Unit::MibPerSecond, 1.0),
     ("KiB/s", Unit::MibPerSecond, 1.0 / 1024.0),
     ("GiB/s", Unit::MibPerSecond, 1024.0),
     ("B/s", Unit::MibPerSecond, 1.0 / 1_048_576.0),
@@ -42,9 +41,7 @@ const UNITS: [(&str, Unit, f64); 32] = [
     ("MB/s", Unit::MibPerSecond, 1e6 / 1_048_576.0),
     ("GB/s", Unit::MibPerSecond, 1e9 / 1_048_576.0),
     ("files/s", Unit::FilesPerSecond, 1.0),
-    ("files_per_second", Unit::FilesPerSecond, 1.0),
     ("ops/s", Unit::OpsPerSecond, 1.0),
-    ("ops_per_second", Unit::OpsPerSecond, 1.0),
     ("1/s", Unit::OpsPerSecond, 1.0),
     ("count", Unit::Count, 1.0),
     ("", Unit::Count, 1.0),
@@ -82,8 +79,11 @@ impl Wanted {
         let name = checked_name(name)?;
         let fault = |why: &str| wrong(name, why);
         let (mut rest, mut unit, mut better, mut primary) = (rest, None, None, false);
-        // From the end, since an expression may have commas.
-        while let Some((before, last)) = rest.rsplit_once(',') {
+        // From the end, since an expression may have commas. What ends with a parenthesis belongs to
+        // it, so that any expression can be given as (?:…).
+        while let Some((before, last)) =
+            rest.rsplit_once(',').filter(|(_, last)| !last.ends_with(')'))
+        {
             if let Some(word) = last.strip_prefix("unit=").filter(|_| unit.is_none()) {
                 unit = Some(known_unit(name, word)?);
             } else if let Some(word) = last.strip_prefix("better=").filter(|_| better.is_none()) {
@@ -121,8 +121,7 @@ impl Wanted {
     /// The metric with this value.
     pub(super) fn metric(&self, value: f64, primary: bool) -> Metric {
         let value = value * self.factor;
-        Metric::new(self.name.as_str(), Scope::Trial, value, self.unit, self.better)
-            .primary_if(primary)
+        command::named_by_user(&self.name, value, self.unit, self.better).primary_if(primary)
     }
 
     /// The number, or why there is none.
@@ -133,14 +132,14 @@ impl Wanted {
                 .find_map(|text| Some(regex.captures(text)?.get(1)?.as_str()))
                 .ok_or("its expression matches nothing in the output")
                 .and_then(number),
-            Place::Pointer(pointer) => document(output).and_then(|document| {
-                match document.pointer(pointer) {
+            Place::Pointer(pointer) => {
+                document(output).and_then(|document| match document.pointer(pointer) {
                     Some(Value::Number(number)) => number.as_f64().ok_or(NO_NUMBER),
                     Some(Value::String(text)) => number(text),
                     Some(_) => Err(NO_NUMBER),
                     None => Err("the JSON of the output has nothing at its pointer"),
-                }
-            }),
+                })
+            }
         };
         let value = found.map_err(str::to_owned)?;
         if (value * self.factor).is_finite() { Ok(value) } else { Err(NO_NUMBER.to_owned()) }
@@ -242,9 +241,14 @@ mod tests {
     fn a_metric_has_a_name_a_place_a_unit_and_a_direction() {
         let text = r"tps=(?:a,b)=?\((\S{1,9}) per sec,unit=ops/s,primary";
         let wanted = Wanted::parse(text).unwrap();
-        assert_eq!((wanted.unit, wanted.better, wanted.primary), (Unit::OpsPerSecond, Better::Higher, true));
+        assert_eq!(
+            (wanted.unit, wanted.better, wanted.primary),
+            (Unit::OpsPerSecond, Better::Higher, true)
+        );
         assert_eq!(wanted.find("x\na,b(12.5 per sec.)", ""), Ok(12.5));
         assert_eq!(wanted.find("", "a,b=(7 per sec.)"), Ok(7.0), "also on standard error");
+        let whole = Wanted::parse(r"n=(?:a,(\d),better=lower),better=higher").unwrap();
+        assert_eq!(whole.find("a,7,better=lower", ""), Ok(7.0), "an expression in parentheses");
         let wait = Wanted::parse("wait=^lat: (.*)ms$,better=lower,unit=ms").unwrap();
         let value = wait.find("first\nlat: 250ms\nend", "").unwrap();
         assert_eq!(wait.metric(value, false).value, 0.25);
@@ -281,7 +285,10 @@ mod tests {
         let wanted = Wanted::parse("x=json:/a/0,unit=ms").unwrap();
         assert_eq!(wanted.find(r#"{"a": [2]}"#, ""), Ok(2.0));
         assert_eq!(wanted.find("warming up {\n{\"a\": [\"2.5\"]}\nbye", ""), Ok(2.5));
-        assert_eq!(wanted.find(r#"{"a": [123456789012345678901234567890]}"#, ""), Ok(1.234_567_890_123_456_8e29));
+        assert_eq!(
+            wanted.find(r#"{"a": [123456789012345678901234567890]}"#, ""),
+            Ok(1.234_567_890_123_456_8e29)
+        );
         let deep = "[".repeat(100_000);
         for output in ["", "{}", r#"{"a": [null]}"#, r#"{"a": [1e999]}"#, "{\"a\":", &*deep] {
             assert!(wanted.find(output, "").is_err(), "{output}");

@@ -7,9 +7,7 @@ use treering_model::metrics::{command, cpu, times};
 use treering_model::{
     Caution, CautionCode, Counters, Fact, Metric, PhaseTotals, Scope, TaskTotals,
 };
-use treering_script::{
-    ParallelGroup, Phase, Program, ProgramEnd, Session, ReportedPhase, Watch,
-};
+use treering_script::{ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, Session, Watch};
 
 use super::job::{CommandJob, by_shell};
 use super::options::{CLEANUP, COMMAND, PREPARE};

@@ -64,8 +64,14 @@ pub(super) static OBSERVE: Schema =
     Schema { title: "[observe]", keys: &["trace", "layout", "layout-every", "in", "rounds"] };
 pub(super) static REPORT: Schema = Schema { title: "[report]", keys: &["primary", "threshold"] };
 
-static ALL: [&Schema; 8] =
-    [&PLAN, &STOPPING, &DEVICE, &VARIANT, &JOB, &METRIC, &OBSERVE, &REPORT];
+static ALL: [&Schema; 8] = [&PLAN, &STOPPING, &DEVICE, &VARIANT, &JOB, &METRIC, &OBSERVE, &REPORT];
+
+/// An option with its text and its place.
+pub(super) struct Given<'d> {
+    pub(super) name: &'static str,
+    pub(super) text: String,
+    pub(super) value: Value<'d>,
+}
 
 /// A table of the document whose keys are all known.
 #[derive(Clone, Debug)]
@@ -170,8 +176,17 @@ impl<'d> Value<'d> {
 
     /// Any string without control characters.
     pub(super) fn text(&self, wanted: &str) -> Result<&'d str, Fault> {
+        self.text_with(wanted, &[])
+    }
+
+    /// The same for a text that another program reads, such as a shell: it may have several lines.
+    pub(super) fn script(&self, wanted: &str) -> Result<&'d str, Fault> {
+        self.text_with(wanted, &['\n', '\t'])
+    }
+
+    fn text_with(&self, wanted: &str, allowed: &[char]) -> Result<&'d str, Fault> {
         let DeValue::String(text) = self.value else { return Err(self.wrong(wanted)) };
-        if let Some(control) = text.chars().find(|c| is_invisible(*c)) {
+        if let Some(control) = text.chars().find(|c| is_invisible(*c) && !allowed.contains(c)) {
             let message = format!(
                 "`{}` contains the invisible character U+{:04X}",
                 shortened(self.key),
