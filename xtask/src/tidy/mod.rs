@@ -3,6 +3,7 @@
 
 mod allow_attributes;
 mod below_the_cli;
+mod book;
 mod circles;
 mod columns;
 mod dependencies;
@@ -59,6 +60,7 @@ const CHECKS: &[Check] = &[
     titles::check,
     words::check,
     links::check,
+    book::check,
     private_words::check,
 ];
 
