@@ -79,8 +79,8 @@ impl Wanted {
         let name = checked_name(name)?;
         let fault = |why: &str| wrong(name, why);
         let (mut rest, mut unit, mut better, mut primary) = (rest, None, None, false);
-        // From the end, since an expression may have commas. What ends with a parenthesis belongs to
-        // it, so that any expression can be given as (?:…).
+        // From the end, since an expression may have commas. What ends with a parenthesis is part
+        // of it, so that any expression can be given as (?:…).
         while let Some((before, last)) =
             rest.rsplit_once(',').filter(|(_, last)| !last.ends_with(')'))
         {
