@@ -55,10 +55,10 @@ fn resolved(document: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = document.split('/').collect();
     parts.pop();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
-        if part != ".." {
-            parts.push(part);
-        } else {
+        if part == ".." {
             parts.pop()?;
+        } else {
+            parts.push(part);
         }
     }
     (!path.starts_with('/')).then(|| parts.join("/"))
