@@ -1,5 +1,6 @@
 //! No dead relative links in documents: what `[text](path)` or `[name]: path` names is a file or
-//! folder of the checkout. Addresses of the web and places inside a document are not looked at.
+//! folder of the checkout, and `#place` is a heading of that document. Addresses of the web are not
+//! looked at.
 
 use super::Problem;
 use super::titles::prose;
@@ -13,6 +14,10 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
                 if !leads_somewhere(tree, &file.path, link) {
                     let what = format!("dead link `{link}`");
                     let right = "name a file of the checkout, relative to this document";
+                    problems.push(Problem::new(&file.path, number, what, right));
+                } else if !is_heading(tree, &file.path, link) {
+                    let what = format!("no heading for `{link}`");
+                    let right = "name one of the document: lower case, with hyphens for blanks";
                     problems.push(Problem::new(&file.path, number, what, right));
                 }
             }
@@ -40,25 +45,77 @@ fn links(line: &str) -> Vec<&str> {
     found.into_iter().filter_map(|link| link.split_whitespace().next()).collect()
 }
 
-fn leads_somewhere(tree: &Tree, document: &str, link: &str) -> bool {
-    let link = link.trim_start_matches('<').trim_end_matches('>');
-    let outside = link.contains("://") || link.starts_with("mailto:") || link.starts_with('#');
-    let path = link.split('#').next().unwrap_or_default();
-    if outside || path.is_empty() {
-        return true;
-    }
+/// Whether a link leads out of the checkout.
+fn is_outside(link: &str) -> bool {
+    link.contains("://") || link.starts_with("mailto:")
+}
+
+/// The path from the top of the checkout that a relative one means; `None` where it leads out.
+fn resolved(document: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = document.split('/').collect();
     parts.pop();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
-        if part != ".." {
+        if part == ".." {
+            parts.pop()?;
+        } else {
             parts.push(part);
-        } else if parts.pop().is_none() {
-            return false;
         }
     }
-    let target = parts.join("/");
-    !path.starts_with('/')
-        && (target.is_empty() || tree.paths.contains(&target) || tree.has_folder(&target))
+    (!path.starts_with('/')).then(|| parts.join("/"))
+}
+
+/// Path and place of a link.
+fn split(link: &str) -> (&str, Option<&str>) {
+    let link = link.trim_start_matches('<').trim_end_matches('>');
+    match link.split_once('#') {
+        Some((path, place)) => (path, Some(place)),
+        None => (link, None),
+    }
+}
+
+fn leads_somewhere(tree: &Tree, document: &str, link: &str) -> bool {
+    let (path, _) = split(link);
+    if is_outside(link) || path.is_empty() {
+        return true;
+    }
+    resolved(document, path).is_some_and(|target| {
+        target.is_empty() || tree.paths.contains(&target) || tree.has_folder(&target)
+    })
+}
+
+/// Whether the place of a link is a heading; a link without one leads to the whole document.
+fn is_heading(tree: &Tree, document: &str, link: &str) -> bool {
+    let (path, Some(place)) = split(link) else { return true };
+    let target = if path.is_empty() { Some(document.to_owned()) } else { resolved(document, path) };
+    let text = tree.documents().find(|file| Some(&file.path) == target.as_ref());
+    // What is no document has places that are not known here.
+    is_outside(link) || text.is_none_or(|file| headings(&file.text).iter().any(|one| one == place))
+}
+
+/// The places of a document as its renderers name them: of equal headings the later have a number.
+fn headings(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for (_, line) in prose(text) {
+        let heading = line.trim_start_matches('#');
+        if heading.len() == line.len() || !heading.starts_with(' ') {
+            continue;
+        }
+        let kept = |c: char| match c {
+            ' ' => Some('-'),
+            c if c.is_alphanumeric() || "-_".contains(c) => Some(c),
+            _ => None,
+        };
+        let name: String = heading.trim().to_lowercase().chars().filter_map(kept).collect();
+        let is_twin = |one: &&String| {
+            let number = one.strip_prefix(&name).map(|rest| rest.trim_start_matches('-'));
+            number.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
+        };
+        match found.iter().filter(is_twin).count() {
+            0 => found.push(name),
+            twins => found.push(format!("{name}-{twins}")),
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -79,10 +136,22 @@ mod tests {
     }
 
     #[test]
+    fn places_that_no_heading_has_are_found() {
+        let text = "# A b's, and c\n## A\n## A\n[x](#a-bs-and-c) [y](#a-1) [z](#a-2) [w](a.md#b)\n\
+                    ```\n# d\n```\n[v](#d) [u](x.sh#d)\n";
+        let found = check(&Tree::of(&[("docs/a.md", text), ("docs/x.sh", "")]));
+        let found: Vec<(usize, &str)> = found.iter().map(|p| (p.line, p.what.as_str())).collect();
+        let at = |line, link| (line, format!("no heading for `{link}`"));
+        let expected = [at(4, "#a-2"), at(4, "a.md#b"), at(8, "#d")];
+        assert_eq!(found, expected.each_ref().map(|(line, what)| (*line, what.as_str())));
+    }
+
+    #[test]
     fn files_folders_addresses_places_and_code_pass() {
         let text = "# A\n[x](b.md#part \"title\") [y](../crates) [z](https://example.org/x)\n\
-                    [w](#part) `[v](gone.md)` ![i](./b.md)\n```\n[u](gone.md)\n```\n[r]: ../docs/\n";
-        let tree = Tree::of(&[("docs/a.md", text), ("docs/b.md", "# B"), ("crates/a.txt", "")]);
+                    [w](#a) `[v](gone.md)` ![i](./b.md)\n```\n[u](gone.md)\n```\n[r]: ../docs/\n";
+        let tree =
+            Tree::of(&[("docs/a.md", text), ("docs/b.md", "# B\n## `Part`"), ("crates/a.txt", "")]);
         assert_eq!(check(&tree), []);
     }
 }

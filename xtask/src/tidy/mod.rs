@@ -3,6 +3,7 @@
 
 mod allow_attributes;
 mod below_the_cli;
+mod book;
 mod circles;
 mod columns;
 mod dependencies;
@@ -61,6 +62,7 @@ const CHECKS: &[Check] = &[
     titles::check,
     words::check,
     links::check,
+    book::check,
     private_words::check,
 ];
 

@@ -1,11 +1,13 @@
-//! A document has exactly one title: one line that begins with `# ` outside code fences.
+//! A document has exactly one title: one line that begins with `# ` outside code fences. The table
+//! of the book has one for each of its parts.
 
 use super::Problem;
+use super::book::SUMMARY;
 use super::tree::Tree;
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for file in tree.documents() {
+    for file in tree.documents().filter(|file| file.path != SUMMARY) {
         let titles: Vec<usize> = prose(&file.text)
             .filter(|(_, line)| line.starts_with("# "))
             .map(|(number, _)| number)

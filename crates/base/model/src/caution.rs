@@ -212,29 +212,17 @@ impl CautionCode {
                 "make it anew from a whole MiB on: `parted -a optimal DISK mkpart NAME 1MiB 100%` \
                  (all of it is lost)"
             }
-            Self::NamesCollided => "use longer names or more random characters",
-            Self::FlushesDecide => {
-                "compare the time of a pass and the latency of each operation, and use throughput \
-                 for the sync rate of the device only"
-            }
-            Self::VersionUnknown => {
-                "find out which version it was, and compare with logs of the same only"
-            }
-            Self::OtherwiseThanRecorded => {
-                "begin in an empty directory, and play the lines that make the files before \
-                 others (dbench: --fill-lines)"
-            }
             Self::TraceIncomplete => {
                 "trace as root where the kernel lets, on a machine that is less busy"
             }
-            Self::MetricMissing => {
-                "try the expression on the output that is kept with the trial (`treering export`)"
-            }
-            Self::ProcessesLeft => {
-                "let the command wait for what it starts, or end it in --cleanup"
-            }
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
-            Self::TooFewOperations => "let it run longer, until some thousands of operations ran",
+            Self::NamesCollided
+            | Self::FlushesDecide
+            | Self::VersionUnknown
+            | Self::OtherwiseThanRecorded
+            | Self::MetricMissing
+            | Self::ProcessesLeft
+            | Self::TooFewOperations => self.advice_about_workload(),
             Self::NotQuiet
             | Self::Stolen
             | Self::OtherLoad
@@ -247,6 +235,32 @@ impl CautionCode {
             | Self::CachesDroppedOutside
             | Self::Emulated
             | Self::Throttled => self.advice_about_machine(),
+        }
+    }
+
+    /// What to do about what one workload does or did.
+    const fn advice_about_workload(self) -> &'static str {
+        match self {
+            Self::NamesCollided => "use longer names or more random characters",
+            Self::FlushesDecide => {
+                "compare the time of a pass and the latency of each operation, and use throughput \
+                 for the sync rate of the device only"
+            }
+            Self::VersionUnknown => {
+                "find out which version it was, and compare with logs of the same only"
+            }
+            Self::OtherwiseThanRecorded => {
+                "begin in an empty directory, and play the lines that make the files before \
+                 others (dbench: --fill-lines)"
+            }
+            Self::MetricMissing => {
+                "try the expression on the output that is kept with the trial (`treering export`)"
+            }
+            Self::ProcessesLeft => {
+                "let the command wait for what it starts, or end it in --cleanup"
+            }
+            // Too few operations; the other codes are reported elsewhere.
+            _ => "let it run longer, until some thousands of operations ran",
         }
     }
 

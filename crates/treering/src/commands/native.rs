@@ -15,7 +15,7 @@ use treering_model::{Ending, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_observe::layout::LayoutWanted;
 use treering_report::pages::run::{Stored, page};
-use treering_script::{ClassicPayload, Job, TargetFacts, Workload};
+use treering_script::{ClassicPayload, Footprint, Job, TargetFacts, Workload};
 
 use super::output;
 use super::trial::{Asked, Done, outline, run as run_trial, take_named};
@@ -143,6 +143,11 @@ fn announce(job: &dyn Job, place: &Workplace) -> Result<(), Failure> {
     let facts = facts_of(place)?;
     let footprint = job.footprint(&facts);
     let mib = |bytes: u64| bytes >> 20;
+    if job.is_by_program() && footprint == Footprint::default() {
+        let (path, free) = (place.target().path().display(), mib(facts.free_bytes));
+        say(&format!("{path}: what will be written is not known; {free} MiB are free"));
+        return Ok(());
+    }
     say(&format!(
         "{}: {} files, {} MiB will be written; at most {} files and {} MiB at a time; {} MiB are \
          free",

@@ -37,6 +37,9 @@ mod show_classic;
 /// What a classic run leaves on the disk.
 mod classic_trees;
 
+/// Any program as a workload.
+mod command;
+
 /// Stored trials against each other.
 mod comparing;
 

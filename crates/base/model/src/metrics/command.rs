@@ -1,6 +1,7 @@
 //! Metrics of commands of which nothing else is known.
 
 use super::spec::metrics;
+use crate::{Better, Metric, Scope, Unit};
 
 metrics! {
     /// What the command and the processes that it waited for read from storage, as the kernel
@@ -8,4 +9,9 @@ metrics! {
     STORAGE_READ_BYTES = "storage_read_bytes", Bytes, Lower;
     /// What they made dirty in the page cache or wrote to storage directly, likewise.
     STORAGE_WRITTEN_BYTES = "storage_written_bytes", Bytes, Lower;
+}
+
+/// A number of a command's output, of the whole trial, under a name that the user gave.
+pub fn named_by_user(name: &str, value: f64, unit: Unit, better: Better) -> Metric {
+    Metric::new(name, Scope::Trial, value, unit, better)
 }

@@ -139,6 +139,36 @@ const FAULTS: &[(&str, &str)] = &[
       options = { fill = 0.4 }\n",
     ),
     (
+        "a command of another workload",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n\
+      [[job]]\nworkload = \"fio\"\ncommand = [\"true\"]\n",
+    ),
+    (
+        "a command that is no text",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n\
+      [[job]]\ncommand = [\"true\", 3]\n",
+    ),
+    (
+        "no command",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n\
+      [[job]]\nprepare = \"true\"\n",
+    ),
+    (
+        "a metric without a name",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n\
+      [[job]]\ncommand = \"true\"\nmetric = { regex = \"(.)\" }\n",
+    ),
+    (
+        "a metric without a place",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n\
+      [[job]]\ncommand = \"true\"\n[[job.metric]]\nname = \"x\"\n",
+    ),
+    (
+        "an expression that the workload refuses",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n\
+      [[job]]\ncommand = \"true\"\nmetric = { name = \"x\", regex = \"(\", unit = \"s\" }\n",
+    ),
+    (
         "two jobs of one name",
         "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\n\
       options = { dataset = \"linux-6.1-small\" }\n\n[[job]]\n\

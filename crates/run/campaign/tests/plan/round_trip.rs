@@ -261,6 +261,38 @@ fn defaults_are_those_of_the_documents_page() {
 }
 
 #[test]
+fn commands_read_back_with_all_their_words() {
+    let text = "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\nname = \"a\"\n\
+                command = [\"x y\", \"\", \"3\", \"true\"]\nprepare = [\"echo\", \"it's\"]\n\
+                [[job.metric]]\nname = \"n\"\nregex = 'a,(\\d+),better=lower'\nunit = \"ops/s\"\n\
+                [[job.metric]]\nname = \"m\"\njson = \"/a/b\"\nbetter = \"lower\"\nprimary = true\n\n\
+                [[job]]\nname = \"b\"\ncommand = \"x\\n| y\"\n\n\
+                [[job]]\nname = \"c\"\ncommand = [\"true\"]\ncleanup = [\"rm\", \"{dir}/a b\"]\n";
+    let plan = read_plan(text).unwrap();
+    let given = |job: usize| -> Vec<(&str, &str)> {
+        let options = plan.jobs[job].options.iter();
+        options.map(|(name, text)| (name.as_str(), text.as_str())).collect()
+    };
+    assert_eq!(
+        given(0),
+        [
+            ("command", "x y"),
+            ("command", ""),
+            ("command", "3"),
+            ("command", "true"),
+            ("metric", "n=(?:a,(\\d+),better=lower),unit=ops/s"),
+            ("metric", "m=json:/a/b,better=lower,primary"),
+            ("prepare", "'echo' 'it'\\''s'"),
+        ]
+    );
+    assert_eq!(given(1), [("shell", "x\n| y")]);
+    assert_eq!(given(2), [("cleanup", "'rm' ''\"{dir}\"'/a b'"), ("command", "true")]);
+    let written = plan.to_toml();
+    let again = read_plan(&written).unwrap_or_else(|error| panic!("{written}\n{error}"));
+    assert_eq!((again.digest(), again.to_toml()), (plan.digest(), written));
+}
+
+#[test]
 fn the_fingerprint_never_changes_its_meaning() {
     // Stores name plans by it. It may change when compilebench gets a parameter, since its jobs are
     // others then; when the order of the words changes, so must the version in front of them.

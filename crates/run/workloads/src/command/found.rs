@@ -3,7 +3,7 @@
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 use treering_model::metrics::{command, cpu, is_observation, times};
-use treering_model::{Better, Metric, Scope, Unit};
+use treering_model::{Better, Metric, Unit};
 use treering_script::ConfigError;
 
 use super::options::METRIC;
@@ -17,7 +17,7 @@ const NAME_CHARS_MAX: usize = 64;
 const JSON: &str = "json:";
 
 /// Units as they may be written, what their values are kept in, and by what they are multiplied.
-const UNITS: [(&str, Unit, f64); 32] = [
+const UNITS: [(&str, Unit, f64); 29] = [
     ("s", Unit::Seconds, 1.0),
     ("seconds", Unit::Seconds, 1.0),
     ("ms", Unit::Seconds, 1e-3),
@@ -34,7 +34,6 @@ const UNITS: [(&str, Unit, f64); 32] = [
     ("MB", Unit::Bytes, 1e6),
     ("GB", Unit::Bytes, 1e9),
     ("MiB/s", Unit::MibPerSecond, 1.0),
-    ("mib_per_second", Unit::MibPerSecond, 1.0),
     ("KiB/s", Unit::MibPerSecond, 1.0 / 1024.0),
     ("GiB/s", Unit::MibPerSecond, 1024.0),
     ("B/s", Unit::MibPerSecond, 1.0 / 1_048_576.0),
@@ -42,9 +41,7 @@ const UNITS: [(&str, Unit, f64); 32] = [
     ("MB/s", Unit::MibPerSecond, 1e6 / 1_048_576.0),
     ("GB/s", Unit::MibPerSecond, 1e9 / 1_048_576.0),
     ("files/s", Unit::FilesPerSecond, 1.0),
-    ("files_per_second", Unit::FilesPerSecond, 1.0),
     ("ops/s", Unit::OpsPerSecond, 1.0),
-    ("ops_per_second", Unit::OpsPerSecond, 1.0),
     ("1/s", Unit::OpsPerSecond, 1.0),
     ("count", Unit::Count, 1.0),
     ("", Unit::Count, 1.0),
@@ -82,8 +79,11 @@ impl Wanted {
         let name = checked_name(name)?;
         let fault = |why: &str| wrong(name, why);
         let (mut rest, mut unit, mut better, mut primary) = (rest, None, None, false);
-        // From the end, since an expression may have commas.
-        while let Some((before, last)) = rest.rsplit_once(',') {
+        // From the end, since an expression may have commas. What ends with a parenthesis is part
+        // of it, so that any expression can be given as (?:…).
+        while let Some((before, last)) =
+            rest.rsplit_once(',').filter(|(_, last)| !last.ends_with(')'))
+        {
             if let Some(word) = last.strip_prefix("unit=").filter(|_| unit.is_none()) {
                 unit = Some(known_unit(name, word)?);
             } else if let Some(word) = last.strip_prefix("better=").filter(|_| better.is_none()) {
@@ -121,8 +121,7 @@ impl Wanted {
     /// The metric with this value.
     pub(super) fn metric(&self, value: f64, primary: bool) -> Metric {
         let value = value * self.factor;
-        Metric::new(self.name.as_str(), Scope::Trial, value, self.unit, self.better)
-            .primary_if(primary)
+        command::named_by_user(&self.name, value, self.unit, self.better).primary_if(primary)
     }
 
     /// The number, or why there is none.
@@ -248,6 +247,8 @@ mod tests {
         );
         assert_eq!(wanted.find("x\na,b(12.5 per sec.)", ""), Ok(12.5));
         assert_eq!(wanted.find("", "a,b=(7 per sec.)"), Ok(7.0), "also on standard error");
+        let whole = Wanted::parse(r"n=(?:a,(\d),better=lower),better=higher").unwrap();
+        assert_eq!(whole.find("a,7,better=lower", ""), Ok(7.0), "an expression in parentheses");
         let wait = Wanted::parse("wait=^lat: (.*)ms$,better=lower,unit=ms").unwrap();
         let value = wait.find("first\nlat: 250ms\nend", "").unwrap();
         assert_eq!(wait.metric(value, false).value, 0.25);

@@ -45,7 +45,7 @@ impl CommandJob {
                 let message = format!("--{SHELL}: the command is given twice");
                 return Err(ConfigError::new(message).hint("leave the words or the text out"));
             }
-            (None, None) | (Some(""), None) => {
+            (None | Some(""), None) => {
                 return Err(ConfigError::new("no command is given").hint(example));
             }
             (None, Some(text)) if text.trim().is_empty() => {

@@ -15,7 +15,7 @@ use job::CommandJob;
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]
-pub struct AnyCommand;
+pub(crate) struct AnyCommand;
 
 impl Workload for AnyCommand {
     fn manifest(&self) -> &'static Manifest {

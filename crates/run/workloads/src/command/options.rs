@@ -37,13 +37,13 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         PREPARE,
         ValueKind::Text,
         None,
-        "Text for `sh -c` that runs before the command; not in its figures.",
+        "Text for `sh -c` that runs before the command, as a phase of its own.",
     ),
     OptionSpec::long(
         CLEANUP,
         ValueKind::Text,
         None,
-        "Text for `sh -c` that runs after the command, also when it failed; not in its figures.",
+        "Text for `sh -c` that runs after the command, also when it failed, as a phase of its own.",
     ),
     OptionSpec::long(
         METRIC,

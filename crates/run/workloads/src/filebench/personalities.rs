@@ -1,8 +1,9 @@
-//! The personalities that are built in: files of `examples/filebench`.
+//! The personalities that are built in: files of `examples/filebench`, by links in `shared` of the
+//! crate, since a package holds nothing from outside its folder.
 
 macro_rules! personality {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../../../../examples/filebench/", $name, ".f")))
+        ($name, include_str!(concat!("../../shared/filebench/", $name, ".f")))
     };
 }
 

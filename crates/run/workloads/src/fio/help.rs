@@ -6,7 +6,7 @@
 use thiserror::Error;
 use treering_languages::fio::{Engine, KNOWN};
 
-const TABLE: &str = include_str!("../../../../../docs/workloads/fio-jobfile.md");
+const TABLE: &str = include_str!("../../shared/fio-jobfile");
 
 /// A row of the table: its keys, what they say, and the default.
 struct Entry {

@@ -123,7 +123,9 @@ fn standing(name: &str, variants: &[Vec<FactValue>], contenders: &[ComparedVaria
 
 /// Whether a fact is expected to change with every trial, whatever is compared.
 fn is_momentary(name: &str) -> bool {
-    const NAMES: [&str; 8] = [
+    const NAMES: [&str; 10] = [
+        "command.errors",
+        "command.output",
         "mkfs.output",
         "filesystem.source",
         "filesystem.mount_point",

@@ -207,8 +207,7 @@ fn of_device<'p>(path: &'p Path, findings: &mut Findings) -> Result<Asked<'p>, F
             super::trial::quoted(&path.to_string_lossy())
         ));
     }
-    let (is_in_use, is_free) = (inspection.is_in_use(), inspection.obstacles.is_empty());
-    Ok(Asked::Device { node: path, is_in_use, is_free })
+    Ok(Asked::Device { node: path, is_free: inspection.obstacles.is_empty() })
 }
 
 #[cfg(test)]

@@ -11,7 +11,11 @@ use crate::commands::trial::quoted;
 #[derive(Clone, Copy)]
 pub(super) enum Asked<'a> {
     Directory(&'a Path),
-    Device { node: &'a Path, is_in_use: bool, is_free: bool },
+    /// Free: it is empty and unused.
+    Device {
+        node: &'a Path,
+        is_free: bool,
+    },
     Plan(&'a Path),
 }
 
@@ -41,12 +45,11 @@ fn comparison(asked: Asked<'_>, here: &Inventory) -> NextCommand {
             let path = quoted(&path.to_string_lossy());
             next(format!("treering compare {path}"), "run the plan")
         }
-        Asked::Device { node, is_in_use: false, is_free } if can_make => {
+        // One that holds data is not suggested: what is proposed gets typed without reading.
+        Asked::Device { node, is_free: true } if can_make => {
             let node = quoted(&node.to_string_lossy());
-            let erase = if is_free { String::new() } else { format!(" --erase {node}") };
-            let loss = if is_free { "" } else { "; DESTROYS ALL DATA ON IT" };
-            let command = format!("treering compare --device {node}{erase}");
-            next(command, format!("compare {names} on this device{loss}"))
+            let purpose = format!("compare {names} on this device");
+            next(format!("treering compare --device {node}"), purpose)
         }
         _ if can_make && here.loop_devices => {
             next("treering compare", format!("compare {names} on a loop image, in 5 minutes"))
@@ -138,14 +141,22 @@ mod tests {
         assert_eq!(first(dir, &machine(false, 3)), directories);
         assert_eq!(first(dir, &machine(true, 1)), directories);
         let node = Path::new("/dev/sdb");
-        let device = |is_in_use, is_free| Asked::Device { node, is_in_use, is_free };
         let root = machine(true, 2);
-        assert_eq!(first(device(false, true), &root), "treering compare --device /dev/sdb");
-        let erased = "treering compare --device /dev/sdb --erase /dev/sdb";
-        assert_eq!(first(device(false, false), &root), erased);
-        assert_eq!(first(device(true, false), &root), "treering compare");
+        let free = Asked::Device { node, is_free: true };
+        assert_eq!(first(free, &root), "treering compare --device /dev/sdb");
         let plan = Asked::Plan(Path::new("plan.toml"));
         assert_eq!(first(plan, &machine(false, 0)), "treering compare plan.toml");
+    }
+
+    #[test]
+    fn no_command_is_suggested_that_erases_a_device() {
+        let full = Asked::Device { node: Path::new("/dev/sdb"), is_free: false };
+        let mut here = machine(true, 2);
+        assert_eq!(first(full, &here), "treering compare", "on a loop image");
+        here.loop_devices = false;
+        assert_eq!(first(full, &here), "treering compare --directories .,/dev/shm");
+        let all = commands(full, &here);
+        assert!(!all.iter().any(|next| next.command.contains("/dev/sdb")));
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //! the options of the workload of that name.
 
 use toml::de::DeValue;
+use treering_script::Watch;
 
-use super::job::Given;
-use super::section::{METRIC, Section, Value};
+use super::section::{Given, METRIC, Section, Value};
 use crate::plan::error::Fault;
 
 /// The workload.
@@ -33,12 +33,12 @@ pub(super) fn given<'d>(
     if let Some(value) = section.get("command") {
         match value.value {
             DeValue::String(_) => {
-                let text = value.text(WANTED)?.to_owned();
+                let text = value.script(WANTED)?.to_owned();
                 given.push(Given { name: "shell", text, value });
             }
             _ => {
                 for value in value.array(WANTED)? {
-                    let text = value.text("a string")?.to_owned();
+                    let text = value.script("a string")?.to_owned();
                     given.push(Given { name: "command", text, value });
                 }
             }
@@ -47,7 +47,7 @@ pub(super) fn given<'d>(
     for name in ["prepare", "cleanup"] {
         if let Some(value) = section.get(name) {
             let text = match value.value {
-                DeValue::String(_) => value.text(WANTED)?.to_owned(),
+                DeValue::String(_) => value.script(WANTED)?.to_owned(),
                 _ => shell_line(&value)?,
             };
             given.push(Given { name, text, value });
@@ -67,11 +67,13 @@ pub(super) fn given<'d>(
     Ok(Some(given))
 }
 
-/// Words as the shell reads them.
+/// Words as the shell reads them; where one has the directory in it, quoted as a variable is.
 fn shell_line(value: &Value<'_>) -> Result<String, Fault> {
     let mut words = Vec::new();
     for element in value.array(WANTED)? {
-        words.push(format!("'{}'", element.text("a string")?.replace('\'', r"'\''")));
+        let word = element.script("a string")?.replace('\'', r"'\''");
+        let place = Watch::PLACE;
+        words.push(format!("'{}'", word.replace(place, &format!("'\"{place}\"'"))));
     }
     Ok(words.join(" "))
 }

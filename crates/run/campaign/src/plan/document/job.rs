@@ -8,7 +8,7 @@ use treering_script::{ConfigError, Manifest, OptionSpec, Settings, ValueKind, Wo
 use super::Known;
 use super::command;
 use super::nearest::nearest;
-use super::section::{JOB, Section, Value};
+use super::section::{Given, JOB, Section, Value};
 use super::variant::suggestion;
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{PlannedJob, QUICK_OPTIONS};
@@ -95,13 +95,6 @@ fn settings(options: &[(String, String)], known: &Known<'_>) -> Settings {
     settings
 }
 
-/// An option with its text and its place.
-pub(super) struct Given<'d> {
-    pub(super) name: &'static str,
-    pub(super) text: String,
-    pub(super) value: Value<'d>,
-}
-
 /// The options in the order of their names. A flag that is false is as one that is not there.
 fn given<'d>(value: &Value<'d>, manifest: &Manifest) -> Result<Vec<Given<'d>>, Fault> {
     let table = value.table("a table: [job.options]")?;
@@ -115,7 +108,7 @@ fn given<'d>(value: &Value<'d>, manifest: &Manifest) -> Result<Vec<Given<'d>>, F
         let is_list = matches!(spec.value, ValueKind::Words | ValueKind::Texts);
         if is_list && matches!(value.value, DeValue::Array(_)) {
             for value in value.array(wanted(spec.value))? {
-                let text = value.text("a string")?.to_owned();
+                let text = value.script("a string")?.to_owned();
                 given.push(Given { name: spec.name, text, value });
             }
         } else if let Some(text) = option_text(&value, spec)? {
@@ -148,6 +141,11 @@ fn option_text(value: &Value<'_>, spec: &OptionSpec) -> Result<Option<String>, F
         (ValueKind::Optional(missing), DeValue::Boolean(is_set)) => {
             Ok(is_set.then(|| missing.to_owned()))
         }
+        (ValueKind::Words | ValueKind::Text | ValueKind::Texts, DeValue::String(_)) => {
+            value.script("a string").map(|text| Some(text.to_owned()))
+        }
+        // Plans are written so, since a flag could not be told from a text there.
+        (ValueKind::Words | ValueKind::Text, DeValue::Boolean(true)) => Ok(Some("true".to_owned())),
         (_, DeValue::String(_)) => value.text("a string").map(|text| Some(text.to_owned())),
         (ValueKind::Percent, DeValue::Float(_)) => {
             // .4 could be meant as 40 %.

@@ -70,6 +70,13 @@ pub(super) static REPORT: Schema = Schema { title: "[report]", keys: &["primary"
 static ALL: [&Schema; 9] =
     [&PLAN, &STOPPING, &DEVICE, &VARIANT, &GUEST, &JOB, &METRIC, &OBSERVE, &REPORT];
 
+/// An option with its text and its place.
+pub(super) struct Given<'d> {
+    pub(super) name: &'static str,
+    pub(super) text: String,
+    pub(super) value: Value<'d>,
+}
+
 /// A table of the document whose keys are all known.
 #[derive(Clone, Debug)]
 pub(super) struct Section<'d> {
@@ -173,8 +180,17 @@ impl<'d> Value<'d> {
 
     /// Any string without control characters.
     pub(super) fn text(&self, wanted: &str) -> Result<&'d str, Fault> {
+        self.text_with(wanted, &[])
+    }
+
+    /// The same for a text that another program reads, such as a shell: it may have several lines.
+    pub(super) fn script(&self, wanted: &str) -> Result<&'d str, Fault> {
+        self.text_with(wanted, &['\n', '\t'])
+    }
+
+    fn text_with(&self, wanted: &str, allowed: &[char]) -> Result<&'d str, Fault> {
         let DeValue::String(text) = self.value else { return Err(self.wrong(wanted)) };
-        if let Some(control) = text.chars().find(|c| is_invisible(*c)) {
+        if let Some(control) = text.chars().find(|c| is_invisible(*c) && !allowed.contains(c)) {
             let message = format!(
                 "`{}` contains the invisible character U+{:04X}",
                 shortened(self.key),
