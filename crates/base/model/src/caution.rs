@@ -216,9 +216,6 @@ impl CautionCode {
                 "begin in an empty directory, and play the lines that make the files before \
                  others (dbench: --fill-lines)"
             }
-            Self::TraceIncomplete => {
-                "trace as root where the kernel lets, on a machine that is less busy"
-            }
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
             Self::TooFewOperations => "let it run longer, until some thousands of operations ran",
             Self::NotQuiet
@@ -232,6 +229,7 @@ impl CautionCode {
             | Self::MemorySqueezed
             | Self::CachesDroppedOutside
             | Self::Emulated
+            | Self::TraceIncomplete
             | Self::Throttled => self.advice_about_machine(),
         }
     }
@@ -271,6 +269,9 @@ impl CautionCode {
             Self::CachesDroppedOutside => {
                 "find who writes to /proc/sys/vm/drop_caches (`grep -rl drop_caches /etc/cron* \
                  /etc/systemd`), stop it and repeat"
+            }
+            Self::TraceIncomplete => {
+                "trace as root where the kernel lets, on a machine that is less busy"
             }
             Self::Emulated => {
                 "take it as a comparison of the work that kernels do, not of their speed: repeat \
