@@ -212,9 +212,6 @@ impl CautionCode {
                 "make it anew from a whole MiB on: `parted -a optimal DISK mkpart NAME 1MiB 100%` \
                  (all of it is lost)"
             }
-            Self::TraceIncomplete => {
-                "trace as root where the kernel lets, on a machine that is less busy"
-            }
             Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
             Self::NamesCollided
             | Self::FlushesDecide
@@ -234,6 +231,7 @@ impl CautionCode {
             | Self::MemorySqueezed
             | Self::CachesDroppedOutside
             | Self::Emulated
+            | Self::TraceIncomplete
             | Self::Throttled => self.advice_about_machine(),
         }
     }
@@ -299,6 +297,9 @@ impl CautionCode {
             Self::CachesDroppedOutside => {
                 "find who writes to /proc/sys/vm/drop_caches (`grep -rl drop_caches /etc/cron* \
                  /etc/systemd`), stop it and repeat"
+            }
+            Self::TraceIncomplete => {
+                "trace as root where the kernel lets, on a machine that is less busy"
             }
             Self::Emulated => {
                 "take it as a comparison of the work that kernels do, not of their speed: repeat \

@@ -352,14 +352,14 @@ pub(crate) struct AnyRunArgs {
     /// The result store [default: results.treering in the data directory].
     #[arg(long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
-    /// Keep no results.
+    /// Store no results.
     #[arg(long, conflicts_with = "store")]
     pub(crate) no_store: bool,
-    /// Print every operation in its order and touch no disk.
+    /// Print every operation in its order, and touch no disk.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// With --dry-run: print every call to the kernel in its order, by worker; the first 1000 of
-    /// each task where time ends the run.
+    /// With --dry-run: print every system call in its order, by worker; the first 1000 of each task
+    /// if the run ends by time.
     #[arg(long, requires = "dry_run")]
     pub(crate) calls: bool,
 }
@@ -370,37 +370,36 @@ pub(crate) struct NativeRunArgs {
     /// The directory to work in, on the filesystem under test; it must exist.
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     pub(crate) dir: Option<PathBuf>,
-    /// What files are filled with: random bytes, or what the classic tool writes.
+    /// File contents: random bytes, or what the classic tool writes.
     #[arg(long, value_name = "KIND", default_value = "random",
         value_parser = ["random", "classic"])]
     pub(crate) payload: String,
-    /// How much of the random payload a compressing filesystem can save, as 30%.
+    /// How much a compressing filesystem can save of the random payload, such as 30%.
     #[arg(long, value_name = "N%", default_value = "0%")]
     pub(crate) compressibility: String,
-    /// Which calls are timed one by one.
+    /// Which calls are timed individually.
     #[arg(long, value_name = "WHICH", default_value = "sampled",
         value_parser = ["all", "sampled", "off"])]
     pub(crate) latency: String,
-    /// Record the requests that the devices get, and tell seeks, latencies and offsets of each
-    /// phase. Requires root.
+    /// Record block traces, and report seeks, latencies and offsets of each phase. Requires root.
     #[arg(long)]
     pub(crate) trace: bool,
-    /// Report hot data: reads and writes as they are issued, by file and by MiB. It costs
-    /// CPU with every call.
+    /// Report hot data: reads and writes as issued, by file and by MiB; costs CPU time on every
+    /// call.
     #[arg(long)]
     pub(crate) heat: bool,
-    /// With --heat: seconds after which an access counts half in the temperature.
+    /// With --heat: half-life of an access's contribution to the temperature, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "60", requires = "heat",
         value_parser = half_life)]
     pub(crate) heat_half_life: Duration,
-    /// Slow every task on purpose, by so many percent of its time: tests what finds it.
+    /// Slow down every task deliberately by this percentage, to test whether comparisons detect it.
     #[arg(long, value_name = "N%", default_value = "0%", hide_default_value = true)]
     pub(crate) handicap: String,
-    /// Take the layout on disk after each phase; what waits in memory is written first.
+    /// Measure the layout on disk after each phase, after syncing.
     #[arg(long)]
     pub(crate) layout: bool,
-    /// Take it also after every N tasks. The time of the phase runs on meanwhile, that of the tasks
-    /// does not.
+    /// Also measure the layout after every N tasks; this counts towards the time of the phase but
+    /// not of the tasks.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) layout_every: Option<u32>,
     /// Keep the trees instead of removing them at the end.
@@ -419,14 +418,14 @@ pub(crate) struct NativeRunArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Comparing with fio")]
 pub(crate) struct CheckArgs {
-    /// Run the job by the installed fio and natively, in turns, and say where they differ.
+    /// Run the job with the installed fio and natively, alternating, and report differences.
     #[arg(long)]
     pub(crate) check: bool,
-    /// How often each of them runs it.
+    /// How many times each of them runs it.
     #[arg(long, value_name = "N", default_value_t = 3, requires = "check",
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) turns: u32,
-    /// The format of what is said: terminal, plain, markdown, html, csv or json.
+    /// The output format: terminal, plain, markdown, html, csv or json.
     #[arg(long, requires = "check")]
     pub(crate) format: Option<String>,
 }

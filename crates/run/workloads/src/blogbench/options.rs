@@ -9,7 +9,7 @@ const THREADS_MOST: u64 = 4096;
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "blogbench",
     aliases: &[],
-    about: "Writes, rewrites, comments and reads blogs from many threads, for a given time",
+    about: "Write, rewrite, comment and read blogs from many threads, for a given time",
     imitates: "blogbench 1.1",
     classic: Classic::SPECS,
     native: Native::SPECS,
@@ -20,9 +20,9 @@ pub(super) static MANIFEST: Manifest = Manifest {
 options! {
     /// How many threads of each kind there are.
     pub(super) struct Threads {
-        /// Threads that make blogs: a directory, 1 to 100 articles, 1 to 100 pictures.
+        /// Threads that create blogs: a directory, 1 to 100 articles, 1 to 100 pictures.
         writers('w'): u16 = Number[0..=THREADS_MOST], "3";
-        /// Threads that write an article of a random blog anew, and often a picture.
+        /// Threads that rewrite an article of a random blog, and often a picture.
         rewriters('W'): u16 = Number[0..=THREADS_MOST], "1";
         /// Threads that write 1 to 100 comments into a random blog.
         commenters('c'): u16 = Number[0..=THREADS_MOST], "5";
@@ -34,9 +34,9 @@ options! {
 options! {
     /// What both command lines have at their end.
     pub(super) struct Reads {
-        /// Bytes of each read; 8 is what blogbench 1.2 reads.
+        /// Bytes per read; blogbench 1.2 reads 8.
         read_bytes: u32 = Size[1..=1 << 20], "65536";
-        /// The seed of all draws.
+        /// The random seed.
         seed: u64 = Number, "1";
     }
 }
@@ -52,8 +52,8 @@ options! {
         sleep('s'): u64 = Number[1..=1_000_000], "10";
         /// Who works.
         threads: Threads;
-        /// Room that blogs may take: a size, or a share of what is free. When that many are made,
-        /// the oldest is written anew.
+        /// Space for the blogs: a size, or a share of the free space. When it is used up, the
+        /// oldest blog is rewritten.
         max_size: String = Text, "90%";
         /// What they read.
         reads: Reads;
@@ -63,14 +63,14 @@ options! {
 options! {
     /// The native command line, and plans.
     pub(super) struct Native {
-        /// Intervals that are measured.
+        /// Number of measured intervals.
         iterations('i'): u64 = Number[1..=1_000_000], "12";
-        /// Seconds of each interval.
+        /// Length of an interval in seconds.
         sleep('s'): u64 = Number[1..=1_000_000], "5";
         /// Who works.
         threads: Threads;
-        /// Room that blogs may take: a size, or a share of what is free. When that many are made,
-        /// the oldest is written anew.
+        /// Space for the blogs: a size, or a share of the free space. When it is used up, the
+        /// oldest blog is rewritten.
         max_size: String = Text, "50%";
         /// What they read.
         reads: Reads;

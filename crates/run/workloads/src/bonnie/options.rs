@@ -6,7 +6,7 @@ use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "bonnie++",
     aliases: &["bonnie"],
-    about: "Writes, rewrites, reads and seeks in a large file, then makes, stats and removes many",
+    about: "Write, rewrite, read and seek in a large file, then create, stat and remove many files",
     imitates: "bonnie++ 2.00a",
     classic: CLASSIC,
     native: NATIVE,
@@ -135,7 +135,7 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         Some('c'),
         ValueKind::Number,
         Some("1"),
-        "Copies of each test that run side by side, each with files of its own.",
+        "Number of concurrent copies of each test, each with its own files.",
     ),
     OptionSpec {
         support: Support::Ignored("it has none in 2.00a; latencies are in the store"),
@@ -191,39 +191,51 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         Some('s'),
         ValueKind::Size,
         Some("256M"),
-        "Bytes of the large file; 0 leaves its tests out.",
+        "Size of the large file; 0 skips its tests.",
     ),
-    OptionSpec::long("chunk", ValueKind::Size, Some("8K"), "Bytes of each call on the large file."),
-    OptionSpec::long("seeks", ValueKind::Number, Some("8192"), "Seeks, of which a tenth write."),
+    OptionSpec::long("chunk", ValueKind::Size, Some("8K"), "Bytes per call on the large file."),
+    OptionSpec::long(
+        "seeks",
+        ValueKind::Number,
+        Some("8192"),
+        "Number of seeks, of which a tenth \
+                      write.",
+    ),
     OptionSpec::long("seekers", ValueKind::Number, Some("5"), "Threads that share the seeks."),
     OptionSpec::new(
         "byte-size",
         Some('f'),
         ValueKind::Size,
         Some("0"),
-        "Bytes that are moved byte by byte, which measures system calls; 0 leaves that out.",
+        "Bytes to transfer byte by byte, which measures system calls; 0 skips this.",
     ),
     OptionSpec::new(
         "files",
         Some('n'),
         ValueKind::Number,
         Some("16384"),
-        "Files that are made, looked at and removed; 0 leaves that out.",
+        "Files to create, stat and remove; 0 skips this.",
     ),
-    OptionSpec::long("max-size", ValueKind::Size, Some("0"), "Bytes of a file, at most."),
+    OptionSpec::long("max-size", ValueKind::Size, Some("0"), "Maximum file size."),
     OptionSpec::long(
         "min-size",
         ValueKind::Size,
         None,
-        "Bytes of a file, at least; the same without it.",
+        "Minimum file size [default: the maximum].",
     ),
     OptionSpec::long(
         "dirs",
         ValueKind::Number,
         Some("1"),
-        "Directories that the files are spread over.",
+        "Number of directories that the files are spread over.",
     ),
-    OptionSpec::long("file-chunk", ValueKind::Size, Some("8K"), "Bytes of each call on the files."),
+    OptionSpec::long(
+        "file-chunk",
+        ValueKind::Size,
+        Some("8K"),
+        "Bytes per call on the small \
+                      files.",
+    ),
     OptionSpec::long(
         "links",
         ValueKind::Choice(&["none", "hard", "symbolic"]),
@@ -234,7 +246,7 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         "tests",
         ValueKind::Text,
         Some("all"),
-        "The tests, with commas between, in the original's order whatever theirs: per-char-write, \
+        "The tests to run, separated by commas, always in the original's order: per-char-write, \
          block-write, rewrite, per-char-read, block-read, seeks, sequential-create, \
          sequential-stat, sequential-delete, random-create, random-stat, random-delete.",
     ),
@@ -242,7 +254,7 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         "fsync",
         ValueKind::Choice(&["never", "updates", "each"]),
         Some("never"),
-        "What is fsynced beyond the end of each test: files that are made, directories, and seeks \
+        "What to fsync in addition to the end of each test: created files, directories and seeks \
          that write; or every write to the large file as well.",
     ),
     OptionSpec::new(
@@ -250,28 +262,28 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         Some('D'),
         ValueKind::Flag,
         None,
-        "O_DIRECT in the tests of the large file.",
+        "Use O_DIRECT in the tests of the large file.",
     ),
     OptionSpec::new(
         "copies",
         Some('c'),
         ValueKind::Number,
         Some("1"),
-        "Copies of each test that run side by side, each with files of its own.",
+        "Number of concurrent copies of each test, each with its own files.",
     ),
     OptionSpec::long(
         "drop-caches",
         ValueKind::Choice(&["never", "each"]),
         Some("never"),
-        "Whether the kernel's caches are dropped before each test, so that reads and seeks come \
-         from the device.",
+        "Whether to drop the kernel's caches before each test, so that reads and seeks come from \
+         the device.",
     ),
     OptionSpec::new(
         "seed",
         Some('z'),
         ValueKind::Number,
         Some("1"),
-        "The seed of names, sizes and seeks.",
+        "The random seed of names, sizes and seeks.",
     ),
 ];
 

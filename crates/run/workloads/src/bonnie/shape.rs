@@ -33,7 +33,7 @@ pub(super) enum FileKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FilesShape {
     pub(super) count: u32,
-    /// Bytes of a file, at most and at least.
+    /// Maximum file size and at least.
     pub(super) max_bytes: u64,
     pub(super) min_bytes: u64,
     pub(super) kind: FileKind,

@@ -6,7 +6,7 @@ use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "compilebench",
     aliases: &[],
-    about: "Ages a filesystem with work on source trees: create, patch, compile, clean, read, \
+    about: "Age a filesystem with work on source trees: create, patch, compile, clean, read, \
             stat, delete",
     imitates: "compilebench 0.6",
     classic: CLASSIC,
@@ -27,7 +27,7 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         Some('b'),
         ValueKind::Size,
         Some("262144"),
-        "Bytes of each write and read request.",
+        "Bytes per read and write request.",
     ),
     OptionSpec::new(
         "initial-dirs",
@@ -135,13 +135,13 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         "mix",
         ValueKind::Text,
         Some("patch=1,compile=1,clean=1,delete=1,create=1,read=1,stat=1"),
-        "How often each operation is drawn, as weights; what is not named is not done.",
+        "Weights of the random operations; an operation that is not named is not performed.",
     ),
     OptionSpec::long(
         "order",
         ValueKind::Choice(&["native", "sorted", "random"]),
         Some("native"),
-        "Order in which files are written: the filesystem's own (found by a walk through a \
+        "Order in which files are written: that of the filesystem (determined by walking a \
          temporary tree), sorted by name, or random.",
     ),
     OptionSpec::new(
@@ -155,22 +155,28 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         "sync",
         ValueKind::Choice(&["each", "end", "none"]),
         Some("each"),
-        "When the filesystem is flushed: after each operation and inside its time, at the end of \
+        "When to sync the filesystem: after each operation and within its time, at the end of \
          each phase, or never.",
     ),
     OptionSpec::long(
         "drop-caches",
         ValueKind::Choice(&["each", "none"]),
         Some("each"),
-        "Whether the kernel's caches are dropped before each random operation (needs root).",
+        "Whether to drop the kernel's caches before each random operation (requires root).",
     ),
-    OptionSpec::long("threads", ValueKind::Number, Some("1"), "Trees worked on side by side."),
+    OptionSpec::long(
+        "threads",
+        ValueKind::Number,
+        Some("1"),
+        "Number of trees worked on \
+                      concurrently.",
+    ),
     OptionSpec::new(
         "buffer-size",
         Some('b'),
         ValueKind::Size,
         Some("1MiB"),
-        "Bytes of each write and read request.",
+        "Bytes per read and write request.",
     ),
-    OptionSpec::long("seed", ValueKind::Number, Some("1"), "The seed that decides the whole run."),
+    OptionSpec::long("seed", ValueKind::Number, Some("1"), "The random seed of the whole run."),
 ];

@@ -6,7 +6,7 @@ use treering_script::{ClassicPayload, Manifest, options};
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "ffsb",
     aliases: &[],
-    about: "Runs a profile of FFSB: threads that draw operations by weight, over many files",
+    about: "Run an FFSB profile: threads that draw weighted operations over many files",
     imitates: "FFSB 6.0-RC2",
     classic: Classic::SPECS,
     native: Native::SPECS,
@@ -20,7 +20,8 @@ pub(super) const PROFILE: &str = "profile";
 options! {
     /// How sizes of files are drawn.
     pub(super) struct Drawing {
-        /// Draw sizes of files with the shares of FFSB 6.0-RC2, which differ from the weights.
+        /// Draw file sizes with the shares of FFSB 6.0-RC2, which differ from the configured
+        /// weights.
         sizes_as_original: Option<bool> = Flag;
     }
 }
@@ -31,7 +32,7 @@ options! {
         /// The profile.
         #[recorded = false]
         profile: Option<String> = Operand;
-        /// The seed of all draws; the original has none and draws anew each time.
+        /// The random seed; the original has none and draws anew each time.
         seed: Option<u64> = Number;
         /// How sizes are drawn.
         drawing: Drawing;
@@ -44,13 +45,13 @@ options! {
         /// The profile; its filesystems become directories below the target.
         #[recorded = false]
         profile: Option<String> = Operand;
-        /// Seconds that the benchmark runs, instead of the profile's; 0 makes the files only.
+        /// Run time in seconds, instead of that of the profile; 0 only creates the files.
         time: Option<u64> = Number[0..=1_000_000_000];
-        /// End after so many operations of all threads together, instead of after a time.
+        /// End after this many operations of all threads together, instead of after a time.
         operations: Option<u64> = Number[1..=1 << 50];
-        /// What becomes of a shell command in the profile: refused, run, or left out.
+        /// What to do with shell commands in the profile: refuse, run or skip them.
         callout: Option<&'static str> = Choice(&["run", "skip", "refuse"]), "refuse";
-        /// The seed of all draws.
+        /// The random seed.
         seed: u64 = Number, "1";
         /// How sizes are drawn.
         drawing: Drawing;

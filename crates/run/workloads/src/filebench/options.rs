@@ -8,7 +8,8 @@ use super::plan::{FileSizes, SECONDS_MAX};
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "filebench",
     aliases: &[],
-    about: "Runs a workload of filebench: threads of flowops over filesets, as webproxy or varmail",
+    about: "Run a filebench workload: threads of flowops over filesets, such as webproxy or \
+            varmail",
     imitates: "filebench 1.5-alpha3",
     classic: Classic::SPECS,
     native: Native::SPECS,
@@ -22,10 +23,10 @@ pub(super) const WORKLOAD: &str = "workload";
 options! {
     /// How sizes and requests are meant.
     pub(super) struct Meaning {
-        /// How a fixed size of a fileset is meant: exactly, as in filebench 1.5, or as the mean of
-        /// a gamma distribution, as in 1.4.
+        /// Whether a fixed fileset size is exact, as in filebench 1.5, or the mean of a gamma
+        /// distribution, as in 1.4.
         sizes: &'static str = Choice(&["exact", "gamma"]), "exact";
-        /// What carries out the requests of aiowrite.
+        /// How the requests of aiowrite are carried out.
         queue: Option<&'static str> = Choice(&["io_uring", "libaio"]), "io_uring";
     }
 }
@@ -51,7 +52,7 @@ options! {
         /// Say which custom variables there are, or the parameters of this one.
         #[recorded = false]
         cvars('c'): Option<String> = Optional("all");
-        /// The seed of all draws; the original has none.
+        /// The random seed; the original has none.
         seed: Option<u64> = Number;
         /// How sizes and requests are meant.
         meaning: Meaning;
@@ -65,20 +66,20 @@ options! {
         /// directories below the target.
         #[recorded = false]
         workload: Option<String> = Operand;
-        /// NAME=VALUE: what the variable $NAME of the file is instead; may be given several times.
+        /// NAME=VALUE: set the variable $NAME of the file; may be given several times.
         #[recorded = false]
         set: Vec<String> = Paths;
-        /// As --set nfiles=N: how many files there are.
+        /// The number of files, as --set nfiles=N.
         #[recorded = false]
         files: Option<u64> = Number;
-        /// As --set nthreads=N: how many threads work.
+        /// The number of threads, as --set nthreads=N.
         #[recorded = false]
         threads: Option<u64> = Number;
-        /// Seconds that it runs, instead of the file's.
+        /// Run time in seconds, instead of that of the file.
         seconds: Option<u64> = Number[1..=SECONDS_MAX];
         /// How sizes and requests are meant.
         meaning: Meaning;
-        /// The seed of all draws.
+        /// The random seed.
         seed: u64 = Number, "1";
     }
 }

@@ -7,7 +7,7 @@ use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "fio",
     aliases: &[],
-    about: "Runs a job file of fio: reads and writes of chosen sizes at chosen places",
+    about: "Run a fio job file: reads and writes of chosen sizes at chosen offsets",
     imitates: "fio 3.33",
     classic: CLASSIC,
     native: NATIVE,
@@ -50,7 +50,7 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         "section",
         ValueKind::Paths,
         None,
-        "Run this section only; may be given several times.",
+        "Run only this section; may be given several times.",
     ),
     OptionSpec::long(
         "show-options",
@@ -98,19 +98,19 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         "section",
         ValueKind::Paths,
         None,
-        "Run this section only; may be given several times.",
+        "Run only this section; may be given several times.",
     ),
     OptionSpec::long(
         "with-fio",
         ValueKind::Optional("true"),
         None,
-        "Have the fio that is installed, or the one of this path, do the job.",
+        "Have the installed fio, or the one at this path, run the job.",
     ),
     OptionSpec::long(
         "runtime",
         ValueKind::Number,
         None,
-        "Seconds that each job runs that has a runtime, instead of its own.",
+        "Run time in seconds, for jobs that have a runtime.",
     ),
-    OptionSpec::long("seed", ValueKind::Number, Some("1"), "The seed of what is written."),
+    OptionSpec::long("seed", ValueKind::Number, Some("1"), "The random seed of file contents."),
 ];

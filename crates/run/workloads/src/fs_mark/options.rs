@@ -6,7 +6,7 @@ use treering_script::{ClassicPayload, Manifest, options};
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "fs_mark",
     aliases: &[],
-    about: "Makes many files from several workers, with a choice of how they are synced",
+    about: "Create many files from several workers, with a choice of sync methods",
     imitates: "fs_mark 3.3",
     classic: Classic::SPECS,
     native: Native::SPECS,
@@ -24,7 +24,7 @@ const SIZE_MAX: u64 = i64::MAX as u64;
 options! {
     /// What is made.
     pub(super) struct Files {
-        /// Files that each worker makes in an iteration.
+        /// Files created by each worker in an iteration.
         files('n'): u64 = Number[1..=1 << 32], "1000";
         /// Bytes of each file.
         size('s'): u64 = Size[0..=SIZE_MAX], "51200";
@@ -50,7 +50,8 @@ options! {
         /// turns.
         #[recorded = false]
         dir('d'): Vec<String> = Paths;
-        /// Workers in all: at least one for each root, else a multiple of the number of roots.
+        /// Total number of workers: at least one for each root, else a multiple of the number of
+        /// roots.
         threads('t'): u64 = Number, "1";
         /// Subdirectories of each root.
         subdirs('D'): Option<u32> = Number[0..=SUBDIRS_MAX], "0";
@@ -90,16 +91,16 @@ options! {
     pub(super) struct Native {
         /// What is made.
         files: Files;
-        /// Workers in all.
+        /// Total number of workers.
         threads('t'): u16 = Number[1..=WORKERS_MAX], "1";
-        /// Root directories that are made, at which the workers take turns.
+        /// Number of root directories, assigned to the workers in turn.
         dirs: u16 = Number[1..=WORKERS_MAX], "1";
         /// Subdirectories of each root.
         subdirs('D'): u32 = Number[0..=SUBDIRS_MAX], "0";
-        /// Files of a worker in a subdirectory before the next one's turn comes; without it, an
-        /// equal share of them in each.
+        /// Files of a worker in a subdirectory before it goes on to the next; by default an equal
+        /// share in each.
         files_per_subdir('N'): Option<u64> = Number[1..=u64::MAX];
-        /// Whether files go to one subdirectory after the other, or each to any (by the seed).
+        /// Whether subdirectories are filled in turn, or each file goes to a random one.
         spread: Option<&'static str> = Choice(&["in-turn", "random"]), "in-turn";
         /// How it is named.
         naming: Naming;
@@ -109,14 +110,14 @@ options! {
         sync_method('S'): String = Text, "fsync";
         /// Number of iterations.
         iterations('L'): Option<u32> = Number[1..=ITERATIONS_MAX], "1";
-        /// Do it again until the filesystem is full, which is a normal end.
+        /// Repeat until the filesystem is full, which counts as a normal end.
         until_full('F'): Option<bool> = Flag;
-        /// Whether the files of an iteration are unlinked after it, with times of their own, or all
-        /// at the end.
+        /// Whether the files of an iteration are unlinked after it, timed separately, or all at the
+        /// end.
         unlink: Option<&'static str> = Choice(&["each", "end"]), "each";
         /// What a worker is.
         workers: &'static str = Choice(&["threads", "processes"]), "threads";
-        /// The seed that decides names and places.
+        /// The random seed of names and placement.
         seed: u64 = Number, "1";
     }
 }

@@ -129,7 +129,7 @@ impl Policy {
 /// Everything that decides the operations of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// Files that each worker makes in an iteration.
+    /// Files created by each worker in an iteration.
     pub(super) files: u64,
     /// Bytes of each.
     pub(super) bytes: u64,
