@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use treering_model::{SinkError, TrialEvent, TrialSink};
 use treering_sys::{MountOptions, load_module, mount, power_off};
 
+use crate::init_error::InitError;
 use crate::initramfs::MODULES;
 use crate::protocol::{ARGUMENT, GuestJob, PORT, Report};
 
@@ -48,36 +49,36 @@ impl GuestMachine {
     /// Mounts what programs expect, loads the modules, and opens the port.
     ///
     /// # Errors
-    /// In words, when something is missing.
-    pub fn begin() -> Result<Self, String> {
+    /// When something is missing.
+    pub fn begin() -> Result<Self, InitError> {
         for (fs_type, point) in MOUNTS.iter().filter_map(|mount| mount.split_once(' ')) {
             let source = OsStr::new(fs_type);
-            let none = MountOptions::parse::<&str>(&[]).map_err(|error| error.to_string())?;
+            let none = MountOptions::parse::<&str>(&[]).expect("no option is wrong");
             let mounted = mount(source, Path::new(point), fs_type, &none);
             if let Err(errno) = mounted
                 && !NOT_NEEDED.contains(&fs_type)
             {
-                return Err(format!("cannot mount {fs_type} at {point}: {errno}"));
+                return Err(InitError::Mount { fs_type, point, errno });
             }
         }
-        load_modules().map_err(|(name, error)| format!("cannot load {name}: {error}"))?;
+        load_modules()?;
         let node = port()?;
         let opened = OpenOptions::new().read(true).write(true).open(&node);
-        let port = opened.map_err(|error| format!("cannot open {}: {error}", node.display()))?;
+        let port = opened.map_err(|source| InitError::Port { node, source })?;
         Ok(Self { port: Arc::new(Mutex::new(port)) })
     }
 
     /// Says that it is ready and waits for its job; from then on it says that it is alive.
     ///
     /// # Errors
-    /// In words, when none comes.
-    pub fn job(&self) -> Result<GuestJob, String> {
-        let lost = |error: io::Error| format!("the port is lost: {error}");
+    /// When none comes.
+    pub fn job(&self) -> Result<GuestJob, InitError> {
+        let lost = InitError::Lost;
         self.tell(&Report::Ready).map_err(lost)?;
         let own = self.port.lock().unwrap_or_else(PoisonError::into_inner).try_clone();
         let mut line = String::new();
         BufReader::new(own.map_err(lost)?).read_line(&mut line).map_err(lost)?;
-        let job = serde_json::from_str(&line).map_err(|error| format!("it is no job: {error}"))?;
+        let job = serde_json::from_str(&line).map_err(InitError::Job)?;
         let pulse = self.clone();
         thread::spawn(move || {
             while pulse.tell(&Report::Alive).is_ok() {
@@ -90,11 +91,11 @@ impl GuestMachine {
     /// Waits until these disks are there.
     ///
     /// # Errors
-    /// In words, when one does not come.
-    pub fn wait_for(disks: &[PathBuf]) -> Result<(), String> {
+    /// When one does not come.
+    pub fn wait_for(disks: &[PathBuf]) -> Result<(), InitError> {
         for disk in disks {
             if !comes(|| disk.exists()) {
-                return Err(format!("there is no disk {}", disk.display()));
+                return Err(InitError::NoDisk { disk: disk.clone() });
             }
         }
         Ok(())
@@ -145,8 +146,8 @@ fn comes(is_so: impl Fn() -> bool) -> bool {
 }
 
 /// Loads the modules in the order of their names, which begin with a number.
-fn load_modules() -> Result<(), (String, io::Error)> {
-    let of = |error| (MODULES.to_owned(), error);
+fn load_modules() -> Result<(), InitError> {
+    let of = |source| InitError::Module { path: MODULES.into(), source };
     let mut paths = Vec::new();
     for entry in fs::read_dir(MODULES).map_err(of)? {
         paths.push(entry.map_err(of)?.path());
@@ -154,7 +155,7 @@ fn load_modules() -> Result<(), (String, io::Error)> {
     paths.sort();
     for path in paths {
         let loaded = fs::read(&path).and_then(|bytes| load_module(&bytes));
-        loaded.map_err(|error| (path.display().to_string(), error))?;
+        loaded.map_err(|source| InitError::Module { path: path.clone(), source })?;
         // It is in memory now, once.
         let _stays_at_worst = fs::remove_file(&path);
     }
@@ -162,7 +163,7 @@ fn load_modules() -> Result<(), (String, io::Error)> {
 }
 
 /// Our port, by its name: nobody makes links for it here.
-fn port() -> Result<PathBuf, String> {
+fn port() -> Result<PathBuf, InitError> {
     let find = || {
         let ports = fs::read_dir("/sys/class/virtio-ports").ok()?;
         let mut ports = ports.flatten();
@@ -173,9 +174,9 @@ fn port() -> Result<PathBuf, String> {
         node.exists().then_some(node)
     };
     if comes(|| find().is_some()) {
-        find().ok_or_else(|| format!("the virtio port {PORT} went away"))
+        find().ok_or(InitError::NoPort)
     } else {
-        Err(format!("there is no virtio port {PORT}"))
+        Err(InitError::NoPort)
     }
 }
 

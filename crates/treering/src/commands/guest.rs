@@ -66,11 +66,11 @@ pub(crate) fn run() -> ! {
 }
 
 fn serve(machine: &GuestMachine) -> Result<(), String> {
-    let job = machine.job()?;
+    let job = machine.job().map_err(|error| error.to_string())?;
     let wrong = |error: serde_json::Error| format!("the trial cannot be read: {error}");
     let trial: GuestTrial = serde_json::from_value(job.trial.clone()).map_err(wrong)?;
     let disks: Vec<PathBuf> = job.disks.iter().map(PathBuf::from).collect();
-    GuestMachine::wait_for(&disks)?;
+    GuestMachine::wait_for(&disks).map_err(|error| error.to_string())?;
     let filesystem = by_name(&job.filesystem)
         .ok_or_else(|| format!("no filesystem {} is known", job.filesystem))?;
     let disk = Disk { filesystem, disks, bytes: job.bytes, options: job.mount };

@@ -1,9 +1,11 @@
 //! Any program as a workload: it is run in the directory under test, with a command before and one
 //! after it, and numbers are taken from its output.
 //!
-//! `found` finds numbers in an output, `job` says what is run, `session` has it run and takes what
-//! it came to. The engine starts the programs and ends what they leave.
+//! `command_line` reads what to run, `found` finds numbers in an output, `job` describes the work,
+//! `session` runs it and takes its results. The engine starts the programs and ends what they
+//! leave.
 
+mod command_line;
 mod found;
 mod job;
 mod options;
@@ -11,7 +13,7 @@ mod session;
 
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
-use job::CommandJob;
+use command_line::CommandJob;
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]

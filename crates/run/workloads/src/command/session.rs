@@ -11,7 +11,7 @@ use treering_script::{
     ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, Session, SessionError, Watch,
 };
 
-use super::job::{CommandJob, by_shell};
+use super::command_line::{CommandJob, by_shell};
 use super::options::{CLEANUP, COMMAND, PREPARE};
 
 /// Bytes of an output that are read, from its beginning and from its end.

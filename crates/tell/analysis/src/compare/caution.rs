@@ -228,8 +228,7 @@ impl ComparisonCautionCode {
             }
             Self::SizesDiffer => {
                 "make the filesystems of both variants equally large (`mkfs` on devices of one \
-                 size, \
-                 or `treering compare --size`)"
+                 size, or `treering compare --size`)"
             }
             Self::FreeSpaceDiffers => {
                 "fill or age both alike, or make both afresh: a full filesystem behaves \

@@ -1,0 +1,118 @@
+//! What a command line or a plan asks for: the words of the command, what runs before and after it,
+//! and which numbers its output is searched for.
+
+use treering_script::{ConfigError, Settings, Watch};
+
+use super::found::Wanted;
+use super::options::{CLEANUP, COMMAND, METRIC, PREPARE, SHELL};
+
+/// So many numbers may be looked for.
+const METRICS_MAX: usize = 64;
+
+/// A command that is ready to run.
+#[derive(Debug)]
+pub(super) struct CommandJob {
+    /// Program and arguments, at least the program.
+    pub(super) words: Vec<String>,
+    pub(super) prepare: Option<String>,
+    pub(super) cleanup: Option<String>,
+    pub(super) wanted: Vec<Wanted>,
+    pub(super) parameters: Vec<(String, String)>,
+    /// The directories in which programs are looked for.
+    pub(super) path: String,
+}
+
+/// The words that have the shell run a text; in it the directory stands as a variable, which is
+/// safe whatever its name is.
+pub(super) fn by_shell(text: &str) -> Vec<String> {
+    let variable = format!("${{{}}}", Watch::DIRECTORY);
+    vec!["sh".to_owned(), "-c".to_owned(), text.replace(Watch::PLACE, &variable)]
+}
+
+impl CommandJob {
+    pub(super) fn new(settings: &Settings) -> Result<Self, ConfigError> {
+        let words: Vec<String> = settings.all(COMMAND).map(str::to_owned).collect();
+        let shell = settings.text(SHELL);
+        let example = "for instance treering run command --dir /mnt/test -- tar cf a.tar /usr/lib";
+        let words = match (words.first().map(String::as_str), shell) {
+            (Some(_), Some(_)) => {
+                let message = format!("--{SHELL}: the command is given twice");
+                return Err(ConfigError::new(message).hint("leave the words or the text out"));
+            }
+            (None | Some(""), None) => {
+                return Err(ConfigError::new("no command is given").hint(example));
+            }
+            (None, Some(text)) if text.trim().is_empty() => {
+                return Err(ConfigError::new(format!("--{SHELL}: no command is given")));
+            }
+            (None, Some(text)) => by_shell(text),
+            (Some(_), None) => words,
+        };
+        let texts = [SHELL, PREPARE, CLEANUP].map(|name| settings.text(name).unwrap_or_default());
+        if words.iter().map(String::as_str).chain(texts).any(|text| text.contains('\0')) {
+            return Err(ConfigError::new("a command cannot contain the character NUL"));
+        }
+        let wanted: Vec<Wanted> =
+            settings.all(METRIC).map(Wanted::parse).collect::<Result<_, _>>()?;
+        if wanted.len() > METRICS_MAX {
+            return Err(ConfigError::new(format!("--{METRIC}: more than {METRICS_MAX} are given")));
+        }
+        for (number, one) in wanted.iter().enumerate() {
+            if wanted[..number].iter().any(|other| other.name == one.name) {
+                let message = format!("--{METRIC}: two metrics are called {}", one.name);
+                return Err(ConfigError::new(message));
+            }
+        }
+        let text = |name: &str| settings.text(name).map(str::to_owned);
+        let mut variables = settings.environment.iter();
+        let path = variables.find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+        Ok(Self {
+            parameters: parameters(settings),
+            words,
+            prepare: text(PREPARE),
+            cleanup: text(CLEANUP),
+            wanted,
+            path: path.unwrap_or_default(),
+        })
+    }
+
+    /// Whether a number of the output decides, and not the elapsed time.
+    pub(super) fn names_primary(&self) -> bool {
+        self.wanted.iter().any(|wanted| wanted.primary)
+    }
+
+    /// What a user reads of it in a message: the program.
+    pub(super) fn name(&self) -> String {
+        self.words[0].chars().take(60).collect::<String>().escape_debug().to_string()
+    }
+
+    /// The command in one line.
+    pub(super) fn line(&self) -> String {
+        shell_line(&self.words)
+    }
+}
+
+fn parameters(settings: &Settings) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for name in [SHELL, PREPARE, CLEANUP] {
+        all.extend(settings.text(name).map(|text| (name.to_owned(), text.to_owned())));
+    }
+    let metrics = settings.all(METRIC).enumerate();
+    all.extend(metrics.map(|(number, text)| (format!("{METRIC}.{number}"), text.to_owned())));
+    let words: Vec<String> = settings.all(COMMAND).map(str::to_owned).collect();
+    if !words.is_empty() {
+        all.push((COMMAND.to_owned(), shell_line(&words)));
+    }
+    all
+}
+
+/// Words as a shell reads them back.
+pub(super) fn shell_line(words: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
+    let quoted = |word: &String| match word.as_str() {
+        "" => "''".to_owned(),
+        word if word.chars().all(plain) => word.to_owned(),
+        word => format!("'{}'", word.replace('\'', r"'\''")),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
