@@ -169,7 +169,7 @@ fn a_store_without_room_is_named_after_the_summary_of_what_was_measured() {
     let classic = ["compilebench", "-n", "-s", "lists", "-i", "2", "-r", "0", "-D", "c"];
     let ran = program.run(classic).ends_with(0);
     let lines: Vec<_> = ran.stderr.lines().filter(|line| line.contains("treering")).collect();
-    assert!(!lines.is_empty() && lines.iter().any(|line| line.contains("room")), "{ran}");
+    assert!(!lines.is_empty() && lines.iter().any(|line| line.contains("space")), "{ran}");
     assert!(ran.stdout.contains("intial create total runs 2"), "{ran}");
 }
 

@@ -167,7 +167,7 @@ fn a_trace_needs_a_device() {
         assert!(!program.home().join("w").exists(), "nothing was done");
     }
     let before = ["compilebench", "-D", "w", "-s", "lists", "-t", "x", "-d", "/dev/null"];
-    program.run(before).ends_with(1).complains("/dev/null is no block device");
+    program.run(before).ends_with(1).complains("/dev/null is not a block device");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn a_trace_tells_which_files_were_hot() {
     assert!((3 << 20..=4 << 20).contains(&free), "what is gone is free: {free}");
     let page = program.run(words).ends_with(0).stdout;
     let said = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("sub/hot") && said.contains("where nothing is any more"), "{page}");
+    assert!(said.contains("sub/hot") && said.contains("space that is free now"), "{page}");
     let html = program.run(words.iter().chain(&["--format", "html"])).ends_with(0).stdout;
     assert!(html.contains("map-hot"));
     let other = LoopFs::new("ext4", 16);

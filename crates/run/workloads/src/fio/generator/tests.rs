@@ -187,7 +187,7 @@ fn syncs_come_after_so_many_writes_and_again_after_each_read_until_the_next() {
     while generator.issued.bytes_of_pass < 64 << 10 {
         match generator.next(0) {
             Act::Request(wanted) => {
-                words.push(if wanted.direction == Direction::Read { 'r' } else { 'w' })
+                words.push(if wanted.direction == Direction::Read { 'r' } else { 'w' });
             }
             Act::Sync { data_only: false, .. } => words.push('S'),
             _ => {}
