@@ -217,12 +217,12 @@ mod tests {
         let carries = Obstacle::Carries(Signature { offset: 1080, name: "ext4" });
         let error = refused(vec![carries.clone()]);
         let reported =
-            "/dev/disk/by-id/x (that is /dev/sdb) is not formatted: it carries ext4 at byte 1080";
+            "/dev/disk/by-id/x (that is /dev/sdb) is not formatted: it contains ext4 at byte 1080";
         assert_eq!(error.to_string(), reported);
         assert!(error.hint().unwrap().contains("--erase /dev/sdb"));
         let swap = Obstacle::Swap { name: "sdb".to_owned() };
         let error = refused(vec![swap, carries]);
-        assert!(error.to_string().ends_with("sdb is swap in use, it carries ext4 at byte 1080"));
+        assert!(error.to_string().ends_with("sdb is swap in use, it contains ext4 at byte 1080"));
         assert!(!error.hint().unwrap().contains("--erase"));
     }
 

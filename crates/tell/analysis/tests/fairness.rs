@@ -322,7 +322,7 @@ fn what_is_known_of_one_side_only_is_named() {
         own.map(|one| one.message).collect()
     };
     let (kernel, model) = (("kernel.release", "6.1"), ("cpu.model", "A CPU"));
-    assert_eq!(found(&[kernel, model], &[kernel]), ["known of 'a' and not of 'b': cpu.model"]);
+    assert_eq!(found(&[kernel, model], &[kernel]), ["known for 'a' but not for 'b': cpu.model"]);
     assert_eq!(
         found(&[], &[kernel, model]),
         ["the environment of 'b' is known, that of 'a' is not"]

@@ -92,7 +92,7 @@ fn the_gate_answers_with_its_code() {
         ("drifting", "not a caution about differing variants"),
     ] {
         let refused = against("equal", &["--accept", wrong]).ends_with(2);
-        refused.complains(words).complains("one of: unequal_work, ");
+        refused.complains(words).complains("one of: accelerators_differ, unequal_work, ");
     }
     // What names nothing is an error of its own, not a gate.
     for wrong in [

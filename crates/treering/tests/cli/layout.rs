@@ -458,7 +458,7 @@ fn what_has_no_layout_is_refused() {
     program
         .run(["layout", memory.path().to_str().unwrap()])
         .ends_with(3)
-        .complains("tmpfs does not tell where files lie");
+        .complains("tmpfs does not report where files lie");
     let nothing = program.home().join("nothing");
     program.run(["layout", nothing.to_str().unwrap()]).ends_with(2).complains("cannot find");
     fs::write(&nothing, vec![0; 1 << 20]).unwrap();

@@ -59,7 +59,7 @@ fn memory_that_a_control_group_limits_is_reported_and_that_it_ran_short() {
     assert!(limited.message.contains("memory to 48 MiB of "), "{limited:?}");
     assert_eq!(fact(&squeezed, "memory.usable_bytes"), Some("50331648"));
     let short = caution(&squeezed, CautionCode::MemorySqueezed).unwrap();
-    assert!(short.message.contains("limit of memory"), "{short:?}");
+    assert!(short.message.contains("reached its memory limit"), "{short:?}");
     let outside = trial(&program, "w", &["--sync", "end"]);
     assert!(!outside.cautions.iter().any(|one| one.message.contains("memory to 48 MiB")));
     // The machine the tests run on may be limited itself, but not by so little.

@@ -238,7 +238,7 @@ fn a_command_keeps_its_exit_code() {
     program
         .run(["trace", "--dir", "/proc", "--", "true"])
         .ends_with(3)
-        .complains("no block device");
+        .complains("not on a block device");
 }
 
 #[test]

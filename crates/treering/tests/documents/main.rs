@@ -40,6 +40,7 @@ pages! {
     gate: "docs/gate.md",
     heat: "docs/heat.md",
     import: "docs/import.md",
+    kernels: "docs/kernels.md",
     layout: "docs/layout.md",
     mmtests: "docs/mmtests.md",
     my_patch: "docs/my-patch.md",

@@ -57,6 +57,8 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
 pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("apt-get download linux-source", "builds two kernels from sources of a distribution"),
     ("record_dataset linux-6.1 $trees", "reads the two kernels"),
+    ("CARGO_PROFILE_RELEASE_LTO=fat", "builds the release once more"),
+    ("--kernel A.deb --kernel B.deb", "boots kernel packages; tests/cli/kernels.rs does"),
     ("git bisect run ./judge.sh", "builds and mounts what a reader bisects"),
 ];
 

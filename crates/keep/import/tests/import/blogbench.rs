@@ -126,7 +126,7 @@ fn torn_full_and_contradicting_outputs_are_reported() {
     assert!(says(&import(other.as_bytes()), "but its last row has 100"));
     let cut = BLOGBENCH.replace("for 2 iterations", "for 30 iterations");
     let imported = import(cut.as_bytes());
-    assert!(says(&imported, "2 rows of 30 are here"), "{:?}", imported.remarks);
+    assert!(says(&imported, "2 of 30 rows present"), "{:?}", imported.remarks);
     let rate = value(only(&imported), &Scope::Trial, "read_score_per_second").unwrap();
     assert!((rate - 500.0 / 150.0).abs() < 1e-9);
     let nothing = import("Frequency = 5 secs\nScratch dir = [/m/w]\n".as_bytes());

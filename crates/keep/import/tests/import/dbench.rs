@@ -149,7 +149,7 @@ fn version_5_has_longer_names_and_forms_for_machines() {
         assert_eq!(of_kind(trial, "Find", "latency_ns_max"), Some(3e6));
         let rate = value(trial, "throughput_mib_per_second").unwrap();
         assert!((rate - 150e6 / 1_048_576.0).abs() < 1e-9);
-        assert_eq!(says(&imported, "the last second's is taken"), is_machine);
+        assert_eq!(says(&imported, "the rate of the last second is used"), is_machine);
         assert_eq!(parameters(trial).contains("sync="), !is_machine, "it does not say");
         assert!(!trial.is_interrupted);
     }

@@ -264,7 +264,7 @@ fn orphans_are_found() {
     spoil(&path, "phase_ops", "seq", &Value::Integer(999));
     let refused = Store::open(&path, Access::ReadOnly).unwrap().check().unwrap_err();
     assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
-    assert!(refused.to_string().contains("rows of phase_ops"), "{refused}");
+    assert!(refused.to_string().contains("rows in phase_ops"), "{refused}");
 }
 
 proptest! {

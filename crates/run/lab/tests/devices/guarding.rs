@@ -245,7 +245,7 @@ fn data_of_an_unknown_kind_is_refused_until_the_device_is_named() {
             let device = device.format("ext4", &[]).unwrap().into_device();
             device.release().unwrap();
             let again = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
-            assert!(again.contains("carries ext4"), "{again}");
+            assert!(again.contains("contains ext4"), "{again}");
         }
     }
 }
@@ -302,7 +302,7 @@ fn a_device_that_got_a_filesystem_after_it_was_taken_is_not_formatted() {
     };
     write(b"XFSB", 0);
     let words = reported(device.format("ext4", &[]));
-    assert!(words.contains("carries XFS"), "{words}");
+    assert!(words.contains("contains XFS"), "{words}");
     write(&[0; 4], 0);
     let device = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
     write(b"a table of somebody's", 32 * MIB);
@@ -344,7 +344,7 @@ fn what_is_no_usable_device_is_refused_before_anything_is_made() {
         return;
     }
     let bench = Workbench::new();
-    for (path, why) in [("/dev/null", "no block device"), ("/dev/no-such-disk", "cannot find")] {
+    for (path, why) in [("/dev/null", "not a block device"), ("/dev/no-such-disk", "cannot find")] {
         let variant = on_blocks("ext4", &[Path::new(path)]);
         let words = reported(Device::acquire(&variant, &erasing(Path::new(path)), &bench.lab));
         assert!(words.contains(why), "{words}");

@@ -121,7 +121,7 @@ fn btrfs_spans_four_devices() {
         &EraseList::default(),
         &bench.lab,
     ));
-    assert!(words.contains("takes one device, 2 are given"), "{words}");
+    assert!(words.contains("takes one device, but 2 are given"), "{words}");
 }
 
 #[test]

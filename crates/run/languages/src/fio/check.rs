@@ -187,6 +187,9 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     if job.engine == Engine::Vsync && job.depth > 1 {
         return refuse("several requests that vsync makes by one call", "write iodepth=1");
     }
+    if job.engine == Engine::Vsync && job.create_on_open && job.rw.reads {
+        return refuse("reads by vsync of files that are not laid out", "write ioengine=psync");
+    }
     if job.engine == Engine::Vsync && job.rw.trims {
         return refuse("ioengine=vsync with trims", "write ioengine=psync");
     }
