@@ -314,6 +314,18 @@ fn what_only_one_variant_is_cautioned_of_is_a_difference() {
     assert!(found(vec![plain(), plain()], vec![image(), plain()]).is_empty(), "of some");
 }
 
+/// A guest that is booted again has some pages more or less.
+#[test]
+fn trials_whose_memory_differs_by_pages_are_not_mixed() {
+    let mixed = |bytes: [&'static str; 2]| {
+        let own = bytes.map(|bytes| trial(&[("memory.bytes", bytes)], 9.0)).to_vec();
+        let all = cautions(own, vec![trial(&[("memory.bytes", "1013817344")], 9.0)], Factor::Label);
+        all.iter().any(|one| one.code == Code::MixedSide)
+    };
+    assert!(!mixed(["1013817344", "1013821440"]));
+    assert!(mixed(["1013817344", "2013821440"]));
+}
+
 #[test]
 fn what_is_known_of_one_side_only_is_named() {
     let found = |base: Facts<'_>, other: Facts<'_>| -> Vec<String> {

@@ -82,7 +82,7 @@ fn kernels_take_turns_and_nothing_stays() {
     command.arg("--kernel").arg(first).arg("--kernel").arg(last).args(JOB);
     let ran = Ran::of(&mut command).ends_with(0);
     let page: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(page["comparisons"].as_array().map(Vec::len), Some(1), "{ran}");
+    assert_eq!(page["contenders"].as_array().map(Vec::len), Some(1), "{ran}");
     let kept = trials(&store);
     assert_eq!(kept.len(), 4);
     for trial in &kept {

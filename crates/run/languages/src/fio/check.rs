@@ -184,15 +184,7 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     if job.extras.running.is_offloaded && job.loops > 1 {
         return refuse("passes of requests that others submit", "leave io_submit_mode out");
     }
-    if job.engine == Engine::Vsync && job.depth > 1 {
-        return refuse("several requests that vsync makes by one call", "write iodepth=1");
-    }
-    if job.engine == Engine::Vsync && job.create_on_open && job.rw.reads {
-        return refuse("reads by vsync of files that are not laid out", "write ioengine=psync");
-    }
-    if job.engine == Engine::Vsync && job.rw.trims {
-        return refuse("ioengine=vsync with trims", "write ioengine=psync");
-    }
+    check_vsync(job, to)?;
     if let Some(kind) = job.extras.verify.kind {
         let least = usize::try_from(job.least_block()).unwrap_or(usize::MAX);
         let part = job.extras.verify.part_bytes(least, job.unaligned);
@@ -219,6 +211,24 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
         && !job.create_on_open
     {
         return refuse("more than 4000 files open at a time", "write openfiles=4000 or less");
+    }
+    Ok(())
+}
+
+/// What vsync does otherwise than one call for each request.
+fn check_vsync(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
+    if job.engine != Engine::Vsync {
+        return Ok(());
+    }
+    let refuse = |what: &str, right: &str| refused(job, to, what, right);
+    if job.depth > 1 {
+        return refuse("several requests that vsync makes by one call", "write iodepth=1");
+    }
+    if job.create_on_open && job.rw.reads {
+        return refuse("reads by vsync of files that are not laid out", "write ioengine=psync");
+    }
+    if job.rw.trims {
+        return refuse("ioengine=vsync with trims", "write ioengine=psync");
     }
     Ok(())
 }

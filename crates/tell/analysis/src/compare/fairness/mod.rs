@@ -51,9 +51,9 @@ pub(super) fn of_variant(variant: Seen<'_>) -> Vec<ComparisonCaution> {
     }
     let mut mixed: Vec<String> = Vec::new();
     let place = Place::of(variant);
-    for (name, code, _) in FACTS {
+    for (name, code, compared) in FACTS {
         let values = place.values(name);
-        if values.len() > 1 && !is_declared(variant.factor, code) {
+        if compared.is_mixed(&values) && !is_declared(variant.factor, code) {
             mixed.push(format!("{name} ({})", listed(&values)));
         }
     }

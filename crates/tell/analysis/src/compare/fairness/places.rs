@@ -29,6 +29,21 @@ pub(super) enum Compared {
     Roughly,
 }
 
+impl Compared {
+    /// Whether the trials of one variant have several values.
+    pub(super) fn is_mixed(self, values: &BTreeSet<&str>) -> bool {
+        let numbers: Option<Vec<f64>> = values.iter().map(|value| value.parse().ok()).collect();
+        match (self, numbers) {
+            (Self::Chosen, _) => chosen(values).len() > 1,
+            (Self::Roughly, Some(numbers)) => {
+                let most = numbers.iter().copied().fold(0.0, f64::max);
+                numbers.iter().any(|one| most - one > MEMORY_TOLERANCE * most)
+            }
+            _ => values.len() > 1,
+        }
+    }
+}
+
 use Compared::{Chosen, Roughly, Whole, Words};
 
 /// Facts that should be alike on both variants, and the caution when they are not.
