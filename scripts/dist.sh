@@ -80,7 +80,7 @@ Suggests: e2fsprogs, xfsprogs, btrfs-progs, fio
 Section: utils
 Priority: optional
 Description: filesystem aging, benchmarks and comparisons
- Finds out how a filesystem behaves in use, how it ages, and whether a change
+ Measures how a filesystem behaves in use, how it ages, and whether a change
  made it better or worse. Runs the workloads of compilebench, fs_mark, FFSB,
  fio, filebench, bonnie++, dbench and blogbench, compares filesystems in
  interleaved rounds, and keeps every result.

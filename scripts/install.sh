@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs a program that is built, with its manual pages and the completions of bash, zsh and fish,
 # or removes them again. With LINKS=1 also links with the names of the imitated tools, their pages
-# and their completions; what has such a name and is no link to treering stays as it is.
+# and their completions; what has such a name and is not a link to treering stays as it is.
 #
 #   scripts/install.sh PROGRAM        install it
 #   scripts/install.sh --uninstall    remove what was installed, links included
@@ -56,7 +56,7 @@ completions() {
 links() {
     for tool in $tools; do
         if [ -e "$bin/$tool" ] && ! is_our_link "$bin/$tool"; then
-            echo "left as it is, for it is no link to treering: $bin/$tool"
+            echo "left as it is, because it is not a link to treering: $bin/$tool"
             continue
         fi
         ln -sf treering "$bin/$tool"

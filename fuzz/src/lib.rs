@@ -1,5 +1,5 @@
 //! What several targets share: a folder in memory that goes away again, the four files of a
-//! dataset, and a trial shown in every way there is.
+//! dataset, a trial shown in every way there is, and what every message about a file obeys.
 
 use std::fs;
 use std::path::Path;
@@ -9,6 +9,7 @@ use treering_model::Trial;
 use treering_report::export::{ExportForm, export};
 use treering_report::formats;
 use treering_report::pages::{run, trial as trial_page};
+use treering_script::ConfigError;
 use treering_workloads::compilebench::dataset::State;
 
 /// A folder in memory where there is one.
@@ -42,4 +43,28 @@ pub fn show(trial: &Trial) {
     for form in ExportForm::ALL {
         export(form, [trial], &mut Vec::new()).expect("memory takes it");
     }
+}
+
+/// The most lines of a refusal: twenty faults, each with its line, a caret and a hint.
+const LINES_MAX: usize = 100;
+
+/// What a file's reader says of it names a place in each line that is not indented; below it may
+/// stand the line with a caret and what would be right. Those beyond the first twenty are counted at the
+/// end. A terminal can show it all.
+pub fn check_message(file: &str, message: &str) {
+    let place = format!("{file}:");
+    assert!(message.starts_with(&place), "{message}");
+    assert!(message.lines().count() <= LINES_MAX, "{message}");
+    for line in message.lines() {
+        let is_ours = [&place, "  ", "and "].iter().any(|start| line.starts_with(start));
+        assert!(is_ours, "{message}");
+        assert!(!line.contains(char::is_control), "{message:?}");
+        assert!(line.len() < 2_000, "{message}");
+    }
+}
+
+/// A refusal is such a message, and says what would be right.
+pub fn check_refusal(file: &str, error: &ConfigError) {
+    assert!(error.hint.is_some(), "{error}");
+    check_message(file, &error.message);
 }

@@ -17,4 +17,4 @@ pub use campaign::{Runner, conduct_plan};
 pub use cells::{PlannedCell, observing_rounds, rounds};
 pub use conduct::{Conclusion, Remount, TrialPlan, conduct};
 pub use error::CampaignError;
-pub use stage::Stage;
+pub use stage::{Stage, about_caches};

@@ -80,10 +80,10 @@ impl<'l> Devices<'l> {
             let message = format!("{} bytes were not yet written back", settled.dirty_bytes);
             cautions.push(Caution { code: CautionCode::NotQuiet, message });
         }
-        let dropped = drop_and_verify(mounted.root())?;
-        cautions.extend(caution_about(&dropped));
+        let (dropped, caution) = about_caches(&drop_and_verify(mounted.root())?);
+        cautions.extend(caution);
         let mut facts = facts(variant, mounted.format_record(), mounted.device());
-        facts.push(fact("caches.dropped", word(&dropped).to_owned()));
+        facts.push(dropped);
         let place = RefCell::new(Place::Mounted(Box::new(mounted)));
         Ok(Stage { place, key: key(variant), cautions, facts })
     }
@@ -201,14 +201,16 @@ fn fact(name: &str, value: String) -> Fact {
     Fact { name: name.to_owned(), value }
 }
 
-fn word(dropped: &CacheDrop) -> &'static str {
-    match dropped {
+/// Whether caches were dropped before a trial: a fact of it, and a caution where they were not.
+pub fn about_caches(dropped: &CacheDrop) -> (Fact, Option<Caution>) {
+    let word = match dropped {
         CacheDrop::Verified(_) => "verified",
         CacheDrop::StillCached(_) => "still cached",
         CacheDrop::Unverified => "unverified",
         CacheDrop::InMemory => "in memory",
         CacheDrop::Refused(_) => "refused",
-    }
+    };
+    (fact("caches.dropped", word.to_owned()), caution_about(dropped))
 }
 
 fn caution_about(dropped: &CacheDrop) -> Option<Caution> {

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use treering_campaign::about_caches;
 use treering_engine::{EngineOptions, PayloadKind, Progress};
 use treering_guest::GuestMachine;
 use treering_lab::filesystems::mount_options;
-use treering_lab::{CacheDrop, LabError, drop_and_verify};
+use treering_lab::{LabError, drop_and_verify};
 use treering_model::filesystems::{Filesystem, by_name};
-use treering_model::{Caution, CautionCode, Cell, Fact, TrialId, TrialSink};
+use treering_model::{Caution, Cell, Fact, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_observe::layout::LayoutWanted;
 use treering_script::Settings;
@@ -128,8 +129,8 @@ fn trial_on(machine: &GuestMachine, disk: &Disk, trial: GuestTrial) -> Result<()
     let mut cautions = trial.cautions;
     let mut facts = trial.facts;
     let dropped = drop_and_verify(Path::new(POINT)).map_err(|error| error.to_string())?;
-    let (word, caution) = caches(&dropped);
-    facts.push(Fact { name: "caches.dropped".to_owned(), value: word.to_owned() });
+    let (dropped, caution) = about_caches(&dropped);
+    facts.push(dropped);
     cautions.extend(caution);
     let remount = || disk.mount_again();
     let any = AnyRunArgs { label: trial.label, no_store: true, ..AnyRunArgs::default() };
@@ -164,26 +165,4 @@ fn trial_on(machine: &GuestMachine, disk: &Disk, trial: GuestTrial) -> Result<()
     let listeners: Vec<Box<dyn TrialSink>> = vec![Box::new(machine.clone())];
     let ran = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});
     ran.map(|_| ()).map_err(|failure| failure.message().to_owned())
-}
-
-/// As a place outside is described.
-fn caches(dropped: &CacheDrop) -> (&'static str, Option<Caution>) {
-    let message = match dropped {
-        CacheDrop::Verified(_) => return ("verified", None),
-        CacheDrop::Unverified => return ("unverified", None),
-        CacheDrop::InMemory => return ("in memory", None),
-        CacheDrop::StillCached(_) => {
-            let message = "pages of a file were still in memory after caches were dropped";
-            return ("still cached", Some(caution(message.to_owned())));
-        }
-        CacheDrop::Refused(error) => {
-            let error = std::io::Error::from(error.errno());
-            format!("caches could not be dropped: {error}")
-        }
-    };
-    ("refused", Some(caution(message)))
-}
-
-fn caution(message: String) -> Caution {
-    Caution { code: CautionCode::CachesNotDropped, message }
 }

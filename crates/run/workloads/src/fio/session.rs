@@ -37,11 +37,10 @@ enum Part {
 pub(super) struct JobSession {
     scene: Scene,
     part: Option<Part>,
-    extents: Vec<Arc<Extents>>,
+    /// Where each clone works; `None` for one that cannot begin, since nothing says where.
+    extents: Vec<Option<Arc<Extents>>>,
     headline: Headline,
     failure: Option<SessionError>,
-    /// Clones that cannot begin, since nothing says where in their files they are to work.
-    unable: Vec<usize>,
     /// A job that is done ended all others.
     ended: bool,
 }
@@ -54,7 +53,6 @@ impl JobSession {
             part: None,
             extents: Vec::new(),
             failure: None,
-            unable: Vec::new(),
             ended: false,
         }
     }
@@ -159,7 +157,9 @@ impl JobSession {
 
     fn task(&self, number: usize, worker: &Arc<Worker>, deadlines: Deadlines) -> Task {
         let job = &worker.job;
-        let extents = self.extents.get(number).cloned().unwrap_or_default();
+        let laid_out = self.extents.get(number);
+        let is_unable = laid_out.is_some_and(Option::is_none);
+        let extents = laid_out.cloned().flatten().unwrap_or_default();
         let expected_bytes = if job.is_timed() {
             0
         } else {
@@ -167,7 +167,7 @@ impl JobSession {
         };
         let runner =
             Runner::new(Arc::clone(worker), Arc::clone(&self.scene.namespace), extents, deadlines);
-        let runner = if self.unable.contains(&number) { runner.unable() } else { runner };
+        let runner = if is_unable { runner.unable() } else { runner };
         let buffers = runner.buffers();
         let kind = match job.engine {
             Engine::Libaio => Some(QueueKind::Libaio),
@@ -201,11 +201,13 @@ impl JobSession {
         let LaidOut { became, found_bytes } = laid_out;
         let draws = worker.seeds.generator(Use::FileSize);
         let extents = extents(&worker.job, worker.number, &found_bytes, draws);
-        if let (Err(why), Became::Unsized) = (&extents, became) {
-            self.failure.get_or_insert(SessionError::at(&*worker.job.name, why.why()));
-            self.unable.push(self.extents.len());
-        }
-        self.extents.push(Arc::new(extents.unwrap_or_default()));
+        self.extents.push(match (extents, became) {
+            (Err(why), Became::Unsized) => {
+                self.failure.get_or_insert(SessionError::at(&*worker.job.name, why.why()));
+                None
+            }
+            (extents, _) => Some(Arc::new(extents.unwrap_or_default())),
+        });
     }
 
     fn worked(&mut self, totals: &TaskTotals, batch: usize) {

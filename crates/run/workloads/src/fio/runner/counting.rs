@@ -103,7 +103,7 @@ impl Runner {
         let tally = &mut self.tally.directions[wanted.direction.place()];
         tally.bytes += bytes;
         tally.requests += 1;
-        // As the original: of what comes back from a queue nobody looks whether it is short.
+        // As the original: short requests are not counted if they come from a queue.
         let is_queued = self.worker.job.engine.is_queued();
         tally.short += u64::from(bytes < wanted.bytes && !is_queued);
         self.clock.sample(&mut self.tally);

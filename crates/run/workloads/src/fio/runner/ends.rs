@@ -16,7 +16,7 @@ const WAIT_US: u64 = 1000;
 impl Runner {
     /// One that does nothing.
     pub(in super::super) fn unable(mut self) -> Self {
-        self.stage = Stage::Unlink(usize::MAX);
+        self.stage = Stage::Over;
         self.is_unable = true;
         self
     }
@@ -73,13 +73,11 @@ impl Runner {
                 self.go(Stage::Begin);
                 None
             }
-            Stage::Unlink(file) => {
-                if !self.worker.job.unlink || file >= self.worker.files.len() {
-                    return Next::End;
-                }
+            Stage::Unlink(file) if self.worker.job.unlink && file < self.worker.files.len() => {
                 self.go(Stage::Unlink(file + 1));
                 Some(Doing::Unlink(file))
             }
+            Stage::Unlink(_) | Stage::Over => return Next::End,
         };
         doing.map_or(Next::Again, Next::Do)
     }
@@ -122,7 +120,7 @@ impl Runner {
         if job.extras.reads_before && job.engine == Engine::Null {
             // As the original: there is no file that could be read.
             self.tally.errno = NO_FILE;
-            self.go(Stage::Unlink(usize::MAX));
+            self.go(Stage::Over);
             return None;
         }
         let is_asked = job.extras.reads_before && job.engine.moves_data();

@@ -60,6 +60,8 @@ enum Stage {
     /// Files are removed before another pass.
     Renew(usize),
     Unlink(usize),
+    /// Nothing is left to do.
+    Over,
 }
 
 /// What comes next between two stretches of work.
@@ -499,7 +501,7 @@ impl Script for Runner {
                 .for_each(|direction| direction.clat = Latencies::default());
             self.tally.coarse = [0; COARSE];
         }
-        if !matches!(self.stage, Stage::Unlink(_)) {
+        if !matches!(self.stage, Stage::Unlink(_) | Stage::Over) {
             // Ended early: what was done until then counts.
             self.end_pass();
         }
