@@ -49,8 +49,8 @@ pub fn show(trial: &Trial) {
 const LINES_MAX: usize = 100;
 
 /// What a file's reader says of it names a place in each line that is not indented; below it may
-/// stand the line with a caret and what would be right. Those beyond the first twenty are counted at the
-/// end. A terminal can show it all.
+/// stand the line with a caret and what would be right. Faults beyond the first twenty are counted
+/// at the end. A terminal can show it all.
 pub fn check_message(file: &str, message: &str) {
     let place = format!("{file}:");
     assert!(message.starts_with(&place), "{message}");
