@@ -142,12 +142,20 @@ fn priority(line: &str) -> &str {
     }
 }
 
-/// `[   12.345678] `.
+/// `[   12.345678] `, also with the task or processor behind it: `[   12.345678][  T123] `.
 fn kernel_time(line: &str) -> Option<&str> {
     let (inner, rest) = line.strip_prefix('[')?.split_once(']')?;
     let (seconds, fraction) = inner.trim_start().split_once('.')?;
     let is_time = is_digits(seconds) && is_digits(fraction);
+    let rest = caller(rest).unwrap_or(rest);
     is_time.then(|| rest.strip_prefix(' ').unwrap_or(rest))
+}
+
+/// Behind `[  T123]` or `[    C0]`.
+fn caller(text: &str) -> Option<&str> {
+    let (inner, rest) = text.strip_prefix('[')?.split_once(']')?;
+    let number = inner.trim_start().strip_prefix(['T', 'C'])?;
+    is_digits(number).then_some(rest)
 }
 
 /// `Nov 22 17:35:09`, `Sun Nov 22 17:35:09 2026`.
@@ -219,6 +227,7 @@ mod tests {
         let row = "     5          100";
         for before in [
             "[   12.345678] ",
+            "[   12.345678][  T123] ",
             "Nov 22 17:35:09 ",
             "Nov  2 17:35:09 ",
             "Sun Nov 22 17:35:09 2026 ",

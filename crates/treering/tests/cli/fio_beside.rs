@@ -197,6 +197,54 @@ fn counts_files_and_names_are_the_originals() {
     });
 }
 
+/// What fails as a whole, in one job of several, or not at all.
+const CODES: &[&str] = &[
+    "--name=a --rw=trim --size=64k --name=b --rw=trim --size=64k",
+    "--name=a --rw=trim --size=64k --numjobs=3",
+    "--name=a --rw=trim --size=64k --numjobs=3 --group_reporting",
+    "--name=a --rw=write --size=64k --name=b --rw=trim --size=64k",
+    "--name=a --rw=trim --size=64k --name=b --stonewall --rw=write --size=64k",
+    "--name=a --rw=trim --size=64k --name=b --exitall_on_error --rw=write --size=64k",
+    "--name=a --rw=trim --size=64k --continue_on_error=all",
+    "--name=a --rw=trim --size=64k --ioengine=libaio --iodepth=8",
+    "--name=a --rw=write --size=64k --max_latency=1ns",
+    "--name=a --rw=write --size=64k --continue_on_error=all",
+    "--name=a --rw=write --size=64k --parse-only",
+    "--name=a --rw=write --size=64k --showcmd",
+    "--name=a --rw=write",
+    "--name=a --rw=sideways --size=64k",
+    "--name=a --rw=write --size=64k --numjobs=3 --max-jobs=1",
+    "--name=a --rw=write --size=64k --readonly",
+    "--bogus",
+    "no-such-file.fio",
+    "--version",
+];
+
+#[test]
+fn exit_codes_and_errors_of_jobs_are_the_originals() {
+    if is_missing() {
+        return;
+    }
+    at_once(CODES, |line| {
+        let program = program();
+        let line = format!("--output-format=json {line}");
+        let (theirs, mine) = (temp_dir(), temp_dir());
+        let expected = original(theirs.path(), &line);
+        let ran = ours(&program, mine.path(), &line);
+        assert_eq!(ran.code, expected.status.code(), "{line}: {ran}");
+        let text = String::from_utf8(expected.stdout).unwrap();
+        if text.contains("\"jobs\"") && ran.stdout.contains("\"jobs\"") {
+            let errors = |text: &str| {
+                let document = document(text);
+                let jobs = document["jobs"].as_array().unwrap();
+                jobs.iter().map(|job| job["error"].clone()).collect::<Vec<_>>()
+            };
+            assert_eq!(errors(&ran.stdout), errors(&text), "{line}: {ran}");
+            assert_eq!(done(&document(&ran.stdout)), done(&document(&text)), "{line}");
+        }
+    });
+}
+
 /// Kinds, with what makes their blocks.
 const KINDS: [&str; 18] = [
     "md5",

@@ -128,7 +128,8 @@ fn program_options_that_need_no_fio_are_taken() {
     assert!(ran.stdout.contains("Run status group 0"), "{ran}");
     written(&program, "[a]\nrw=write\nsize=64k\nnumjobs=2\n");
     alone(&program, &["j.fio", "--readonly"]).ends_with(1).complains("[a] writes");
-    alone(&program, &["j.fio", "--max-jobs=1"]).ends_with(1).complains("2 clones");
+    // As the original, which takes the limit and does not look at it.
+    alone(&program, &["j.fio", "--max-jobs=1"]).ends_with(0);
 }
 
 #[test]
@@ -226,7 +227,34 @@ fn no_room_is_the_error_of_the_job() {
         let more = [directory.as_str(), engine.as_str(), "--output-format=json", "--unlink=1"];
         let ran = alone(&program, &[&words[..], &more[..]].concat()).ends_with(1);
         let document: Value = serde_json::from_str(&ran.stdout).unwrap();
-        assert_eq!(document["jobs"][0]["error"], 28, "{ran}");
+        let job = &document["jobs"][0];
+        assert_eq!(job["error"], 28, "{ran}");
+        // The request that failed counts, its bytes don't.
+        let number = |name: &str| job["write"][name].as_u64().unwrap();
+        assert_eq!(number("total_ios"), number("io_bytes") / 65536 + 1, "{ran}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_made_is_the_error_of_its_job_alone() {
+    require_root!();
+    let (program, place) = (program(), LoopFs::in_memory(16));
+    let directory = format!("--directory={}", place.path().display());
+    for more in ["--rw=write --overwrite=1", "--rw=randread", "--rw=write --ioengine=mmap"] {
+        let words = ["--name=a", "--size=12m", "--bs=64k", "--numjobs=2", &directory];
+        let words = words.into_iter().chain(more.split(' ')).chain(["--output-format=json"]);
+        let ran = alone(&program, &words.collect::<Vec<_>>()).ends_with(1);
+        assert!(ran.stderr.contains("No space left on device"), "{ran}");
+        let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let jobs = document["jobs"].as_array().unwrap();
+        let of = |job: &Value| {
+            let number = |name: &str| job[name]["total_ios"].as_u64().unwrap();
+            (job["error"].as_u64().unwrap(), number("read") + number("write"))
+        };
+        assert_eq!(jobs.iter().map(of).collect::<Vec<_>>(), [(0, 192), (28, 0)], "{more}: {ran}");
+        for file in fs::read_dir(place.path()).unwrap() {
+            fs::remove_file(file.unwrap().path()).unwrap();
+        }
     }
 }
 

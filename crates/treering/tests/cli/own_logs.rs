@@ -181,6 +181,25 @@ fn fio_compares_with_its_own_terse_lines() {
 }
 
 #[test]
+fn fio_compares_with_its_own_output_where_directions_are_reported_as_one() {
+    for (form, clones) in [("json", 1), ("normal", 1), ("json", 2)] {
+        let program = in_place();
+        let (form, clones) = (format!("--output-format={form}"), format!("--numjobs={clones}"));
+        let words = ["fio", "--name=a", "--directory=w", "--size=4m", "--rw=randrw"];
+        let words = [&words[..], &["--unified_rw_reporting=mixed", &form, &clones]].concat();
+        let (own, imported) = both(&program, &words);
+        let names = shared(&own, &imported, 1.0, |_, unit| match unit {
+            // As above, of the text.
+            Unit::Nanoseconds => (10.0, 0.25),
+            unit if unit.symbol().ends_with("/s") => (1.0, 0.1),
+            _ => (0.01, 1e-3),
+        });
+        has(&names, &["a/mixed_mib_per_second", "a/mixed_operations_per_second"]);
+        are_compared(&program);
+    }
+}
+
+#[test]
 fn bonnie_compares_with_its_own_output() {
     let program = in_place();
     let words = ["bonnie++", "-d", "w", "-s", "0", "-n", "64", "-m", "me", "-u", "root"];

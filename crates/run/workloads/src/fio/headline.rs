@@ -1,6 +1,6 @@
 //! The headline numbers of each job: how fast it read and wrote, and how long requests took.
 
-use treering_languages::fio::Direction;
+use treering_languages::fio::{Direction, Unified};
 use treering_model::metrics::fio::{
     DIRECTION_COMPLETION_NANOSECONDS, DIRECTION_LATENCY_NANOSECONDS,
 };
@@ -10,6 +10,9 @@ use treering_model::{Metric, Scope, TaskTotals};
 use super::scene::Scene;
 use super::tally::{DirectionTally, Latencies, Tally};
 
+/// What all directions together are called.
+const MIXED: &str = "mixed";
+
 /// Adds up a run, each row of the report by itself.
 #[derive(Clone, Debug)]
 pub(super) struct Headline {
@@ -17,6 +20,8 @@ pub(super) struct Headline {
     /// What the row's job is called, and the row itself: they differ where clones are
     /// distinguished.
     names: Vec<(String, String)>,
+    /// Whether the row's directions decide together, as its report has them.
+    mixed: Vec<bool>,
     sums: Vec<Option<Tally>>,
     cpu_ns: u64,
 }
@@ -24,7 +29,12 @@ pub(super) struct Headline {
 impl Headline {
     pub(super) fn new(scene: &Scene) -> Self {
         let names = scene.workers.iter().map(|worker| worker.job.name.as_str());
-        Self::of(scene.rows().into_iter().zip(names))
+        let mut headline = Self::of(scene.rows().into_iter().zip(names));
+        for (&row, worker) in headline.rows.iter().zip(&scene.workers) {
+            let is_mixed = worker.job.extras.unified == Unified::Mixed;
+            headline.mixed[row] |= is_mixed && scene.namespace.classic;
+        }
+        headline
     }
 
     /// Of clones, each with the number of its row and the name of its job.
@@ -46,8 +56,8 @@ impl Headline {
             ((*name).to_owned(), format!("{name}.{number}"))
         };
         let names: Vec<(String, String)> = names.iter().enumerate().map(unique).collect();
-        let sums = vec![None; names.len()];
-        Self { rows, names, sums, cpu_ns: 0 }
+        let (mixed, sums) = (vec![false; names.len()], vec![None; names.len()]);
+        Self { rows, names, mixed, sums, cpu_ns: 0 }
     }
 
     /// A clone ended.
@@ -92,13 +102,19 @@ impl Headline {
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let mut metrics = Vec::new();
         let mut requests = 0;
-        for ((job, name), sum) in self.names.iter().zip(&self.sums) {
+        for (((job, name), sum), &is_mixed) in self.names.iter().zip(&self.sums).zip(&self.mixed) {
             let Some(sum) = sum else { continue };
+            let decides = job == name;
             for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
                 let done = &sum.directions[direction.place()];
                 requests += done.requests;
-                metrics.extend(rates_of(name, word, &[done], sum.clones, job == name));
+                metrics.extend(rates_of(name, word, &[done], sum.clones, decides && !is_mixed));
                 metrics.extend(latencies(name, word, done));
+            }
+            if is_mixed {
+                let all = sum.mixed();
+                metrics.extend(rates_of(name, MIXED, &[&all], sum.clones, decides));
+                metrics.extend(latencies(name, MIXED, &all));
             }
         }
         let mut reported: Vec<&str> = Vec::new();
@@ -109,11 +125,17 @@ impl Headline {
             reported.push(job);
             let own = self.names.iter().zip(&self.sums).filter(|((other, _), _)| other == job);
             let clones: Vec<&Tally> = own.filter_map(|(_, sum)| sum.as_ref()).collect();
+            let count = clones.iter().map(|sum| sum.clones).sum();
+            let is_mixed = self.names.iter().zip(&self.mixed).any(|(own, is)| own.0 == *job && *is);
             for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
                 let all: Vec<&DirectionTally> =
                     clones.iter().map(|sum| &sum.directions[direction.place()]).collect();
-                let count = clones.iter().map(|sum| sum.clones).sum();
-                metrics.extend(rates_of(job, word, &all, count, true));
+                metrics.extend(rates_of(job, word, &all, count, !is_mixed));
+            }
+            if is_mixed {
+                let all: Vec<DirectionTally> = clones.iter().map(|sum| sum.mixed()).collect();
+                let all: Vec<&DirectionTally> = all.iter().collect();
+                metrics.extend(rates_of(job, MIXED, &all, count, true));
             }
         }
         if requests > 0 {

@@ -27,6 +27,8 @@ pub(super) enum Became {
     Made,
     /// Nothing says how long they are to be.
     Unsized,
+    /// One could not be made, for this error.
+    Failed(i32),
 }
 
 /// What was found and done before a clone begins.
@@ -78,12 +80,14 @@ pub(super) struct Layout {
     found: Vec<u64>,
     extents: Result<Extents, super::sizes::Unsized>,
     made: bool,
+    /// Why a file could not be made.
+    error: Option<i32>,
 }
 
 impl Layout {
     pub(super) fn new(worker: Arc<Worker>, namespace: Arc<Namespace>) -> Self {
         let (names, extents) = (names(&namespace), Ok(Extents::default()));
-        Self { names, worker, namespace, found: Vec::new(), extents, made: false }
+        Self { names, worker, namespace, found: Vec::new(), extents, made: false, error: None }
     }
 
     /// Whether the files need content.
@@ -150,14 +154,25 @@ impl Script for Layout {
         let short: Vec<(usize, u64)> =
             extents.files.iter().enumerate().filter(short).map(|(n, one)| (n, one.end())).collect();
         self.made = !short.is_empty();
-        short.into_iter().try_for_each(|(number, end)| self.make(io, number, end))
+        for (number, end) in short {
+            let made = self.make(io, number, end);
+            if !self.namespace.classic {
+                made?;
+            } else if let Err(errno) = made.or_errno()? {
+                // As the original: it is the error of this job, and the others run.
+                self.error = Some(errno.raw_os_error());
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn counters(&mut self) -> Counters {
-        let became = match (&self.extents, self.made) {
+        let became = match (&self.extents, self.error) {
             (Err(_), _) => Became::Unsized,
-            (Ok(_), true) => Became::Made,
-            (Ok(_), false) => Became::Kept,
+            (_, Some(errno)) => Became::Failed(errno),
+            (Ok(_), None) if self.made => Became::Made,
+            (Ok(_), None) => Became::Kept,
         };
         Counters::of(&LaidOut { became, found_bytes: std::mem::take(&mut self.found) })
     }

@@ -75,7 +75,10 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         ..OptionSpec::long("alloc-size", ValueKind::Text, None, "KiB of the pool of memory.")
     },
     OptionSpec::long("append-terse", ValueKind::Flag, None, "Say it in the terse form too."),
-    OptionSpec::long("max-jobs", ValueKind::Number, None, "How many clones there may be in all."),
+    OptionSpec {
+        support: Support::Ignored("there may be as many clones as there is memory for"),
+        ..OptionSpec::long("max-jobs", ValueKind::Text, None, "How many clones there may be.")
+    },
     OptionSpec::long("readonly", ValueKind::Flag, None, "Refuse jobs that write."),
     OptionSpec::long(
         "showcmd",

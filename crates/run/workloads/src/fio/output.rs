@@ -56,7 +56,6 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             started_unix_ms: settings.started_unix_ms,
             process: settings.machine.process,
             laid_out: 0,
-            unable: 0,
             reported: false,
             only_says,
             shared_logs: HashMap::new(),
@@ -68,13 +67,6 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 
 /// Whether the jobs are such as the command line allows.
 fn check(settings: &Settings, jobs: &[Section]) -> Result<(), ConfigError> {
-    if let Some(most) = settings.number(CLASSIC, "max-jobs", 1..=u64::MAX)? {
-        let clones = jobs.iter().fold(0_u64, |sum, job| sum.saturating_add(job.clones));
-        if clones > most {
-            let what = format!("--max-jobs: there are {clones} clones, and at most {most} may be");
-            return Err(ConfigError::new(what).hint("give a larger number"));
-        }
-    }
     let changes = |job: &&Section| job.rw.writes || job.rw.trims;
     let writes = jobs.iter().find(changes).filter(|_| settings.flag("readonly"));
     match writes {
@@ -117,8 +109,6 @@ struct Output {
     started_unix_ms: u64,
     process: u32,
     laid_out: usize,
-    /// Clones that could not begin.
-    unable: usize,
     reported: bool,
     /// Where nothing is done, all that is said.
     only_says: Option<String>,
@@ -231,9 +221,8 @@ impl Output {
         }
         let worker = self.scene.workers.get(self.laid_out);
         let laid_out = task.counters.read::<LaidOut>();
-        let is_unable = laid_out.as_ref().is_some_and(|one| one.became == Became::Unsized);
-        self.unable += usize::from(is_unable);
-        let is_made = laid_out.is_some_and(|laid_out| laid_out.became == Became::Made);
+        let made = |became| matches!(became, Became::Made | Became::Failed(_));
+        let is_made = laid_out.is_some_and(|laid_out| made(laid_out.became));
         self.laid_out += 1;
         let Some(worker) = worker.filter(|_| is_made) else {
             return Said::default();
@@ -331,8 +320,7 @@ impl ClassicOutput for Output {
     /// As the original: how many clones failed.
     fn exit_code(&self) -> Option<u8> {
         let failed = self.done.iter().flatten().filter(|tally| tally.errno != 0).count();
-        let all = failed + self.unable;
-        (all > 0).then(|| u8::try_from(all).unwrap_or(u8::MAX))
+        (failed > 0).then(|| u8::try_from(failed).unwrap_or(u8::MAX))
     }
 
     fn close(&mut self, signal: Option<i32>) -> Said {

@@ -26,6 +26,8 @@ use super::worker::Worker;
 pub(super) const SETUP: &str = "setup";
 pub(super) const DIRECTORIES: &str = "directories";
 pub(super) const LAYOUT: &str = "layout";
+/// The error of a job of which nothing says how long its files are (`EINVAL`).
+const UNSIZED: i32 = 22;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
@@ -37,8 +39,8 @@ enum Part {
 pub(super) struct JobSession {
     scene: Scene,
     part: Option<Part>,
-    /// Where each clone works; `None` for one that cannot begin, since nothing says where.
-    extents: Vec<Option<Arc<Extents>>>,
+    /// Where each clone works, or the error of one that cannot begin.
+    extents: Vec<Result<Arc<Extents>, i32>>,
     headline: Headline,
     failure: Option<SessionError>,
     /// A job that is done ended all others.
@@ -158,8 +160,8 @@ impl JobSession {
     fn task(&self, number: usize, worker: &Arc<Worker>, deadlines: Deadlines) -> Task {
         let job = &worker.job;
         let laid_out = self.extents.get(number);
-        let is_unable = laid_out.is_some_and(Option::is_none);
-        let extents = laid_out.cloned().flatten().unwrap_or_default();
+        let unable = laid_out.and_then(|laid_out| laid_out.as_ref().err().copied());
+        let extents = laid_out.and_then(|laid_out| laid_out.clone().ok()).unwrap_or_default();
         let expected_bytes = if job.is_timed() {
             0
         } else {
@@ -167,7 +169,10 @@ impl JobSession {
         };
         let runner =
             Runner::new(Arc::clone(worker), Arc::clone(&self.scene.namespace), extents, deadlines);
-        let runner = if is_unable { runner.unable() } else { runner };
+        let runner = match unable {
+            Some(errno) => runner.unable(errno),
+            None => runner,
+        };
         let buffers = runner.buffers();
         let kind = match job.engine {
             Engine::Libaio => Some(QueueKind::Libaio),
@@ -204,9 +209,15 @@ impl JobSession {
         self.extents.push(match (extents, became) {
             (Err(why), Became::Unsized) => {
                 self.failure.get_or_insert(SessionError::at(&*worker.job.name, why.why()));
-                None
+                Err(UNSIZED)
             }
-            (extents, _) => Some(Arc::new(extents.unwrap_or_default())),
+            (_, Became::Failed(errno)) => {
+                let why = std::io::Error::from_raw_os_error(errno);
+                let what = format!("its files cannot be made: {why}");
+                self.failure.get_or_insert(SessionError::at(&*worker.job.name, what));
+                Err(errno)
+            }
+            (extents, _) => Ok(Arc::new(extents.unwrap_or_default())),
         });
     }
 

@@ -49,6 +49,11 @@ impl Runner {
         if let Some(contents) = &mut self.contents {
             contents.failed(wanted);
         }
+        // As the original: it was issued, and that counts.
+        self.tally.directions[wanted.direction.place()].requests += 1;
+        if !self.worker.job.engine.is_queued() {
+            self.tally.issued(1);
+        }
         self.failed(wanted.direction, errno);
     }
 

@@ -14,9 +14,10 @@ const NO_FILE: u64 = 9;
 const WAIT_US: u64 = 1000;
 
 impl Runner {
-    /// One that does nothing.
-    pub(in super::super) fn unable(mut self) -> Self {
+    /// One that does nothing, for this error.
+    pub(in super::super) fn unable(mut self, errno: i32) -> Self {
         self.stage = Stage::Over;
+        self.tally.errno = u64::from(errno.unsigned_abs());
         self.is_unable = true;
         self
     }
