@@ -6,6 +6,10 @@
 mod annotating;
 
 /// blogbench: what it prints, leaves and stores.
+
+/// Kernels of revisions, for `git bisect run`.
+mod bisecting;
+
 mod blogbench;
 /// bonnie++, beside the original where it is installed.
 mod bonnie;
@@ -93,6 +97,9 @@ mod interrupted;
 
 /// Kernels that take turns, each booted in a guest.
 mod kernels;
+
+/// Guests in which something goes wrong.
+mod kernels_failing;
 
 /// Where files lie, beside the tools that know.
 mod layout;
