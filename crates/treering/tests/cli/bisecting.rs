@@ -12,7 +12,7 @@ use crate::kernels::prepared;
 use crate::{only_release, program};
 
 /// Takes its time under the later of two kernels: the truth is planted, whatever the load.
-const SLOWER_LATER: &str = r#"
+const SLOWER_LATER: &str = r"
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ int main(int count, char **words) {
     sleep(strcmp(name.release, words[1]) ? 1 : 4);
     return 0;
 }
-"#;
+";
 
 #[test]
 fn what_is_no_fault_of_a_revision_ends_the_bisection() {

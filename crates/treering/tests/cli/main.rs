@@ -5,12 +5,12 @@
 /// What is said of stored trials afterwards, and what that does to comparisons.
 mod annotating;
 
-/// blogbench: what it prints, leaves and stores.
-
 /// Kernels of revisions, for `git bisect run`.
 mod bisecting;
 
+/// blogbench: what it prints, leaves and stores.
 mod blogbench;
+
 /// bonnie++, beside the original where it is installed.
 mod bonnie;
 
