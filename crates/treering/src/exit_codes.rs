@@ -4,8 +4,13 @@
 /// A comparison whose gate can say nothing.
 pub(crate) const UNCLEAR: u8 = 5;
 
+/// A bisection that cannot go on: codes below 128 would blame or skip a revision.
+pub(crate) const BISECTION_ENDS: u8 = 255;
+/// A revision that cannot be judged.
+pub(crate) const SKIPPED: u8 = 125;
+
 /// Codes with their meanings, the numbers ascending.
-pub(crate) const TABLE: [(u8, &str); 11] = [
+pub(crate) const TABLE: [(u8, &str); 14] = [
     (0, "done"),
     (
         1,
@@ -14,6 +19,7 @@ pub(crate) const TABLE: [(u8, &str); 11] = [
     ),
     (1, "`compare` and `report` with `--gate`: a primary metric is worse"),
     (1, "`run fio --check`: fio and treering differ"),
+    (1, "`bisect-step`: the kernel of this revision is worse than the good one"),
     (2, "wrong usage, or a file that is named is invalid or missing; nothing was done"),
     (
         3,
@@ -32,11 +38,21 @@ pub(crate) const TABLE: [(u8, &str); 11] = [
          or the variants differ in more than was asked (`--accept`)",
     ),
     (70, "a bug in treering"),
+    (
+        SKIPPED,
+        "`bisect-step`: this revision cannot be judged: it does not build, does not boot, a trial \
+         fails, or a primary metric is unclear",
+    ),
     (130, "native mode: stopped by SIGINT or SIGTERM; the finished tasks are in the store"),
     (
         130,
         "classic mode of ffsb, dbench and blogbench: the same; for ffsb and blogbench everything \
          done so far is in the store",
+    ),
+    (
+        BISECTION_ENDS,
+        "`bisect-step`: anything else went wrong, also what has a code of its own elsewhere; \
+         `git bisect run` ends, and no revision is blamed",
     ),
 ];
 

@@ -79,13 +79,15 @@ const BTRFS_READ_ONLY: [(u32, &str); 4] = [
     (0x8, "block-group-tree"),
 ];
 
-/// What kernels say before the bits that they do not know; the longer text first.
-const REFUSALS: [(&str, &[(u32, &str)]); 7] = [
+/// What kernels say before the bits that they do not know, in small letters: ext4 begins with a
+/// capital one, ext2 does not. The longer text first.
+const REFUSALS: [(&str, &[(u32, &str)]); 8] = [
     ("couldn't mount because of unsupported optional features (", &EXT_INCOMPATIBLE),
-    ("couldn't mount RDWR because of unsupported optional features (", &EXT_READ_ONLY),
-    ("Superblock has unknown incompatible features (", &XFS_INCOMPATIBLE),
-    ("Superblock has unknown read-only compatible features (", &XFS_READ_ONLY),
+    ("couldn't mount rdwr because of unsupported optional features (", &EXT_READ_ONLY),
+    ("superblock has unknown incompatible features (", &XFS_INCOMPATIBLE),
+    ("superblock has unknown read-only compatible features (", &XFS_READ_ONLY),
     ("cannot mount because of unsupported optional features (", &BTRFS_INCOMPATIBLE),
+    ("cannot mount read-write because of unsupported optional features (", &BTRFS_READ_ONLY),
     ("cannot mount because of unknown incompat features (", &BTRFS_INCOMPATIBLE),
     ("cannot mount read-write because of unknown compat_ro features (", &BTRFS_READ_ONLY),
 ];
@@ -93,6 +95,7 @@ const REFUSALS: [(&str, &[(u32, &str)]); 7] = [
 /// The names of the features for which a kernel refused to mount, when its words are about that;
 /// a bit that nobody knows keeps its number.
 pub fn refused_features(words: &str) -> Vec<String> {
+    let words = words.to_ascii_lowercase();
     let found = REFUSALS.iter().find_map(|(text, names)| Some((words.split_once(text)?.1, names)));
     let Some((rest, names)) = found else { return Vec::new() };
     let digits = rest.trim_start_matches("0x");
@@ -114,11 +117,11 @@ mod tests {
     fn a_kernel_that_refuses_a_number_refused_a_feature() {
         for (words, names) in [
             (
-                "EXT4-fs (vda): couldn't mount because of unsupported optional features (22000)",
+                "EXT4-fs (vda): Couldn't mount because of unsupported optional features (22000)",
                 &["metadata_csum_seed", "casefold"][..],
             ),
             (
-                "EXT4-fs (vda): couldn't mount RDWR because of unsupported optional features \
+                "EXT4-fs (vda): Couldn't mount RDWR because of unsupported optional features \
                  (8000)",
                 &["verity"],
             ),
@@ -130,6 +133,11 @@ mod tests {
                 "BTRFS critical (device vda): cannot mount because of unsupported optional \
                  features (0x20004000)",
                 &["raid-stripe-tree", "bit 0x20000000"],
+            ),
+            (
+                "EXT2-fs (vda): error: couldn't mount because of unsupported optional features \
+                 (1000).",
+                &["dirdata"],
             ),
             ("something else (40)", &[]),
             ("cannot mount because of unknown incompat features (", &[]),

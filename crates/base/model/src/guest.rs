@@ -72,11 +72,16 @@ pub struct GuestSpec {
     pub disk: GuestDisk,
     /// How its instructions are run; the best that this kernel comes up with where it is not said.
     pub accelerator: Option<Accelerator>,
+    /// After so many seconds without a word it hangs; so long its boot may take, too.
+    pub timeout_seconds: u32,
 }
 
 impl GuestSpec {
     /// The fact of a trial that names the file that the kernel is in.
     pub const KERNEL_FACT: &str = "guest.kernel";
+
+    /// The usual timeout: long enough for one that is emulated on a machine with other work.
+    pub const TIMEOUT_SECONDS: u32 = 180;
 
     /// A guest for this kernel as it is where nothing is said of it.
     pub fn new(kernel: PathBuf) -> Self {
@@ -86,6 +91,7 @@ impl GuestSpec {
             memory_bytes: 1 << 30,
             disk: GuestDisk::default(),
             accelerator: None,
+            timeout_seconds: Self::TIMEOUT_SECONDS,
         }
     }
 }

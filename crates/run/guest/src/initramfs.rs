@@ -22,6 +22,8 @@ pub struct Extra {
     pub path: String,
     /// What is in it.
     pub bytes: Vec<u8>,
+    /// Whether it can be run.
+    pub is_program: bool,
 }
 
 impl Extra {
@@ -69,7 +71,8 @@ impl Initramfs {
                     archive.directory(&name[..end])?;
                 }
             }
-            archive.file(name, 0o644, &extra.bytes)?;
+            let mode = if extra.is_program { 0o755 } else { 0o644 };
+            archive.file(name, mode, &extra.bytes)?;
         }
         Ok(Self { bytes: archive.finish()? })
     }
@@ -97,7 +100,9 @@ mod tests {
         }
         let program = Program { bytes: b"program".to_vec() };
         let modules = [Loaded { name: "xfs".to_owned(), bytes: b"module".to_vec() }];
-        let extra = |path: &str| Extra { path: path.to_owned(), bytes: b"text".to_vec() };
+        let bytes = b"text".to_vec();
+        let extra =
+            |path: &str| Extra { path: path.to_owned(), bytes: bytes.clone(), is_program: false };
         let extras = [extra("/home/a/x"), extra("/home/a/y"), extra("/proc/x")];
         let archive = Initramfs::new(&program, &modules, &extras).unwrap();
         let mut names = Vec::new();

@@ -22,6 +22,9 @@ const MODULES_MAX: usize = 500;
 
 /// What every guest has besides its disk: the port.
 const EVERY: [&str; 2] = ["virtio_pci", "virtio_console"];
+/// What a kernel asks for by itself when it finds a disk with one queue, and there is no modprobe
+/// in a guest: a kernel that has it as a module would run without a scheduler, unlike others.
+const SCHEDULER: &str = "mq_deadline";
 
 /// The modules of a guest with such disks and this filesystem (none where it is empty), in the
 /// order in which they are loaded.
@@ -35,7 +38,8 @@ pub fn needed(
 ) -> Result<Vec<Loaded>, GuestError> {
     let own = [filesystem];
     let of_filesystem = own.iter().filter(|name| !name.is_empty());
-    let all = EVERY.iter().chain(disk::modules(disk)).chain(of_filesystem);
+    let scheduler = kernel.modules.contains_key(SCHEDULER).then_some(&SCHEDULER);
+    let all = scheduler.into_iter().chain(&EVERY).chain(disk::modules(disk)).chain(of_filesystem);
     closure(kernel, &all.copied().collect::<Vec<_>>())
 }
 

@@ -21,10 +21,6 @@ use crate::{GuestError, Initramfs, Kernel, disk};
 const COMMAND_LINE: &str = "console=ttyS0 loglevel=5 panic=-1 oops=panic";
 /// How often is looked whether QEMU has ended or we are to.
 const STEP: Duration = Duration::from_millis(200);
-/// A guest says something every other second. One that says nothing for so long hangs.
-const SILENCE_MAX: Duration = Duration::from_secs(180);
-/// Until a guest is ready: emulated, on a machine that has other work.
-const BOOT_MAX: Duration = Duration::from_secs(180);
 /// From its last word to the end of QEMU.
 const LEAVING_MAX: Duration = Duration::from_secs(20);
 /// More than this no kernel says.
@@ -107,7 +103,11 @@ pub struct Boot<'b> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GuestEnd {
     /// The guest said that it was done.
-    Done,
+    Done {
+        /// What its kernel said that explains a failure, and what it said last; empty where it
+        /// said nothing.
+        console: String,
+    },
     /// It said why the trial cannot take place, with what its kernel said last.
     Refused {
         /// Why.
@@ -227,7 +227,7 @@ impl Boot<'_> {
                         }
                         Report::Done => {
                             running.leave();
-                            return Ok(GuestEnd::Done);
+                            return Ok(GuestEnd::Done { console: running.last_words(self) });
                         }
                     }
                 }
@@ -255,12 +255,13 @@ impl Boot<'_> {
 
     /// Why it has to be ended, when it has to.
     fn overdue(&self, began: Instant, last: Instant, is_ready: bool) -> Option<String> {
-        if !is_ready && began.elapsed() > BOOT_MAX {
-            let seconds = BOOT_MAX.as_secs();
+        let seconds = self.spec.timeout_seconds;
+        let timeout = Duration::from_secs(seconds.into());
+        if !is_ready && began.elapsed() > timeout {
             return Some(format!("the guest was not ready {seconds} s after its start"));
         }
-        if last.elapsed() > SILENCE_MAX {
-            let seconds = SILENCE_MAX.as_secs();
+        // It says something every other second.
+        if last.elapsed() > timeout {
             return Some(format!("the guest hung: it said nothing for {seconds} s"));
         }
         let seconds = self.limit.as_secs();
@@ -349,6 +350,13 @@ impl Running {
     fn refusal(&mut self, why: &str) -> String {
         let console = tail(&mut self.console);
         with_last_lines(why, &console)
+    }
+
+    /// What the kernel said in a guest that came to its end.
+    fn last_words(&mut self, boot: &Boot<'_>) -> String {
+        let console = tail(&mut self.console);
+        let words = explained("", &console, "", boot.spec.memory_bytes >> 20);
+        words.trim_start_matches("; ").to_owned()
     }
 }
 

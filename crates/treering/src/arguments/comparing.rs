@@ -7,7 +7,7 @@ use clap::Args;
 use super::StoreArgs;
 use super::quantities::device;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = COMPARE_HELP)]
 pub(crate) struct CompareArgs {
     /// A plan in TOML [default: a quick plan made of the options below].
@@ -32,12 +32,15 @@ pub(crate) struct CompareArgs {
     /// Print no progress, only the report.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// Whether the first trial that fails ends it.
+    #[arg(skip)]
+    pub(crate) gives_up: bool,
     #[command(flatten)]
     pub(crate) page: PageArgs,
 }
 
 /// What is watched beside the measuring. Given with a plan, these stand instead of its own.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Observing")]
 pub(crate) struct ObserveArgs {
     /// Record block traces, and compare seeks, offsets and latencies of each phase.
@@ -59,7 +62,7 @@ pub(crate) struct ObserveArgs {
 }
 
 /// The page of a comparison: from which store, how it is written, and what the exit code says.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PageArgs {
     /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear, if nothing was
     /// compared, or if the variants differ in more than was asked.
@@ -100,7 +103,7 @@ fn minutes(text: &str) -> Result<f64, String> {
 }
 
 /// What a quick plan is made of.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "The quick plan")]
 pub(crate) struct QuickArgs {
     /// The filesystems to compare, the baseline first [default: those of ext4, xfs and btrfs that
@@ -230,6 +233,53 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) page: PageArgs,
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = BISECT_HELP)]
+pub(crate) struct BisectStepArgs {
+    /// A plan in TOML with one variant: filesystem, device, guest and jobs.
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: PathBuf,
+    /// The kernel known to be good: a .deb or .rpm package, an image, an unpacked package or a
+    /// built tree.
+    #[arg(long, value_name = "KERNEL")]
+    pub(crate) good: PathBuf,
+    /// Build the kernel of this revision with this text for `sh -c`; where it fails, the revision
+    /// is skipped [default: take the kernel as it is].
+    #[arg(long, value_name = "CMD")]
+    pub(crate) build: Option<String>,
+    /// The kernel of this revision, once it is built [default: the current directory, a kernel
+    /// tree].
+    #[arg(long, value_name = "KERNEL", default_value = ".", hide_default_value = true)]
+    pub(crate) kernel: PathBuf,
+    /// Run exactly this many rounds [default: test after 10, 15, 20 and 30 rounds, each time at a
+    /// stricter level, and end when everything is decided].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) rounds: Option<u16>,
+    /// The smallest difference that matters [default: that of the plan].
+    #[arg(long, value_name = "N%")]
+    pub(crate) threshold: Option<String>,
+    /// Accept that the two kernels differ in this, given as the code of the caution, such as
+    /// kernel_settings_differ; may be given several times.
+    #[arg(long, value_name = "CODE")]
+    pub(crate) accept: Vec<String>,
+    /// Allow this block device to be erased, whatever it contains; may be given several times.
+    #[arg(long, value_name = "DEVICE", value_parser = device())]
+    pub(crate) erase: Vec<PathBuf>,
+    /// Print no progress, only the report and the answer.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+const BISECT_HELP: &str = "\
+Exits with 0 if the kernel of this revision is as good as the good one, with 1 if it is worse, with
+125 if that cannot be said: it does not build, does not boot, a trial fails, or the result is
+unclear. Any other failure exits with 255, which ends `git bisect run` and blames no revision.
+  git bisect start BAD GOOD
+  git bisect run treering bisect-step --good ../good.deb --build 'make -j8 bzImage' plan.toml
+  git bisect run treering bisect-step --good ../good --build ./package.sh --kernel out.deb plan.toml";
 
 const REPORT_HELP: &str = "\
 Rounds of one campaign are paired by their number, other trials with the same parameters by nearness

@@ -21,7 +21,9 @@ use treering_workloads::dbench::BLOCKS_MAX;
 use crate::colour;
 
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
-pub(crate) use comparing::{CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs};
+pub(crate) use comparing::{
+    BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs,
+};
 pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
 pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
@@ -87,6 +89,8 @@ pub(crate) enum Verb {
     Dataset(DatasetArgs),
     /// Compare filesystems under a workload: freshly made, on one device, in interleaved rounds.
     Compare(Box<CompareArgs>),
+    /// Judge the kernel of one revision against a good one, for `git bisect run`.
+    BisectStep(BisectStepArgs),
     /// Record the block I/O requests that a program causes; show and plot traces.
     Trace(TraceArgs),
     /// Show what can be measured on this machine, how precisely, and which commands to try next.
@@ -499,6 +503,9 @@ pub(crate) fn is_called(typed: &[OsString], tool: &str) -> bool {
 
 /// The exit code for a command line that is wrong: the imitated tool's own, where one is meant.
 pub(crate) fn usage_exit(typed: &[OsString]) -> u8 {
+    if typed.get(1).is_some_and(|verb| verb == "bisect-step") {
+        return crate::exit_codes::BISECTION_ENDS;
+    }
     let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
     classic.map_or(crate::failure::Kind::Usage.code(), |workload| {
         workload.manifest().classic_usage_exit

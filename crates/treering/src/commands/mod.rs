@@ -89,6 +89,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Report(args) => report::run(&args),
         Verb::Dataset(args) => dataset::run(args.verb),
         Verb::Compare(args) => compare::run(&args),
+        Verb::BisectStep(args) => Ok(compare::bisect_step(&args)),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Layout(args) => layout::run(&args),
         Verb::Lab(args) => lab::run(&args.verb),

@@ -22,7 +22,7 @@ fn skipped<T>(why: &str) -> Option<T> {
 
 /// The kernels: packages in the directory that TREERING_KERNELS names, or where `scripts/setup.sh`
 /// puts them when it is 1; and the static program.
-fn prepared() -> Option<(Program, Vec<PathBuf>)> {
+pub(crate) fn prepared() -> Option<(Program, Vec<PathBuf>)> {
     let Some(asked) = std::env::var_os("TREERING_KERNELS") else {
         return skipped("kernels are booted in guests only where TREERING_KERNELS=1 asks for it");
     };
@@ -58,14 +58,14 @@ fn static_program(top: &Path) -> PathBuf {
 }
 
 /// The trials of a store, oldest first.
-fn trials(store: &Path) -> Vec<Trial> {
+pub(crate) fn trials(store: &Path) -> Vec<Trial> {
     let store = Store::open(store, Access::ReadOnly).unwrap();
     let all = store.trials(&Filter::default()).unwrap();
     let ids: Vec<_> = all.iter().rev().map(|one| one.trial).collect();
     store.load_many(&ids, Detail::Tasks).unwrap()
 }
 
-fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
+pub(crate) fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
     trial.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
 }
 

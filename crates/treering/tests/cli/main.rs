@@ -5,8 +5,12 @@
 /// What is said of stored trials afterwards, and what that does to comparisons.
 mod annotating;
 
+/// Kernels of revisions, for `git bisect run`.
+mod bisecting;
+
 /// blogbench: what it prints, leaves and stores.
 mod blogbench;
+
 /// bonnie++, beside the original where it is installed.
 mod bonnie;
 
@@ -93,6 +97,9 @@ mod interrupted;
 
 /// Kernels that take turns, each booted in a guest.
 mod kernels;
+
+/// Guests in which something goes wrong.
+mod kernels_failing;
 
 /// Where files lie, beside the tools that know.
 mod layout;

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use treering_model::{DeviceSpec, Variant};
+use treering_model::{DeviceSpec, GuestSpec, Variant};
 
 use super::{ObservedIn, Plan, PlannedJob, Stopping};
 
@@ -121,6 +121,9 @@ fn variant(to: &mut String, variant: &Variant, with_device: bool) {
             format!("disk = {}", text(guest.disk.name())),
         ];
         pairs.extend(guest.accelerator.map(|one| format!("accelerator = {}", text(one.name()))));
+        if guest.timeout_seconds != GuestSpec::TIMEOUT_SECONDS {
+            pairs.push(format!("timeout = {}", guest.timeout_seconds));
+        }
         line(to, "guest", &format!("{{ {} }}", pairs.join(", ")));
     }
     if variant.handicap_percent > 0 {

@@ -1,4 +1,5 @@
-//! Options with which a kernel is built to find its own faults, and is slow.
+//! How a kernel is built: options with which it finds its own faults, and is slow; and those that
+//! change what a filesystem costs.
 
 use std::fs;
 use std::io::Read;
@@ -24,12 +25,94 @@ const SLOW: [&str; 11] = [
     "CONFIG_KCOV",
 ];
 
-/// Those that the running kernel has; `None` when nobody says.
-pub(super) fn slow_options() -> Option<Vec<String>> {
-    configuration().map(|text| slow_in(&text))
+/// Options that can change what a filesystem costs, by how they begin, in the order in which they
+/// are reported: debug options first. Those of filesystems follow.
+const MATTERS: [&str; 43] = [
+    "DEBUG_",
+    "KASAN",
+    "KCSAN",
+    "KMSAN",
+    "KFENCE",
+    "UBSAN",
+    "KCOV",
+    "GCOV",
+    "LOCKDEP",
+    "PROVE_",
+    "LOCK_STAT",
+    "SLUB_DEBUG",
+    "FAULT_INJECTION",
+    "FUNCTION_TRACER",
+    "HZ",
+    "NO_HZ",
+    "PREEMPT",
+    "SCHED_CORE",
+    "CC_OPTIMIZE",
+    "LTO_",
+    "CFI_",
+    "X86_KERNEL_IBT",
+    "SLAB",
+    "SLUB",
+    "INIT_ON_",
+    "INIT_STACK",
+    "HARDENED_",
+    "FORTIFY_",
+    "STACKPROTECTOR",
+    "RANDOMIZE_",
+    "PAGE_TABLE_ISOLATION",
+    "RETPOLINE",
+    "RETHUNK",
+    "CALL_DEPTH_TRACKING",
+    "TRANSPARENT_HUGEPAGE",
+    "LRU_GEN",
+    "MEMCG",
+    "MQ_IOSCHED",
+    "IOSCHED",
+    "BFQ",
+    "BLK_WBT",
+    "BLK_CGROUP",
+    "BLK_DEV_INTEGRITY",
+];
+/// What begins like these and costs nothing at run time.
+const HARMLESS: [&str; 9] = [
+    "DEBUG_FS",
+    "DEBUG_INFO",
+    "DEBUG_KERNEL",
+    "DEBUG_MISC",
+    "DEBUG_BUGVERBOSE",
+    "DEBUG_SECTION",
+    "KFENCE_NUM",
+    "KFENCE_STRESS",
+    "LOCKDEP_SUPPORT",
+];
+/// Options of some kernels, and how others call them: before and after Linux 6.9.
+const RENAMED: &str = "MITIGATION_";
+
+/// What is set of the options that matter, as words: `HZ=250`, `XFS_FS=m`, and `XFS_QUOTA` for what
+/// is built in.
+pub(super) fn settings_in(configuration: &str) -> Vec<String> {
+    let own = all().filter(|one| one.mkfs().is_some());
+    let of_filesystems: Vec<String> =
+        own.map(|one| format!("{}_", one.name.to_ascii_uppercase())).collect();
+    let begins: Vec<&str> =
+        MATTERS.iter().copied().chain(of_filesystems.iter().map(String::as_str)).collect();
+    let mut found: Vec<(usize, String)> = Vec::new();
+    for line in configuration.lines() {
+        let option = line.strip_prefix("CONFIG_").and_then(|rest| rest.split_once('='));
+        let Some((name, value)) = option else { continue };
+        let name = name.strip_prefix(RENAMED).unwrap_or(name);
+        if HARMLESS.iter().any(|begin| name.starts_with(begin)) {
+            continue;
+        }
+        let Some(place) = begins.iter().position(|begin| name.starts_with(begin)) else { continue };
+        let word = if value == "y" { name.to_owned() } else { format!("{name}={value}") };
+        found.push((place, word));
+    }
+    found.sort();
+    found.dedup();
+    found.into_iter().map(|(_, word)| word).collect()
 }
 
-fn slow_in(configuration: &str) -> Vec<String> {
+pub(super) fn slow_in(configuration: &str) -> Vec<String> {
     let is_set = |name: &&str| {
         configuration.lines().any(|line| line.strip_prefix(*name).is_some_and(|rest| rest == "=y"))
     };
@@ -38,7 +121,8 @@ fn slow_in(configuration: &str) -> Vec<String> {
     options.filter(is_set).map(str::to_owned).collect()
 }
 
-fn configuration() -> Option<String> {
+/// The configuration of the running kernel; `None` when it does not say.
+pub(super) fn configuration() -> Option<String> {
     if let Ok(file) = fs::File::open("/proc/config.gz") {
         let mut text = String::new();
         if GzDecoder::new(file).take(LONGEST).read_to_string(&mut text).is_ok() {
@@ -52,7 +136,16 @@ fn configuration() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::slow_in;
+    use super::{settings_in, slow_in};
+
+    #[test]
+    fn what_matters_is_reported_with_debug_options_first() {
+        let text = "CONFIG_XFS_FS=m\nCONFIG_XFS_QUOTA=y\nCONFIG_HZ=250\nCONFIG_HZ_250=y\n\
+                    CONFIG_DEBUG_FS=y\nCONFIG_DEBUG_LIST=y\nCONFIG_SOUND=m\n\
+                    # CONFIG_KASAN is not set\nCONFIG_MITIGATION_RETPOLINE=y\n";
+        let words = ["DEBUG_LIST", "HZ=250", "HZ_250", "RETPOLINE", "XFS_FS=m", "XFS_QUOTA"];
+        assert_eq!(settings_in(text), words);
+    }
 
     #[test]
     fn only_options_that_are_set_are_reported() {

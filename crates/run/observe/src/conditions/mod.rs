@@ -37,7 +37,14 @@ impl Observer for Conditions {
     }
 
     fn look(&self, _scene: &Scene<'_>) -> Seen {
-        look(&Places::default(), kernel_config::slow_options())
+        let configuration = kernel_config::configuration();
+        let slow = configuration.as_deref().map(kernel_config::slow_in);
+        let mut seen = look(&Places::default(), slow);
+        if let Some(text) = configuration {
+            let settings = kernel_config::settings_in(&text).join(" ");
+            seen.facts.push(fact("kernel.config", settings));
+        }
+        seen
     }
 
     fn watch(&self, scene: &Scene<'_>) -> Option<Box<dyn Watch>> {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::IMPORT_PREFIX;
+use treering_model::{GuestSpec, IMPORT_PREFIX};
 
 use super::variant::{ComparedVariant, Factor};
 
@@ -63,6 +63,11 @@ pub fn environment(
     contenders: &[ComparedVariant],
 ) -> Vec<EnvironmentFact> {
     let variants: Vec<&ComparedVariant> = std::iter::once(baseline).chain(contenders).collect();
+    let has_kernel = |variant: &&ComparedVariant| {
+        let mut facts = variant.trials.iter().flat_map(|trial| &trial.facts);
+        facts.any(|fact| fact.name == GuestSpec::KERNEL_FACT)
+    };
+    let is_of_kernels = variants.iter().all(has_kernel);
     let known: Vec<BTreeMap<&str, BTreeMap<&str, usize>>> =
         variants.iter().map(|variant| values(variant)).collect();
     let mut names: Vec<&str> = Vec::new();
@@ -81,11 +86,44 @@ pub fn environment(
             };
             values.map(value).collect()
         };
-        let values: Vec<Vec<FactValue>> = known.iter().map(of_variant).collect();
-        let standing = standing(name, &values, contenders);
+        let mut values: Vec<Vec<FactValue>> = known.iter().map(of_variant).collect();
+        let standing = match standing(name, &values, contenders) {
+            Standing::Differs if is_of_kernels && OF_KERNELS.contains(&name) => Standing::Compared,
+            other => other,
+        };
+        if name == CONFIGURATION && standing != Standing::Alike {
+            leave_out_common(&mut values);
+        }
         EnvironmentFact { name: name.to_owned(), standing, variants: values }
     };
     names.into_iter().map(of_name).collect()
+}
+
+/// How the kernel was built: so many words that only those are shown that not all have.
+const CONFIGURATION: &str = "kernel.config";
+/// What comes of the kernel that a variant boots.
+const OF_KERNELS: [&str; 5] = [
+    "kernel.release",
+    "kernel.version",
+    CONFIGURATION,
+    GuestSpec::KERNEL_FACT,
+    "guest.kernel_release",
+];
+
+/// Leaves out the words that every value has, and keeps the order of the others.
+fn leave_out_common(variants: &mut [Vec<FactValue>]) {
+    let words = |value: &FactValue| -> BTreeSet<String> {
+        value.value.split(' ').map(str::to_owned).collect()
+    };
+    let Some(common) = variants.iter().flatten().map(words).reduce(|one, other| &one & &other)
+    else {
+        return;
+    };
+    for value in variants.iter_mut().flatten() {
+        let own: Vec<&str> =
+            value.value.split(' ').filter(|word| !common.contains(*word)).collect();
+        value.value = if own.is_empty() { "none of these".to_owned() } else { own.join(" ") };
+    }
 }
 
 /// The values of each fact of a variant with the number of trials that have it.
@@ -148,5 +186,20 @@ fn is_declared(factor: Factor, name: &str) -> bool {
         Factor::Variant | Factor::Target => {
             matches!(group, "filesystem" | "device" | "mkfs" | "mount" | "variant")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FactValue, leave_out_common};
+
+    #[test]
+    fn of_many_options_only_those_are_kept_that_differ() {
+        let value = |value: &str| vec![FactValue { value: value.to_owned(), trials: 2 }];
+        let mut variants =
+            [value("KASAN HZ=250 XFS_FS=m"), value("HZ=1000 XFS_FS=m"), value("XFS_FS=m")];
+        leave_out_common(&mut variants);
+        let kept: Vec<&str> = variants.iter().flatten().map(|one| one.value.as_str()).collect();
+        assert_eq!(kept, ["KASAN HZ=250", "HZ=1000", "none of these"]);
     }
 }

@@ -157,6 +157,8 @@ fn readable(name: &str, value: &str, length: usize) -> String {
             let number = Number::measured(bytes as f64, Unit::Bytes).text();
             format!("{number} ({bytes})")
         }
+        // Of two kernels' options only those are here that differ.
+        None if name == "kernel.config" => cut(value, LONG),
         None => cut(value, length),
     }
 }

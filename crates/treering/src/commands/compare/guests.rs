@@ -5,33 +5,38 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use treering_campaign::plan::{Plan, PlannedJob};
+use treering_campaign::plan::Plan;
 use treering_guest::{
     Boot, Bootable, Extra, GuestEnd, GuestError, GuestJob, Initramfs, Kernel, Program, Qemu,
     disk_name, may_have_kvm, needed,
 };
 use treering_model::{
     Accelerator, Beginning, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialEvent,
-    TrialSink, refused_features,
+    TrialSink, Variant, refused_features,
 };
-use treering_script::ValueKind;
 use treering_sys::StopFlag;
 
+use super::guest_files::options;
 use crate::classic_output::say;
 use crate::commands::guest::GuestTrial;
-use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 
 /// A trial that takes longer is taken for one that has no end.
 const LIMIT: Duration = Duration::from_secs(4 * 3600);
 /// A kernel under KVM is up within a second or two. One that is not will not come.
 const PROBE: Duration = Duration::from_secs(15);
-/// A file that a job reads, at most.
-const EXTRA_BYTES_MAX: u64 = 64 << 20;
 
 /// What a kernel is booted from: its file, the disk and the filesystem decide its modules, the job
 /// its further files.
 type Key = (usize, usize);
+
+/// Whether the kernel of a variant can be read, and has what a guest needs.
+pub(super) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
+    if let Some(spec) = &variant.guest {
+        needed(&Kernel::read(&spec.kernel)?, spec.disk, &variant.filesystem)?;
+    }
+    Ok(())
+}
 
 /// The guests of a plan.
 pub(super) struct Guests<'a> {
@@ -94,6 +99,7 @@ impl<'a> Guests<'a> {
         extras.extend(kernel.configuration.as_ref().map(|text| Extra {
             path: format!("/boot/config-{}", kernel.release),
             bytes: text.clone().into_bytes(),
+            is_program: false,
         }));
         let initramfs = Initramfs::new(&self.program, &modules, &extras)
             .map_err(|error| Failure::new(Kind::Environment, error.to_string()))?;
@@ -192,7 +198,7 @@ impl<'a> Guests<'a> {
             mount: variant.mount.clone(),
             trial: serde_json::to_value(trial).map_err(failed)?,
         };
-        let mut relay = Relay { beginning, began: None, ending: None, sink };
+        let mut relay = Relay { beginning, began: None, ended: None, sink };
         let boot = self.boot(key, spec, self.accelerator, disks);
         let end = boot.run(&job, stop, &mut |event| relay.take(event))?;
         relay.finish(end, facts, cautions)
@@ -204,7 +210,8 @@ struct Relay<'s> {
     /// What is known here of the trial's beginning.
     beginning: Beginning,
     began: Option<Instant>,
-    ending: Option<Ending>,
+    /// How the trial ended in the guest, and when.
+    ended: Option<(Ending, u64)>,
     sink: &'s mut dyn TrialSink,
 }
 
@@ -220,9 +227,10 @@ impl Relay<'_> {
                     ..self.beginning.clone()
                 })
             }
+            // It comes last, with what the console of a trial that failed said.
             TrialEvent::Ended { ending, at_ns } => {
-                self.ending = Some(ending.clone());
-                TrialEvent::Ended { ending, at_ns }
+                self.ended = Some((ending, at_ns));
+                return Ok(());
             }
             other => other,
         };
@@ -233,14 +241,20 @@ impl Relay<'_> {
         self.sink.accept(event).map_err(|error| Failure::of(Kind::Environment, &error))
     }
 
-    /// How the trial ended; told where the guest could not.
+    /// How the trial ended; reported here where the guest could not.
     fn finish(
         mut self,
         end: GuestEnd,
         facts: Vec<Fact>,
         cautions: Vec<Caution>,
     ) -> Result<Ending, Failure> {
-        if let Some(ending) = self.ending.take() {
+        if let Some((mut ending, at_ns)) = self.ended.take() {
+            if let (Ending::Failed { why }, GuestEnd::Done { console }) = (&mut ending, &end)
+                && !console.is_empty()
+            {
+                *why = format!("{why}; {console}");
+            }
+            self.push(&TrialEvent::Ended { ending: ending.clone(), at_ns })?;
             return Ok(ending);
         }
         if self.began.is_none() {
@@ -255,7 +269,7 @@ impl Relay<'_> {
             GuestEnd::Interrupted { .. } => Ending::Interrupted,
             GuestEnd::Refused { why } => Ending::Failed { why: with_features(why) },
             GuestEnd::Broken { why } => Ending::Failed { why },
-            GuestEnd::Done => {
+            GuestEnd::Done { .. } => {
                 let why = "the guest was done and had not said how its trial ended".to_owned();
                 Ending::Failed { why }
             }
@@ -283,52 +297,4 @@ fn emulated() -> Caution {
     let message = "the processor of the guest was emulated (TCG): what it computes takes many \
                    times as long as on hardware, its disk does not";
     Caution { code: CautionCode::Emulated, message: message.to_owned() }
-}
-
-/// Options of a workload by name.
-type Options = Vec<(String, String)>;
-
-/// The options of a job as a guest reads them, and the files that they name, which go with it.
-fn options(job: &PlannedJob, base: Option<&Path>) -> Result<(Options, Vec<Extra>), Failure> {
-    let specs = workload(&job.workload).map_or(&[][..], |workload| workload.manifest().native);
-    let takes_path = |name: &str| {
-        let spec = specs.iter().find(|spec| spec.name == name);
-        spec.is_some_and(|spec| {
-            use ValueKind::{Operand, Operands, Path, Paths};
-            matches!(spec.value, Path | Paths | Operand | Operands)
-        })
-    };
-    let (mut given, mut extras) = (Vec::new(), Vec::new());
-    for (name, value) in &job.options {
-        let is_named = takes_path(name) || value.contains('/');
-        let path = base.unwrap_or(Path::new("")).join(value);
-        let file = path.canonicalize().ok().filter(|path| is_named && path.is_file());
-        let Some(file) = file else {
-            given.push((name.clone(), value.clone()));
-            continue;
-        };
-        let extra = extra(&file, extras.len())?;
-        given.push((name.clone(), extra.path.clone()));
-        extras.push(extra);
-    }
-    Ok((given, extras))
-}
-
-/// A file for a guest, where it is here if that can be.
-fn extra(file: &Path, number: usize) -> Result<Extra, Failure> {
-    let failed = |error: std::io::Error| Failure::of_path(file, &error);
-    let length = file.metadata().map_err(failed)?.len();
-    if length > EXTRA_BYTES_MAX {
-        let message = format!("{} is too large to be taken into a guest", file.display());
-        let hint = format!("a file that a job reads has at most {} MiB", EXTRA_BYTES_MAX >> 20);
-        return Err(Failure::new(Kind::Usage, message).hint(hint));
-    }
-    let bytes = std::fs::read(file).map_err(failed)?;
-    let path = if Extra::is_possible(file) {
-        file.to_string_lossy().into_owned()
-    } else {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        format!("/files/{number}/{name}")
-    };
-    Ok(Extra { path, bytes })
 }

@@ -1,9 +1,11 @@
 //! `treering compare`: a plan's variants under its jobs, in interleaved rounds, and what came of
 //! it.
 
+mod bisect;
 mod dry_run;
 mod following;
 mod forecast;
+mod guest_files;
 mod guests;
 mod ledger;
 mod quick;
@@ -18,8 +20,10 @@ use treering_campaign::conduct_plan;
 use treering_campaign::plan::document::{BYTES_MAX, Known, read};
 use treering_campaign::plan::{ObservedIn, Observing, Plan, Stopping};
 use treering_lab::{EraseList, Lab, filesystems};
+use treering_model::TrialId;
 use treering_sys::SignalWatch;
 
+pub(super) use self::bisect::run as bisect_step;
 pub(super) use self::forecast::Forecast;
 use self::guests::Guests;
 use self::ledger::Ledger;
@@ -56,7 +60,23 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     if args.dry_run {
         return dry_run::show(&plan, args);
     }
-    conduct(&plan, args, &lab)
+    match conduct(&plan, args, &lab)? {
+        Conducted::Done(code) => Ok(code),
+        Conducted::GivenUp { why, .. } => Err(Failure::new(Kind::Trial, why)),
+    }
+}
+
+/// How a plan ended.
+enum Conducted {
+    /// With this exit code.
+    Done(ExitCode),
+    /// With a trial that failed, where that ends it.
+    GivenUp {
+        /// The variant, by its place in the plan.
+        variant: usize,
+        /// Why the trial failed.
+        why: String,
+    },
 }
 
 /// What the command line has watched, over what the plan says.
@@ -118,7 +138,7 @@ fn warn_of_shortfall(plan: &Plan) {
     }
 }
 
-fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<ExitCode, Failure> {
+fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Conducted, Failure> {
     // Before hours are spent, not after.
     if let Some(dir) = &args.page.charts {
         super::charts::prepare(dir)?;
@@ -139,13 +159,22 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<ExitCode, Failu
         runner.announce()?;
         let erasing = EraseList::new(args.erase.iter().cloned());
         let lab = lab.clone().for_plan(identity);
-        conduct_plan(plan, &lab, &erasing, &mut runner, signals.flag())?;
+        let conducted = conduct_plan(plan, &lab, &erasing, &mut runner, signals.flag());
+        if let Some((variant, why)) = runner.given_up() {
+            return Ok(Conducted::GivenUp { variant, why });
+        }
+        conducted?;
     }
     let campaign = runner.campaign();
     if signals.flag().is_raised() {
         say("interrupted: finished trials are kept; --resume continues with the rest");
-        return Ok(ExitCode::from(Kind::Interrupted.code()));
+        return Ok(Conducted::Done(ExitCode::from(Kind::Interrupted.code())));
     }
+    page(plan, args, campaign).map(Conducted::Done)
+}
+
+/// What came of it.
+fn page(plan: &Plan, args: &CompareArgs, campaign: Option<TrialId>) -> Result<ExitCode, Failure> {
     let Some(campaign) = campaign else {
         let why = "nothing in this plan runs under this kernel";
         return Ok(report::nothing_compared(&args.page, why));

@@ -42,6 +42,8 @@ pub(super) struct Runner<'a> {
     /// Where kernels are booted, when variants have some of their own.
     guests: Option<Guests<'a>>,
     all: usize,
+    /// The variant whose trial failed, and why, where that ends the plan.
+    given_up: Option<(usize, String)>,
     /// Cells that were run now, and how long they took with everything around them.
     ran: usize,
     began: Instant,
@@ -63,10 +65,16 @@ impl<'a> Runner<'a> {
             following: Following::new(plan, args),
             kernel: treering_observe::kernel_release(),
             all: planned_cells(plan),
+            given_up: None,
             ran: 0,
             began: Instant::now(),
             ledger,
         }
+    }
+
+    /// The trial that ended the plan by failing, where that ends it: its variant, and why.
+    pub(super) fn given_up(&mut self) -> Option<(usize, String)> {
+        self.given_up.take()
     }
 
     /// The campaign, once it has a trial.
@@ -193,12 +201,16 @@ impl<'a> Runner<'a> {
         if let Some(failure) = unwritten {
             return Err(failure);
         }
-        self.concluded(planned, trial, &ending?);
-        Ok(())
+        self.concluded(planned, trial, &ending?)
     }
 
     /// Notes how the trial of a cell ended, and says so where it failed.
-    fn concluded(&mut self, planned: &PlannedCell, trial: TrialId, ending: &Ending) {
+    fn concluded(
+        &mut self,
+        planned: &PlannedCell,
+        trial: TrialId,
+        ending: &Ending,
+    ) -> Result<(), Failure> {
         if let Ending::Failed { why } = ending {
             say(&format!("{}: the trial failed: {why}", planned.label(self.plan)));
         }
@@ -206,6 +218,11 @@ impl<'a> Runner<'a> {
             self.ledger.done.insert(*planned, trial);
         }
         self.ran += 1;
+        if let (true, Ending::Failed { why }) = (self.args.gives_up, ending) {
+            self.given_up = Some((planned.variant, why.clone()));
+            return Err(Failure::new(Kind::Trial, why.clone()));
+        }
+        Ok(())
     }
 
     /// What is done, and about how long the rest will take.
@@ -311,12 +328,15 @@ impl Conducting for Runner<'_> {
         if let Some(failure) = done.unkept {
             return Err(failure);
         }
-        self.concluded(planned, trial, &done.conclusion.ending);
-        Ok(())
+        self.concluded(planned, trial, &done.conclusion.ending)
     }
 
     fn failed(&mut self, planned: &PlannedCell, why: &LabError) -> Result<(), Failure> {
         let why = with_causes(why);
+        if self.args.gives_up {
+            let message = format!("the filesystem could not be prepared: {why}");
+            return Err(Failure::new(Kind::Environment, message));
+        }
         say(&format!("{}: the filesystem could not be prepared: {why}", planned.label(self.plan)));
         let (trial, cell) = self.cell(planned);
         let job = &self.plan.jobs[planned.job];

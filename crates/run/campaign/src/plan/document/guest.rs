@@ -14,6 +14,8 @@ use crate::plan::error::{Fault, quoted};
 /// What no kernel boots with, and more than QEMU gives.
 const MEMORY_MIB: std::ops::RangeInclusive<u64> = 256..=1 << 20;
 const CPUS_MAX: u64 = 255;
+/// Less no emulated kernel needs to boot; a day is for ever.
+const TIMEOUT_SECONDS: std::ops::RangeInclusive<u32> = 10..=86_400;
 /// How the file name of a package ends.
 const PACKAGES: [&str; 2] = [".deb", ".rpm"];
 
@@ -43,6 +45,9 @@ pub(super) fn guest(value: &Value<'_>) -> Result<Guest, Fault> {
     if let Some(accelerator) = section.get("accelerator") {
         let known = Accelerator::ALL.map(|one| (one, one.name()));
         spec.accelerator = Some(choice(&accelerator, "an accelerator", "accelerators", &known)?);
+    }
+    if let Some(timeout) = section.get("timeout") {
+        spec.timeout_seconds = timeout.whole_u32(TIMEOUT_SECONDS)?;
     }
     Ok(Guest(spec))
 }

@@ -62,7 +62,7 @@ pub(super) static METRIC: Schema = Schema {
     keys: &["name", "regex", "json", "unit", "better", "primary"],
 };
 pub(super) static GUEST: Schema =
-    Schema { title: "[guest]", keys: &["cpus", "memory", "disk", "accelerator"] };
+    Schema { title: "[guest]", keys: &["cpus", "memory", "disk", "accelerator", "timeout"] };
 pub(super) static OBSERVE: Schema =
     Schema { title: "[observe]", keys: &["trace", "layout", "layout-every", "in", "rounds"] };
 pub(super) static REPORT: Schema = Schema { title: "[report]", keys: &["primary", "threshold"] };

@@ -1,0 +1,104 @@
+//! What a job takes into a guest: its options, the files that they name, and the program that it
+//! runs. There is nothing else in a guest.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use treering_campaign::plan::PlannedJob;
+use treering_guest::{Extra, Program};
+use treering_script::ValueKind;
+
+use crate::commands::workload;
+use crate::failure::{Failure, Kind};
+
+/// A file that a job reads, at most.
+const EXTRA_BYTES_MAX: u64 = 64 << 20;
+
+/// Options of a workload by name.
+type Options = Vec<(String, String)>;
+
+/// The options of a job as a guest reads them, and the files that they name, which go with it.
+pub(super) fn options(
+    job: &PlannedJob,
+    base: Option<&Path>,
+) -> Result<(Options, Vec<Extra>), Failure> {
+    let specs = workload(&job.workload).map_or(&[][..], |workload| workload.manifest().native);
+    let kind = |name: &str| specs.iter().find(|spec| spec.name == name).map(|spec| &spec.value);
+    let takes_path = |name: &str| {
+        use ValueKind::{Operand, Operands, Path, Paths};
+        kind(name).is_some_and(|kind| matches!(kind, Path | Paths | Operand | Operands))
+    };
+    let (mut given, mut extras) = (Vec::new(), Vec::new());
+    let mut is_program_known = false;
+    for (name, value) in &job.options {
+        let is_word = kind(name).is_some_and(|kind| matches!(kind, ValueKind::Words));
+        if job.job.is_by_program() && is_word && !is_program_known {
+            is_program_known = true;
+            let extra = program(&job.name, value, base, extras.len())?;
+            given.push((name.clone(), extra.path.clone()));
+            extras.push(extra);
+            continue;
+        }
+        let is_named = takes_path(name) || value.contains('/');
+        let path = base.unwrap_or(Path::new("")).join(value);
+        let file = path.canonicalize().ok().filter(|path| is_named && path.is_file());
+        let Some(file) = file else {
+            given.push((name.clone(), value.clone()));
+            continue;
+        };
+        let extra = extra(&file, extras.len())?;
+        given.push((name.clone(), extra.path.clone()));
+        extras.push(extra);
+    }
+    if job.job.is_by_program() && !is_program_known {
+        let message =
+            format!("{}: a guest has no programs of this machine, and no shell", job.name);
+        return Err(Failure::new(Kind::Usage, message).hint(
+            "name one static program, as in command = [\"./program\", \"argument\"]; it is taken \
+             into the guest",
+        ));
+    }
+    Ok((given, extras))
+}
+
+/// The program of a job, which has to need nothing of this machine.
+fn program(job: &str, word: &str, base: Option<&Path>, number: usize) -> Result<Extra, Failure> {
+    let near = base.unwrap_or(Path::new("")).join(word);
+    let found = if word.contains('/') { Some(near) } else { in_path(word) };
+    let found = found.and_then(|path| path.canonicalize().ok()).filter(|path| path.is_file());
+    let Some(file) = found else {
+        let message = format!("{job}: there is no program {word}");
+        return Err(Failure::new(Kind::Usage, message).hint("give its path"));
+    };
+    Program::read(&file).map_err(|error| {
+        Failure::of(Kind::Usage, &error)
+            .context(job)
+            .hint("a guest has neither libraries nor a shell: link the program statically")
+    })?;
+    extra(&file, number)
+}
+
+fn in_path(word: &str) -> Option<PathBuf> {
+    let search = std::env::var_os("PATH")?;
+    std::env::split_paths(&search).map(|dir| dir.join(word)).find(|path| path.is_file())
+}
+
+/// A file for a guest, where it is here if that can be.
+fn extra(file: &Path, number: usize) -> Result<Extra, Failure> {
+    let failed = |error: std::io::Error| Failure::of_path(file, &error);
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.len() > EXTRA_BYTES_MAX {
+        let message = format!("{} is too large to be taken into a guest", file.display());
+        let hint = format!("a file that a job reads has at most {} MiB", EXTRA_BYTES_MAX >> 20);
+        return Err(Failure::new(Kind::Usage, message).hint(hint));
+    }
+    let bytes = std::fs::read(file).map_err(failed)?;
+    let is_program = metadata.permissions().mode() & 0o111 != 0;
+    let path = if Extra::is_possible(file) {
+        file.to_string_lossy().into_owned()
+    } else {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        format!("/files/{number}/{name}")
+    };
+    Ok(Extra { path, bytes, is_program })
+}

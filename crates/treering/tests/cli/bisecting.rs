@@ -1,0 +1,164 @@
+//! `treering bisect-step`: its answers, and a whole `git bisect run` over stand-in revisions with
+//! real kernels. The latter skips itself where TREERING_KERNELS does not ask for it.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use treering_testkit::{Program, Ran, skip, temp_dir};
+
+use crate::kernels::prepared;
+use crate::{only_release, program};
+
+/// Takes its time under the later of two kernels: the truth is planted, whatever the load.
+const SLOWER_LATER: &str = r"
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    struct utsname name;
+    if (count < 2 || uname(&name)) return 2;
+    sleep(strcmp(name.release, words[1]) ? 1 : 4);
+    return 0;
+}
+";
+
+#[test]
+fn what_is_no_fault_of_a_revision_ends_the_bisection() {
+    let program = program();
+    let place = temp_dir();
+    let plan = place.path().join("plan.toml");
+    program.run(["bisect-step", "--no-such-option"]).ends_with(255);
+    program.run(["bisect-step", "--good", "k.deb", "none.toml"]).ends_with(255);
+    let two = "device = { loop = \"64MiB\" }\n[[variant]]\nfilesystem = \"ext4\"\n\
+               [[variant]]\nfilesystem = \"xfs\"\n[[job]]\nworkload = \"fs_mark\"\n";
+    for (text, said) in [
+        (two.replace("64MiB", "512MiB"), "has 2 variants"),
+        (
+            "device = { directory = \"/tmp\" }\n[[variant]]\n[[job]]\nworkload = \"fs_mark\"\n"
+                .to_owned(),
+            "is a directory of this machine",
+        ),
+        (
+            "device = { loop = \"64MiB\" }\n[[variant]]\nfilesystem = \"ext4\"\n\
+             [[job]]\nworkload = \"fs_mark\"\n"
+                .to_owned(),
+            "good: no kernel can be read",
+        ),
+    ] {
+        fs::write(&plan, text).unwrap();
+        let mut command = program.command(["bisect-step", "--good", "/nowhere/k.deb"]);
+        let ran = Ran::of(command.arg(&plan));
+        ran.ends_with(255).complains(said).complains("no revision is blamed");
+    }
+}
+
+/// A repository with one commit for each of these kinds of revision, oldest first.
+fn repository(place: &Path, kinds: &[&str]) -> Vec<String> {
+    let git = |words: &[&str]| {
+        let mut git = Command::new("git");
+        git.current_dir(place).args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(words);
+        let ran = Ran::of(&mut git).ends_with(0);
+        ran.stdout.trim().to_owned()
+    };
+    git(&["init", "-q"]);
+    let commit = |(number, kind): (usize, &&str)| {
+        fs::write(place.join("revision"), format!("{kind}\n{number}\n")).unwrap();
+        git(&["add", "revision"]);
+        git(&["commit", "-q", "-m", kind]);
+        git(&["rev-parse", "HEAD"])
+    };
+    kinds.iter().enumerate().map(commit).collect()
+}
+
+/// A static program of this source.
+fn compiled(source: &str, to: &Path) -> Option<()> {
+    let mut compiler = Command::new("cc");
+    compiler.args(["-static", "-x", "c", "-", "-o"]).arg(to);
+    let mut started = compiler.stdin(Stdio::piped()).spawn().ok()?;
+    started.stdin.take()?.write_all(source.as_bytes()).ok()?;
+    started.wait().ok().filter(std::process::ExitStatus::success).map(|_| ())
+}
+
+/// What a bisection is run with.
+struct Bisected {
+    program: Program,
+    folder: PathBuf,
+    /// The words behind `treering`.
+    step: Vec<String>,
+}
+
+/// The release in the name of a package.
+fn release_of(package: &Path) -> String {
+    let name = package.file_name().unwrap().to_string_lossy().into_owned();
+    name.trim_start_matches("linux-image-").split('_').next().unwrap().to_owned()
+}
+
+fn bisected(program: Program, kernels: &[PathBuf], place: &Path) -> Option<Bisected> {
+    let slower = place.join("slower");
+    if compiled(SLOWER_LATER, &slower).is_none() {
+        skip("nothing can be compiled statically here");
+        return None;
+    }
+    let (good, bad) = (&kernels[0], &kernels[kernels.len() - 1]);
+    let plan = place.join("plan.toml");
+    let text = format!(
+        "warm-up = false\ndevice = {{ loop = \"64MiB\" }}\n\
+         guest = {{ accelerator = \"tcg\" }}\n\
+         [[variant]]\nfilesystem = \"ext4\"\n\
+         [[job]]\nname = \"it\"\ncommand = [\"{}\", \"{}\"]\n",
+        slower.display(),
+        release_of(bad)
+    );
+    fs::write(&plan, text).unwrap();
+    let build = format!(
+        "case $(head -n 1 revision) in good) cp {} kernel.deb;; bad) cp {} kernel.deb;; \
+         broken) printf '!<arch>\\n' >kernel.deb;; *) exit 2;; esac",
+        good.display(),
+        bad.display()
+    );
+    let step = ["bisect-step", "--quiet", "--rounds", "6", "--threshold", "50%", "--build", &build];
+    let mut step: Vec<String> = step.iter().map(|&word| word.to_owned()).collect();
+    let path = |path: &Path| path.display().to_string();
+    step.extend(["--kernel".to_owned(), "kernel.deb".to_owned(), "--good".to_owned(), path(good)]);
+    step.extend(["--accept".to_owned(), "kernel_settings_differ".to_owned()]);
+    step.extend(["--store".to_owned(), path(&place.join("results.db")), path(&plan)]);
+    Some(Bisected { program, folder: place.join("linux"), step })
+}
+
+#[test]
+fn git_bisect_run_names_the_revision_at_which_the_kernel_became_slower() {
+    let Some((program, kernels)) = prepared() else { return };
+    if kernels.len() < 2 {
+        skip("there is one kernel only");
+        return;
+    }
+    let _alone = only_release();
+    let place = temp_dir();
+    let Some(it) = bisected(program, &kernels, place.path()) else { return };
+    fs::create_dir(&it.folder).unwrap();
+    let kinds = ["good", "no build", "good", "bad", "broken", "bad"];
+    let commits = repository(&it.folder, &kinds);
+    let step = |at: usize| {
+        fs::write(it.folder.join("revision"), kinds[at]).unwrap();
+        Ran::of(it.program.command(&it.step).current_dir(&it.folder))
+    };
+    step(1).ends_with(125).complains("skipped (125): this revision does not build");
+    step(4).ends_with(125).complains("skipped (125): ").complains("kernel.deb");
+    Ran::of(Command::new("git").args(["checkout", "-q", "."]).current_dir(&it.folder)).ends_with(0);
+
+    let git = |words: &[&str]| {
+        let mut git = Command::new("git");
+        it.program.prepare(git.args(words)).current_dir(&it.folder);
+        Ran::of(&mut git)
+    };
+    git(&["bisect", "start", &commits[5], &commits[0]]).ends_with(0);
+    let treering = place.path().join("treering");
+    it.program.copy_to(&treering);
+    let mut words = vec!["bisect", "run", treering.to_str().unwrap()];
+    words.extend(it.step.iter().map(String::as_str));
+    let ran = git(&words).ends_with(0);
+    let first = format!("{} is the first bad commit", commits[3]);
+    assert!(ran.stdout.contains(&first), "{ran}");
+}

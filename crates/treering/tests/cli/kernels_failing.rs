@@ -1,0 +1,259 @@
+//! Guests in which something goes wrong, with real kernels: each is a failed trial with what the
+//! console said, the round goes on, and nothing stays.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use treering_model::{Ending, Trial};
+use treering_testkit::{Program, Ran, skip, temp_dir};
+
+use crate::kernels::{fact, prepared, trials};
+use crate::only_release;
+
+/// What a guest can suffer, by its own program: there is no shell in it.
+const TROUBLE: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void trigger(const char *what) {
+    FILE *file = fopen("/proc/sysrq-trigger", "w");
+    if (!file || fputs(what, file) < 0 || fclose(file)) exit(3);
+}
+int main(int count, char **words) {
+    if (count < 2) return 2;
+    if (!strcmp(words[1], "panic")) trigger("c");
+    if (!strcmp(words[1], "reboot")) trigger("b");
+    while (!strcmp(words[1], "memory")) {
+        char *piece = malloc(1 << 20);
+        if (piece) memset(piece, 1, 1 << 20);
+    }
+    return 0;
+}
+"#;
+
+/// The program that makes trouble; `None` where it cannot be linked statically.
+fn trouble(place: &Path) -> Option<PathBuf> {
+    let program = place.join("trouble");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-static", "-O1", "-x", "c", "-", "-o"]).arg(&program);
+    let started = compiler.stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let Ok(mut started) = started else {
+        skip("there is no C compiler");
+        return None;
+    };
+    started.stdin.take().unwrap().write_all(TROUBLE.as_bytes()).unwrap();
+    if !started.wait().unwrap().success() {
+        skip("nothing can be linked statically here");
+        return None;
+    }
+    Some(program)
+}
+
+/// Why the trial of this job, or of this variant, failed.
+fn why_failed<'t>(kept: &'t [Trial], name: &str) -> &'t str {
+    let is_meant = |trial: &&Trial| {
+        let cell = trial.beginning.cell.as_ref().unwrap();
+        cell.job == name || cell.variant == name
+    };
+    match kept.iter().find(is_meant).map(|trial| &trial.ending) {
+        Some(Ending::Failed { why }) => why,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn completed(kept: &[Trial]) -> usize {
+    kept.iter().filter(|trial| trial.ending == Ending::Completed).count()
+}
+
+/// Compares as the plan says; the program, and where the store is.
+fn compared(program: &Program, place: &Path, plan: &str) -> (Ran, PathBuf) {
+    let (file, store) = (place.join("plan.toml"), place.join("results.db"));
+    fs::write(&file, plan).unwrap();
+    let mut command = program.command(["compare", "--store"]);
+    let ran = Ran::of(command.arg(&store).arg(&file));
+    (ran, store)
+}
+
+fn nothing_stays(program: &Program) {
+    let left = program.run(["lab", "list"]).ends_with(0);
+    assert!(!left.stdout.contains("which is gone"), "{left}");
+}
+
+/// The guests of a process; QEMU is also asked for its version.
+fn guests(parent: u32) -> Vec<u32> {
+    let tasks = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+    let all = tasks.unwrap_or_default();
+    let all = all.split_whitespace().filter_map(|id| id.parse().ok());
+    let is_meant = |id: &u32| {
+        let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).split('\0').any(|word| word == "-initrd")
+    };
+    all.filter(is_meant).collect()
+}
+
+#[test]
+fn a_panic_a_reset_and_a_lack_of_memory_each_fail_one_trial_with_the_last_of_the_console() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    let Some(trouble) = trouble(place.path()) else { return };
+    let (kernel, trouble) = (kernels[0].display(), trouble.display());
+    let job =
+        |what: &str| format!("[[job]]\nname = \"{what}\"\ncommand = [\"{trouble}\", \"{what}\"]\n");
+    let jobs: String = ["panic", "reboot", "memory", "none"].map(job).concat();
+    let plan = format!(
+        "rounds = 1\nwarm-up = false\ndevice = {{ loop = \"64MiB\" }}\n\
+         guest = {{ memory = \"256MiB\" }}\n\
+         [[variant]]\nkernel = \"{kernel}\"\nfilesystem = \"ext4\"\n{jobs}"
+    );
+    let (ran, store) = compared(&program, place.path(), &plan);
+    let kept = trials(&store);
+    assert_eq!(kept.len(), 4, "{ran}");
+    let why = why_failed(&kept, "panic");
+    assert!(why.contains("the kernel panicked: Kernel panic"), "{why}");
+    assert!(why.contains("the console said last:"), "{why}");
+    let why = why_failed(&kept, "reboot");
+    assert!(why.contains("the guest ended before its trial"), "{why}");
+    let why = why_failed(&kept, "memory");
+    assert!(why.contains("ran out of its 256 MiB of memory: Out of memory"), "{why}");
+    assert_eq!(completed(&kept), 1, "{ran}");
+    nothing_stays(&program);
+}
+
+#[test]
+fn qemu_that_is_killed_and_a_guest_that_hangs_fail_one_trial_each() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    let kernel = kernels[0].display();
+    let plan = format!(
+        "rounds = 3\nwarm-up = false\ndevice = {{ loop = \"64MiB\" }}\n\
+         guest = {{ timeout = 60, accelerator = \"tcg\" }}\n\
+         [[variant]]\nkernel = \"{kernel}\"\nfilesystem = \"ext4\"\n\
+         [[job]]\nworkload = \"fs_mark\"\noptions = {{ files = 10, size = 4096 }}\n"
+    );
+    let (file, store) = (place.path().join("plan.toml"), place.path().join("results.db"));
+    fs::write(&file, plan).unwrap();
+    let mut command = program.command(["compare", "--store"]);
+    let running = command.arg(&store).arg(&file).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut running = running.stderr(Stdio::piped()).spawn().unwrap();
+    let mut before = Vec::new();
+    for signal in ["KILL", "STOP"] {
+        let qemu = loop {
+            assert!(running.try_wait().unwrap().is_none(), "it ended too early");
+            let all = guests(running.id());
+            if let Some(new) = all.into_iter().find(|id| !before.contains(id)) {
+                break new;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        before.push(qemu);
+        let sent = Command::new("kill").args(["-s", signal, &qemu.to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+    let ran = running.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    let kept = trials(&store);
+    assert_eq!(kept.len(), 3, "{said}");
+    let why = |at: usize| match &kept[at].ending {
+        Ending::Failed { why } => why.as_str(),
+        other => panic!("{at}: {other:?}\n{said}"),
+    };
+    assert!(why(0).starts_with("QEMU ended (signal: 9"), "{}", why(0));
+    assert!(why(1).contains("60 s"), "{}", why(1));
+    assert_eq!(completed(&kept), 1, "{said}");
+    for qemu in before {
+        assert!(!Path::new(&format!("/proc/{qemu}")).exists(), "QEMU {qemu} is left");
+    }
+    nothing_stays(&program);
+}
+
+#[test]
+fn qemu_goes_with_treering_when_that_is_killed() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    let mut command = program.command(["compare", "--workload", "fs_mark", "--size", "64MiB"]);
+    command.args(["--rounds", "1", "--no-warm-up", "--store"]).arg(place.path().join("r.db"));
+    command.arg("--kernel").arg(&kernels[0]).arg("--kernel").arg(&kernels[0]);
+    command.args(["--", "--files", "10", "--size", "4096"]);
+    let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let qemu = loop {
+        assert!(running.try_wait().unwrap().is_none(), "it ended too early");
+        if let Some(qemu) = guests(running.id()).first() {
+            break *qemu;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let gone = || !Path::new(&format!("/proc/{qemu}")).exists();
+    // It is killed with us; that takes it a moment.
+    for _ in 0..1000 {
+        if gone() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(gone(), "QEMU {qemu} is left");
+    // Another run on this machine may have released it meanwhile.
+    program.run(["lab", "release"]).ends_with(0);
+    nothing_stays(&program);
+}
+
+#[test]
+fn a_feature_that_the_kernel_does_not_know_is_named() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    // A mkfs that is newer than the kernel.
+    let newer = place.path().join("mkfs.ext4");
+    let script = "#!/bin/sh\n\
+                  PATH=/usr/sbin:/sbin:/usr/bin:/bin\n\
+                  [ \"$1\" = -V ] && exec mkfs.ext4 \"$@\"\n\
+                  mkfs.ext4 \"$@\" || exit\n\
+                  for disk; do :; done\n\
+                  debugfs -w -R 'feature dirdata' \"$disk\" >/dev/null 2>&1\n";
+    fs::write(&newer, script).unwrap();
+    fs::set_permissions(&newer, fs::Permissions::from_mode(0o755)).unwrap();
+    let kernel = kernels[0].display();
+    let plan = format!(
+        "rounds = 1\nwarm-up = false\ndevice = {{ loop = \"64MiB\" }}\n\
+         [[variant]]\nname = \"new\"\nkernel = \"{kernel}\"\nfilesystem = \"ext4\"\n\
+         [[job]]\nworkload = \"fs_mark\"\noptions = {{ files = 10, size = 4096 }}\n"
+    );
+    let (file, store) = (place.path().join("plan.toml"), place.path().join("results.db"));
+    fs::write(&file, plan).unwrap();
+    let mut command = program.command(["compare", "--store"]);
+    let search = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", place.path().display());
+    let ran = Ran::of(command.arg(&store).arg(&file).env("PATH", search));
+    let kept = trials(&store);
+    let why = why_failed(&kept, "new");
+    let begin = "the kernel does not know what the filesystem was made with (dirdata): ";
+    assert!(why.starts_with(begin), "{why}\n{ran}");
+    assert!(fact(&kept[0], "guest.kernel_release").is_some());
+}
+
+#[test]
+fn a_program_with_libraries_is_refused_before_the_first_trial() {
+    let Some((program, kernels)) = prepared() else { return };
+    let place = temp_dir();
+    let kernel = kernels[0].display();
+    let job = |command: &str| {
+        format!(
+            "rounds = 1\ndevice = {{ loop = \"64MiB\" }}\n\
+             [[variant]]\nkernel = \"{kernel}\"\nfilesystem = \"ext4\"\n\
+             [[job]]\nname = \"it\"\ncommand = {command}\n"
+        )
+    };
+    let binary = format!("[\"{}\"]", std::env::current_exe().unwrap().display());
+    for (command, said) in [("\"ls | wc\"", "no shell"), (binary.as_str(), "it is not static")] {
+        let (ran, store) = compared(&program, place.path(), &job(command));
+        ran.ends_with(2).complains(said);
+        assert!(!store.exists());
+    }
+}
