@@ -20,7 +20,7 @@ const RUSTFLAGS: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Cllvm-args=-max-loads-per-memcmp=0 \
-    --cfg fuzzing -Ccodegen-units=1 -Cdebug-assertions";
+    --cfg fuzzing -Cdebug-assertions";
 
 const RSS_LIMIT_MB: u32 = 2048;
 const INPUT_TIMEOUT_S: u32 = 10;
