@@ -288,14 +288,14 @@ fn load(source: &str, settings: &Settings) -> Result<Dataset, ConfigError> {
     let path = PathBuf::from(source);
     if is_directory(source) {
         return classic::read_directory(source, &path).map_err(|error| {
-            ConfigError::new(with_causes(&error)).hint(
-                "give a directory with the original's four dataset files, or a name from \
-                 `treering dataset list`",
-            )
+            let right = "give a directory with the original's four dataset files, or a name from \
+                         `treering dataset list`";
+            let right = error.hint().unwrap_or_else(|| right.to_owned());
+            ConfigError::new(with_causes(&error)).hint(right)
         });
     }
     library::load(source, &settings.data_dirs)
-        .map_err(|error| ConfigError::new(with_causes(&error)))
+        .map_err(|error| ConfigError { message: with_causes(&error), hint: error.hint() })
 }
 
 fn chunk(bytes: u64) -> Result<u32, ConfigError> {
