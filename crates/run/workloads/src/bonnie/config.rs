@@ -35,6 +35,12 @@ pub(super) enum CsvVersion {
     Long,
 }
 
+impl CsvVersion {
+    fn of(number: &'static str) -> Self {
+        if number == "1.98" { Self::Long } else { Self::Short(number) }
+    }
+}
+
 /// How the results are reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Telling {
@@ -123,10 +129,7 @@ impl ClassicConfig {
             // Root stays itself; it can work as anybody.
             identity: greeting.filter(|who| !(machine.is_root && who.user == 0 && who.group == 0)),
         };
-        let csv = match options.csv_version {
-            "1.98" => CsvVersion::Long,
-            short => CsvVersion::Short(short),
-        };
+        let csv = CsvVersion::of(options.csv_version);
         let telling = Telling {
             name: name(options.machine.as_ref().unwrap_or(&machine.name))?,
             seed,
