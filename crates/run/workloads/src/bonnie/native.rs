@@ -138,10 +138,12 @@ fn native_tests(
     }
     let is_chosen = |test: &Test| chosen.is_empty() || chosen.contains(test);
     let tests: Vec<Test> = possible.iter().copied().filter(is_chosen).collect();
-    options.tests = match tests == possible {
-        true => "all".to_owned(),
-        false => tests.iter().copied().map(option_name).collect::<Vec<_>>().join(","),
-    };
+    if tests == possible {
+        "all".clone_into(&mut options.tests);
+    } else {
+        let names: Vec<String> = tests.iter().copied().map(option_name).collect();
+        options.tests = names.join(",");
+    }
     Ok(tests)
 }
 
