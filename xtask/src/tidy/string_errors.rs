@@ -1,5 +1,5 @@
-//! Errors have a type: no public function of a library answers `Result<_, String>`, from which its
-//! caller could learn nothing but a text.
+//! Errors have a type: no function of a library that other files call returns `Result<_, String>`,
+//! from which its caller could learn nothing but a text.
 
 use syn::visit::{self, Visit};
 use syn::{
@@ -59,14 +59,14 @@ fn has_string_error(kind: &Type) -> bool {
 
 impl<'ast> Visit<'ast> for Finder {
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
-        if matches!(item.vis, Visibility::Public(_)) {
+        if !matches!(item.vis, Visibility::Inherited) {
             self.note(&item.sig);
         }
         visit::visit_item_fn(self, item);
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
-        if matches!(item.vis, Visibility::Public(_)) {
+        if !matches!(item.vis, Visibility::Inherited) {
             self.note(&item.sig);
         }
         visit::visit_impl_item_fn(self, item);
@@ -88,17 +88,18 @@ mod tests {
     }
 
     #[test]
-    fn texts_as_errors_of_public_functions_are_found() {
+    fn texts_as_errors_of_functions_that_other_files_call_are_found() {
         let text = "pub fn a() -> Result<u8, String> {}\n\
                     impl A {\n    pub fn b() -> Option<Result<u8, String>> {}\n}\n\
-                    trait C {\n    fn d() -> std::result::Result<(), String>;\n}\n";
-        assert_eq!(found("crates/run/x/src/a.rs", text), [1, 3, 6]);
+                    trait C {\n    fn d() -> std::result::Result<(), String>;\n}\n\
+                    pub(crate) fn e() -> Result<(), String> {}\n";
+        assert_eq!(found("crates/run/x/src/a.rs", text), [1, 3, 6, 8]);
         assert_eq!(found("crates/treering/src/a.rs", text), [0; 0]);
     }
 
     #[test]
     fn private_functions_and_tests_pass() {
-        let text = "fn a() -> Result<u8, String> {}\npub(crate) fn b() -> Result<(), String> {}\n\
+        let text = "fn a() -> Result<u8, String> {}\n\
                     pub fn c() -> Result<String, E> {}\n\
                     #[cfg(test)]\nmod tests {\n    pub fn d() -> Result<u8, String> {}\n}\n";
         assert_eq!(found("crates/run/x/src/a.rs", text), [0; 0]);

@@ -152,7 +152,8 @@ fn of_artifact(artifact: &Artifact, at: Value) -> Result<Row, StoreError> {
 
 /// How many bytes a body has, and the body packed.
 fn packed(what: &'static str, body: &str) -> Result<[Value; 2], StoreError> {
-    let packed = packing::pack(body).map_err(|value| StoreError::Unstorable { what, value })?;
+    let packed = packing::pack(body)
+        .map_err(|why| StoreError::Unstorable { what, value: why.to_string() })?;
     let bytes = u64::try_from(body.len()).unwrap_or(u64::MAX);
     Ok([number(what, bytes)?, Value::Blob(packed)])
 }

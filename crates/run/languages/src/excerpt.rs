@@ -19,10 +19,14 @@ const HARMLESS: char = '\u{fffd}';
 /// The line of a place, and a line with a caret. `None` where the place is the whole file, or in no
 /// line of the text.
 pub(crate) fn excerpt(text: &[u8], place: Place) -> Option<String> {
-    let column = usize::try_from(place.column.checked_sub(1)?).ok()?;
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let number = usize::try_from(place.line.checked_sub(1)?).ok()?;
-    let line = text.split(|byte| *byte == b'\n').nth(number)?;
+    in_line(text.split(|byte| *byte == b'\n').nth(number)?, place)
+}
+
+/// The same of a line that is known, whatever its number.
+pub(crate) fn in_line(line: &[u8], place: Place) -> Option<String> {
+    let column = usize::try_from(place.column.checked_sub(1)?).ok()?;
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if line.is_empty() {
         return None;

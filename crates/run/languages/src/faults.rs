@@ -14,7 +14,7 @@ use crate::place::narrow;
 /// Warnings beyond these are only counted.
 const WARNINGS_MAX: usize = 100;
 /// Faults beyond these are only counted.
-const FAULTS_MAX: usize = 20;
+pub(crate) const FAULTS_MAX: usize = 20;
 /// Characters of a text that a message shows.
 const SHOWN_MAX: usize = 60;
 

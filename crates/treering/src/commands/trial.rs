@@ -185,10 +185,14 @@ fn beginning_of(asked: &Asked<'_>, place: &Workplace) -> Beginning {
 
 /// Prints what a run would do: its operations, or all their calls.
 pub(crate) fn outline(job: &dyn Job, facts: &TargetFacts, calls: bool) -> Result<(), Failure> {
-    if calls {
+    let is_by_program = job.is_by_program();
+    if calls && !is_by_program {
         return super::dry_calls::print(job, facts);
     }
     super::output::with_writer(None, |out| {
+        if calls {
+            writeln!(out, "# another program makes the calls; it is not run here")?;
+        }
         job.outline(facts).iter().try_for_each(|line| writeln!(out, "{line}"))
     })
 }

@@ -125,7 +125,11 @@ fn a_command_that_cannot_be_meant_is_refused_before_anything_runs() {
     }
     assert!(!program.home().join("d/ran").exists());
     let ran = run(&program, &["--dry-run", "--prepare", "touch b", "--", "touch", "{dir}/ran"]);
-    assert_eq!(ran.ends_with(0).stdout, "prepare sh -c 'touch b'\ncommand touch '{dir}/ran'\n");
+    let lines = "prepare sh -c 'touch b'\ncommand touch '{dir}/ran'\n";
+    assert_eq!(ran.ends_with(0).stdout, lines);
+    let calls = ["--dry-run", "--calls", "--prepare", "touch b", "--", "touch", "{dir}/ran"];
+    let shown = run(&program, &calls).ends_with(0).stdout;
+    assert_eq!(shown, format!("# another program makes the calls; it is not run here\n{lines}"));
     assert!(!program.home().join("d/ran").exists());
 }
 

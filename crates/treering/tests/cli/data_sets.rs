@@ -15,7 +15,7 @@ const WRONG: [(&[u8], u32, &str); 9] = [
     (b"COPYING 5\nCOPYING 6\n", 1, "in this list already"),
     (b"fs 5\n", 1, "a file as a directory"),
     (b"big 9223372036854775808\n", 5, "the size is too big"),
-    (b"most 9223372036854775807\nmore 1\n", 6, "the sum must fit"),
+    (b"most 9223372036854775807\nmore 1\n", 6, "more than 9223372036854775807 bytes"),
     (b"without/size\n", 13, "the size is missing"),
 ];
 
@@ -40,7 +40,7 @@ fn a_bad_line_is_named_with_its_file_and_column() {
     for (lines, column, what) in WRONG {
         for file in ["dataset-unpatched", "dataset-patched-compiled"] {
             let line = spoil(&program, file, lines);
-            let place = format!("{file}, line {line}, column {column}");
+            let place = format!("{file}:{line}:{column}: ");
             for verb in [
                 &["compilebench", "-D", "w", "-s", "lists"][..],
                 &["run", "compilebench", "--dir", "w", "--dataset", "./lists"],
@@ -49,6 +49,7 @@ fn a_bad_line_is_named_with_its_file_and_column() {
                 let ran = program.run(verb).ends_with(2);
                 assert!(ran.stderr.contains(&place), "{place}\n{ran}");
                 assert!(ran.stderr.contains(what), "{what}\n{ran}");
+                assert!(ran.stderr.contains(&format!("\n  {line} | ")), "the line\n{ran}");
                 assert!(ran.stderr.starts_with("treering: "), "{ran}");
             }
         }

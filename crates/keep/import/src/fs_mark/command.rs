@@ -1,5 +1,7 @@
 //! The command line that fs_mark echoes: how it was run.
 
+use thiserror::Error;
+
 use crate::log::shortened;
 
 /// What a command line asks for.
@@ -37,16 +39,20 @@ const LONG: [(&str, bool); 7] = [
 ];
 const FLAGS: [(char, &str); 3] = [('F', "fill"), ('k', "keep"), ('v', "verbose")];
 
+/// A word that fs_mark does not have.
+#[derive(Debug, Error)]
+#[error("{0} in the command line of fs_mark is not understood")]
+pub(super) struct NotUnderstood(String);
+
 /// Reads the words of a command line, the program first.
 ///
 /// # Errors
 /// Says which word is not understood.
-pub(super) fn parameters(words: &[&str]) -> Result<Command, String> {
+pub(super) fn parameters(words: &[&str]) -> Result<Command, NotUnderstood> {
     let mut command = Command::default();
     let mut words = words.iter().skip(1);
     while let Some(word) = words.next() {
-        let odd =
-            || format!("{} in the command line of fs_mark is not understood", shortened(word));
+        let odd = || NotUnderstood(shortened(word));
         if let Some(long) = word.strip_prefix("--") {
             let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
             let (_, has_value) = LONG.iter().find(|(known, _)| *known == name).ok_or_else(odd)?;

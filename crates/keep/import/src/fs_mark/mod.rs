@@ -95,7 +95,7 @@ fn header(log: &Log<'_>, at: usize, trial: &mut ForeignTrial, remarks: &mut Vec<
             trial.parameters = command.parameters;
             trial.target = command.directories.join(" ");
         }
-        Err(what) => remarks.push(Remark { line: at + 1, what }),
+        Err(odd) => remarks.push(Remark { line: at + 1, what: odd.to_string() }),
     }
     let text = log.line(version);
     let tool = text.split("Version ").nth(1).and_then(|rest| rest.split(',').next());

@@ -116,7 +116,7 @@ impl<'a> Fields<'a> {
         match (self.take()?, samples) {
             (ValueRef::Null, 0) => Ok(Latency::new()),
             (ValueRef::Blob(bytes), _) => {
-                histogram::decode(bytes, samples).map_err(|why| self.wrong(why))
+                histogram::decode(bytes, samples).map_err(|why| self.wrong(why.to_string()))
             }
             (other, _) => {
                 let found = other.data_type();
@@ -128,7 +128,9 @@ impl<'a> Fields<'a> {
     /// A packed text of this many bytes.
     pub(crate) fn packed(&mut self, bytes: usize) -> Result<String, StoreError> {
         match self.take()? {
-            ValueRef::Blob(packed) => packing::unpack(packed, bytes).map_err(|why| self.wrong(why)),
+            ValueRef::Blob(packed) => {
+                packing::unpack(packed, bytes).map_err(|why| self.wrong(why.to_string()))
+            }
             other => Err(self.wrong(format!("expected a blob, found {}", other.data_type()))),
         }
     }

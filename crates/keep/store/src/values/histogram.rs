@@ -1,16 +1,26 @@
 //! Histograms in a column: the model's bytes, and the number of samples stated in the row.
 
-use treering_model::Latency;
+use thiserror::Error;
+use treering_model::{Latency, LatencyError};
+
+/// What is wrong with a histogram.
+#[derive(Debug, Error)]
+pub(crate) enum HistogramError {
+    #[error(transparent)]
+    Bytes(#[from] LatencyError),
+    #[error("a histogram of {counted} samples, but the row says {samples}")]
+    Samples { counted: u64, samples: u64 },
+}
 
 /// Reads a histogram that must have so many samples.
 ///
 /// # Errors
 /// What is wrong with the bytes.
-pub(crate) fn decode(bytes: &[u8], samples: u64) -> Result<Latency, String> {
-    let latency = Latency::from_bytes(bytes).map_err(|error| error.to_string())?;
+pub(crate) fn decode(bytes: &[u8], samples: u64) -> Result<Latency, HistogramError> {
+    let latency = Latency::from_bytes(bytes)?;
     let counted = latency.samples();
     if counted != samples {
-        return Err(format!("a histogram of {counted} samples, but the row says {samples}"));
+        return Err(HistogramError::Samples { counted, samples });
     }
     Ok(latency)
 }
@@ -25,7 +35,7 @@ mod tests {
         let mut latency = Latency::new();
         latency.record(7);
         assert_eq!(decode(&latency.to_bytes(), 1).unwrap(), latency);
-        assert!(decode(&latency.to_bytes(), 2).unwrap_err().contains("the row says 2"));
+        assert!(decode(&latency.to_bytes(), 2).unwrap_err().to_string().contains("the row says 2"));
         assert!(decode(b"nonsense", 0).is_err());
     }
 }

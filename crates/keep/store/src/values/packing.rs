@@ -1,29 +1,47 @@
 //! Bodies of artifacts, compressed: JSON of thousands of numbers shrinks to a tenth of its size.
 
+use std::io;
+use std::string::FromUtf8Error;
+
+use thiserror::Error;
+
 /// How hard to pack: the usual level, some hundred MB a second.
 const LEVEL: i32 = 3;
 
 /// The longest body that is kept, and so the most that unpacking takes of the memory.
 pub(crate) const BODY_BYTES_MOST: usize = 256 << 20;
 
+/// Why a body cannot be packed or unpacked.
+#[derive(Debug, Error)]
+pub(crate) enum PackingError {
+    #[error("{0} bytes, where {BODY_BYTES_MOST} is the most")]
+    TooLong(usize),
+    #[error("{found} bytes where {packed} were packed")]
+    Length { found: usize, packed: usize },
+    #[error(transparent)]
+    Zstd(#[from] io::Error),
+    #[error(transparent)]
+    NotText(#[from] FromUtf8Error),
+}
+
 /// Packs a body.
-pub(crate) fn pack(body: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn pack(body: &str) -> Result<Vec<u8>, PackingError> {
     if body.len() > BODY_BYTES_MOST {
-        return Err(format!("{} bytes, where {BODY_BYTES_MOST} is the most", body.len()));
+        return Err(PackingError::TooLong(body.len()));
     }
-    zstd::bulk::compress(body.as_bytes(), LEVEL).map_err(|error| error.to_string())
+    Ok(zstd::bulk::compress(body.as_bytes(), LEVEL)?)
 }
 
 /// A packed body as it was, which had this many bytes.
-pub(crate) fn unpack(packed: &[u8], bytes: usize) -> Result<String, String> {
+pub(crate) fn unpack(packed: &[u8], bytes: usize) -> Result<String, PackingError> {
     if bytes > BODY_BYTES_MOST {
-        return Err(format!("{bytes} bytes, where {BODY_BYTES_MOST} is the most"));
+        return Err(PackingError::TooLong(bytes));
     }
-    let body = zstd::bulk::decompress(packed, bytes).map_err(|error| error.to_string())?;
+    let body = zstd::bulk::decompress(packed, bytes)?;
     if body.len() != bytes {
-        return Err(format!("{} bytes where {bytes} were packed", body.len()));
+        return Err(PackingError::Length { found: body.len(), packed: bytes });
     }
-    String::from_utf8(body).map_err(|error| error.to_string())
+    Ok(String::from_utf8(body)?)
 }
 
 #[cfg(test)]
@@ -42,7 +60,7 @@ mod tests {
     fn what_was_not_packed_here_is_refused() {
         let packed = pack("[1,2]").unwrap();
         assert!(unpack(&packed, 4).is_err());
-        assert!(unpack(&packed, 6).unwrap_err().contains("5 bytes where 6"));
+        assert!(unpack(&packed, 6).unwrap_err().to_string().contains("5 bytes where 6"));
         assert!(unpack(&packed, BODY_BYTES_MOST + 1).is_err());
         assert!(unpack(b"no frame", 5).is_err());
         let not_text = zstd::bulk::compress(&[0xff, 0xfe], 1).unwrap();

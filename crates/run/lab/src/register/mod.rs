@@ -225,7 +225,7 @@ fn read(file: &File) -> Result<Facts, String> {
     let mut text = String::new();
     let length = file.take(RECORD_BYTES_MAX).read_to_string(&mut text);
     length.map_err(|error| error.to_string())?;
-    Facts::parse(&text)
+    Facts::parse(&text).map_err(|why| why.to_string())
 }
 
 fn open_lock(path: &Path) -> Result<File, LabError> {

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use thiserror::Error;
 use treering_model::Cell;
 
 use crate::machine::DeviceNumber;
@@ -187,19 +188,30 @@ impl Facts {
     ///
     /// # Errors
     /// Why it is not believed.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, NoRecord> {
         // A line that we were killed over has no end.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut lines = whole.lines();
         if lines.next() != Some(HEADER) {
-            return Err("it does not begin as ours do".to_owned());
+            return Err(NoRecord::Header);
         }
         let mut read = Lines::default();
         for line in lines {
-            read.take(line).ok_or_else(|| format!("`{}`", line.escape_debug()))?;
+            read.take(line).ok_or_else(|| NoRecord::Line(line.to_owned()))?;
         }
-        read.facts().ok_or_else(|| "it is not complete".to_owned())
+        read.facts().ok_or(NoRecord::Incomplete)
     }
+}
+
+/// Why a record is not believed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub(crate) enum NoRecord {
+    #[error("it does not begin as ours do")]
+    Header,
+    #[error("`{}`", .0.escape_debug())]
+    Line(String),
+    #[error("it is not complete")]
+    Incomplete,
 }
 
 /// The line that tells which file an image is.

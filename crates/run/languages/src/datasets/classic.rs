@@ -8,10 +8,12 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
-use treering_script::{Kind, NameError, NameId, NamesBuilder, path_components};
+use treering_script::{ConfigError, Kind, NameError, NameId, NamesBuilder, path_components};
 
 use super::lines::{LineError, Lines, NumberError, number};
 use super::{Dataset, FileList, State};
+use crate::excerpt::in_line;
+use crate::faults::{FAULTS_MAX, Place, together};
 
 /// The longest line; Linux allows no path that needs more.
 const LINE_BYTES_MAX: usize = 8192;
@@ -56,56 +58,98 @@ pub enum ClassicError {
         #[source]
         source: io::Error,
     },
-    /// A line that makes no sense.
-    #[error("{}, line {line}, column {column}", .file.display())]
-    Line {
-        /// The file.
-        file: PathBuf,
-        /// The line, from 1.
-        line: u64,
-        /// The byte in the line, from 1.
-        column: usize,
-        /// What is wrong, and what would be right.
-        #[source]
-        fault: LineFault,
-    },
+    /// Lines that make no sense, with each line, a caret and what would be right.
+    #[error("{}", as_error(.0).message)]
+    Lines(Vec<WrongLine>),
 }
 
-/// What is wrong with a line, and what would be right.
+impl ClassicError {
+    /// What would be right, where the message does not say so.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Lines(lines) => as_error(lines).hint,
+            Self::Missing { .. } | Self::Read { .. } => None,
+        }
+    }
+}
+
+/// A line that makes no sense.
+#[derive(Clone, Debug)]
+pub struct WrongLine {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, from 1.
+    pub line: u64,
+    /// The byte in the line, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub fault: LineFault,
+    /// The line with a caret.
+    pub excerpt: Option<String>,
+}
+
+fn as_error(lines: &[WrongLine]) -> ConfigError {
+    let errors = lines.iter().map(|WrongLine { file, line, column, fault, excerpt }| {
+        let excerpt = excerpt.as_ref().map_or_else(String::new, |excerpt| format!("\n{excerpt}"));
+        let message = format!("{}:{line}:{column}: {fault}{excerpt}", file.display());
+        ConfigError { message, hint: fault.right().map(str::to_owned) }
+    });
+    together(errors.collect(), 0)
+}
+
+/// What is wrong with a line.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LineFault {
     /// More bytes than a path and a size can have.
-    #[error("the line has more than {LINE_BYTES_MAX} bytes; a line is one path and its size")]
+    #[error("the line has more than {LINE_BYTES_MAX} bytes")]
     TooLong,
     /// Only one field.
-    #[error(
-        "the size is missing; a line is a path, one blank and the size in bytes, and a path with \
-         blanks needs a size after its last one"
-    )]
+    #[error("the size is missing")]
     NoSize,
     /// Something else than digits after the last blank.
-    #[error(
-        "the size has something else than digits; what follows the last blank is a size in bytes"
-    )]
+    #[error("the size has something else than digits")]
     SizeNotANumber,
     /// A size of 2^63 or more.
-    #[error("the size is too big; a file has at most 9223372036854775807 bytes")]
+    #[error("the size is too big")]
     SizeTooBig,
     /// The sizes up to here reach 2^63.
-    #[error("with this file the list has more than 9223372036854775807 bytes; the sum must fit")]
+    #[error("with this file the list has more than 9223372036854775807 bytes")]
     TotalTooBig,
     /// The same path a second time.
-    #[error("the path is in this list already; a list has every path once")]
+    #[error("the path is in this list already")]
     Duplicate,
     /// A path that cannot be in a tree.
     #[error(transparent)]
     Path(NameError),
 }
 
+impl LineFault {
+    /// What would be right, where that is not plain from what is wrong.
+    const fn right(&self) -> Option<&'static str> {
+        match self {
+            Self::TooLong => Some("a line is one path and its size"),
+            Self::NoSize => Some(
+                "a line is a path, one blank and the size in bytes; a path with blanks needs a \
+                 size after its last one",
+            ),
+            Self::SizeNotANumber => Some("what follows the last blank is a size in bytes"),
+            Self::SizeTooBig => Some("a file has at most 9223372036854775807 bytes"),
+            Self::TotalTooBig => Some("the sum of all sizes of a list must fit as well"),
+            Self::Duplicate => Some("a list has every path once"),
+            Self::Path(_) => None,
+        }
+    }
+
+    /// Whether nothing behind this line of a list can be judged.
+    const fn ends_list(&self) -> bool {
+        matches!(self, Self::TooLong | Self::TotalTooBig)
+    }
+}
+
 /// Reads the original's four files from a directory.
 ///
 /// # Errors
-/// When a file is missing or unreadable, or a line makes no sense; then file, line and column are
+/// When a file is missing or unreadable, or lines make no sense; then file, line and column are
 /// named.
 pub fn read_directory(name: &str, directory: &Path) -> Result<Dataset, ClassicError> {
     let mut readers = Vec::with_capacity(State::ALL.len());
@@ -134,8 +178,12 @@ pub fn read_lists<R: BufRead>(
 ) -> Result<Dataset, ClassicError> {
     let mut names = NamesBuilder::default();
     let mut lists = [const { FileList { names: Vec::new(), sizes: Vec::new(), bytes: 0 } }; 4];
+    let mut wrong = Vec::new();
     for (list, (file, reader)) in lists.iter_mut().zip(sources) {
-        read_list(&file, reader, &mut names, list)?;
+        read_list(&file, reader, &mut names, list, &mut wrong)?;
+    }
+    if !wrong.is_empty() {
+        return Err(ClassicError::Lines(wrong));
     }
     Ok(Dataset::from_lists(name, names.build(), lists))
 }
@@ -145,16 +193,11 @@ fn read_list<R: BufRead>(
     reader: R,
     names: &mut NamesBuilder,
     list: &mut FileList,
+    wrong: &mut Vec<WrongLine>,
 ) -> Result<(), ClassicError> {
     let mut lines = Lines::new(reader, LINE_BYTES_MAX);
     let mut seen = Seen::default();
-    loop {
-        let place = |line, (column, fault)| ClassicError::Line {
-            file: file.to_owned(),
-            line,
-            column,
-            fault,
-        };
+    while wrong.len() < FAULTS_MAX {
         let read = match lines.next() {
             Ok(Some(line)) => read_line(line, names, &mut seen, list),
             Ok(None) => return Ok(()),
@@ -163,8 +206,17 @@ fn read_list<R: BufRead>(
                 return Err(ClassicError::Read { file: file.to_owned(), source });
             }
         };
-        read.map_err(|fault| place(lines.number(), fault))?;
+        let Err((column, fault)) = read else { continue };
+        let line = lines.number();
+        let place = Place::new(usize::try_from(line).unwrap_or(usize::MAX), column);
+        let excerpt = in_line(lines.last(), place);
+        let ends_list = fault.ends_list();
+        wrong.push(WrongLine { file: file.to_owned(), line, column, fault, excerpt });
+        if ends_list {
+            break;
+        }
     }
+    Ok(())
 }
 
 /// A fault and its column.
@@ -246,7 +298,7 @@ mod tests {
     use proptest::prelude::{any, proptest};
     use treering_script::NameError;
 
-    use super::{ClassicError, LINE_BYTES_MAX, LineFault, read_lists};
+    use super::{ClassicError, FAULTS_MAX, LINE_BYTES_MAX, LineFault, WrongLine, read_lists};
     use crate::datasets::{Dataset, State};
 
     fn read(lists: [&[u8]; 4]) -> Result<Dataset, ClassicError> {
@@ -259,7 +311,8 @@ mod tests {
     /// File, line, column and fault of the error.
     fn fault(lists: [&[u8]; 4]) -> (String, u64, usize, LineFault) {
         match read(lists) {
-            Err(ClassicError::Line { file, line, column, fault }) => {
+            Err(ClassicError::Lines(mut lines)) => {
+                let WrongLine { file, line, column, fault, .. } = lines.remove(0);
                 (file.display().to_string(), line, column, fault)
             }
             other => panic!("no fault in a line: {other:?}"),
@@ -361,10 +414,21 @@ mod tests {
 
     #[test]
     fn errors_say_where_what_and_what_would_be_right() {
-        let error = read([b"a 1\nb\n", b"", b"", b""]).unwrap_err();
-        assert_eq!(error.to_string(), "dataset-unpatched, line 2, column 2");
-        let why = std::error::Error::source(&error).unwrap().to_string();
-        assert!(why.starts_with("the size is missing; a line is a path"), "{why}");
+        let error = read([b"a 1\nb\nc 1k\n", b"/a 1\n", b"", b""]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "dataset-unpatched:2:2: the size is missing\n  2 | b\n    |  ^\n  hint: a line is a path, \
+             one blank and the size in bytes; a path with blanks needs a size after its last one\n\
+             dataset-unpatched:3:4: the size has something else than digits\n  3 | c 1k\n    |    ^\n  \
+             hint: what follows the last blank is a size in bytes\ndataset-patched:1:1: the path is \
+             absolute; it must be relative to the tree\n  1 | /a 1\n    | ^"
+        );
+        assert_eq!(error.hint(), None);
+        let right = read([b"a 1\na 1\n", b"", b"", b""]).unwrap_err().hint();
+        assert_eq!(right.as_deref(), Some("a list has every path once"));
+        let many = "x\n".repeat(FAULTS_MAX + 1);
+        let Err(ClassicError::Lines(lines)) = read([many.as_bytes(); 4]) else { panic!() };
+        assert_eq!(lines.len(), FAULTS_MAX);
     }
 
     #[test]

@@ -48,6 +48,11 @@ impl<R: BufRead> Lines<R> {
         Ok(Some(&self.line))
     }
 
+    /// The line last given, or as much of it as was read.
+    pub(super) fn last(&self) -> &[u8] {
+        &self.line
+    }
+
     /// The number of the line last asked for, from 1.
     pub(super) fn number(&self) -> u64 {
         self.number

@@ -2,6 +2,10 @@
 
 use std::borrow::Cow;
 
+use thiserror::Error;
+
+use crate::faults::shown;
+
 /// Longer texts are not made of short ones.
 const BYTES_MAX: usize = 1 << 16;
 
@@ -19,12 +23,23 @@ pub struct Machine {
 /// Says what a variable of the environment is.
 pub type Environment<'e> = dyn Fn(&str) -> Option<String> + 'e;
 
+/// Why a text cannot be expanded.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub(super) enum NotExpanded {
+    #[error("'${{' has no closing }}")]
+    Open,
+    #[error("the environment has no variable {0}")]
+    Unknown(String),
+    #[error("the value is endless")]
+    Endless,
+}
+
 /// The text with everything put in, or what is not known.
 pub(super) fn expand<'t>(
     text: &'t str,
     environment: &Environment<'_>,
     machine: Machine,
-) -> Result<Cow<'t, str>, String> {
+) -> Result<Cow<'t, str>, NotExpanded> {
     if !text.contains('$') {
         return Ok(Cow::Borrowed(text));
     }
@@ -40,11 +55,10 @@ pub(super) fn expand<'t>(
         rest = from;
         if let Some(named) = rest.strip_prefix("${") {
             let Some((name, after)) = named.split_once('}') else {
-                return Err("'${' has no closing }".to_owned());
+                return Err(NotExpanded::Open);
             };
-            out.push_str(&environment(name).ok_or_else(|| {
-                format!("the environment has no variable {}", crate::faults::shown(name))
-            })?);
+            let unknown = || NotExpanded::Unknown(shown(name));
+            out.push_str(&environment(name).ok_or_else(unknown)?);
             rest = after;
         } else if let Some((keyword, number)) =
             keywords.iter().find(|(keyword, _)| rest.starts_with(keyword))
@@ -57,7 +71,7 @@ pub(super) fn expand<'t>(
             rest = &rest[1..];
         }
         if out.len() > BYTES_MAX {
-            return Err("the value is endless".to_owned());
+            return Err(NotExpanded::Endless);
         }
     }
     out.push_str(rest);
@@ -70,9 +84,9 @@ pub(super) fn expand<'t>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Machine, expand};
+    use super::{Machine, NotExpanded, expand};
 
-    fn expanded(text: &str) -> Result<String, String> {
+    fn expanded(text: &str) -> Result<String, NotExpanded> {
         let machine = Machine { cpus: 2, page_bytes: 4096, memory_mib: 8000 };
         let environment = |name: &str| (name == "DIR").then(|| "/mnt".to_owned());
         expand(text, &environment, machine).map(std::borrow::Cow::into_owned)
@@ -84,7 +98,10 @@ mod tests {
         assert_eq!(expanded("$ncpus").unwrap(), "2");
         assert_eq!(expanded("8*$pagesize").unwrap(), "(8*4096)");
         assert_eq!(expanded("$jobname.$jobnum").unwrap(), "$jobname.$jobnum");
-        assert_eq!(expanded("${NONE}").unwrap_err(), "the environment has no variable NONE");
+        assert_eq!(
+            expanded("${NONE}").unwrap_err().to_string(),
+            "the environment has no variable NONE"
+        );
         assert!(expanded("${DIR").is_err());
     }
 }

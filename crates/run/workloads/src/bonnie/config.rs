@@ -9,15 +9,13 @@ use treering_script::{ConfigError, Identity, Meeting, Settings, SyncScope};
 
 use super::dice::Source;
 use super::identity::Accounts;
-use super::options::CLASSIC;
-use super::shape::{FilesShape, Fsync, IoShape, Shape, possible_tests};
+use super::options::{COPIES_MAX, Classic};
+use super::shape::{FileKind, FilesShape, Fsync, IoShape, Shape, possible_tests};
 use super::spec::{FilesSpec, SizeSpec};
 use super::test::Test;
 
 /// MiB that the file has at least by default.
 const LEAST_MIB: u64 = 300;
-/// Copies, at most; the original's limit.
-pub(super) const COPIES_MAX: u64 = 200;
 const RUNS_MAX: u64 = 1 << 20;
 /// The key of the original's semaphores, and what the kernel lets them count to.
 const MEETING_KEY: i32 = 4711;
@@ -35,6 +33,12 @@ pub(super) enum CsvVersion {
     Short(&'static str),
     /// 1.98: 50 fields.
     Long,
+}
+
+impl CsvVersion {
+    fn of(number: &'static str) -> Self {
+        if number == "1.98" { Self::Long } else { Self::Short(number) }
+    }
 }
 
 /// How the results are reported.
@@ -67,8 +71,8 @@ pub(super) struct ClassicConfig {
     pub(super) telling: Telling,
     pub(super) dir: PathBuf,
     pub(super) process: u32,
-    pub(super) ram_mib: u64,
-    pub(super) byte_mib: u64,
+    /// Names and values that are recorded.
+    pub(super) parameters: Vec<(String, String)>,
 }
 
 /// A wrong command line, in the original's words where it has any.
@@ -78,57 +82,56 @@ fn usage<T>(words: impl Into<String>) -> Result<T, ConfigError> {
 
 impl ClassicConfig {
     pub(super) fn read(settings: &Settings) -> Result<Self, ConfigError> {
-        let dir = directory(settings)?;
-        let Ok(copies) = settings.number(CLASSIC, "copies", 1..=COPIES_MAX) else {
+        let mut options = Classic::read(settings)?;
+        let dir = directory(settings, &options.dir)?;
+        let Ok(copies) = settings.number(Classic::SPECS, "copies", 1..=COPIES_MAX) else {
             return usage(format!("-c: from 1 to {COPIES_MAX} copies can run side by side"));
         };
-        let seed = settings.number(CLASSIC, "seed", 0..=u64::MAX)?;
         let machine = &settings.machine;
-        let seed =
-            seed.unwrap_or_else(|| u64::from(machine.process) ^ (settings.started_unix_ms / 1000));
-        let source = match settings.text("random-file") {
+        let by_default = u64::from(machine.process) ^ (settings.started_unix_ms / 1000);
+        let seed = options.seed.unwrap_or(by_default);
+        let source = match &options.random_file {
             None => Source::Seed(seed),
             Some(file) => Source::List(random_numbers(file, &settings.file(file))?),
         };
-        let greeting = identity(settings)?;
-        let wait = wait(settings)?;
-        let meeting = meeting(settings, wait)?;
-        let after = Greeted { greeting, quiet: settings.flag("quiet") };
-        let ram_mib = ram_mib(settings, &after)?;
+        let greeting = identity(&options, machine.is_root)?;
+        let wait = wait(options.wait.as_deref())?;
+        let meeting = meeting(options.processes.as_deref(), wait)?;
+        let after = Greeted { greeting, quiet: options.quiet };
+        let ram_mib = match &options.ram {
+            Some(text) => ram_mib(text, &after)?,
+            None => machine.memory_bytes >> 20,
+        };
         let Asked { io, files, mib, k, byte_mib } = match meeting {
             Some(Meeting::Make { .. } | Meeting::Remove { .. }) => Asked::default(),
-            _ => Asked::read(settings, ram_mib, copies.unwrap_or(1), &after)?,
+            _ => Asked::read(&options, ram_mib, copies.unwrap_or(1), &after)?,
         };
-        let runs = settings.number(CLASSIC, "runs", 1..=RUNS_MAX);
+        let runs = settings.number(Classic::SPECS, "runs", 1..=RUNS_MAX);
         let runs = runs.or_else(|error| after.refuse(&error.message))?;
-        let fsync = match (settings.flag("fsync-writes"), settings.flag("fsync")) {
-            (true, _) => Fsync::Each,
-            (false, true) => Fsync::Updates,
-            (false, false) => Fsync::Never,
-        };
         let shape = Shape {
             io,
             files,
-            tests: possible_tests(io, files, |_| true),
+            tests: possible_tests(io, files),
             runs: u32::try_from(runs.unwrap_or(1)).unwrap_or(1),
             copies: u16::try_from(copies.unwrap_or(1)).unwrap_or(1),
             source,
-            fsync,
-            direct: settings.flag("direct"),
-            sync: match settings.choice(CLASSIC, "sync-scope")? {
-                Some("machine") => SyncScope::Machine,
+            fsync: match (options.fsync_writes, options.fsync) {
+                (true, _) => Fsync::Each,
+                (false, true) => Fsync::Updates,
+                (false, false) => Fsync::Never,
+            },
+            direct: options.direct,
+            sync: match options.sync_scope {
+                "machine" => SyncScope::Machine,
                 _ => SyncScope::Target,
             },
             drop_caches: false,
             // Root stays itself; it can work as anybody.
             identity: greeting.filter(|who| !(machine.is_root && who.user == 0 && who.group == 0)),
         };
-        let csv = match settings.choice(CLASSIC, "csv-version")? {
-            Some("1.98") | None => CsvVersion::Long,
-            Some(short) => CsvVersion::Short(short),
-        };
+        let csv = CsvVersion::of(options.csv_version);
         let telling = Telling {
-            name: name(settings)?,
+            name: name(options.machine.as_ref().unwrap_or(&machine.name))?,
             seed,
             mib,
             k,
@@ -138,17 +141,52 @@ impl ClassicConfig {
             meeting,
             csv,
             // Only the long lines have columns in wrong places.
-            csv_as_original: csv == CsvVersion::Long
-                && settings.choice(CLASSIC, "csv-columns")? == Some("original"),
+            csv_as_original: csv == CsvVersion::Long && options.csv_columns == "original",
             greeting,
         };
-        Ok(Self { shape, telling, dir, process: machine.process, ram_mib, byte_mib })
+        (options.ram, options.byte_size) = (Some(ram_mib.to_string()), byte_mib.to_string());
+        let process = machine.process;
+        let mut config = Self { shape, telling, dir, process, parameters: Vec::new() };
+        config.parameters = config.recorded(options, settings);
+        Ok(config)
+    }
+
+    /// The options with what came of them.
+    fn recorded(&self, mut options: Classic, settings: &Settings) -> Vec<(String, String)> {
+        let Self { shape, telling, dir, .. } = self;
+        let full = |path: PathBuf| {
+            std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned()
+        };
+        options.dir = vec![full(dir.clone())];
+        options.size = Some(shape.io.map_or_else(
+            || "0".to_owned(),
+            |io| format!("{}:{}:{}:{}", telling.mib, io.chunk, io.seeks, io.seekers),
+        ));
+        options.number = shape.files.map_or_else(
+            || "0".to_owned(),
+            |files| {
+                let max = match files.kind {
+                    FileKind::HardLinks => "-1".to_owned(),
+                    FileKind::SymbolicLinks => "-2".to_owned(),
+                    FileKind::Regular => files.max_bytes.to_string(),
+                };
+                format!("{}:{max}:{}:{}:{}", telling.k, files.min_bytes, files.dirs, files.chunk)
+            },
+        );
+        options.machine = Some(telling.name.clone());
+        options.runs = telling.lines_only.then(|| shape.runs.to_string());
+        options.user = telling.greeting.map(|who| format!("{}:{}", who.user, who.group));
+        options.fsync = shape.fsync == Fsync::Updates;
+        options.seed = Some(telling.seed);
+        options.random_file = options.random_file.map(|file| full(settings.file(&file)));
+        options.copies = shape.copies.to_string();
+        options.csv_columns = if telling.csv_as_original { "original" } else { "right" };
+        options.parameters()
     }
 }
 
-/// The memory that the sizes follow from: what `-r` says, else the machine's.
-fn ram_mib(settings: &Settings, after: &Greeted) -> Result<u64, ConfigError> {
-    let Some(text) = settings.text("ram") else { return Ok(settings.machine.memory_bytes >> 20) };
+/// The memory that the sizes follow from, as `-r` says.
+fn ram_mib(text: &str, after: &Greeted) -> Result<u64, ConfigError> {
     match leading_number(text).filter(|mib| *mib <= 1 << 40) {
         Some(mib) => Ok(mib),
         None => after.refuse(&format!("-r: '{text}' is not a number of MiB")),
@@ -176,9 +214,9 @@ pub(super) fn greeting(Identity { user, group }: Identity) -> String {
 }
 
 /// Each directory is relative to the one before.
-fn directory(settings: &Settings) -> Result<PathBuf, ConfigError> {
+fn directory(settings: &Settings, given: &[String]) -> Result<PathBuf, ConfigError> {
     let mut dir = PathBuf::from(".");
-    for typed in settings.all("dir") {
+    for typed in given {
         dir = if dir == Path::new(".") { typed.into() } else { dir.join(typed) };
         if !dir.is_dir() && !settings.files.are_recorded() {
             return usage(format!("Can't change to directory \"{typed}\"."));
@@ -202,20 +240,14 @@ fn random_numbers(typed: &str, path: &Path) -> Result<Arc<[u32]>, ConfigError> {
 }
 
 /// As whom the work is done, where it was said.
-fn identity(settings: &Settings) -> Result<Option<Identity>, ConfigError> {
-    let (user, group) = (settings.text("user"), settings.text("group"));
-    let found = match (user, group) {
+fn identity(options: &Classic, is_root: bool) -> Result<Option<Identity>, ConfigError> {
+    match (&options.user, options.group.as_deref()) {
         (Some(user), group) => Accounts::of_machine().find(user, group).map(Some),
-        (None, _) if settings.machine.is_root => {
-            return usage("You must use the \"-u\" switch when running as root.");
-        }
-        (None, Some(group)) => {
-            // Checked, and our own: another one is refused when the work begins.
-            Accounts::of_machine().find_group(group).map(|_| None)
-        }
+        (None, _) if is_root => usage("You must use the \"-u\" switch when running as root."),
+        // Checked, and our own: another one is refused when the work begins.
+        (None, Some(group)) => Accounts::of_machine().find_group(group).map(|_| None),
         (None, None) => Ok(None),
-    };
-    found.map_err(ConfigError::new)
+    }
 }
 
 /// What comes before each test.
@@ -229,8 +261,8 @@ pub(super) enum Wait {
     Others,
 }
 
-fn wait(settings: &Settings) -> Result<Wait, ConfigError> {
-    match settings.text("wait") {
+fn wait(given: Option<&str>) -> Result<Wait, ConfigError> {
+    match given {
         None => Ok(Wait::Nothing),
         Some("p") => Ok(Wait::Line),
         Some("s") => Ok(Wait::Others),
@@ -247,9 +279,9 @@ fn leading_number(text: &str) -> Option<u64> {
 }
 
 /// Where others are met, or what is done about that place instead of a run.
-fn meeting(settings: &Settings, wait: Wait) -> Result<Option<Meeting>, ConfigError> {
+fn meeting(given: Option<&str>, wait: Wait) -> Result<Option<Meeting>, ConfigError> {
     let (key, meetings) = (MEETING_KEY, u16::try_from(Test::COUNT).unwrap_or(0));
-    match (settings.text("processes"), wait) {
+    match (given, wait) {
         (None, Wait::Others) => Ok(Some(Meeting::Join { key, meetings })),
         (None, _) => Ok(None),
         // The original takes 0 for no -p at all, whether it waits or not.
@@ -269,8 +301,7 @@ fn meeting(settings: &Settings, wait: Wait) -> Result<Option<Meeting>, ConfigErr
 }
 
 /// The name in the output; it must not break lines and fields.
-fn name(settings: &Settings) -> Result<String, ConfigError> {
-    let name = settings.text("machine").unwrap_or(&settings.machine.name);
+fn name(name: &str) -> Result<String, ConfigError> {
     if name.chars().any(|letter| letter == ',' || letter.is_control()) || name.len() > 255 {
         return usage("-m: a name has at most 255 bytes, none of them a comma or a line's end");
     }
@@ -289,26 +320,26 @@ struct Asked {
 
 impl Asked {
     fn read(
-        settings: &Settings,
+        options: &Classic,
         ram_mib: u64,
         copies: u64,
         after: &Greeted,
     ) -> Result<Self, ConfigError> {
-        let text = settings.text("size").unwrap_or("");
+        let text = options.size.as_deref().unwrap_or("");
         let Some(size) = SizeSpec::read(text) else {
             return after.refuse(&format!(
                 "-s: '{text}' is not SIZE[:CHUNK[:SEEKS[:SEEKERS]]]; a chunk is a power of 2 from \
                  256 bytes to 1 MiB"
             ));
         };
-        let text = settings.text_or_default(CLASSIC, "number").unwrap_or("16");
+        let text = &options.number;
         let Some(number) = FilesSpec::read(text) else {
             return after.refuse(&format!(
                 "-n: '{text}' is not NUMBER[:MAX[:MIN[:DIRS[:CHUNK]]]], with less than 100000 \
                  directories and a chunk as that of -s"
             ));
         };
-        let text = settings.text_or_default(CLASSIC, "byte-size").unwrap_or("3");
+        let text = &options.byte_size;
         let Some(byte_mib) = text.parse::<u64>().ok().filter(|mib| *mib < 1 << 40) else {
             return after.refuse(&format!("-f: '{text}' is not a number of MiB"));
         };
@@ -329,7 +360,7 @@ impl Asked {
             seeks: size.seeks,
             seekers: size.seekers,
         });
-        if settings.flag("direct") && io.is_some_and(|io| io.char_bytes > 0) {
+        if options.direct && io.is_some_and(|io| io.char_bytes > 0) {
             return after
                 .refuse("-D: single bytes cannot be moved past the cache; give -f as well");
         }

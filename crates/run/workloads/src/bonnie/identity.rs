@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use treering_script::Identity;
+use treering_script::{ConfigError, Identity};
 
 /// The group of a number that has no user.
 const NO_GROUP: &str = "nogroup";
@@ -27,15 +27,16 @@ impl Accounts {
     ///
     /// # Errors
     /// When one of them is not known; in the original's words.
-    pub(super) fn find(&self, user: &str, group: Option<&str>) -> Result<Identity, String> {
+    pub(super) fn find(&self, user: &str, group: Option<&str>) -> Result<Identity, ConfigError> {
         let (user, own) = match user.split_once(':') {
             Some((user, own)) => (user, Some(own)),
             None => (user, None),
         };
-        let (number, usual) = self.user(user).ok_or_else(|| format!("Can't find user {user}"))?;
+        let unknown = || ConfigError::new(format!("Can't find user {user}"));
+        let (number, usual) = self.user(user).ok_or_else(unknown)?;
         let named = group.or(own).filter(|group| !group.is_empty());
         let group = match named {
-            Some(group) => self.group(group).ok_or_else(|| format!("Can't find group {group}"))?,
+            Some(group) => self.find_group(group)?,
             None => usual.or_else(|| self.group(NO_GROUP)).unwrap_or(number),
         };
         Ok(Identity { user: number, group })
@@ -45,8 +46,9 @@ impl Accounts {
     ///
     /// # Errors
     /// As [`Accounts::find`].
-    pub(super) fn find_group(&self, group: &str) -> Result<u32, String> {
-        self.group(group).ok_or_else(|| format!("Can't find group {group}"))
+    pub(super) fn find_group(&self, group: &str) -> Result<u32, ConfigError> {
+        let unknown = || ConfigError::new(format!("Can't find group {group}"));
+        self.group(group).ok_or_else(unknown)
     }
 
     /// A user's number and group.
@@ -100,7 +102,7 @@ mod tests {
 
     #[test]
     fn names_and_numbers_are_found() {
-        let find = |user, group| accounts().find(user, group);
+        let find = |user, group| accounts().find(user, group).map_err(|error| error.message);
         let identity = |user, group| Ok(Identity { user, group });
         assert_eq!(find("root", None), identity(0, 0));
         assert_eq!(find("0", None), identity(0, 0));
@@ -115,6 +117,7 @@ mod tests {
         assert_eq!(find("-1", None), Err("Can't find user -1".into()));
         assert_eq!(find("4294967295", None), Err("Can't find user 4294967295".into()));
         assert_eq!(find("oak", Some("birch")), Err("Can't find group birch".into()));
-        assert_eq!(accounts().find_group("birch"), Err("Can't find group birch".into()));
+        let unknown = accounts().find_group("birch").unwrap_err();
+        assert_eq!(unknown.message, "Can't find group birch");
     }
 }

@@ -2,16 +2,14 @@
 
 use treering_model::metrics::times;
 use treering_model::{Caution, Metric, Mode};
-use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, Session, Settings, SyncScope, TargetFacts,
-};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
-use super::config::{ClassicConfig, CsvVersion, Wait};
-use super::dice::Source;
+use super::config::ClassicConfig;
 use super::headline::Headline;
 use super::native;
+use super::options::Native;
 use super::session::{BonnieSession, Style};
-use super::shape::{FileKind, Fsync, Shape, possible_tests};
+use super::shape::{FileKind, Shape};
 use super::test::Test;
 
 /// A dry run lists no more lines.
@@ -25,133 +23,19 @@ pub(super) struct BonnieJob {
     parameters: Vec<(String, String)>,
 }
 
-fn parameter(name: &str, value: impl ToString) -> (String, String) {
-    (name.to_owned(), value.to_string())
-}
-
 impl BonnieJob {
     /// From the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let config = ClassicConfig::read(settings)?;
-        let parameters = classic_parameters(settings, &config);
-        let style = Style::Classic { process: config.process };
-        Ok(Self { shape: config.shape, style, parameters })
+        let ClassicConfig { shape, parameters, process, .. } = ClassicConfig::read(settings)?;
+        Ok(Self { shape, style: Style::Classic { process }, parameters })
     }
 
     /// From native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let shape = native::shape(settings)?;
-        let parameters = native_parameters(&shape);
-        Ok(Self { shape, style: Style::Native, parameters })
+        let mut options = Native::read(settings)?;
+        let shape = native::shape(&mut options)?;
+        Ok(Self { shape, style: Style::Native, parameters: options.parameters() })
     }
-}
-
-fn classic_parameters(settings: &Settings, config: &ClassicConfig) -> Vec<(String, String)> {
-    let ClassicConfig { shape, telling, dir, ram_mib, byte_mib, .. } = config;
-    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
-    let mut parameters = vec![parameter("dir", dir.display())];
-    let size = shape.io.map_or_else(
-        || "0".to_owned(),
-        |io| format!("{}:{}:{}:{}", telling.mib, io.chunk, io.seeks, io.seekers),
-    );
-    parameters.push(parameter("size", size));
-    let number = shape.files.map_or_else(
-        || "0".to_owned(),
-        |files| {
-            let max = match files.kind {
-                FileKind::HardLinks => "-1".to_owned(),
-                FileKind::SymbolicLinks => "-2".to_owned(),
-                FileKind::Regular => files.max_bytes.to_string(),
-            };
-            format!("{}:{max}:{}:{}:{}", telling.k, files.min_bytes, files.dirs, files.chunk)
-        },
-    );
-    parameters.push(parameter("number", number));
-    parameters.push(parameter("machine", &telling.name));
-    parameters.push(parameter("ram", ram_mib));
-    if telling.lines_only {
-        parameters.push(parameter("runs", shape.runs));
-    }
-    if let Some(who) = telling.greeting {
-        parameters.push(parameter("user", format!("{}:{}", who.user, who.group)));
-    }
-    parameters.push(parameter("quiet", telling.quiet));
-    parameters.push(parameter("byte-size", byte_mib));
-    parameters.push(parameter("fsync", shape.fsync == Fsync::Updates));
-    parameters.push(parameter("fsync-writes", shape.fsync == Fsync::Each));
-    parameters.push(parameter("direct", shape.direct));
-    match telling.wait {
-        Wait::Nothing => {}
-        Wait::Line => parameters.push(parameter("wait", "p")),
-        Wait::Others => parameters.push(parameter("wait", "s")),
-    }
-    parameters.push(parameter("seed", telling.seed));
-    if let (Some(file), Source::List(_)) = (settings.text("random-file"), &shape.source) {
-        let file = settings.file(file);
-        let full = std::path::absolute(&file).unwrap_or(file);
-        parameters.push(parameter("random-file", full.display()));
-    }
-    parameters.push(parameter("copies", shape.copies));
-    let version = match telling.csv {
-        CsvVersion::Short(version) => version,
-        CsvVersion::Long => "1.98",
-    };
-    parameters.push(parameter("csv-version", version));
-    let columns = if telling.csv_as_original { "original" } else { "right" };
-    parameters.push(parameter("csv-columns", columns));
-    let scope = if shape.sync == SyncScope::Machine { "machine" } else { "filesystem" };
-    parameters.push(parameter("sync-scope", scope));
-    parameters
-}
-
-fn native_parameters(shape: &Shape) -> Vec<(String, String)> {
-    let mut parameters = Vec::new();
-    match &shape.io {
-        Some(io) => parameters.extend([
-            parameter("size", io.bytes),
-            parameter("chunk", io.chunk),
-            parameter("seeks", io.seeks),
-            parameter("seekers", io.seekers),
-            parameter("byte-size", io.char_bytes),
-        ]),
-        None => parameters.push(parameter("size", 0)),
-    }
-    match &shape.files {
-        Some(files) => {
-            let links = match files.kind {
-                FileKind::Regular => "none",
-                FileKind::HardLinks => "hard",
-                FileKind::SymbolicLinks => "symbolic",
-            };
-            parameters.extend([
-                parameter("files", files.count),
-                parameter("max-size", files.max_bytes),
-                parameter("min-size", files.min_bytes),
-                parameter("dirs", files.dirs),
-                parameter("file-chunk", files.chunk),
-                parameter("links", links),
-            ]);
-        }
-        None => parameters.push(parameter("files", 0)),
-    }
-    let all = possible_tests(shape.io, shape.files, |_| true) == shape.tests;
-    let tests: Vec<String> = shape.tests.iter().map(|test| test.name().replace(' ', "-")).collect();
-    let fsync = match shape.fsync {
-        Fsync::Never => "never",
-        Fsync::Updates => "updates",
-        Fsync::Each => "each",
-    };
-    parameters.extend([
-        parameter("tests", if all { "all".to_owned() } else { tests.join(",") }),
-        parameter("fsync", fsync),
-        parameter("direct", shape.direct),
-        parameter("copies", shape.copies),
-        parameter("drop-caches", if shape.drop_caches { "each" } else { "never" }),
-    ]);
-    if let Source::Seed(seed) = shape.source {
-        parameters.push(parameter("seed", seed));
-    }
-    parameters
 }
 
 impl Job for BonnieJob {

@@ -110,18 +110,14 @@ impl Shape {
 }
 
 /// The tests that there is something for, in their order.
-pub(super) fn possible_tests(
-    io: Option<IoShape>,
-    files: Option<FilesShape>,
-    chosen: impl Fn(Test) -> bool,
-) -> Vec<Test> {
+pub(super) fn possible_tests(io: Option<IoShape>, files: Option<FilesShape>) -> Vec<Test> {
     let possible = |test: &Test| match io {
         _ if !test.is_io() => files.is_some(),
         Some(io) if test.is_per_char() => io.char_bytes > 0,
         Some(io) if *test == Test::Seeks => io.seeks > 0,
         io => io.is_some(),
     };
-    Test::ALL.into_iter().filter(possible).filter(|test| chosen(*test)).collect()
+    Test::ALL.into_iter().filter(possible).collect()
 }
 
 /// The slot of a copy's own directory.

@@ -2,6 +2,7 @@
 
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
+use thiserror::Error;
 use treering_model::metrics::{command, cpu, is_observation, times};
 use treering_model::{Better, Metric, Unit};
 use treering_script::ConfigError;
@@ -125,28 +126,40 @@ impl Wanted {
     }
 
     /// The number, or why there is none.
-    pub(super) fn find(&self, output: &str, errors: &str) -> Result<f64, String> {
+    pub(super) fn find(&self, output: &str, errors: &str) -> Result<f64, NoValue> {
         let found = match &self.place {
             Place::Regex(regex) => [output, errors]
                 .into_iter()
                 .find_map(|text| Some(regex.captures(text)?.get(1)?.as_str()))
-                .ok_or("its expression matches nothing in the output")
+                .ok_or(NoValue::NoMatch)
                 .and_then(number),
             Place::Pointer(pointer) => {
                 document(output).and_then(|document| match document.pointer(pointer) {
-                    Some(Value::Number(number)) => number.as_f64().ok_or(NO_NUMBER),
+                    Some(Value::Number(number)) => number.as_f64().ok_or(NoValue::NoNumber),
                     Some(Value::String(text)) => number(text),
-                    Some(_) => Err(NO_NUMBER),
-                    None => Err("the JSON of the output has nothing at its pointer"),
+                    Some(_) => Err(NoValue::NoNumber),
+                    None => Err(NoValue::NothingThere),
                 })
             }
         };
-        let value = found.map_err(str::to_owned)?;
-        if (value * self.factor).is_finite() { Ok(value) } else { Err(NO_NUMBER.to_owned()) }
+        found.and_then(|value| {
+            if (value * self.factor).is_finite() { Ok(value) } else { Err(NoValue::NoNumber) }
+        })
     }
 }
 
-const NO_NUMBER: &str = "what stands there is no finite number";
+/// Why a metric has no value.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub(super) enum NoValue {
+    #[error("its expression matches nothing in the output")]
+    NoMatch,
+    #[error("the output is not JSON that can be read")]
+    NotJson,
+    #[error("the JSON of the output has nothing at its pointer")]
+    NothingThere,
+    #[error("what stands there is no finite number")]
+    NoNumber,
+}
 
 fn wrong(name: &str, why: &str) -> ConfigError {
     let name: String = name.chars().take(NAME_CHARS_MAX).collect();
@@ -210,12 +223,12 @@ fn expression(name: &str, text: &str) -> Result<Regex, ConfigError> {
     }
 }
 
-fn number(text: &str) -> Result<f64, &'static str> {
-    text.trim().parse().map_err(|_| NO_NUMBER)
+fn number(text: &str) -> Result<f64, NoValue> {
+    text.trim().parse().map_err(|_| NoValue::NoNumber)
 }
 
 /// The document that a text is, or that begins with a line of it.
-fn document(text: &str) -> Result<Value, &'static str> {
+fn document(text: &str) -> Result<Value, NoValue> {
     let text = text.trim();
     let mut starts = text
         .match_indices(['{', '['])
@@ -228,7 +241,7 @@ fn document(text: &str) -> Result<Value, &'static str> {
             let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter();
             values.next()?.ok()
         })
-        .ok_or("the output is not JSON that can be read")
+        .ok_or(NoValue::NotJson)
 }
 
 #[cfg(test)]

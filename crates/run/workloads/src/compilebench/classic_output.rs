@@ -7,7 +7,7 @@ use treering_model::TaskTotals;
 use super::operation::Tally;
 
 /// The line before everything.
-pub(super) fn opening_line(directory: &str, initial_dirs: u64, runs: u64) -> String {
+pub(super) fn opening_line(directory: &str, initial_dirs: u32, runs: u32) -> String {
     format!("using working directory {directory}, {initial_dirs} intial dirs {runs} runs")
 }
 

@@ -15,7 +15,7 @@ use super::dataset::{Dataset, classic, library};
 use super::footprint::footprint;
 use super::headline;
 use super::native_plan::{self, Mix, NativeShape, SyncPolicy};
-use super::options::{CLASSIC, NATIVE};
+use super::options::{Classic, Native};
 use super::plan::{INITIAL_CREATE, NATIVE_ORDER, PlannedPhase, Work};
 use super::recipes::{NativeList, Recipe, Recipes};
 use super::session::{AgingSession, Style, kind_name, native_tree};
@@ -50,21 +50,20 @@ pub(super) struct AgingJob {
 impl AgingJob {
     /// From the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let number = |name, most| settings.number(CLASSIC, name, 0..=most);
-        let chunk_bytes = chunk(settings, CLASSIC)?;
-        let source = settings.text("sources");
-        let dataset = match source {
+        let mut options = Classic::read(settings)?;
+        let chunk_bytes = chunk(options.buffer_size)?;
+        let dataset = match settings.text("sources") {
             Some(source) => load(source, settings)?,
             None if Path::new("dataset-unpatched").exists() => load(".", settings)?,
             None => load("linux-6.1", settings)?,
         };
         let (mut recipes, shuffled) = Recipes::classic(&dataset);
         let shape = ClassicShape {
-            seed: number("seed", u64::MAX)?.unwrap_or(555),
-            initial_dirs: count(number("initial-dirs", 1_000_000)?),
-            runs: count(number("runs", 10_000_000)?),
-            makej: settings.flag("makej"),
-            sync: !settings.flag("no-sync"),
+            seed: options.seed,
+            initial_dirs: options.initial_dirs,
+            runs: options.runs,
+            makej: options.makej,
+            sync: !options.no_sync,
             shuffled,
         };
         sort(&mut recipes);
@@ -72,52 +71,44 @@ impl AgingJob {
             // The same generator for both: a clean removes in the order of the compile.
             shuffle(&mut recipes, recipe, &mut Random::for_part(shape.seed, "compile order"));
         }
-        let parameters = vec![
-            parameter("buffer-size", chunk_bytes),
-            parameter("initial-dirs", shape.initial_dirs),
-            parameter("runs", shape.runs),
-            parameter("sources", lasting_name(source.unwrap_or(&dataset.name))),
-            parameter("makej", shape.makej),
-            parameter("no-sync", !shape.sync),
-            parameter("seed", shape.seed),
-        ];
+        options.sources = lasting_name(settings.text("sources").unwrap_or(&dataset.name));
         let style = Style { classic: true, chunk_bytes };
-        Ok(Self::new(Shape::Classic(shape), style, recipes, &dataset, parameters))
+        Ok(Self::new(Shape::Classic(shape), style, recipes, &dataset, options.parameters()))
     }
 
     /// From native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let number = |name, range| settings.number(NATIVE, name, range);
-        let chunk_bytes = chunk(settings, NATIVE)?;
-        let fill = settings.percent(NATIVE, "fill")?;
+        let mut options = Native::read(settings)?;
+        let chunk_bytes = chunk(options.buffer_size)?;
+        let fill = options.fill;
         if fill.is_some() && settings.text("initial-dirs").is_some() {
             return Err(ConfigError::new("--fill and --initial-dirs exclude each other")
                 .hint("give the share to fill, or the number of trees"));
         }
-        let order = settings.choice(NATIVE, "order")?.unwrap_or("native");
-        let sync = match settings.choice(NATIVE, "sync")? {
-            Some("end") => SyncPolicy::End,
-            Some("none") => SyncPolicy::Never,
-            _ => SyncPolicy::Each,
-        };
-        let threads = number("threads", 1..=1024)?.unwrap_or(1);
         let shape = NativeShape {
-            seed: number("seed", 0..=u64::MAX)?.unwrap_or(1),
-            initial_dirs: count(number("initial-dirs", 0..=1_000_000)?),
-            runs: count(number("runs", 0..=10_000_000)?),
-            makej: settings.flag("makej"),
-            threads: u16::try_from(threads).expect("at most 1024"),
-            mix: settings.text("mix").map_or_else(|| Ok(Mix::default()), Mix::parse)?,
-            sync,
-            drop_caches: settings.choice(NATIVE, "drop-caches")? == Some("each"),
-            native_order: order == "native",
+            seed: options.seed,
+            initial_dirs: options.initial_dirs.unwrap_or_default(),
+            runs: options.runs,
+            makej: options.makej,
+            threads: options.threads,
+            mix: Mix::parse(&options.mix)?,
+            sync: match options.sync {
+                "end" => SyncPolicy::End,
+                "none" => SyncPolicy::Never,
+                _ => SyncPolicy::Each,
+            },
+            drop_caches: options.drop_caches == "each",
+            native_order: options.order == "native",
         };
-        let dataset = load(settings.text_or_default(NATIVE, "dataset").unwrap_or(""), settings)?;
+        let dataset = load(&options.dataset, settings)?;
         let mut recipes = Recipes::native(&dataset);
-        arrange_native(&mut recipes, order, shape.seed);
-        let parameters = native_parameters(settings, &shape, &dataset, fill, order, chunk_bytes);
+        arrange_native(&mut recipes, options.order, shape.seed);
+        options.dataset = lasting_name(&options.dataset);
+        options.initial_dirs = options.initial_dirs.filter(|_| fill.is_none());
+        options.mix = shape.mix.text();
         let style = Style { classic: false, chunk_bytes };
-        Ok(Self::new(Shape::Native { shape, fill }, style, recipes, &dataset, parameters))
+        let shape = Shape::Native { shape, fill };
+        Ok(Self::new(shape, style, recipes, &dataset, options.parameters()))
     }
 
     fn new(
@@ -297,61 +288,21 @@ fn load(source: &str, settings: &Settings) -> Result<Dataset, ConfigError> {
     let path = PathBuf::from(source);
     if is_directory(source) {
         return classic::read_directory(source, &path).map_err(|error| {
-            ConfigError::new(with_causes(&error)).hint(
-                "give a directory with the original's four dataset files, or a name from \
-                 `treering dataset list`",
-            )
+            let right = "give a directory with the original's four dataset files, or a name from \
+                         `treering dataset list`";
+            let right = error.hint().unwrap_or_else(|| right.to_owned());
+            ConfigError::new(with_causes(&error)).hint(right)
         });
     }
     library::load(source, &settings.data_dirs)
-        .map_err(|error| ConfigError::new(with_causes(&error)))
+        .map_err(|error| ConfigError { message: with_causes(&error), hint: error.hint() })
 }
 
-fn chunk(settings: &Settings, specs: &[treering_script::OptionSpec]) -> Result<u32, ConfigError> {
-    let bytes = settings.size(specs, "buffer-size")?.unwrap_or(262_144);
-    u32::try_from(bytes)
-        .ok()
-        .filter(|&bytes| (1..=LARGEST_CHUNK).contains(&u64::from(bytes)))
-        .ok_or_else(|| {
-            ConfigError::new(format!("--buffer-size: {bytes} is not between 1 and {LARGEST_CHUNK}"))
-                .hint("the original's is 262144")
-        })
-}
-
-fn count(number: Option<u64>) -> u32 {
-    u32::try_from(number.unwrap_or(0)).expect("ranges are checked")
-}
-
-fn parameter(name: &str, value: impl ToString) -> (String, String) {
-    (name.to_owned(), value.to_string())
-}
-
-fn native_parameters(
-    settings: &Settings,
-    shape: &NativeShape,
-    dataset: &Dataset,
-    fill: Option<f64>,
-    order: &str,
-    chunk_bytes: u32,
-) -> Vec<(String, String)> {
-    let word = |name| settings.text_or_default(NATIVE, name).unwrap_or("").to_owned();
-    let trees = match fill {
-        Some(fill) => parameter("fill", format!("{}%", fill * 100.0)),
-        None => parameter("initial-dirs", shape.initial_dirs),
-    };
-    vec![
-        parameter("dataset", lasting_name(settings.text("dataset").unwrap_or(&dataset.name))),
-        trees,
-        parameter("runs", shape.runs),
-        parameter("mix", shape.mix.text()),
-        parameter("order", order),
-        parameter("makej", shape.makej),
-        parameter("sync", word("sync")),
-        parameter("drop-caches", word("drop-caches")),
-        parameter("threads", shape.threads),
-        parameter("buffer-size", chunk_bytes),
-        parameter("seed", shape.seed),
-    ]
+fn chunk(bytes: u64) -> Result<u32, ConfigError> {
+    u32::try_from(bytes).ok().filter(|_| (1..=LARGEST_CHUNK).contains(&bytes)).ok_or_else(|| {
+        ConfigError::new(format!("--buffer-size: {bytes} is not between 1 and {LARGEST_CHUNK}"))
+            .hint("the original's is 262144")
+    })
 }
 
 const SORTED: [Recipe; 3] = [Recipe::Create, Recipe::Patch, Recipe::PatchCompiled];

@@ -10,30 +10,29 @@ use treering_script::{
 };
 
 use super::classic_output::{ClassicSummary, opening_line, task_line};
-use super::options::CLASSIC;
+use super::options::Classic;
 use super::plan::INITIAL_CREATE;
 
 /// How a classic command line is run.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
-    let number = |name| settings.number(CLASSIC, name, 0..=u64::MAX).map(Option::unwrap_or_default);
-    let directory = settings.text_or_default(CLASSIC, "directory").unwrap_or(".").to_owned();
+    let options = Classic::read(settings)?;
     Ok(ClassicMode {
-        roots: vec![PathBuf::from(&directory)],
+        roots: vec![PathBuf::from(&options.directory)],
         make_roots: MakeRoots::WithParents,
         log: None,
         times_all: false,
-        seed: number("seed")?,
+        seed: options.seed,
         signal_exit: 1,
         catches_sigint: true,
         output: Box::new(Output {
-            traces: settings.text("trace").map(|prefix| ClassicTraces {
-                prefix: prefix.to_owned(),
-                device: settings.text("device").map(PathBuf::from),
+            traces: options.trace.map(|prefix| ClassicTraces {
+                prefix,
+                device: options.device.map(PathBuf::from),
                 names: TRACES,
             }),
-            directory,
-            initial_dirs: number("initial-dirs")?,
-            runs: number("runs")?,
+            directory: options.directory,
+            initial_dirs: options.initial_dirs,
+            runs: options.runs,
             summary: ClassicSummary::default(),
         }),
     })
@@ -46,8 +45,8 @@ const TRACES: &[(&str, &str)] =
 struct Output {
     traces: Option<ClassicTraces>,
     directory: String,
-    initial_dirs: u64,
-    runs: u64,
+    initial_dirs: u32,
+    runs: u32,
     summary: ClassicSummary,
 }
 

@@ -1,4 +1,8 @@
 //! The options of fio's command line that are understood, and our own.
+//!
+//! They are not declared with `options!`, since there would be nothing to generate: a run records
+//! the job file and its settings rather than these options, and both command lines share the
+//! reading of jobs, which takes what it needs from [`Settings`](treering_script::Settings).
 
 use super::typed;
 use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};

@@ -89,7 +89,7 @@ fn import(dir: &Path, name: Option<String>, replace: bool) -> Result<(), Failure
     let name = name.unwrap_or_else(own_name);
     check_name(&name).map_err(|failure| failure.hint("give it a name with --name NAME"))?;
     let dataset =
-        classic::read_directory(&name, dir).map_err(|error| Failure::of(Kind::Usage, &error))?;
+        classic::read_directory(&name, dir).map_err(|error| library_failure(&error.into()))?;
     save(&dataset, replace)
 }
 
@@ -112,5 +112,5 @@ fn save(dataset: &Dataset, replace: bool) -> Result<(), Failure> {
 }
 
 fn library_failure(error: &LibraryError) -> Failure {
-    Failure::of(Kind::Usage, error)
+    Failure::of(Kind::Usage, error).maybe_hint(error.hint())
 }

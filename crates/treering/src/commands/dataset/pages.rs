@@ -36,7 +36,9 @@ pub(crate) fn list(all: &[DatasetInfo]) -> Report {
             }
             Err(error) => {
                 row.extend([Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing]);
-                row.extend([Cell::Missing, Cell::text(format!("{place}: {}", with_causes(error)))]);
+                let why = with_causes(error);
+                let why = why.lines().next().unwrap_or_default();
+                row.extend([Cell::Missing, Cell::text(format!("{place}: {why}"))]);
             }
         }
         table.rows.push(row);

@@ -127,6 +127,16 @@ pub enum LibraryError {
     },
 }
 
+impl LibraryError {
+    /// What would be right, where the message does not say so.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Classic(error) => error.hint(),
+            _ => None,
+        }
+    }
+}
+
 fn suggestion(closest: Option<&str>) -> String {
     closest.map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"))
 }
