@@ -359,7 +359,7 @@ pub(crate) struct AnyRunArgs {
     /// Store no results.
     #[arg(long, conflicts_with = "store")]
     pub(crate) no_store: bool,
-    /// Print every operation in its order, and touch no disk.
+    /// Print what the run would do, in order, and touch no disk.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// With --dry-run: print every system call in its order, by worker; the first 1000 of each task
