@@ -5,10 +5,9 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use uuid::{Builder, Uuid};
+use uuid::{Builder, NoContext, Timestamp, Uuid};
 
 /// Twelve bits of an identity count those of one millisecond.
 const COUNTER_MAX: u16 = 0xfff;
@@ -23,13 +22,13 @@ pub struct TrialId(Uuid);
 impl TrialId {
     /// A new identity from the time and randomness; later than all others of this process.
     ///
-    /// The format is that of RFC 9562, section 6.2, method 1. The randomness is that of the standard
-    /// library, which asks the kernel for it: a statically linked program runs where there is no
-    /// `/dev/urandom`, too.
+    /// The format is that of RFC 9562, section 6.2, method 1. The randomness is that of the
+    /// standard library, which asks the kernel for it: a statically linked program runs where there
+    /// is no `/dev/urandom`, too.
     pub fn new() -> Self {
         static LAST: Mutex<Moment> = Mutex::new(Moment { millis: 0, counter: 0 });
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        let (seconds, nanos) = Timestamp::now(NoContext).to_unix();
+        let now = seconds * 1000 + u64::from(nanos / 1_000_000);
         let [first, second] = [random(), random()];
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         *last = last.next(now, u16::from_le_bytes([first[0], first[1]]) & FIRST_BELOW);
