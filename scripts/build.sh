@@ -32,9 +32,11 @@ if [ -d "$(rustc --print target-libdir --target "$musl" 2>/dev/null)" ] &&
     triple=$musl
 elif [ -e "$(cc -print-file-name=libc.a)" ]; then
     triple=$host
-    # Only for the program: what runs during the build has to load macros.
+    # Only for the program: what runs during the build has to load macros. A static program cannot
+    # look up getrandom(2) when it runs, and would need /dev/urandom: it is linked instead.
     name=$(echo "$host" | tr 'a-z-' 'A-Z_')
-    export "CARGO_TARGET_${name}_RUSTFLAGS=-C target-feature=+crt-static"
+    flags="-C target-feature=+crt-static --cfg getrandom_backend=\"linux_getrandom\""
+    export "CARGO_TARGET_${name}_RUSTFLAGS=$flags"
 else
     echo "build: no libc.a here (package libc6-dev): the program will need this machine's libraries"
     triple=$host

@@ -10,9 +10,6 @@ const CLI: &str = "crates/treering/";
 /// Programs beside a library, which have nobody else to speak for them.
 const OWN_PROGRAMS: &[&str] = &["/build.rs", "/benches/", "/examples/"];
 
-/// The identity of a trial has the time in it, by its format, and is made in many places.
-const IDENTITY: &str = "crates/base/model/src/trial_id.rs";
-
 const SPEAK: &str = "the command line speaks: push an event or return an error";
 const HAND_IN: &str = "let the command line hand it in";
 
@@ -47,9 +44,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (file, rust) in tree.rust() {
         let below = file.path.starts_with("crates/") && !file.path.starts_with(CLI);
-        let is_free =
-            file.path == IDENTITY || OWN_PROGRAMS.iter().any(|place| file.path.contains(place));
-        if !below || is_free {
+        if !below || OWN_PROGRAMS.iter().any(|place| file.path.contains(place)) {
             continue;
         }
         for (pattern, right) in FORBIDDEN {

@@ -45,6 +45,7 @@ pub use filesystems::mount::{
 pub use filesystems::mountinfo::{Mount, MountTable};
 pub use filesystems::statfs::{FilesystemFacts, filesystem_facts};
 pub use filesystems::xfs::{XfsGeometry, xfs_geometry};
+pub use libc::{SIGINT, SIGTERM};
 pub use processes::child::{child_has_ended, signal_child, written_by};
 pub use processes::clock::monotonic_ns;
 pub use processes::descendants::{

@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use treering_campaign::plan::{Plan, Stopping, family};
 use treering_model::{DeviceSpec, GuestSpec, Variant};
+use treering_sys::{SIGINT, SIGTERM};
 
 use super::guests::check_kernel;
 use super::{Conducted, conduct, read_plan};
@@ -21,8 +22,6 @@ use crate::failure::{Failure, Kind};
 const GOOD: &str = "good";
 /// What the other is called where no revision is known.
 const TESTED: &str = "tested";
-const SIGINT: i32 = 2;
-const SIGTERM: i32 = 15;
 
 /// What is answered.
 enum Answer {

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use treering_model::{Ending, IMPORT_FACT, Mode, Trial};
 use treering_script::{Answer, ClassicRecord, DiskCounts, Room, Said, Witness};
 use treering_store::Store;
+use treering_sys::SIGINT;
 
 use crate::failure::{Failure, Kind, output_failed};
 use crate::storage::failure;
@@ -30,15 +31,13 @@ pub(crate) fn run(store: &Store, trial: &Trial) -> Result<ExitCode, Failure> {
         words.add(&output.hear(&event, &mut answers));
     }
     if !matches!(trial.ending, Ending::Failed { .. } | Ending::Invalid { .. }) {
+        // The store does not say which signal ended a run.
         let signal = (trial.ending == Ending::Interrupted).then_some(SIGINT);
         words.add(&output.close(signal));
     }
     words.write().or_else(|error| output_failed(&error))?;
     Ok(ExitCode::SUCCESS)
 }
-
-/// The store does not say which signal ended a run.
-const SIGINT: i32 = 2;
 
 fn refused(why: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::Usage, format!("--classic: {why}"))
