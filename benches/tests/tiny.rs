@@ -15,9 +15,15 @@ fn program() -> Option<PathBuf> {
     found
 }
 
+/// A directory in memory where there is one: the shape of a result needs no disk.
+fn scratch() -> tempfile::TempDir {
+    let memory = tempfile::tempdir_in("/dev/shm");
+    memory.unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}
+
 #[test]
 fn create_tree_tells_ratios_and_calls() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let options = create_tree::Options {
         dir: dir.path().to_owned(),
         dataset: SMALL.to_owned(),
@@ -43,7 +49,7 @@ fn create_tree_tells_ratios_and_calls() {
 
 #[test]
 fn mark_files_tells_rates() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let original = PathBuf::from("/usr/bin/fs_mark");
     let options = mark_files::Options {
         dir: dir.path().to_owned(),
@@ -64,7 +70,7 @@ fn mark_files_tells_rates() {
 
 #[test]
 fn profile_rates_tells_rates_and_scaling() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     for operation in [profile_rates::Operation::Stat, profile_rates::Operation::ReadAll] {
         let options = profile_rates::Options {
             dir: dir.path().to_owned(),
@@ -92,7 +98,7 @@ fn bare_loops_and_engine_make_the_same_tree() {
     use treering_benches::flat::FlatTree;
     use treering_engine::{LatencyMode, Target, oracle::Snapshot};
 
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let target = Target::open(dir.path()).unwrap();
     let tree = FlatTree::of(&create_tree::load(SMALL).unwrap());
     let buffer = vec![1; 1 << 20];
@@ -117,7 +123,7 @@ fn step_cost_tells_steps_and_latencies() {
 
 #[test]
 fn names_scale_tells_memory() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let options = names_scale::Options {
         names: 20_000,
         dir: dir.path().to_owned(),

@@ -7,6 +7,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use crate::checkout;
 use crate::ci::Tally;
@@ -36,14 +38,30 @@ pub(crate) fn run(root: &Path, seconds: u32, only: Option<&str>) -> Result<Tally
         return Ok(tally);
     }
     let programs = build(root, &targets)?;
-    for target in &targets {
-        if search(root, &programs, target, seconds)? {
-            tally.passed += 1;
-        } else {
-            tally.failed += 1;
-        }
-    }
+    let passed = search_all(root, &programs, &targets, seconds);
+    tally.passed += passed;
+    tally.failed += targets.len() - passed;
     Ok(tally)
+}
+
+/// Runs the targets, one on each processor at a time; gives the number of those without a fault.
+fn search_all(root: &Path, programs: &Path, targets: &[String], seconds: u32) -> usize {
+    let (next, passed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let one_after_another = || {
+        while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match search(root, programs, target, seconds) {
+                Ok(true) => _ = passed.fetch_add(1, Ordering::Relaxed),
+                Ok(false) => {}
+                Err(error) => println!("fuzz {target}: {error}"),
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(one_after_another);
+        }
+    });
+    passed.into_inner()
 }
 
 /// Runs one target on one input and shows all it says.
@@ -146,26 +164,25 @@ fn search(
         command.arg(seeds);
     }
     let output = command.env("RUST_BACKTRACE", "0").current_dir(root).output()?;
-    report(target, &output);
+    println!("{}", report(target, &output));
     Ok(output.status.success())
 }
 
-fn report(target: &str, output: &Output) {
+fn report(target: &str, output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
         let done = said.lines().rev().find_map(|line| line.strip_prefix("Done "));
-        println!("fuzz {target}: no fault in {}", done.unwrap_or("a run that did not count"));
-        return;
+        return format!("fuzz {target}: no fault in {}", done.unwrap_or("a run that did not count"));
     }
     let lines: Vec<&str> = said.lines().collect();
-    for line in &lines[lines.len().saturating_sub(SHOWN_LINES)..] {
-        println!("    {line}");
-    }
-    println!("fuzz {target}: FAULT ({})", output.status);
+    let last = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
+    let mut text: String = last.iter().map(|line| format!("    {line}\n")).collect();
+    text += &format!("fuzz {target}: FAULT ({})", output.status);
     let input = lines.iter().rev().find_map(|line| line.split("Test unit written to ").nth(1));
     if let Some(input) = input {
-        println!("fuzz {target}: again with `cargo xtask fuzz {target} --input {input}`");
+        text += &format!("\nfuzz {target}: again with `cargo xtask fuzz {target} --input {input}`");
     }
+    text
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
-use std::error::Error as _;
 use std::io::{Cursor, Write as _};
 use std::path::PathBuf;
 
@@ -126,7 +125,7 @@ fn header_lines_that_make_no_sense_are_named() {
         ("directories 0\n\n", "directories 0\nmore 1\n\n", 11, ""),
     ] {
         match from_text(&format!("{}{BODY}", HEADER.replace(from, to))) {
-            Err(FormatError::Header { line: found, fault }) => {
+            Err(FormatError::Header { line: found, fault, .. }) => {
                 assert_eq!((found, fault), (line, HeaderFault::Expected(what)), "{to}");
             }
             other => panic!("{to}: {other:?}"),
@@ -149,28 +148,33 @@ fn entries_that_make_no_sense_are_named() {
         ("0 -:- b", 3, EntryFault::Sizes),
         ("0  b", 3, EntryFault::Sizes),
         ("0 9223372036854775808 b", 3, EntryFault::TooManyBytes),
-        ("0 9223372036854775807 b", 1, EntryFault::TooManyBytes),
+        ("0 9223372036854775807 b", 23, EntryFault::TooManyBytes),
         ("0 1 b\\", 6, EntryFault::Escape),
         ("0 1 ä", 5, EntryFault::Escape),
         ("0 1 a", 5, EntryFault::Order),
         ("0 1 ", 5, EntryFault::Order),
         ("1 1 ", 5, EntryFault::Order),
         ("0 1 A", 5, EntryFault::Order),
-        ("0 1 b/../c", 3, EntryFault::Path(Dots)),
-        ("0 1 b\\x00", 2, EntryFault::Path(Nul)),
-        ("1 1 /b", 1, EntryFault::Path(KindConflict)),
-        ("0 d:1 b", 1, EntryFault::Path(KindConflict)),
+        ("0 1 b/../c", 7, EntryFault::Path(Dots)),
+        ("0 1 b\\x41\\x00", 10, EntryFault::Path(Nul)),
+        ("1 1 /b", 5, EntryFault::Path(KindConflict)),
+        ("0 d:1 b", 7, EntryFault::Path(KindConflict)),
         (&long, 1, EntryFault::TooLong),
     ] {
         match from_text(&format!("{HEADER}0 1 a\n{entry}\nend 2\n")) {
-            Err(FormatError::Entry { line, column: found, fault: why }) => {
+            Err(FormatError::Entry { line, column: found, fault: why, .. }) => {
                 assert_eq!((line, found, why), (13, column, fault), "{entry}");
             }
             other => panic!("{entry}: {other:?}"),
         }
     }
     let first = from_text(&format!("{HEADER}0 1 /a\nend 2\n")).unwrap_err();
-    assert_eq!(first.source().unwrap().to_string(), Absolute.to_string());
+    assert_eq!(
+        first.to_string(),
+        format!(
+            "line 12, column 5 of the decompressed dataset: {Absolute}\n  12 | 0 1 /a\n     |     ^"
+        )
+    );
 }
 
 #[test]

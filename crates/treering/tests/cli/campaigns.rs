@@ -423,11 +423,11 @@ fn ctrl_c_ends_it_with_everything_given_back() {
 fn a_place_that_is_lost_on_the_way_makes_failed_trials_and_the_others_go_on() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
-    // Trials of a second or so, so that the place is lost while the other one is worked in.
-    FourLists::wide(400, 3000).write_to(&program.home().join("wide"));
+    // Trials that last, so that the place is lost while the other one is worked in.
+    FourLists::wide(200, 3000).write_to(&program.home().join("wide"));
     let compare = ["compare", "--directories", "a,b", "--store", &store, "--no-warm-up"];
     let more = ["--rounds", "4", "--no-control", "--format", "json"];
-    let job = ["--", "--dataset", "./wide", "--initial-dirs", "20", "--runs", "20"];
+    let job = ["--", "--dataset", "./wide", "--initial-dirs", "10", "--runs", "10"];
     let mut run = program.start([&compare[..], &more, &job].concat());
     run.wait_for("round 2: a ");
     fs::rename(program.home().join("b"), program.home().join("gone")).unwrap();

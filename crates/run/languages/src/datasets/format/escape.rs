@@ -33,6 +33,18 @@ pub(super) fn unescape(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), usize> {
     }
 }
 
+/// How many bytes of a line stand for the first so many bytes of a path.
+pub(super) fn escaped_bytes(text: &[u8], bytes: usize) -> usize {
+    let mut rest = text;
+    for _ in 0..bytes {
+        rest = match escaped(rest) {
+            Some((_, after)) => after,
+            None => rest.get(1..).unwrap_or_default(),
+        };
+    }
+    text.len() - rest.len()
+}
+
 /// The byte that `\xHH` stands for, and what follows it.
 fn escaped(text: &[u8]) -> Option<(u8, &[u8])> {
     let [b'\\', b'x', high, low, after @ ..] = text else { return None };

@@ -8,13 +8,15 @@ use thiserror::Error;
 use treering_script::{Kind, NameError, NameId, NamesBuilder};
 use zstd::stream::read::Decoder;
 
-use super::escape::unescape;
+use super::escape::{escaped_bytes, unescape};
 use super::{Being, Header, LINE_BYTES_MAX, ListCount, MAGIC, VERSION, WINDOW_LOG};
 use crate::datasets::classic::column_of;
 use crate::datasets::lines::{LineError, Lines, NumberError, number};
 use crate::datasets::order::compare;
 use crate::datasets::title::check_title;
 use crate::datasets::{Dataset, FileList, State, States};
+use crate::excerpt::in_line;
+use crate::faults::Place;
 
 /// What a reader takes at most, so that a small hostile file cannot fill the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,24 +56,27 @@ pub enum FormatError {
     #[error("the dataset is larger than {} names or {} bytes of text", .0.names, .0.text_bytes)]
     TooLarge(Limits),
     /// A header line that makes no sense.
-    #[error("line {line} of the decompressed dataset")]
+    #[error("line {line} of the decompressed dataset: {fault}{excerpt}")]
     Header {
         /// The line, from 1.
         line: u64,
         /// What is wrong.
-        #[source]
         fault: HeaderFault,
+        /// The line with a caret, behind a line feed; empty where there is nothing to show.
+        excerpt: String,
     },
     /// An entry that makes no sense.
-    #[error("line {line}, column {column} of the decompressed dataset")]
+    /// Later lines are not judged: a path builds on the one before.
+    #[error("line {line}, column {column} of the decompressed dataset: {fault}{excerpt}")]
     Entry {
         /// The line, from 1.
         line: u64,
-        /// The byte in the line, from 1; in a path of escaped bytes the byte of the path.
+        /// The byte in the line, from 1.
         column: usize,
         /// What is wrong.
-        #[source]
         fault: EntryFault,
+        /// The line with a caret, behind a line feed; empty where there is nothing to show.
+        excerpt: String,
     },
     /// The header counts something else than what follows.
     #[error("the dataset says it has {said} {what}, but it has {found}")]
@@ -215,7 +220,18 @@ fn cut_off() -> FormatError {
 }
 
 fn entry_error<R: BufRead>(lines: &Lines<R>, (column, fault): (usize, EntryFault)) -> FormatError {
-    FormatError::Entry { line: lines.number(), column, fault }
+    FormatError::Entry { line: lines.number(), column, fault, excerpt: shown(lines, column) }
+}
+
+fn header_error<R: BufRead>(lines: &Lines<R>, fault: HeaderFault) -> FormatError {
+    FormatError::Header { line: lines.number(), fault, excerpt: shown(lines, 1) }
+}
+
+/// The line last read with a caret below this column.
+fn shown<R: BufRead>(lines: &Lines<R>, column: usize) -> String {
+    let line = usize::try_from(lines.number()).unwrap_or(usize::MAX);
+    let excerpt = in_line(lines.last(), Place::new(line, column));
+    excerpt.map_or_else(String::new, |excerpt| format!("\n{excerpt}"))
 }
 
 fn miscounted(what: &str, said: u64, found: u64) -> FormatError {
@@ -252,14 +268,14 @@ fn header<R: BufRead>(lines: &mut Lines<R>) -> Result<Header, FormatError> {
 }
 
 fn expected<R: BufRead>(lines: &Lines<R>, what: &'static str) -> FormatError {
-    FormatError::Header { line: lines.number(), fault: HeaderFault::Expected(what) }
+    header_error(lines, HeaderFault::Expected(what))
 }
 
 fn header_line<R: BufRead>(lines: &mut Lines<R>) -> Result<&[u8], FormatError> {
-    let line = lines.number() + 1;
     match lines.next() {
-        Ok(text) => text.ok_or_else(cut_off),
-        Err(LineError::TooLong) => Err(FormatError::Header { line, fault: HeaderFault::TooLong }),
+        Ok(Some(_)) => Ok(lines.last()),
+        Ok(None) => Err(cut_off()),
+        Err(LineError::TooLong) => Err(header_error(lines, HeaderFault::TooLong)),
         Err(LineError::Read(error)) => Err(stream_error(error)),
     }
 }
@@ -270,10 +286,9 @@ fn field<'l, R: BufRead>(
     key: &str,
     what: &'static str,
 ) -> Result<&'l [u8], FormatError> {
-    let error =
-        FormatError::Header { line: lines.number() + 1, fault: HeaderFault::Expected(what) };
     let line = header_line(lines)?;
-    line.strip_prefix(key.as_bytes()).and_then(|rest| rest.strip_prefix(b" ")).ok_or(error)
+    let is_it = line.strip_prefix(key.as_bytes()).is_some_and(|rest| rest.first() == Some(&b' '));
+    if is_it { Ok(&lines.last()[key.len() + 1..]) } else { Err(expected(lines, what)) }
 }
 
 fn text<R: BufRead>(
@@ -342,28 +357,32 @@ impl Body {
             return Err((rest_column, EntryFault::Order));
         }
         let beings = beings(sizes).map_err(|(place, fault)| (sizes_column + place, fault))?;
-        self.add(beings)?;
+        self.add(beings).map_err(|(byte, fault)| {
+            let byte = byte.saturating_sub(shared);
+            (rest_column + escaped_bytes(rest, byte), fault)
+        })?;
         std::mem::swap(&mut self.path, &mut self.previous);
         Ok(())
     }
 
+    /// A fault is at a byte of the path, from 0.
     fn add(&mut self, beings: [Being; 4]) -> Result<(), Fault> {
         let is_directory = beings.contains(&Being::EmptyDirectory);
         let kind = if is_directory { Kind::Directory } else { Kind::File };
         let id = self
             .names
             .add(&self.path, kind)
-            .map_err(|error| (column_of(&self.path, error), EntryFault::Path(error)))?;
+            .map_err(|error| (column_of(&self.path, error) - 1, EntryFault::Path(error)))?;
         let (mut links, mut empty) = (States::default(), States::default());
         for (state, being) in State::ALL.into_iter().zip(beings) {
             match being {
                 Being::Absent => {}
                 Being::File(_) | Being::Link if is_directory => {
-                    return Err((1, EntryFault::Path(NameError::KindConflict)));
+                    return Err((0, EntryFault::Path(NameError::KindConflict)));
                 }
                 Being::File(size) => {
                     let pushed = self.lists[state.index()].try_push(id, size);
-                    pushed.map_err(|_| (1, EntryFault::TooManyBytes))?;
+                    pushed.map_err(|_| (0, EntryFault::TooManyBytes))?;
                 }
                 Being::Link => links = links.with(state),
                 Being::EmptyDirectory => empty = empty.with(state),
