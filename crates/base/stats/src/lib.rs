@@ -99,6 +99,10 @@ pub use series::change_point::{
     ChangePoint, ChangePointPlan, LONGEST_CHANGE_SERIES, change_points, split_statistics,
 };
 pub use series::heat::{Access, Heat, concentration};
+pub use series::level_shift::{
+    HistoryPoint, LevelShift, Newest, NoiseShift, SHIFT_PLAN, level_shifts, newest_differs, noise_shift,
+    residuals,
+};
 pub use series::ljung_box::{LjungBox, ljung_box};
 pub use series::mann_kendall::{MannKendall, mann_kendall};
 pub use series::serial_check::{SerialCheck, serial_check};

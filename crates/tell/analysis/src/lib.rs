@@ -9,6 +9,7 @@ mod calls;
 pub mod compare;
 mod curve;
 mod fresh_copy;
+pub mod history;
 mod kind;
 mod known;
 mod layouts;

@@ -4,6 +4,7 @@ mod annotating;
 mod classic;
 mod comparing;
 mod completing;
+mod history;
 mod layout;
 mod links;
 mod quantities;
@@ -25,6 +26,7 @@ pub(crate) use comparing::{
     BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs,
 };
 pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
+pub(crate) use history::HistoryArgs;
 pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
 use quantities::half_life;
@@ -85,6 +87,8 @@ pub(crate) enum Verb {
     Import(ImportArgs),
     /// Compare stored trials: better, worse, the same or unclear.
     Report(ReportArgs),
+    /// Show how measurements went on from kernel to kernel or day to day, and where they changed.
+    History(HistoryArgs),
     /// List, show, record and import data sets: the source trees that compilebench works on.
     Dataset(DatasetArgs),
     /// Compare filesystems under a workload: freshly made, on one device, in interleaved rounds.

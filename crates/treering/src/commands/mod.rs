@@ -12,6 +12,7 @@ mod export;
 mod fio_check;
 mod generate;
 mod guest;
+mod history;
 mod import;
 mod lab;
 mod layout;
@@ -87,6 +88,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Export(args) => export::run(&args),
         Verb::Import(args) => import::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::History(args) => history::run(&args),
         Verb::Dataset(args) => dataset::run(args.verb),
         Verb::Compare(args) => compare::run(&args),
         Verb::BisectStep(args) => Ok(compare::bisect_step(&args)),

@@ -85,6 +85,7 @@ mod with_fio;
 mod fresh_copy;
 mod fs_mark;
 mod heat;
+mod history;
 
 /// Filesystems that are too small or fill up.
 mod full;

@@ -1,8 +1,8 @@
 //! E-divisive change points: where the level of a series jumps (a journal flush, a cleaner that
-//! wakes up).
+//! wakes up; in a history, another kernel).
 //!
-//! What does not live here: comparing runs. Meant for small windows inside one run; every test is a
-//! seeded permutation of the segment. One pass over a segment costs O(n log n): pair sums of
+//! What does not live here: how large a jump is (`level_shift`), comparing runs. Every test is a
+//! seeded permutation of the segment; samples may have weights. One pass over a segment costs O(n log n): pair sums of
 //! distances are carried along in two Fenwick trees while the split moves, instead of n^2
 //! distances.
 //!
@@ -56,7 +56,8 @@ pub struct ChangePoint {
 pub fn split_statistics(values: &[f64]) -> Result<Vec<f64>, StatsError> {
     require_finite(values)?;
     require_at_most(values.len(), LONGEST_CHANGE_SERIES)?;
-    Ok(Segment::of(values).split_statistics(values))
+    let samples: Vec<Sample> = values.iter().map(|&value| Sample { value, weight: 1.0 }).collect();
+    Ok(Segment::of(&samples).split_statistics(&samples))
 }
 
 /// E-divisive: repeatedly takes the best split of all segments and keeps it while a permutation
@@ -66,6 +67,15 @@ pub fn change_points(
     plan: &ChangePointPlan,
 ) -> Result<Vec<ChangePoint>, StatsError> {
     require_finite(values)?;
+    let samples: Vec<Sample> = values.iter().map(|&value| Sample { value, weight: 1.0 }).collect();
+    change_points_of(&samples, plan)
+}
+
+/// The same of samples with weights, finite and above zero, with a mean of about 1.
+pub(crate) fn change_points_of(
+    values: &[Sample],
+    plan: &ChangePointPlan,
+) -> Result<Vec<ChangePoint>, StatsError> {
     require_at_most(values.len(), LONGEST_CHANGE_SERIES)?;
     require_probability("alpha", plan.alpha)?;
     require_count(plan.fewest, 2)?;
@@ -94,6 +104,13 @@ pub fn change_points(
     Ok(found)
 }
 
+/// One sample.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample {
+    pub(crate) value: f64,
+    pub(crate) weight: f64,
+}
+
 /// The best split of a segment.
 struct Split {
     range: Range<usize>,
@@ -101,7 +118,7 @@ struct Split {
     q: f64,
 }
 
-fn candidate(values: &[f64], range: Range<usize>, fewest: usize) -> Option<Split> {
+fn candidate(values: &[Sample], range: Range<usize>, fewest: usize) -> Option<Split> {
     let part = &values[range.clone()];
     let (offset, q) = best_split(&Segment::of(part), part, fewest)?;
     Some(Split { index: range.start + offset, range, q })
@@ -109,7 +126,7 @@ fn candidate(values: &[f64], range: Range<usize>, fewest: usize) -> Option<Split
 
 /// The split with the largest Q that leaves `fewest` samples on each side; `None` when there is
 /// none or all samples are equal.
-fn best_split(segment: &Segment, values: &[f64], fewest: usize) -> Option<(usize, f64)> {
+fn best_split(segment: &Segment, values: &[Sample], fewest: usize) -> Option<(usize, f64)> {
     if values.len() < fewest.saturating_mul(2) {
         return None;
     }
@@ -121,7 +138,7 @@ fn best_split(segment: &Segment, values: &[f64], fewest: usize) -> Option<(usize
 }
 
 fn permutation_p(
-    values: &[f64],
+    values: &[Sample],
     split: &Split,
     plan: &ChangePointPlan,
     generator: &mut Generator,
@@ -129,12 +146,16 @@ fn permutation_p(
     let mut part = values[split.range.clone()].to_vec();
     let segment = Segment::of(&part);
     let mut larger = 0_usize;
+    let p_value = |larger: usize| (larger as f64 + 1.0) / (plan.permutations as f64 + 1.0);
     for _ in 0..plan.permutations {
         generator.shuffle(&mut part);
         let q = best_split(&segment, &part, plan.fewest).map_or(0.0, |(_, q)| q);
         larger += usize::from(q >= split.q * (1.0 - 1e-12));
+        if p_value(larger) > plan.alpha {
+            break; // The rest cannot make it improbable again.
+        }
     }
-    (larger as f64 + 1.0) / (plan.permutations as f64 + 1.0)
+    p_value(larger)
 }
 
 /// The distinct values of a segment, by which its samples are ranked.
@@ -145,42 +166,37 @@ struct Segment {
 }
 
 impl Segment {
-    fn of(values: &[f64]) -> Self {
-        let mut distinct = values.to_vec();
+    fn of(samples: &[Sample]) -> Self {
+        let mut distinct: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+        let centre = if distinct.is_empty() { 0.0 } else { mean(&distinct) };
         distinct.sort_unstable_by(f64::total_cmp);
         distinct.dedup();
-        Self { distinct, centre: if values.is_empty() { 0.0 } else { mean(values) } }
+        Self { distinct, centre }
     }
 
-    fn split_statistics(&self, values: &[f64]) -> Vec<f64> {
-        let total = values.len();
-        if total < 4 {
+    fn split_statistics(&self, samples: &[Sample]) -> Vec<f64> {
+        if samples.len() < 4 {
             return Vec::new();
         }
-        let mut left = DistanceTree::new(self.distinct.len());
-        let mut right = DistanceTree::new(self.distinct.len());
-        let place = |value: f64| self.distinct.partition_point(|&other| other < value);
-        let samples: Vec<(usize, f64)> =
-            values.iter().map(|&value| (place(value), value - self.centre)).collect();
-        let mut within_right = 0.0;
-        for &(place, value) in &samples {
-            within_right += right.sum_of_distances(place, value);
-            right.add(place, value, 1.0);
-        }
-        let all_pairs = within_right;
-        let mut within_left = 0.0;
-        let mut statistics = Vec::with_capacity(total - 3);
-        for (moved, &(place, value)) in samples.iter().enumerate().take(total - 2) {
-            right.add(place, value, -1.0);
-            within_right -= right.sum_of_distances(place, value);
-            within_left += left.sum_of_distances(place, value);
-            left.add(place, value, 1.0);
+        let mut left = Side::new(self.distinct.len());
+        let mut right = Side::new(self.distinct.len());
+        let placed: Vec<(usize, Sample)> = samples
+            .iter()
+            .map(|sample| {
+                let place = self.distinct.partition_point(|&other| other < sample.value);
+                (place, Sample { value: sample.value - self.centre, ..*sample })
+            })
+            .collect();
+        placed.iter().for_each(|&(place, sample)| right.add(place, sample));
+        let all_pairs = right.within;
+        let mut statistics = Vec::with_capacity(samples.len() - 3);
+        for (moved, &(place, sample)) in placed.iter().enumerate().take(samples.len() - 2) {
+            right.remove(place, sample);
+            left.add(place, sample);
             if moved >= 1 {
-                let (n, m) = ((moved + 1) as f64, (total - moved - 1) as f64);
-                let between = all_pairs - within_left - within_right;
-                let energy = 2.0 / (n * m) * between
-                    - 2.0 * within_left / (n * (n - 1.0))
-                    - 2.0 * within_right / (m * (m - 1.0));
+                let (n, m) = (left.tree.count, right.tree.count);
+                let between = all_pairs - left.within - right.within;
+                let energy = 2.0 / (n * m) * between - left.mean_within() - right.mean_within();
                 statistics.push(n * m / (n + m) * energy);
             }
         }
@@ -188,7 +204,39 @@ impl Segment {
     }
 }
 
-/// Two Fenwick trees: how many values at or below a place, and their sum.
+/// The samples on one side of a split.
+struct Side {
+    tree: DistanceTree,
+    /// The sum over its pairs of their distance times both weights.
+    within: f64,
+    /// The sum of the squared weights.
+    squares: f64,
+}
+
+impl Side {
+    fn new(places: usize) -> Self {
+        Self { tree: DistanceTree::new(places), within: 0.0, squares: 0.0 }
+    }
+
+    fn add(&mut self, place: usize, Sample { value, weight }: Sample) {
+        self.within += weight * self.tree.sum_of_distances(place, value);
+        self.squares += weight * weight;
+        self.tree.add(place, value, weight);
+    }
+
+    fn remove(&mut self, place: usize, Sample { value, weight }: Sample) {
+        self.tree.add(place, value, -weight);
+        self.squares -= weight * weight;
+        self.within -= weight * self.tree.sum_of_distances(place, value);
+    }
+
+    /// The mean distance of two of its samples.
+    fn mean_within(&self) -> f64 {
+        2.0 * self.within / (self.tree.count.powi(2) - self.squares)
+    }
+}
+
+/// Two Fenwick trees: the weight of the values at or below a place, and their weighted sum.
 struct DistanceTree {
     nodes: Vec<(f64, f64)>,
     count: f64,
@@ -200,18 +248,18 @@ impl DistanceTree {
         Self { nodes: vec![(0.0, 0.0); places + 1], count: 0.0, sum: 0.0 }
     }
 
-    fn add(&mut self, place: usize, value: f64, sign: f64) {
-        self.count += sign;
-        self.sum += sign * value;
+    fn add(&mut self, place: usize, value: f64, weight: f64) {
+        self.count += weight;
+        self.sum += weight * value;
         let mut node = place + 1;
         while let Some(entry) = self.nodes.get_mut(node) {
-            entry.0 += sign;
-            entry.1 += sign * value;
+            entry.0 += weight;
+            entry.1 += weight * value;
             node += node & node.wrapping_neg();
         }
     }
 
-    /// Sum of |value - v| over the values v held.
+    /// Sum of |value - v| over the values v held, each times its weight.
     fn sum_of_distances(&self, place: usize, value: f64) -> f64 {
         let (mut below, mut sum_below) = (0.0, 0.0);
         let mut node = place + 1;

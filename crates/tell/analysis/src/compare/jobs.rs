@@ -1,9 +1,9 @@
 //! What can be compared with what: trials of the same workload with the same parameters. Which of
 //! them are pairs is decided elsewhere.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{Accelerator, BLOGBENCH_READ_BYTES, Mode, Trial};
+use treering_model::{Accelerator, BLOGBENCH_READ_BYTES, Mode, Trial, TrialId};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::pairs::{Rounds, align, unpaired};
@@ -212,6 +212,26 @@ fn distinguishing(own: &Parameters<'_>, all: &[&Parameters<'_>]) -> String {
     let shared = |parameter: &&(&str, &str)| all.iter().all(|other| other.contains(parameter));
     let telling = own.iter().filter(|parameter| !shared(parameter));
     telling.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+/// What tells the job of each trial from the other jobs of its workload, in the order of the trials.
+pub(crate) fn job_names<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> Vec<String> {
+    let kinds = |trial: &Trial| (trial.beginning.workload.clone(), trial.beginning.mode);
+    let mut names: BTreeMap<TrialId, String> = BTreeMap::new();
+    let mut seen = Vec::new();
+    for kind in trials.clone().map(kinds) {
+        if seen.contains(&kind) {
+            continue;
+        }
+        let groups = groups(trials.clone().filter(|trial| kinds(trial) == kind));
+        let all: Vec<&Parameters<'t>> = groups.iter().map(|group| &group.parameters).collect();
+        for group in &groups {
+            let name = distinguishing(&group.parameters, &all);
+            names.extend(group.trials.iter().map(|one| (one.beginning.trial, name.clone())));
+        }
+        seen.push(kind);
+    }
+    trials.map(|trial| names.get(&trial.beginning.trial).cloned().unwrap_or_default()).collect()
 }
 
 /// A job in words: its name in the plan that all its trials come from, else the workload with what

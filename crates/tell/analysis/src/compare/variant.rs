@@ -58,7 +58,7 @@ impl ComparedVariant {
 }
 
 /// Whether a trial's numbers count.
-pub(super) fn is_completed(trial: &Trial) -> bool {
+pub(crate) fn is_completed(trial: &Trial) -> bool {
     trial.ending == Ending::Completed
 }
 

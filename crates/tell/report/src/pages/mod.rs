@@ -9,6 +9,7 @@ pub mod fresh_copy;
 pub mod gate;
 pub mod heat;
 mod identity;
+pub mod history;
 pub mod imported;
 pub mod layout;
 mod layouts;

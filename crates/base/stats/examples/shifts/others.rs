@@ -1,0 +1,42 @@
+//! The methods that treering's is compared with, and the place that is found by who knows the levels.
+
+use treering_stats::{ChangePointPlan, change_points, welch_test};
+
+/// E-divisive with permutations (Matteson & James 2014).
+pub(crate) fn e_divisive(values: &[f64], seed: u64) -> Vec<usize> {
+    let plan = ChangePointPlan { fewest: 3, seed, ..ChangePointPlan::default() };
+    let found = change_points(values, &plan).unwrap_or_default();
+    found.iter().map(|change| change.index).collect()
+}
+
+/// Binary splits by the smallest p of Welch's t, kept while it is at most .001, as Hunter and
+/// Apache Otava do.
+pub(crate) fn student_splits(values: &[f64]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut open = vec![0..values.len()];
+    while let Some(range) = open.pop() {
+        let splits = (range.start + 2)..range.end.saturating_sub(1);
+        let p = |at: usize| {
+            let test = welch_test(&values[range.start..at], &values[at..range.end], 0.95);
+            test.map_or(1.0, |test| test.p_value)
+        };
+        let best = splits.map(|at| (at, p(at))).min_by(|a, b| a.1.total_cmp(&b.1));
+        if let Some((at, p)) = best
+            && p <= 0.001
+        {
+            found.push(at);
+            open.extend([range.start..at, at..range.end]);
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// The most likely place of a shift of this size from level 0.
+pub(crate) fn place_of(values: &[f64], shift: f64) -> usize {
+    let cost = |at: usize| -> f64 {
+        let before: f64 = values[..at].iter().map(|value| value.powi(2)).sum();
+        before + values[at..].iter().map(|value| (value - shift).powi(2)).sum::<f64>()
+    };
+    (1..values.len()).min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(0)
+}

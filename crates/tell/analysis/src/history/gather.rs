@@ -1,0 +1,196 @@
+//! Puts trials together to series and points. Nothing is judged here.
+
+use std::collections::BTreeMap;
+
+use treering_model::{Better, CellRole, Mode, Scope, Trial, TrialId, Unit};
+use treering_stats::HistoryPoint;
+
+use super::{Dated, HistoryTerms};
+use crate::compare::{is_completed, job_names};
+
+/// The 97.5 % quantile of the standard normal distribution.
+const NORMAL_975: f64 = 1.959_964;
+
+/// A metric of one job on one variant.
+pub(super) struct Gathered<'t> {
+    pub(super) workload: &'t str,
+    pub(super) mode: Mode,
+    pub(super) job: String,
+    pub(super) variant: &'t str,
+    pub(super) metric: String,
+    pub(super) unit: Unit,
+    pub(super) better: Better,
+    pub(super) points: Vec<GatheredPoint<'t>>,
+}
+
+/// A point of it.
+pub(super) struct GatheredPoint<'t> {
+    pub(super) key: &'t str,
+    pub(super) started_unix_ms: i64,
+    /// The logarithms of its trials' values, or of their ratios to the anchor.
+    pub(super) logs: Vec<f64>,
+    pub(super) trials: Vec<&'t Trial>,
+}
+
+impl Gathered<'_> {
+    /// The points with their standard errors: by the scatter within all of them, since one point
+    /// has few trials.
+    pub(super) fn logs(&self) -> Vec<HistoryPoint> {
+        let freedom: usize = self.points.iter().map(|point| point.logs.len() - 1).sum();
+        let around: f64 = self.points.iter().map(GatheredPoint::around).sum();
+        let scatter = if freedom > 0 { (around / freedom as f64).sqrt() } else { 0.0 };
+        let point = |point: &GatheredPoint<'_>| HistoryPoint {
+            value: point.mean(),
+            standard_error: scatter / (point.logs.len() as f64).sqrt(),
+        };
+        self.points.iter().map(point).collect()
+    }
+}
+
+/// Half the 95 % interval of a point.
+pub(super) fn half_width(standard_error: f64) -> f64 {
+    NORMAL_975 * standard_error
+}
+
+impl GatheredPoint<'_> {
+    fn mean(&self) -> f64 {
+        self.logs.iter().sum::<f64>() / self.logs.len() as f64
+    }
+
+    fn around(&self) -> f64 {
+        let mean = self.mean();
+        self.logs.iter().map(|log| (log - mean).powi(2)).sum()
+    }
+}
+
+/// The filesystem, where no plan names a variant.
+const FILESYSTEM: &str = "filesystem.type";
+
+fn variant(trial: &Trial) -> &str {
+    let cell = trial.beginning.cell.as_ref().map(|cell| cell.variant.as_str());
+    cell.or_else(|| trial.fact(FILESYSTEM)).unwrap_or_default()
+}
+
+/// Where a trial stands among those it is paired with.
+type Place<'t> = (TrialId, &'t str, u32);
+
+fn place(trial: &Trial) -> Option<Place<'_>> {
+    let cell = trial.beginning.cell.as_ref()?;
+    Some((cell.campaign, cell.job.as_str(), cell.round))
+}
+
+/// The series of these trials, and the number of trials that are in none.
+pub(super) fn gather<'t>(trials: &'t [Dated], terms: &HistoryTerms) -> (Vec<Gathered<'t>>, usize) {
+    let mut usable: Vec<&Dated> = trials.iter().filter(|one| is_usable(&one.trial)).collect();
+    usable.sort_by_key(|one| (one.trial.beginning.started_unix_ms, one.trial.beginning.trial));
+    let names = job_names(usable.iter().map(|one| &one.trial));
+    let anchors = anchors(&usable, terms.anchor.as_deref());
+    let mut all: Vec<Gathered<'t>> = Vec::new();
+    let mut used = 0;
+    for (dated, job) in usable.iter().zip(names) {
+        let trial = &dated.trial;
+        let anchor = match (&terms.anchor, place(trial)) {
+            (None, _) => None,
+            (Some(name), _) if variant(trial) == name => {
+                used += 1;
+                continue;
+            }
+            (Some(_), place) => match place.and_then(|place| anchors.get(&place)) {
+                Some(anchor) => Some(*anchor),
+                None => continue,
+            },
+        };
+        used += 1;
+        for measured in measured(trial, anchor, terms.metric.as_deref()) {
+            add(&mut all, dated, &job, measured);
+        }
+    }
+    (all, trials.len() - used)
+}
+
+fn is_usable(trial: &Trial) -> bool {
+    let role = trial.beginning.cell.as_ref().map(|cell| cell.role);
+    is_completed(trial)
+        && trial.exclusion().is_none()
+        && role.is_none_or(|role| role == CellRole::Round)
+}
+
+fn anchors<'t>(trials: &[&'t Dated], anchor: Option<&str>) -> BTreeMap<Place<'t>, &'t Trial> {
+    let is_anchor = |trial: &Trial| Some(variant(trial)) == anchor;
+    let all = trials.iter().map(|one| &one.trial).filter(|trial| is_anchor(trial));
+    all.filter_map(|trial| Some((place(trial)?, trial))).collect()
+}
+
+/// A number of one trial.
+struct Measured {
+    metric: String,
+    unit: Unit,
+    better: Better,
+    log: f64,
+}
+
+fn measured<'a>(
+    trial: &'a Trial,
+    anchor: Option<&'a Trial>,
+    only: Option<&'a str>,
+) -> impl Iterator<Item = Measured> + 'a {
+    let name = |scope: &Scope, name: &str| scope.metric_name(name);
+    trial.metrics.iter().filter_map(move |metric| {
+        let full = name(&metric.scope, &metric.name);
+        let is_wanted = only.map_or(metric.primary, |only| only == full);
+        if !is_wanted || metric.value <= 0.0 {
+            return None;
+        }
+        let (log, unit) = match anchor {
+            None => (metric.value.ln(), metric.unit),
+            Some(anchor) => {
+                let same = |other: &&treering_model::Metric| {
+                    other.name == metric.name && other.scope == metric.scope && other.value > 0.0
+                };
+                let other = anchor.metrics.iter().find(same)?;
+                (metric.value.ln() - other.value.ln(), Unit::Count)
+            }
+        };
+        Some(Measured { metric: full, unit, better: metric.better, log })
+    })
+}
+
+fn add<'t>(all: &mut Vec<Gathered<'t>>, dated: &'t Dated, job: &str, measured: Measured) {
+    let trial = &dated.trial;
+    let beginning = &trial.beginning;
+    let variant = variant(trial);
+    let is_it = |one: &Gathered<'t>| {
+        one.metric == measured.metric
+            && one.variant == variant
+            && one.job == job
+            && one.mode == beginning.mode
+            && one.workload == beginning.workload
+            && one.unit == measured.unit
+    };
+    let at = all.iter().position(is_it).unwrap_or_else(|| {
+        all.push(Gathered {
+            workload: &beginning.workload,
+            mode: beginning.mode,
+            job: job.to_owned(),
+            variant,
+            metric: measured.metric.clone(),
+            unit: measured.unit,
+            better: measured.better,
+            points: Vec::new(),
+        });
+        all.len() - 1
+    });
+    let series = &mut all[at];
+    match series.points.iter_mut().find(|point| point.key == dated.key) {
+        Some(point) => {
+            point.logs.push(measured.log);
+            point.trials.push(trial);
+        }
+        None => series.points.push(GatheredPoint {
+            key: &dated.key,
+            started_unix_ms: beginning.started_unix_ms,
+            logs: vec![measured.log],
+            trials: vec![trial],
+        }),
+    }
+}

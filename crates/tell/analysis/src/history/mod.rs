@@ -1,0 +1,273 @@
+//! Histories: the same measurement again and again, from kernel to kernel, from day to day. Where
+//! its level changed, what else changed there, and whether the newest point is out of line.
+//!
+//! Which trials make a point is decided by the caller; nothing is laid out here. The method and
+//! its errors, by simulation: `docs/history.md`.
+
+mod gather;
+
+use treering_model::{Better, Mode, Trial, Unit};
+use treering_stats::{
+    ChangePointPlan, HistoryPoint, SHIFT_PLAN, StatsError, level_shifts, ljung_box, newest_differs,
+    noise_shift,
+};
+
+use crate::compare::{ComparedVariant, Factor, Standing, environment};
+use gather::{Gathered, gather, half_width};
+
+/// Fewest points of which anything is said.
+pub const FEWEST_POINTS: usize = 6;
+/// Points of which memory can be told, and its level.
+const FEWEST_FOR_MEMORY: usize = 20;
+const MEMORY_ALPHA: f64 = 0.01;
+
+/// A trial, and the point of the history that it belongs to: its kernel, its day, its label.
+#[derive(Clone, Debug)]
+pub struct Dated {
+    /// The name of the point.
+    pub key: String,
+    /// The trial.
+    pub trial: Trial,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct HistoryTerms {
+    /// This metric only, by its full name; otherwise those that decide comparisons.
+    pub metric: Option<String>,
+    /// The variant to which the others are put in relation, round by round.
+    pub anchor: Option<String>,
+}
+
+/// Every series there is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    /// The series, by workload, job, variant and metric as they first occur.
+    pub series: Vec<Series>,
+    /// Trials that are in no series: they did not complete, or have no partner in their round.
+    pub left_out: usize,
+}
+
+/// A metric of one job on one variant, point by point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// The workload.
+    pub workload: String,
+    /// Classic or native.
+    pub mode: Mode,
+    /// The parameters that tell the job from others of the workload; may be empty.
+    pub job: String,
+    /// The variant of the plan, or the filesystem.
+    pub variant: String,
+    /// The full name of the metric.
+    pub metric: String,
+    /// The unit of the values; ratios to an anchor have none.
+    pub unit: Unit,
+    /// Its better direction.
+    pub better: Better,
+    /// The points in the order of time.
+    pub points: Vec<Point>,
+    /// The changes of level, in the order of time.
+    pub shifts: Vec<Shift>,
+    /// That the newest point is out of line with its level.
+    pub suspect: Option<Suspect>,
+    /// That the scatter of the points changed.
+    pub noise: Option<Noise>,
+    /// Whether points depend on their neighbours: then changes are found too often.
+    pub has_memory: bool,
+}
+
+/// One point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Its name.
+    pub key: String,
+    /// When its first trial began, in milliseconds since 1970 (UTC).
+    pub started_unix_ms: i64,
+    /// Its trials.
+    pub trials: usize,
+    /// The geometric mean of its trials; with an anchor of their ratios.
+    pub value: f64,
+    /// The 95 % interval of `value`, by the scatter within all points; `None` where no point has two
+    /// trials.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// A change of level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shift {
+    /// The first point of the new level, from 0.
+    pub index: usize,
+    /// The first and the last point at which it may have begun, at 95 %.
+    pub between: (usize, usize),
+    /// The new level by the old one.
+    pub ratio: f64,
+    /// The 95 % interval of `ratio`.
+    pub interval: Option<(f64, f64)>,
+    /// The p of its place among permutations.
+    pub p_value: f64,
+    /// Whether the new level is worse.
+    pub is_worse: bool,
+    /// What else changed there, most telling first.
+    pub facts: Vec<ChangedFact>,
+}
+
+/// A fact that has one value before a change and another one after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFact {
+    /// Its name.
+    pub name: String,
+    /// Its values before.
+    pub before: String,
+    /// Its values after.
+    pub after: String,
+}
+
+/// The newest point, out of line with the level before it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suspect {
+    /// It by its level.
+    pub ratio: f64,
+    /// The p of a prediction from the level.
+    pub p_value: f64,
+    /// Whether it is worse.
+    pub is_worse: bool,
+    /// So many more points decide whether it is a new level.
+    pub points_needed: usize,
+}
+
+/// A change of the scatter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Noise {
+    /// The first point of the new scatter, from 0.
+    pub index: usize,
+    /// The new scatter by the old one.
+    pub ratio: f64,
+}
+
+/// The histories of these trials.
+///
+/// # Errors
+/// When a metric has a value that no logarithm has, or a history is too long.
+pub fn history(trials: &[Dated], terms: &HistoryTerms) -> Result<History, StatsError> {
+    let (gathered, left_out) = gather(trials, terms);
+    let judged = gathered.iter().filter(|one| one.points.len() >= FEWEST_POINTS).count().max(1);
+    let series: Result<Vec<Series>, StatsError> =
+        gathered.into_iter().map(|one| series(one, judged)).collect();
+    Ok(History { series: series?, left_out })
+}
+
+fn series(gathered: Gathered<'_>, judged: usize) -> Result<Series, StatsError> {
+    let logs: Vec<HistoryPoint> = gathered.logs();
+    let error = logs.first().map_or(0.0, |one| one.standard_error);
+    let points = gathered.points.iter().zip(&logs).map(|(point, log)| {
+        let half = half_width(log.standard_error);
+        Point {
+            key: point.key.to_owned(),
+            started_unix_ms: point.started_unix_ms,
+            trials: point.logs.len(),
+            value: log.value.exp(),
+            interval: (error > 0.0).then(|| ((log.value - half).exp(), (log.value + half).exp())),
+        }
+    });
+    let mut series = Series {
+        workload: gathered.workload.to_owned(),
+        mode: gathered.mode,
+        job: gathered.job.clone(),
+        variant: gathered.variant.to_owned(),
+        metric: gathered.metric.clone(),
+        unit: gathered.unit,
+        better: gathered.better,
+        points: points.collect(),
+        shifts: Vec::new(),
+        suspect: None,
+        noise: None,
+        has_memory: false,
+    };
+    if logs.len() >= FEWEST_POINTS {
+        judge(&mut series, &gathered, &logs, judged)?;
+    }
+    Ok(series)
+}
+
+/// Looks for changes; `judged` series are looked at, so each is given its share of the level.
+fn judge(
+    series: &mut Series,
+    gathered: &Gathered<'_>,
+    logs: &[HistoryPoint],
+    judged: usize,
+) -> Result<(), StatsError> {
+    let alpha = SHIFT_PLAN.alpha / judged as f64;
+    // Enough of them that the smallest p is a fifth of what is asked.
+    let permutations = SHIFT_PLAN.permutations.max((5.0 / alpha) as usize);
+    let plan = ChangePointPlan { alpha, permutations, ..SHIFT_PLAN };
+    let is_worse = |change: f64| (change > 0.0) == (series.better == Better::Lower);
+    let found = level_shifts(logs, &plan)?;
+    let starts: Vec<usize> = found.iter().map(|shift| shift.index).collect();
+    let ends = |at: usize| {
+        let before = if at == 0 { 0 } else { starts[at - 1] };
+        (before, starts.get(at + 1).copied().unwrap_or(logs.len()))
+    };
+    let shifts = found.iter().enumerate().map(|(at, shift)| {
+        let (before, after) = ends(at);
+        Shift {
+            index: shift.index,
+            between: shift.between,
+            ratio: shift.change.exp(),
+            interval: shift.interval.map(|it| (it.low.exp(), it.high.exp())),
+            p_value: shift.p_value,
+            is_worse: is_worse(shift.change),
+            facts: changed(gathered, before..shift.index, shift.index..after),
+        }
+    });
+    let shifts: Vec<Shift> = shifts.collect();
+    let level = starts.last().copied().unwrap_or(0);
+    let suspect = newest_differs(&logs[level..]).filter(|newest| newest.p_value <= alpha);
+    series.suspect = suspect.map(|newest| Suspect {
+        ratio: newest.change.exp(),
+        p_value: newest.p_value,
+        is_worse: is_worse(newest.change),
+        points_needed: SHIFT_PLAN.fewest - 1,
+    });
+    series.noise = noise_shift(logs, &starts, &plan)?
+        .map(|noise| Noise { index: noise.index, ratio: noise.ratio });
+    let residuals = treering_stats::residuals(logs, &starts);
+    series.has_memory = residuals.len() >= FEWEST_FOR_MEMORY
+        && ljung_box(&residuals, residuals.len().min(10) / 2)
+            .is_ok_and(|test| test.p_value < MEMORY_ALPHA);
+    series.shifts = shifts;
+    Ok(())
+}
+
+/// What the trials on both sides of a change know differently, what was compared and is momentary
+/// left out; facts that have one value on each side first.
+fn changed(
+    gathered: &Gathered<'_>,
+    before: std::ops::Range<usize>,
+    after: std::ops::Range<usize>,
+) -> Vec<ChangedFact> {
+    let variant = |range: std::ops::Range<usize>| ComparedVariant {
+        name: String::new(),
+        factor: Factor::Id,
+        trials: gathered.points[range]
+            .iter()
+            .flat_map(|point| &point.trials)
+            .map(|t| (*t).clone())
+            .collect(),
+    };
+    let facts = environment(&variant(before), &[variant(after)]);
+    let values = |values: &[crate::compare::FactValue]| {
+        values.iter().map(|one| one.value.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let mut changed: Vec<(usize, ChangedFact)> = facts
+        .iter()
+        .filter(|fact| fact.standing == Standing::Differs && fact.variants.len() == 2)
+        .map(|fact| {
+            let count = fact.variants[0].len() + fact.variants[1].len();
+            let [before, after] = [0, 1].map(|side| values(&fact.variants[side]));
+            (count, ChangedFact { name: fact.name.clone(), before, after })
+        })
+        .collect();
+    changed.sort_by_key(|(count, _)| *count);
+    changed.into_iter().map(|(_, fact)| fact).collect()
+}

@@ -1,0 +1,141 @@
+//! Histories as data: `treering history --format json`.
+
+use serde::Serialize;
+use treering_analysis::history::{History, Series};
+
+use super::direction;
+use crate::data::{Data, moment};
+
+/// The series, in the order of the page.
+#[derive(Debug, Serialize)]
+pub struct HistoryData<'h> {
+    by: &'h str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anchor: Option<&'h str>,
+    left_out: usize,
+    series: Vec<SeriesData<'h>>,
+}
+
+impl Data for HistoryData<'_> {
+    const FORMAT: &'static str = "treering history";
+    const VERSION: u32 = 1;
+}
+
+#[derive(Debug, Serialize)]
+struct SeriesData<'h> {
+    workload: &'h str,
+    mode: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    job: &'h str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    variant: &'h str,
+    metric: &'h str,
+    unit: &'static str,
+    better: &'static str,
+    points: Vec<PointData<'h>>,
+    changes: Vec<ChangeData<'h>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suspect: Option<SuspectData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    noise: Option<NoiseData>,
+    has_memory: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct PointData<'h> {
+    key: &'h str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started: Option<String>,
+    trials: usize,
+    value: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<(f64, f64)>,
+}
+
+#[derive(Debug, Serialize)]
+struct ChangeData<'h> {
+    point: usize,
+    between: (usize, usize),
+    ratio: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<(f64, f64)>,
+    p_value: f64,
+    worse: bool,
+    facts: Vec<FactData<'h>>,
+}
+
+#[derive(Debug, Serialize)]
+struct FactData<'h> {
+    name: &'h str,
+    before: &'h str,
+    after: &'h str,
+}
+
+#[derive(Debug, Serialize)]
+struct SuspectData {
+    ratio: f64,
+    p_value: f64,
+    worse: bool,
+    points_needed: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct NoiseData {
+    point: usize,
+    ratio: f64,
+}
+
+impl<'h> HistoryData<'h> {
+    /// Of these series.
+    pub fn of(history: &'h History, by: &'h str, anchor: Option<&'h str>) -> Self {
+        let series = history.series.iter().map(SeriesData::of).collect();
+        Self { by, anchor, left_out: history.left_out, series }
+    }
+}
+
+impl<'h> SeriesData<'h> {
+    fn of(series: &'h Series) -> Self {
+        let points = series.points.iter().map(|point| PointData {
+            key: &point.key,
+            started: moment(point.started_unix_ms),
+            trials: point.trials,
+            value: point.value,
+            interval: point.interval,
+        });
+        let changes = series.shifts.iter().map(|shift| ChangeData {
+            point: shift.index,
+            between: shift.between,
+            ratio: shift.ratio,
+            interval: shift.interval,
+            p_value: shift.p_value,
+            worse: shift.is_worse,
+            facts: shift
+                .facts
+                .iter()
+                .map(|fact| FactData { name: &fact.name, before: &fact.before, after: &fact.after })
+                .collect(),
+        });
+        Self {
+            workload: &series.workload,
+            mode: series.mode.name(),
+            job: &series.job,
+            variant: &series.variant,
+            metric: &series.metric,
+            unit: series.unit.word(),
+            better: direction(series.better),
+            points: points.collect(),
+            changes: changes.collect(),
+            suspect: series.suspect.as_ref().map(|suspect| SuspectData {
+                ratio: suspect.ratio,
+                p_value: suspect.p_value,
+                worse: suspect.is_worse,
+                points_needed: suspect.points_needed,
+            }),
+            noise: series
+                .noise
+                .as_ref()
+                .map(|noise| NoiseData { point: noise.index, ratio: noise.ratio }),
+            has_memory: series.has_memory,
+        }
+    }
+}

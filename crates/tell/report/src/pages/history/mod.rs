@@ -1,0 +1,279 @@
+//! `treering history`: the series of a store, their changes of level, and what else changed there.
+
+pub mod json;
+
+use std::fmt::Write as _;
+
+use treering_analysis::history::{FEWEST_POINTS, History, Point, Series, Shift};
+use treering_model::{Better, Unit};
+
+use crate::charts::{Chart, Rounds, RoundsVariant};
+use crate::table::Tone;
+use crate::{Cell, Column, Report, Table};
+
+/// Facts that a change is reported with.
+const FACTS_SHOWN: usize = 8;
+/// Series that are drawn.
+const DRAWN: usize = 50;
+
+/// What the page needs beside the series.
+#[derive(Clone, Copy, Debug)]
+pub struct HistoryView<'a> {
+    /// What follows each other: `kernel`.
+    pub by: &'a str,
+    /// The variant that the values are ratios to.
+    pub anchor: Option<&'a str>,
+    /// Whether charts are wanted.
+    pub draws: bool,
+}
+
+/// The page.
+pub fn page(history: &History, view: &HistoryView<'_>) -> Report {
+    let mut page = Report::new(format!("History by {}", view.by));
+    if history.series.is_empty() {
+        page.paragraph("No trial of the store is part of such a history.");
+        return page;
+    }
+    for series in &history.series {
+        for sentence in sentences(series) {
+            page.paragraph(sentence);
+        }
+    }
+    let is_judged = |series: &Series| series.points.len() >= FEWEST_POINTS;
+    if !history.series.iter().any(is_judged) {
+        page.paragraph(format!("No series has the {FEWEST_POINTS} points needed to judge it."));
+    } else if history.series.iter().all(|series| sentences(series).is_empty()) {
+        page.paragraph("No change of level.");
+    }
+    page.table(overview(history, view));
+    for series in history.series.iter().filter(|series| !series.shifts.is_empty()) {
+        page.table(changes(series));
+        for shift in series.shifts.iter().filter(|shift| !shift.facts.is_empty()) {
+            page.table(facts(series, shift));
+        }
+    }
+    notes(&mut page, history, view);
+    if view.draws {
+        for series in history.series.iter().take(DRAWN) {
+            page.chart(Chart::Rounds(chart(series, view)));
+        }
+    }
+    page
+}
+
+/// The series in words: `compilebench, ext4, operation_seconds`.
+pub(crate) fn title(series: &Series) -> String {
+    let parts = [&series.workload, &series.job, &series.variant, &series.metric];
+    let parts: Vec<&str> =
+        parts.into_iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
+    parts.join(", ")
+}
+
+/// A ratio as a difference in percent: `+5.1 %`.
+fn percent(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    if percent.abs() < 10.0 { format!("{percent:+.1} %") } else { format!("{percent:+.0} %") }
+}
+
+fn between(points: &[Point], (first, last): (usize, usize)) -> String {
+    let key = |at: usize| points.get(at).map_or("", |point| point.key.as_str());
+    if first == last {
+        String::new()
+    } else {
+        format!(", or any point between {} and {}", key(first), key(last))
+    }
+}
+
+/// What there is to say of a series; nothing where its level never changed.
+pub(crate) fn sentences(series: &Series) -> Vec<String> {
+    let word = |is_worse: bool| if is_worse { "worse" } else { "better" };
+    let mut sentences = Vec::new();
+    for shift in &series.shifts {
+        let mut text = format!(
+            "{}: {} ({}) from {} on",
+            title(series),
+            word(shift.is_worse),
+            percent(shift.ratio),
+            series.points[shift.index].key
+        );
+        text += &between(&series.points, shift.between);
+        if let Some(fact) = shift.facts.first() {
+            _ = write!(text, "; {} changed from {} to {}", fact.name, fact.before, fact.after);
+        }
+        sentences.push(text + ".");
+    }
+    if let (Some(suspect), Some(newest)) = (&series.suspect, series.points.last()) {
+        sentences.push(format!(
+            "{}: {} is suspect, {} ({}); {} more points are needed to tell a new level from an \
+             outlier.",
+            title(series),
+            newest.key,
+            word(suspect.is_worse),
+            percent(suspect.ratio),
+            suspect.points_needed
+        ));
+    }
+    if let Some(noise) = &series.noise {
+        sentences.push(format!(
+            "{}: from {} on the points scatter {:.1} times as much.",
+            title(series),
+            series.points[noise.index].key,
+            noise.ratio
+        ));
+    }
+    sentences
+}
+
+fn overview(history: &History, view: &HistoryView<'_>) -> Table {
+    let level = if view.anchor.is_some() { "ratio" } else { "newest" };
+    let columns = vec![
+        Column::long_text("series"),
+        Column::count("points"),
+        Column::count("trials"),
+        Column::text("first"),
+        Column::text("last"),
+        Column::mixed(level),
+        Column::count("changes"),
+        Column::text("finding"),
+    ];
+    let mut table = Table::new("series", "", columns);
+    for series in &history.series {
+        let (first, last) = (series.points.first(), series.points.last());
+        let key = |point: Option<&Point>| Cell::text(point.map_or("", |one| &one.key));
+        table.rows.push(vec![
+            Cell::text(title(series)),
+            Cell::whole(series.points.len() as u64),
+            Cell::whole(series.points.iter().map(|point| point.trials as u64).sum()),
+            key(first),
+            key(last),
+            last.map_or(Cell::Missing, |point| value(point.value, series.unit)),
+            Cell::whole(series.shifts.len() as u64),
+            finding(series),
+        ]);
+    }
+    table
+}
+
+fn value(value: f64, unit: Unit) -> Cell {
+    Cell::measured(value, unit)
+}
+
+fn finding(series: &Series) -> Cell {
+    if series.points.len() < FEWEST_POINTS {
+        return Cell::text("too short");
+    }
+    let newest = series.suspect.as_ref().map(|suspect| suspect.is_worse);
+    match (series.shifts.last(), newest) {
+        (_, Some(_)) => Cell::toned("suspect", Tone::Caution),
+        (Some(shift), None) if shift.is_worse => Cell::toned("worse", Tone::Bad),
+        (Some(_), None) => Cell::toned("better", Tone::Good),
+        (None, None) => Cell::text("steady"),
+    }
+}
+
+fn changes(series: &Series) -> Table {
+    let columns = vec![
+        Column::text("from"),
+        Column::text("began between"),
+        Column::text("change"),
+        Column::text("interval"),
+        Column::text("p"),
+        Column::text("finding"),
+    ];
+    let mut table = Table::new("changes", &title(series), columns);
+    for shift in &series.shifts {
+        let key = |at: usize| series.points[at].key.clone();
+        let interval = shift.interval.map_or_else(String::new, |(low, high)| {
+            format!("{} to {}", percent(low), percent(high))
+        });
+        table.rows.push(vec![
+            Cell::text(key(shift.index)),
+            Cell::text(format!("{} and {}", key(shift.between.0), key(shift.between.1))),
+            Cell::text(percent(shift.ratio)),
+            Cell::some_text(&interval),
+            Cell::text(format!("{:.4}", shift.p_value)),
+            if shift.is_worse {
+                Cell::toned("worse", Tone::Bad)
+            } else {
+                Cell::toned("better", Tone::Good)
+            },
+        ]);
+    }
+    table
+}
+
+fn facts(series: &Series, shift: &Shift) -> Table {
+    let caption = format!("What else changed at {}", series.points[shift.index].key);
+    let columns =
+        vec![Column::text("fact"), Column::long_text("before"), Column::long_text("after")];
+    let mut table = Table::new("facts", &caption, columns);
+    table.rows.extend(shift.facts.iter().take(FACTS_SHOWN).map(|fact| {
+        vec![Cell::text(&fact.name), Cell::text(&fact.before), Cell::text(&fact.after)]
+    }));
+    table
+}
+
+fn notes(page: &mut Report, history: &History, view: &HistoryView<'_>) {
+    let short = history.series.iter().filter(|one| one.points.len() < FEWEST_POINTS).count();
+    if short > 0 && short < history.series.len() {
+        page.note(format!(
+            "Series with fewer than {FEWEST_POINTS} points are not judged: {short}."
+        ));
+    }
+    match view.anchor {
+        Some(anchor) => page.note(format!(
+            "Values are ratios to '{anchor}' in the same round: what changes on the machine affects \
+             both."
+        )),
+        None => page.note(
+            "Without an anchor (--anchor VARIANT) a change of the machine cannot be told from a \
+             change of what is measured.",
+        ),
+    }
+    for series in history.series.iter().filter(|series| series.has_memory) {
+        page.note(format!(
+            "{}: neighbouring points are alike, so changes are found too often here.",
+            title(series)
+        ));
+    }
+    if history.left_out > 0 {
+        page.note(format!("Trials in no series: {}.", history.left_out));
+    }
+}
+
+/// The points of each level in a colour of their own.
+fn chart(series: &Series, view: &HistoryView<'_>) -> Rounds {
+    let starts: Vec<usize> = series.shifts.iter().map(|shift| shift.index).collect();
+    let ends: Vec<usize> = [0].into_iter().chain(starts).chain([series.points.len()]).collect();
+    let level = |ends: &[usize]| RoundsVariant {
+        name: format!("from {}", series.points[ends[0]].key),
+        values: series
+            .points
+            .iter()
+            .enumerate()
+            .map(|(at, point)| (ends[0]..ends[1]).contains(&at).then_some(point.value))
+            .collect(),
+    };
+    let unit = match view.anchor {
+        Some(anchor) => format!(" (ratio to {anchor})"),
+        None if series.unit.symbol().is_empty() => String::new(),
+        None => format!(" ({})", series.unit.symbol()),
+    };
+    Rounds {
+        metric: title(series) + &unit,
+        unit: series.unit,
+        better: series.better,
+        paired: false,
+        numbers: Vec::new(),
+        variants: ends.windows(2).map(level).collect(),
+        left_out: 0,
+    }
+}
+
+/// Whether lower values are better, as data say it.
+pub(crate) const fn direction(better: Better) -> &'static str {
+    match better {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+    }
+}

@@ -1,0 +1,43 @@
+//! Arguments of `treering history`.
+
+use clap::Args;
+
+use super::{OutputArgs, StoreArgs, quantities};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A point is a kernel, a day or a label with all of its trials; from six points on, changes of level
+are looked for. With --anchor the values are ratios to a variant that never changes, measured in
+the same rounds, so that a change of the machine cancels.
+  treering history --by kernel
+  treering history --by date --anchor ext4 --format html -o history.html
+  treering history --by label --gate              # in CI: exit 1 if a recent change is for the worse"
+)]
+pub(crate) struct HistoryArgs {
+    /// What makes a point: kernel, date, label, or the name of a fact or parameter.
+    #[arg(long, default_value = "date", value_name = "KEY")]
+    pub(crate) by: String,
+    /// This metric only, by its full name as in JSON [default: the metrics that decide comparisons].
+    #[arg(long)]
+    pub(crate) metric: Option<String>,
+    /// Show ratios to this variant of the plan, round by round.
+    #[arg(long, value_name = "VARIANT")]
+    pub(crate) anchor: Option<String>,
+    /// Only trials of this workload.
+    #[arg(long)]
+    pub(crate) workload: Option<String>,
+    /// Only trials of this plan.
+    #[arg(long)]
+    pub(crate) plan: Option<String>,
+    /// Exit with 1 if a level that is worse began within the newest points, 0 if not, 5 if the
+    /// newest point is suspect or no series has six points.
+    #[arg(long)]
+    pub(crate) gate: bool,
+    /// With --gate: how many of the newest points count.
+    #[arg(long, default_value_t = 5, value_name = "POINTS", value_parser = quantities::count)]
+    pub(crate) recent: usize,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}

@@ -1,0 +1,129 @@
+//! `treering history`: how stored measurements went on, from kernel to kernel or day to day. What
+//! changed and where is found elsewhere; here trials get their points.
+
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use treering_analysis::history::{Dated, FEWEST_POINTS, History, HistoryTerms, history};
+use treering_model::{Trial, TrialId};
+use treering_report::pages::history::{HistoryView, page};
+use treering_report::pages::history::json::HistoryData;
+use treering_store::{Detail, Filter, TrialState};
+
+use super::output;
+use crate::arguments::HistoryArgs;
+use crate::exit_codes::UNCLEAR;
+use crate::failure::{Failure, Kind};
+use crate::storage::{failure, no_results, open_to_read};
+
+/// Shows them.
+pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
+    let Some(store) = open_to_read(args.store.store.as_deref())? else {
+        return Err(no_results());
+    };
+    let filter =
+        Filter { workload: args.workload.clone(), plan: args.plan.clone(), ..Filter::default() };
+    let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
+    summaries.retain(|summary| matches!(summary.state, TrialState::Ended(_)));
+    let ids: Vec<TrialId> = summaries.iter().rev().map(|summary| summary.trial).collect();
+    let trials = store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))?;
+    drop(store);
+    let all = trials.len();
+    let dated: Vec<Dated> = trials.into_iter().filter_map(|trial| dated(trial, &args.by)).collect();
+    if dated.is_empty() && all > 0 {
+        return Err(no_points(&args.by));
+    }
+    let terms = HistoryTerms { metric: args.metric.clone(), anchor: args.anchor.clone() };
+    let mut found = history(&dated, &terms).map_err(|error| Failure::of(Kind::Usage, &error))?;
+    found.left_out += all - dated.len();
+    if found.series.is_empty() && (args.metric.is_some() || args.anchor.is_some()) {
+        return Err(no_series(args, &dated));
+    }
+    let view = HistoryView {
+        by: &args.by,
+        anchor: args.anchor.as_deref(),
+        draws: output::is_html(args.output.format.as_deref()),
+    };
+    let data = HistoryData::of(&found, &args.by, args.anchor.as_deref());
+    output::write_or_data(&page(&found, &view), &data, &args.output)?;
+    Ok(if args.gate { gate(&found, args.recent) } else { ExitCode::SUCCESS })
+}
+
+/// A trial with the point it belongs to; `None` where it does not know that.
+fn dated(trial: Trial, by: &str) -> Option<Dated> {
+    let key = match by {
+        "kernel" => {
+            trial.fact("guest.kernel_release").or_else(|| trial.fact("kernel.release"))?.to_owned()
+        }
+        "label" => Some(&trial.beginning.label).filter(|label| !label.is_empty())?.clone(),
+        "date" => {
+            // A log without a date has the beginning of 1970.
+            let known = Some(trial.beginning.started_unix_ms).filter(|&started| started > 0)?;
+            Timestamp::from_millisecond(known).ok()?.strftime("%Y-%m-%d").to_string()
+        }
+        name => {
+            let mut parameters = trial.beginning.parameters.iter();
+            let parameter =
+                parameters.find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+            trial.fact(name).or(parameter)?.to_owned()
+        }
+    };
+    Some(Dated { key, trial })
+}
+
+fn no_points(by: &str) -> Failure {
+    let message = format!("--by {by}: no trial of the store knows it");
+    Failure::new(Kind::Usage, message).hint(
+        "use kernel, date, label, or the name of a fact or parameter that `treering show` prints",
+    )
+}
+
+fn no_series(args: &HistoryArgs, dated: &[Dated]) -> Failure {
+    let names = |names: Vec<String>| {
+        let mut names = names;
+        names.sort_unstable();
+        names.dedup();
+        names.truncate(20);
+        names.join(", ")
+    };
+    let trials = dated.iter().map(|one| &one.trial);
+    let (message, hint) = match (&args.metric, &args.anchor) {
+        (_, Some(anchor)) => {
+            let cells = trials.filter_map(|trial| trial.beginning.cell.as_ref());
+            let known = names(cells.map(|cell| cell.variant.clone()).collect());
+            (
+                format!("--anchor {anchor}: no trial has a partner of this variant in its round"),
+                format!("variants of plans in this store: {known}"),
+            )
+        }
+        (metric, None) => {
+            let metrics = trials.flat_map(|trial| &trial.metrics);
+            let known = names(metrics.map(|one| one.scope.metric_name(&one.name)).collect());
+            (
+                format!("--metric {}: no trial has it", metric.as_deref().unwrap_or_default()),
+                format!("metrics in this store: {known}"),
+            )
+        }
+    };
+    Failure::new(Kind::Usage, message).hint(hint)
+}
+
+/// 1 where one of the newest points began a worse level, 5 where the newest point is suspect or
+/// nothing was long enough to be judged.
+fn gate(found: &History, recent: usize) -> ExitCode {
+    let is_recent = |points: usize, index: usize| index + recent >= points;
+    let worse = found.series.iter().any(|series| {
+        let points = series.points.len();
+        series.shifts.iter().any(|shift| shift.is_worse && is_recent(points, shift.index))
+    });
+    let is_suspect = |series: &treering_analysis::history::Series| {
+        series.suspect.as_ref().is_some_and(|suspect| suspect.is_worse)
+    };
+    let is_unclear = found.series.iter().any(is_suspect)
+        || found.series.iter().all(|series| series.points.len() < FEWEST_POINTS);
+    match (worse, is_unclear) {
+        (true, _) => ExitCode::from(1),
+        (false, true) => ExitCode::from(UNCLEAR),
+        (false, false) => ExitCode::SUCCESS,
+    }
+}

@@ -1,0 +1,90 @@
+//! `treering history`: points in the order of time, changes of level with what else changed, gates.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use treering_testkit::Program;
+
+use crate::program;
+
+/// Logs of fs_mark, one for each day of a month; the rate from a day on is another one.
+fn month(rate: impl Fn(u32) -> f64) -> Program {
+    let program = program();
+    let mut log = String::new();
+    for day in 1..=28 {
+        // Scatter of about one percent, without chance.
+        let rate = rate(day) * (1.0 + f64::from(day * day * 37 % 29) / 1400.0);
+        _ = write!(
+            log,
+            "#  ./fs_mark  -d  /mnt/a  -s  0  -n  1000  -L  1\n\
+             #\tVersion 3.3, 1 thread(s) starting at Sat Nov {day:02} 19:08:46 2025\n\n\
+             FSUse%        Count         Size    Files/sec     App Overhead\n     \
+             0         1000            0      {rate:.1}            12345\n\n"
+        );
+    }
+    let file = program.home().join("month.log");
+    std::fs::write(&file, log).unwrap();
+    let labels = ["month"; 28].join(",");
+    program.run(["import", file.to_str().unwrap(), "--label", &labels]).ends_with(0);
+    program
+}
+
+fn data(program: &Program, words: &[&str]) -> Value {
+    let words = [&["history", "--format", "json"], words].concat();
+    serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap()
+}
+
+#[test]
+fn a_change_of_level_has_its_day_its_size_and_its_interval() {
+    let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
+    let found = data(&program, &[]);
+    assert_eq!(found["format"], "treering history");
+    let series = &found["series"][0];
+    assert_eq!(series["points"].as_array().unwrap().len(), 28, "{found}");
+    assert_eq!(series["points"][0]["key"], "2025-11-01");
+    let changes = series["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 1, "{found}");
+    assert_eq!(
+        (&changes[0]["point"], &changes[0]["worse"]),
+        (&Value::from(16), &Value::from(true))
+    );
+    let interval = changes[0]["interval"].as_array().unwrap();
+    assert!(interval[0].as_f64() < Some(0.9) && interval[1].as_f64() > Some(0.9), "{found}");
+    let page = program.run(["history"]).ends_with(0).stdout;
+    assert!(page.contains("worse (-10 %) from 2025-11-17 on."), "{page}");
+    let html = program.run(["history", "--format", "html"]).ends_with(0).stdout;
+    assert!(html.contains("<svg") && html.contains("from 2025-11-17"), "a chart by level");
+}
+
+#[test]
+fn a_month_without_a_change_has_none_and_one_bad_day_is_suspect() {
+    let steady = month(|_| 1000.0);
+    assert_eq!(data(&steady, &[])["series"][0]["changes"], Value::Array(Vec::new()));
+    steady.run(["history", "--gate"]).ends_with(0);
+    let suspect = month(|day| if day == 28 { 700.0 } else { 1000.0 });
+    let found = data(&suspect, &[]);
+    assert_eq!(found["series"][0]["suspect"]["worse"], true, "{found}");
+    suspect.run(["history", "--gate"]).ends_with(5);
+    let page = suspect.run(["history"]).ends_with(0).stdout;
+    assert!(page.contains("2025-11-28 is suspect"), "{page}");
+}
+
+#[test]
+fn the_gate_knows_what_is_recent_and_better_is_no_fault() {
+    let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
+    program.run(["history", "--gate"]).ends_with(0);
+    program.run(["history", "--gate", "--recent", "12"]).ends_with(1);
+    month(|day| if day < 25 { 900.0 } else { 1000.0 }).run(["history", "--gate"]).ends_with(0);
+    // One label is one point.
+    program.run(["history", "--by", "label", "--gate"]).ends_with(5);
+}
+
+#[test]
+fn what_is_not_there_is_named_with_what_is() {
+    let program = month(|_| 1000.0);
+    program.run(["history", "--by", "weather"]).ends_with(2).complains("weather");
+    let ran = program.run(["history", "--metric", "speed"]).ends_with(2);
+    ran.complains("files_per_second");
+    program.run(["history", "--anchor", "ext4"]).ends_with(2).complains("ext4");
+    program.run(["history", "--store", "nowhere"]).ends_with(2);
+}
