@@ -19,8 +19,8 @@ use crate::colour::is_dumb;
 /// How often the rate in the bar is renewed.
 const TICK: Duration = Duration::from_millis(200);
 
-/// The phase of aging whose tasks only fill the tree.
-const FILLING: &str = "fill";
+/// The phases of aging whose tasks are operations: of the generator, and of compilebench.
+const AGING_PHASES: [&str; 2] = ["age", "operations"];
 /// Measurements in the line of small bars.
 const SPARKLINE_CHARS: usize = 24;
 
@@ -61,7 +61,7 @@ impl ProgressShow {
     }
 
     fn task_ended(&mut self, task: &TaskTotals) {
-        if let Some(aging) = self.aging.as_mut().filter(|_| self.phase != FILLING) {
+        if let Some(aging) = self.aging.as_mut().filter(|_| AGING_PHASES.contains(&&*self.phase)) {
             aging.operations += operations_of(task);
         }
         let Some(bar) = &self.bar else {

@@ -59,6 +59,24 @@ fn a_directory_is_measured_and_its_profile_makes_files_like_its_own() {
 }
 
 #[test]
+fn a_workload_may_carry_a_profile_out() {
+    let program = program();
+    let place = temp_dir();
+    let target = place.path().to_str().unwrap();
+    let file = place.path().join("trees.toml");
+    let text = program.run(["age", "show", "kernel-tree"]).stdout;
+    let small = text.replace("initial-dirs = \"5\"", "initial-dirs = \"1\"");
+    fs::write(&file, small + "mix = \"read=1\"\norder = \"sorted\"\n").unwrap();
+    let words = ["age", target, "-p", file.to_str().unwrap(), "--until", "operations=2"];
+    let ran = program.run(words).ends_with(0);
+    let trial = last(&program);
+    assert_eq!(trial.fact("age.operations"), Some("2"), "{ran}");
+    assert_eq!(trial.fact("age.stopped_by"), Some("operations=2"));
+    assert_eq!(trial.tasks.iter().filter(|task| task.kind == "read").count(), 2);
+    assert!(place.path().join("kernel-0").is_dir());
+}
+
+#[test]
 fn it_must_be_told_where_and_until_when() {
     let program = program();
     program.run(["age"]).ends_with(2);

@@ -113,7 +113,7 @@ impl Ending {
 
     /// The caution about a profile that came to its end before any rule held.
     pub(super) fn cautions(&self) -> Vec<Caution> {
-        let is_short = !self.rules.is_empty() && self.stopped.is_none() && self.failure.is_none();
+        let is_short = !self.rules.is_empty() && self.stopped.is_none() && self.failure().is_none();
         let message = format!("no rule held after {} operations", self.sofar.operations);
         let caution = Caution { code: CautionCode::TooFewOperations, message };
         is_short.then_some(caution).into_iter().collect()
