@@ -6,6 +6,7 @@
 
 mod analysis;
 mod blktrace;
+mod disk;
 mod error;
 mod event;
 mod own;
@@ -17,6 +18,7 @@ pub use analysis::{
     losses, summarise,
 };
 pub use blktrace::{BlktraceReader, BlktraceWriter};
+pub use disk::{Disk, DiskCost, DiskError, DiskReplay, ModelledSeconds};
 pub use error::TraceFileError;
 pub use event::{Action, Device, DeviceNumber, Entry, Event, Flags, Operation};
 pub use own::{TraceReader, TraceWriter, is_trace};

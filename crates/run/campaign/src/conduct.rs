@@ -11,6 +11,7 @@ use treering_lab::{LabError, PlanIdentity, Workplace};
 use treering_model::{
     Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink, Work,
 };
+use treering_observe::layout::LayoutWanted;
 use treering_observe::{Scene, Wanted, look, watch};
 use treering_script::{Job, Session, TargetFacts};
 use treering_sys::StopFlag;
@@ -127,7 +128,10 @@ fn perform(
     to: &mut Listeners<'_>,
     remains: &mut Vec<String>,
 ) -> Result<Conclusion, SinkError> {
-    let scene = Scene { target: place.target().path(), wanted: plan.wanted };
+    let mut session = plan.job.begin(target_facts);
+    let feed = session.layouts();
+    let wanted = feed.as_ref().map_or(plan.wanted, |_| after_each_task(plan.wanted));
+    let scene = Scene { target: place.target().path(), wanted };
     to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
     let mut seen = look(&scene);
     seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
@@ -150,8 +154,7 @@ fn perform(
             .is_some_and(|layout| layout.map)
             .then(|| scene.target.to_owned()),
     });
-    let mut watched = Watched::new(to.sink, watch(&scene), hot);
-    let mut session = plan.job.begin(target_facts);
+    let mut watched = Watched::new(to.sink, watch(&scene), hot, feed);
     let tally = &mut Tally::new(&mut watched);
     let options = RunOptions {
         heat: heat.as_ref(),
@@ -177,6 +180,12 @@ fn perform(
         Err(EngineError::Sink(error)) => Err(error),
         ran => tell_end(ran.err(), session.metrics(), &plan.engine, to.sink),
     }
+}
+
+/// The same with a layout after each task.
+fn after_each_task(wanted: Wanted) -> Wanted {
+    let map = wanted.layout.is_some_and(|layout| layout.map);
+    Wanted { layout: Some(LayoutWanted { every_tasks: 1, map }), ..wanted }
 }
 
 /// Runs the session, mounting the place anew between its phases where that is asked for; also how

@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use treering_engine::HeatLog;
-use treering_model::{Artifact, HeatReport, LayoutHeat, SinkError, TrialEvent, TrialSink};
+use treering_model::{
+    Artifact, HeatReport, LAYOUT_ARTIFACT, LayoutHeat, SinkError, TrialEvent, TrialSink,
+};
 use treering_observe::hot::map_of_calls;
 use treering_observe::{Seen, Watching};
+use treering_script::LayoutFeed;
 
 /// What the engine writes down of reads and writes, where that is wanted.
 pub(crate) struct Heated<'a> {
@@ -20,6 +23,7 @@ pub(crate) struct Watched<'a> {
     sink: &'a mut dyn TrialSink,
     watching: Watching,
     heat: Option<Heated<'a>>,
+    feed: Option<LayoutFeed>,
 }
 
 impl<'a> Watched<'a> {
@@ -27,8 +31,18 @@ impl<'a> Watched<'a> {
         sink: &'a mut dyn TrialSink,
         watching: Watching,
         heat: Option<Heated<'a>>,
+        feed: Option<LayoutFeed>,
     ) -> Self {
-        Self { sink, watching, heat }
+        Self { sink, watching, heat, feed }
+    }
+
+    /// Passes a layout on to the session, if that decides by it.
+    fn feed(&self, seen: &Seen) {
+        let Some(feed) = &self.feed else { return };
+        let layouts = seen.artifacts.iter().filter(|made| made.kind == LAYOUT_ARTIFACT);
+        layouts.filter_map(|made| serde_json::from_str(&made.body).ok()).for_each(|layout| {
+            feed.push(layout);
+        });
     }
 
     /// Which data were hot in a phase, and where on the device they lie.
@@ -61,9 +75,14 @@ impl TrialSink for Watched<'_> {
         }
         self.sink.accept(event)?;
         match event {
-            TrialEvent::TaskEnded(totals) => tell(self.watching.task_ended(totals), self.sink),
+            TrialEvent::TaskEnded(totals) => {
+                let seen = self.watching.task_ended(totals);
+                self.feed(&seen);
+                tell(seen, self.sink)
+            }
             TrialEvent::PhaseEnded(totals) => {
                 let mut seen = self.watching.phase_ended(totals);
+                self.feed(&seen);
                 seen.artifacts.extend(self.hot_data(totals.phase));
                 tell(seen, self.sink)
             }
@@ -137,7 +156,7 @@ mod tests {
     fn what_was_seen_of_a_phase_follows_its_end() {
         let mut events = Events::default();
         let mut watched =
-            Watched::new(&mut events, Watching::of(vec![Box::new(Ears(Vec::new()))]), None);
+            Watched::new(&mut events, Watching::of(vec![Box::new(Ears(Vec::new()))]), None, None);
         let kind = "create".to_owned();
         for event in [
             TrialEvent::PhaseBegan { phase: 3, name: "work".to_owned(), at_ns: 0 },

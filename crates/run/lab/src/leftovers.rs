@@ -115,7 +115,7 @@ pub(crate) fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
 }
 
 /// With these and a number are called the trees of native runs, of every workload, and copies.
-const OURS: [&str; 10] = [
+const OURS: [&str; 11] = [
     "kernel-",
     "native-",
     "fs_mark-",
@@ -123,6 +123,7 @@ const OURS: [&str; 10] = [
     "bonnie-",
     "dbench-",
     "blogbench-",
+    "age-",
     "fio-",
     "filebench-",
     "copy-",
@@ -162,7 +163,7 @@ mod tests {
     #[test]
     fn names_of_trees_are_reported_exactly() {
         assert!(
-            ["kernel-0", "native-12", "fs_mark-0", "ffsb-3", "blogbench-0"]
+            ["kernel-0", "native-12", "fs_mark-0", "ffsb-3", "blogbench-0", "age-0"]
                 .into_iter()
                 .all(is_tree)
         );

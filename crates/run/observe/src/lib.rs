@@ -3,6 +3,7 @@
 //! One folder each, one line each in [`ALL`].
 
 pub mod block_trace;
+pub mod census;
 mod cgroup;
 mod conditions;
 mod environment;

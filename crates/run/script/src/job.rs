@@ -6,10 +6,11 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use treering_model::{
-    Caution, Counters, Cpu, Fact, Metric, Mode, Op, PhaseTotals, TaskTotals, Work,
+    Caution, Counters, Cpu, Fact, Layout, Metric, Mode, Op, PhaseTotals, TaskTotals, Work,
 };
 
 use crate::{Buffers, ConfigError, Deadline, Io, SessionError, Stop, SyncScope};
@@ -309,6 +310,29 @@ pub struct ReportedPhase {
     pub tasks: Vec<TaskTotals>,
 }
 
+/// Layouts that were measured while a session ran, in the order in which they were.
+#[derive(Clone, Debug, Default)]
+pub struct LayoutFeed {
+    layouts: Arc<Mutex<Vec<Layout>>>,
+}
+
+impl LayoutFeed {
+    /// Adds one, from the observer.
+    pub fn push(&self, layout: Layout) {
+        self.layouts.lock().unwrap_or_else(PoisonError::into_inner).push(layout);
+    }
+
+    /// Whether none was added since the last time.
+    pub fn is_empty(&self) -> bool {
+        self.layouts.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Those that were added since the last time, for the session.
+    pub fn take(&self) -> Vec<Layout> {
+        std::mem::take(&mut self.layouts.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// One run of a job.
 pub trait Session: Send {
     /// The next phase; `None` ends the run.
@@ -341,6 +365,12 @@ pub trait Session: Send {
     /// failed is asked next.
     fn program_ended(&mut self, _end: ProgramEnd) -> Vec<ReportedPhase> {
         Vec::new()
+    }
+
+    /// Where it hears the layout of the place after every task and phase, if it decides by that.
+    /// Asked once, before it begins.
+    fn layouts(&self) -> Option<LayoutFeed> {
+        None
     }
 
     /// What it learnt of its tools, at the end.
@@ -468,4 +498,21 @@ pub trait Job: Send + Sync {
 
     /// Begins a run.
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LayoutFeed;
+    use treering_model::Layout;
+
+    #[test]
+    fn layouts_come_once_and_in_order() {
+        let feed = LayoutFeed::default();
+        let other = feed.clone();
+        for files in [1, 2] {
+            other.push(Layout { files, ..Layout::default() });
+        }
+        assert_eq!(feed.take().iter().map(|layout| layout.files).collect::<Vec<_>>(), [1, 2]);
+        assert!(other.take().is_empty());
+    }
 }

@@ -1,5 +1,6 @@
 //! The workloads: one folder each, one line each in [`ALL`].
 
+pub mod age;
 pub mod blogbench;
 pub mod bonnie;
 mod cautions;
@@ -25,6 +26,7 @@ pub const ALL: &[&dyn Workload] = &[
     &bonnie::Bonnie,
     &dbench::Dbench,
     &blogbench::Blogbench,
+    &age::Age,
     &command::AnyCommand,
 ];
 

@@ -1,5 +1,6 @@
 //! The command line: our own verbs by derive, the workloads' options from their specs.
 
+mod aging;
 mod annotating;
 mod classic;
 mod comparing;
@@ -21,6 +22,7 @@ use treering_workloads::dbench::BLOCKS_MAX;
 
 use crate::colour;
 
+pub(crate) use aging::{AGE, AgeVerb, MeasureProfileArgs};
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use comparing::{
     BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs,
@@ -34,7 +36,7 @@ pub(crate) use quantities::{percentage, size, width};
 use settings::argument;
 pub(crate) use settings::{settings, settings_of_words};
 pub(crate) use tracing::{
-    PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
+    CostArgs, PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
 
 /// Measure how a filesystem behaves in use, how it ages, and whether a change made it better or
@@ -451,6 +453,7 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
     // The command lines of imitated tools have no options that these do not know.
     let own = Cli::command()
         .subcommand(run)
+        .subcommand(aging::command())
         .mut_subcommands(|verb| verb.arg(colour::option().global(true)))
         .arg(colour::option());
     own.subcommands(classic)

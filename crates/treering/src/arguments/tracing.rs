@@ -14,7 +14,8 @@ use super::OutputArgs;
     after_help = AFTER_TRACE,
     override_usage = "treering trace [OPTIONS] -- COMMAND [ARGUMENTS]...\n       \
                       treering trace show [OPTIONS] FILES...\n       \
-                      treering trace plot [OPTIONS] --output FILE FILES..."
+                      treering trace plot [OPTIONS] --output FILE FILES...\n       \
+                      treering trace cost [OPTIONS] FILES..."
 )]
 pub(crate) struct TraceArgs {
     #[command(subcommand)]
@@ -27,6 +28,8 @@ const AFTER_TRACE: &str = "\
 Record what a program does to the disk of the current directory, and plot it:
   treering trace --out cold.trace -- cp -r linux-6.1 /dev/shm
   treering trace plot cold.trace -o cold.html
+What it would take on a disk with a head that moves:
+  treering trace cost cold.trace --disk hdd-7200
 
 The exit code is that of the command. Recording requires root, or CAP_PERFMON and a readable
 tracefs.";
@@ -37,6 +40,8 @@ pub(crate) enum TraceVerb {
     Show(ShowTraceArgs),
     /// Plot traces on a common time axis: offsets, throughput, seeks, IOPS, queue depth, latency.
     Plot(PlotArgs),
+    /// Estimate what traces would take on a modelled disk, on which seeks have a price.
+    Cost(CostArgs),
 }
 
 /// What is recorded.
@@ -114,6 +119,18 @@ pub(crate) struct ShowTraceArgs {
     /// Also write the first trace to this directory in the format of blktrace.
     #[arg(long, value_name = "DIR")]
     pub(crate) blktrace_out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) page: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CostArgs {
+    /// Traces, as for `treering trace show`.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The disk: hdd-7200, hdd-5400, ssd-sata, hp97560, or a TOML file; may be given several times.
+    #[arg(long, value_name = "DISK", default_value = "hdd-7200")]
+    pub(crate) disk: Vec<String>,
     #[command(flatten)]
     pub(crate) page: OutputArgs,
 }

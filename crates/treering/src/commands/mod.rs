@@ -1,5 +1,6 @@
 //! The verbs, one file each, and the way from parsed arguments to them.
 
+mod age;
 mod annotate;
 mod charts;
 mod classic;
@@ -58,6 +59,9 @@ pub(crate) fn refused(refused: &clap::Error, typed: &[OsString]) -> ExitCode {
 /// Does what was asked for.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some((name, below)) = matches.subcommand() {
+        if name == arguments::AGE {
+            return age::run(below);
+        }
         if let Some(("generate", asked)) = below.subcommand()
             && workload(name).is_some()
         {

@@ -19,7 +19,7 @@ use treering_script::{ClassicPayload, Footprint, Job, TargetFacts, Workload};
 
 use super::output;
 use super::trial::{Asked, Done, outline, run as run_trial, take_named};
-use crate::arguments::{AnyRunArgs, NativeRunArgs, OutputArgs, settings};
+use crate::arguments::{AGE, AnyRunArgs, NativeRunArgs, OutputArgs, settings};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use crate::progress::ProgressShow;
@@ -30,15 +30,25 @@ pub(crate) fn run(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
 ) -> Result<ExitCode, Failure> {
-    let usage = |error: clap::Error| Failure::new(Kind::Usage, error.to_string());
-    let any = AnyRunArgs::from_arg_matches(matches).map_err(usage)?;
-    let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
+    let own = NativeRunArgs::from_arg_matches(matches)
+        .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
+    run_as(workload, matches, &own)
+}
+
+/// The same, with these options in place of those that were typed.
+pub(super) fn run_as(
+    workload: &'static dyn Workload,
+    matches: &ArgMatches,
+    own: &NativeRunArgs,
+) -> Result<ExitCode, Failure> {
+    let any = AnyRunArgs::from_arg_matches(matches)
+        .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
     let settings = settings(workload.manifest().native, matches);
     let job = workload.native(&settings)?;
-    let payload = payload(&own, workload.manifest().classic_payload)?;
+    let payload = payload(own, workload.manifest().classic_payload)?;
     let handicap_percent = percentage("--handicap", &own.handicap, HANDICAP_PERCENT_MAX)?;
     if job.is_by_program() {
-        refuse_engine(&own)?;
+        refuse_engine(own)?;
     }
     if any.dry_run {
         let facts = dry_facts(own.dir.as_deref())?;
@@ -52,14 +62,7 @@ pub(crate) fn run(
         announce(job.as_ref(), &place)?;
     }
     let progress = Arc::new(Progress::new());
-    let mut listeners: Vec<Box<dyn TrialSink + '_>> = Vec::new();
-    if !own.quiet {
-        let operations = job.tasks(&facts_of(&place)?);
-        listeners.push(Box::new(ProgressShow::begin(operations, &progress)));
-    }
-    if let Some(path) = &own.events {
-        listeners.push(Box::new(EventLines::open(path)?));
-    }
+    let listeners = listeners(workload, own, job.tasks(&facts_of(&place)?), &progress)?;
     let seed = settings.number(workload.manifest().native, "seed", 0..=u64::MAX)?.unwrap_or(1);
     let latency = latency(&own.latency, job.as_ref());
     let asked = Asked {
@@ -71,13 +74,13 @@ pub(crate) fn run(
         parameters: if job.is_by_program() {
             Vec::new()
         } else {
-            parameters(&own, latency, handicap_percent)
+            parameters(own, latency, handicap_percent)
         },
         engine: EngineOptions { handicap_percent, ..EngineOptions::new(latency, payload, seed) },
         keep: own.keep,
         cautions: Vec::new(),
         facts: Vec::new(),
-        wanted: wanted(&own),
+        wanted: wanted(own),
         remount: None,
         catches_sigint: false,
         speaker: None,
@@ -95,6 +98,25 @@ pub(crate) fn run(
     let code = exit_code(&done);
     done.say_left_behind();
     Ok(code)
+}
+
+/// Who hears of the run beside the store.
+fn listeners(
+    workload: &dyn Workload,
+    own: &NativeRunArgs,
+    operations: u64,
+    progress: &Arc<Progress>,
+) -> Result<Vec<Box<dyn TrialSink>>, Failure> {
+    let mut listeners: Vec<Box<dyn TrialSink>> = Vec::new();
+    if !own.quiet {
+        let show = ProgressShow::begin(operations, progress);
+        let ages = workload.manifest().name == AGE;
+        listeners.push(Box::new(if ages { show.with_layouts() } else { show }));
+    }
+    if let Some(path) = &own.events {
+        listeners.push(Box::new(EventLines::open(path)?));
+    }
+    Ok(listeners)
 }
 
 /// What observers are asked for.

@@ -2,6 +2,9 @@
 //! in the store afterwards.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+/// Aging on purpose.
+mod aging;
+
 /// What is said of stored trials afterwards, and what that does to comparisons.
 mod annotating;
 

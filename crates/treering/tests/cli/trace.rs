@@ -221,6 +221,48 @@ fn plots_are_small_and_whole() {
 }
 
 #[test]
+fn a_trace_has_its_price_on_modelled_disks() {
+    require_loop_fs!("ext4");
+    let place = LoopFs::new("ext4", 64);
+    if !can_trace(&place) {
+        return;
+    }
+    let program = program();
+    let dir = place.path().to_str().unwrap();
+    let file = program.home().join("a.trace");
+    let file = file.to_str().unwrap();
+    let write = write_direct(&place.path().join("f"), 50);
+    traced(&program, &["--dir", dir, "--sync", "--out", file], &write);
+    let mine = program.home().join("mine.toml");
+    let disks = "capacity-bytes = 1_000_000_000\nqueue = 1\nuncertainty-percent = 10\n\
+                 about = \"x\"\nflash = { read-ms = 100, write-ms = 100, at-a-time = 1 }\n\
+                 [transfer]\nouter-bytes-per-second = 1e6\ninner-bytes-per-second = 1e6\n\
+                 overhead-ms = 0\n";
+    std::fs::write(&mine, disks).unwrap();
+    let words = ["trace", "cost", file, "--format", "csv", "--disk", "hdd-7200", "--disk"];
+    let ran = program.run(words.iter().chain(&[mine.to_str().unwrap()])).ends_with(0);
+    let rows: Vec<Vec<&str>> = ran
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("disk_costs,a.trace"))
+        .map(|line| line.split(',').collect())
+        .collect();
+    assert_eq!(rows.len(), 2, "{ran}");
+    for row in &rows {
+        let number = |place: usize| row[place].parse::<f64>().unwrap();
+        assert!(number(4) >= 50.0, "{ran}");
+        assert!(number(7) <= number(6) && number(6) <= number(8), "{ran}");
+    }
+    let busy = |row: &[&str]| row[6].parse::<f64>().unwrap();
+    assert!(busy(&rows[0]) > 0.0 && busy(&rows[1]) >= 5.0, "{ran}");
+    program.run(["trace", "cost", file, "--disk", "tape"]).ends_with(2).complains("no disk 'tape'");
+    std::fs::write(&mine, disks.replace("queue = 1", "queue = 0")).unwrap();
+    let words = ["trace", "cost", file, "--disk", mine.to_str().unwrap()];
+    program.run(words).ends_with(2).complains("queue is not between");
+    program.run(["trace", "cost", "/nowhere.trace"]).ends_with(2);
+}
+
+#[test]
 fn a_command_keeps_its_exit_code() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);

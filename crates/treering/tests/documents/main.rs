@@ -34,6 +34,7 @@ macro_rules! pages {
 
 pages! {
     readme: "README.md",
+    aging: "docs/aging.md",
     compare: "docs/compare.md",
     datasets: "docs/datasets.md",
     fair: "docs/fair.md",
@@ -54,6 +55,7 @@ pages! {
     truth: "docs/truth.md",
     which_filesystem: "docs/which-filesystem.md",
     why: "docs/why.md",
+    age: "docs/workloads/age.md",
     blogbench: "docs/workloads/blogbench.md",
     bonnie: "docs/workloads/bonnie.md",
     command: "docs/workloads/command.md",

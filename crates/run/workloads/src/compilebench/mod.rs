@@ -24,6 +24,7 @@ mod walk_tree;
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 
 use job::AgingJob;
+pub(crate) use plan::OPERATIONS as AGING_PHASE;
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]

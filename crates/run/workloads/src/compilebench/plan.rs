@@ -64,7 +64,7 @@ pub(super) const NATIVE_ORDER: &str = "native order";
 /// The name of the phase of the first trees.
 pub(super) const INITIAL_CREATE: &str = "initial create";
 /// The name of the phase of random operations.
-pub(super) const OPERATIONS: &str = "operations";
+pub(crate) const OPERATIONS: &str = "operations";
 
 /// The phase that finds the native orders, one tree after the other.
 pub(super) fn native_order_phase() -> PlannedPhase {

@@ -1,10 +1,13 @@
-//! The layouts of a trial on its page: each in a row, how they move, and charts.
+//! The layouts of a trial on its page: each in a row, how they move, and charts; and what a trial
+//! came to that aged a filesystem on purpose.
 
 use treering_analysis::{
     LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
 };
+use treering_model::metrics::layout::SCORE_PERCENT;
 use treering_model::{
-    Artifact, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutHeat, LayoutMap, Trial, Unit,
+    Artifact, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutHeat, LayoutMap, Metric, Scope, Trial,
+    Unit,
 };
 
 use crate::{
@@ -16,6 +19,43 @@ const MIB: f64 = 1_048_576.0;
 
 /// Maps that a page has at most: the last ones.
 const MOST_MAPS: usize = 3;
+
+/// Facts of a trial that aged a filesystem on purpose, in the order of the page, each with its
+/// title.
+const AGING_FACTS: [(&str, &str); 5] = [
+    ("age.stopped_by", "stopped by"),
+    ("age.operations", "operations"),
+    ("age.written_bytes", "bytes written"),
+    ("age.live_bytes", "bytes that stand"),
+    ("age.fingerprint", "list of operations"),
+];
+
+/// Whether a trial aged a filesystem on purpose.
+pub(super) fn is_aging(trial: &Trial) -> bool {
+    trial.fact("age.operations").is_some()
+}
+
+/// Adds what such a trial came to; nothing of others.
+pub(super) fn add_aging(page: &mut Report, trial: &Trial) {
+    if !is_aging(trial) {
+        return;
+    }
+    page.heading("Aging");
+    let pair = |(name, title): &(&str, &str)| Some(((*title).to_owned(), known(trial.fact(name)?)));
+    let after = |metric: &Metric| match &metric.scope {
+        Scope::Phase(phase) if metric.name == SCORE_PERCENT.name => {
+            let title = format!("layout score after {phase}");
+            Some((title, Cell::measured(metric.value, metric.unit)))
+        }
+        _ => None,
+    };
+    let scores = trial.metrics.iter().filter_map(after);
+    page.key_values(AGING_FACTS.iter().filter_map(pair).chain(scores));
+}
+
+fn known(value: &str) -> Cell {
+    value.parse().map_or_else(|_| Cell::text(value), Cell::whole)
+}
 
 /// Adds what there is to say; nothing of a trial without layouts.
 pub(super) fn add(page: &mut Report, trial: &Trial, with_charts: bool) {

@@ -1,6 +1,7 @@
 //! The pages of treering: values of the model in, documents out.
 
 pub mod comparison;
+pub mod disk_cost;
 pub mod doctor_json;
 mod environment;
 pub mod extents;

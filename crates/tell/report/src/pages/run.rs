@@ -5,6 +5,7 @@ use treering_model::{Scope, Trial};
 
 use super::figures::{few_beyond, kinds_in_short, requests};
 use super::identity::{duration, ending_sentence};
+use super::layouts;
 use crate::{Cell, Report};
 
 /// Where the trial is kept.
@@ -31,6 +32,11 @@ pub fn page(trial: &Trial, stored: Option<&Stored<'_>>) -> Report {
         page.paragraph("No task completed, so there are no measurements.");
     } else {
         page.table(kinds_in_short(&summary.kinds));
+    }
+    if layouts::is_aging(trial) {
+        layouts::add_aging(&mut page, trial);
+        layouts::add(&mut page, trial, false);
+        page.heading("Run");
     }
     // What is said of the kinds stands above.
     let of_trial = trial.metrics.iter().filter(|m| m.primary && m.scope == Scope::Trial);

@@ -47,6 +47,7 @@ pub fn page(trial: &Trial, view: &View<'_>) -> Report {
     }
     page.cautions(&trial.cautions);
     add_figures(&mut page, trial, &summary(trial));
+    layouts::add_aging(&mut page, trial);
     layouts::add(&mut page, trial, view.charts);
     heat::add(&mut page, trial, view.charts);
     trace::add(&mut page, trial, view.charts);

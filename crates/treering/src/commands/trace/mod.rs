@@ -1,5 +1,6 @@
 //! `treering trace`: the requests that a program makes to block devices.
 
+mod cost;
 pub(in crate::commands) mod files;
 mod page;
 mod record;
@@ -18,6 +19,7 @@ pub(crate) fn run(args: &TraceArgs) -> Result<ExitCode, Failure> {
         None => record::run(&args.record),
         Some(TraceVerb::Show(args)) => show(args),
         Some(TraceVerb::Plot(args)) => page::plot(args),
+        Some(TraceVerb::Cost(args)) => cost::run(args),
     }
 }
 

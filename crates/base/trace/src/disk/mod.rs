@@ -1,0 +1,9 @@
+//! Disks as models, and what a trace would take on one: seeks have a price here even where the
+//! device that was traced has none. Nothing is measured or read from a disk.
+
+mod curve;
+mod model;
+mod replay;
+
+pub use model::{Disk, DiskError};
+pub use replay::{DiskCost, DiskReplay, ModelledSeconds};

@@ -1,0 +1,366 @@
+//! What a trace would take on a modelled disk.
+//!
+//! A request comes when as few others are under way as were in the trace when it came there, and
+//! after the time for which the device had nothing to do then. Of those that wait, the next one
+//! served is the one that the head reaches first, among as many as the queue of the disk holds.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::model::{Disk, Parts, Wanted};
+use crate::event::{Action, DeviceNumber, Entry, Event};
+
+/// Requests that wait at most; the rest is served before others come.
+const WAITING_MAX: usize = 65_536;
+/// A request that is older, and after which so many others came, is done: its completion was lost.
+const FORGOTTEN_NS: u64 = 1_000_000_000;
+const FORGOTTEN_LATER: u64 = 1024;
+/// Devices that are distinguished.
+const DEVICES_MAX: usize = 256;
+
+/// A time in seconds with its interval from the uncertainty of the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ModelledSeconds {
+    /// As the numbers of the disk are.
+    pub typical: f64,
+    /// With a disk as fast as it may be.
+    pub low: f64,
+    /// With one as slow as it may be.
+    pub high: f64,
+}
+
+/// What the requests to a device would take.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DiskCost {
+    /// The device of the trace.
+    pub device: String,
+    /// Reads and writes.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// While the disk had requests.
+    pub busy: ModelledSeconds,
+    /// Parts of the typical busy time.
+    pub seek_seconds: f64,
+    /// Waiting for the place to turn up, and reading through what lies between.
+    pub rotation_seconds: f64,
+    /// Moving data.
+    pub transfer_seconds: f64,
+    /// While the device had requests when it was recorded.
+    pub recorded_busy_seconds: f64,
+    /// While it had none, between its first request and its last one: the same on any disk.
+    pub idle_seconds: f64,
+    /// Requests beyond the end of the modelled disk, counted as at its end.
+    pub beyond: u64,
+}
+
+/// Replays a trace on a disk.
+#[derive(Debug)]
+pub struct DiskReplay {
+    disks: [Disk; 3],
+    names: BTreeMap<DeviceNumber, String>,
+    /// By the events by which devices take requests: issues, and of those that have none, queues.
+    issued: BTreeMap<DeviceNumber, OneDevice>,
+    queued: BTreeMap<DeviceNumber, OneDevice>,
+}
+
+/// The requests of a device.
+#[derive(Debug)]
+struct OneDevice {
+    /// Typical, fast, slow.
+    heads: [Head; 3],
+    requests: u64,
+    bytes: u64,
+    beyond: u64,
+    /// First sectors of requests that the device of the trace has, with their numbers.
+    outstanding: BTreeSet<(u64, u64)>,
+    /// When they came, with sector and number, oldest first; also some that are done.
+    came: VecDeque<(u64, u64, u64)>,
+    now_ns: u64,
+    busy_ns: u64,
+    idle_ns: u64,
+}
+
+/// A disk at work.
+#[derive(Debug, Default)]
+struct Head {
+    now_ns: f64,
+    idle_ns: f64,
+    end: u64,
+    parts: Parts,
+    /// What waits, oldest first.
+    waiting: Vec<Wanted>,
+}
+
+impl Head {
+    /// Serves the request that is reached first.
+    fn serve(&mut self, disk: &Disk) {
+        let waiting = self.waiting.len().min(disk.queue);
+        let times = self.waiting[..waiting]
+            .iter()
+            .enumerate()
+            .map(|(place, wanted)| (place, disk.time(self.now_ns, self.end, *wanted, waiting)));
+        let best = times.min_by(|a, b| a.1.positioning().total_cmp(&b.1.positioning()));
+        let Some((place, parts)) = best else { return };
+        let wanted = self.waiting.remove(place);
+        self.now_ns += parts.total();
+        self.end = wanted.offset.saturating_add(wanted.bytes);
+        self.parts.overhead += parts.overhead;
+        self.parts.seek += parts.seek;
+        self.parts.rotation += parts.rotation;
+        self.parts.transfer += parts.transfer;
+    }
+
+    /// Serves requests until no more than so many wait.
+    fn serve_down_to(&mut self, disk: &Disk, waiting: usize) {
+        while self.waiting.len() > waiting {
+            self.serve(disk);
+        }
+    }
+}
+
+impl OneDevice {
+    fn new() -> Self {
+        Self {
+            heads: Default::default(),
+            requests: 0,
+            bytes: 0,
+            beyond: 0,
+            outstanding: BTreeSet::new(),
+            came: VecDeque::new(),
+            now_ns: 0,
+            busy_ns: 0,
+            idle_ns: 0,
+        }
+    }
+
+    /// Time passes in the trace; how long nothing was with the device.
+    fn pass(&mut self, time_ns: u64) -> u64 {
+        let passed = if self.now_ns == 0 { 0 } else { time_ns.saturating_sub(self.now_ns) };
+        self.now_ns = self.now_ns.max(time_ns);
+        if self.outstanding.is_empty() {
+            self.idle_ns += passed;
+            return passed;
+        }
+        self.busy_ns += passed;
+        0
+    }
+
+    /// Requests that must be done are no longer waited for.
+    fn forget(&mut self, time_ns: u64) {
+        while let Some(&(came_ns, sector, number)) = self.came.front() {
+            let is_old = time_ns.saturating_sub(came_ns) > FORGOTTEN_NS
+                && self.requests > number + FORGOTTEN_LATER;
+            if !is_old && self.outstanding.contains(&(sector, number)) {
+                return;
+            }
+            self.outstanding.remove(&(sector, number));
+            self.came.pop_front();
+        }
+    }
+
+    fn begins(&mut self, event: &Event, disks: &[Disk; 3]) {
+        let idle_ns = self.pass(event.time_ns);
+        self.requests += 1;
+        self.bytes = self.bytes.saturating_add(u64::from(event.bytes));
+        self.forget(event.time_ns);
+        self.came.push_back((event.time_ns, event.sector, self.requests));
+        let others = self.outstanding.len().min(WAITING_MAX);
+        self.outstanding.insert((event.sector, self.requests));
+        let last = disks[0].capacity_bytes.saturating_sub(u64::from(event.bytes));
+        let offset = event.sector.saturating_mul(512);
+        self.beyond += u64::from(offset > last);
+        let wanted = Wanted {
+            offset: offset.min(last),
+            bytes: u64::from(event.bytes),
+            is_write: event.operation.is_write(),
+        };
+        for (head, disk) in self.heads.iter_mut().zip(disks) {
+            head.serve_down_to(disk, others);
+            head.now_ns += idle_ns as f64;
+            head.idle_ns += idle_ns as f64;
+            head.waiting.push(wanted);
+        }
+    }
+
+    fn ends(&mut self, event: &Event) {
+        self.pass(event.time_ns);
+        let found = self.outstanding.range((event.sector, 0)..=(event.sector, u64::MAX)).next();
+        let Some(&key) = found else { return };
+        self.outstanding.remove(&key);
+    }
+
+    fn cost(mut self, device: String, disks: &[Disk; 3]) -> DiskCost {
+        for (head, disk) in self.heads.iter_mut().zip(disks) {
+            head.serve_down_to(disk, 0);
+        }
+        let seconds = |ns: f64| ns / 1e9;
+        let [typical, low, high] =
+            self.heads.each_ref().map(|head| seconds(head.now_ns - head.idle_ns));
+        let parts = self.heads[0].parts;
+        DiskCost {
+            device,
+            requests: self.requests,
+            bytes: self.bytes,
+            // A faster disk that meets a place at another angle need not be faster.
+            busy: ModelledSeconds {
+                typical,
+                low: low.min(typical).min(high),
+                high: high.max(typical).max(low),
+            },
+            seek_seconds: seconds(parts.seek),
+            rotation_seconds: seconds(parts.rotation),
+            transfer_seconds: seconds(parts.transfer),
+            recorded_busy_seconds: seconds(self.busy_ns as f64),
+            idle_seconds: seconds(self.idle_ns as f64),
+            beyond: self.beyond,
+        }
+    }
+}
+
+impl DiskReplay {
+    /// On this disk, each device of the trace on one of its own, from its first byte on.
+    pub fn new(disk: &Disk) -> Self {
+        let [fast, slow] = disk.extremes();
+        Self {
+            disks: [disk.clone(), fast, slow],
+            names: BTreeMap::new(),
+            issued: BTreeMap::new(),
+            queued: BTreeMap::new(),
+        }
+    }
+
+    /// The next entry of the trace.
+    pub fn entry(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Event(event) => self.event(event),
+            Entry::Device(device) if self.names.len() < DEVICES_MAX => {
+                self.names.insert(device.number, device.name.clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let is_request = event.operation.moves_data() && event.bytes > 0;
+        let devices = match event.action {
+            Action::Issue => &mut self.issued,
+            // One that is issued is issued alone.
+            Action::Queue if !self.issued.contains_key(&event.device) => &mut self.queued,
+            Action::Complete => {
+                for devices in [&mut self.issued, &mut self.queued] {
+                    if let Some(device) = devices.get_mut(&event.device) {
+                        device.ends(event);
+                    }
+                }
+                return;
+            }
+            _ => return,
+        };
+        if is_request && (devices.contains_key(&event.device) || devices.len() < DEVICES_MAX) {
+            let device = devices.entry(event.device).or_insert_with(OneDevice::new);
+            device.begins(event, &self.disks);
+        }
+    }
+
+    /// The trace is over: what each device's requests would take, the devices by their numbers.
+    pub fn end(self) -> Vec<DiskCost> {
+        let Self { disks, names, mut issued, queued } = self;
+        for (number, device) in queued {
+            issued.entry(number).or_insert(device);
+        }
+        let name = |number: DeviceNumber| {
+            names.get(&number).cloned().unwrap_or_else(|| number.to_string())
+        };
+        issued.into_iter().map(|(number, device)| device.cost(name(number), &disks)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DiskCost, DiskReplay};
+    use crate::disk::Disk;
+    use crate::event::{Action, DeviceNumber, Entry, Event, Flags, Operation};
+
+    /// Requests of 4 KiB at these offsets, so many at a time, 10 µs each as they were recorded.
+    fn replay(disk: &str, offsets: impl IntoIterator<Item = u64>, depth: usize) -> DiskCost {
+        let mut replay = DiskReplay::new(&Disk::named(disk).unwrap());
+        let mut waiting = std::collections::VecDeque::new();
+        let mut time_ns = 1_000_000;
+        let mut event = |action, offset: u64| {
+            time_ns += 10_000;
+            replay.entry(&Entry::Event(Event {
+                time_ns,
+                sector: offset / 512,
+                bytes: 4096,
+                device: DeviceNumber::new(8, 0),
+                action,
+                operation: Operation::Read,
+                flags: Flags::default(),
+                process: 0,
+                cpu: 0,
+                error: 0,
+            }));
+        };
+        for offset in offsets {
+            event(Action::Issue, offset);
+            waiting.push_back(offset);
+            if waiting.len() >= depth {
+                event(Action::Complete, waiting.pop_front().unwrap());
+            }
+        }
+        waiting.into_iter().for_each(|offset| event(Action::Complete, offset));
+        replay.end().remove(0)
+    }
+
+    /// Places all over a disk, in an order without order.
+    fn scattered(count: u64, capacity: u64) -> impl Iterator<Item = u64> {
+        (1..=count).map(move |number| {
+            // SplitMix64.
+            let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            mixed ^= mixed >> 31;
+            (mixed % (capacity - 4096)) / 4096 * 4096
+        })
+    }
+
+    #[test]
+    fn scattered_reads_one_at_a_time_take_a_seek_and_half_a_revolution() {
+        for (disk, capacity, wanted_ms) in [
+            ("hdd-7200", 4_000_000_000_000, 8.2 + 4.17 + 0.1),
+            ("hdd-5400", 320_000_000_000, 12.0 + 5.56 + 0.2),
+        ] {
+            let cost = replay(disk, scattered(3000, capacity), 1);
+            let ms = cost.busy.typical / 3000.0 * 1000.0;
+            assert!((ms / wanted_ms - 1.0).abs() < 0.05, "{disk}: {ms} ms");
+            assert!(cost.busy.low < cost.busy.typical && cost.busy.typical < cost.busy.high);
+        }
+    }
+
+    #[test]
+    fn a_queue_of_32_serves_more_requests_than_one() {
+        let one = replay("hdd-7200", scattered(2000, 4_000_000_000_000), 1).busy.typical;
+        let many = replay("hdd-7200", scattered(2000, 4_000_000_000_000), 32).busy.typical;
+        assert!(one / many > 1.8 && one / many < 4.5, "{}", one / many);
+        // The HP 97560 has no queue.
+        let one = replay("hp97560", scattered(2000, 1_374_000_000), 1).busy.typical;
+        let many = replay("hp97560", scattered(2000, 1_374_000_000), 32).busy.typical;
+        assert!((one / many - 1.0).abs() < 0.02, "{}", one / many);
+    }
+
+    #[test]
+    fn reads_in_order_take_what_their_transfer_takes() {
+        let cost = replay("hdd-7200", (0..100_000).map(|number| number * 4096), 1);
+        let rate = cost.bytes as f64 / cost.busy.typical;
+        assert!((rate / 175e6 - 1.0).abs() < 0.02, "{rate}");
+        assert_eq!((cost.requests, cost.beyond), (100_000, 0));
+        // Between completions and the next issues nothing was asked for.
+        assert!(cost.idle_seconds > 0.9 && cost.recorded_busy_seconds > 0.9, "{cost:?}");
+    }
+
+    #[test]
+    fn requests_beyond_the_disk_are_counted() {
+        let cost = replay("hp97560", [0, 1 << 40, 1 << 41], 1);
+        assert_eq!((cost.requests, cost.beyond), (3, 2));
+    }
+}

@@ -1,0 +1,128 @@
+//! How many files of which sizes a tree has, in how many directories: what a profile for aging is
+//! made from. Names and contents are not looked at.
+
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
+
+use treering_sys::{Confinement, FileType, stat};
+
+use crate::tree::{Entry, Passed, Visit, WalkError, traverse};
+
+/// Classes of sizes: empty, 1 byte, 2 to 3, and so on.
+const CLASSES: usize = 41;
+
+/// What a tree is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Census {
+    /// Regular files, a name each.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Directories, the top included.
+    pub directories: u64,
+    /// Directories that contain others.
+    pub parents: u64,
+    /// Files by size: empty ones, those of 1 byte, of 2 to 3, of 4 to 7, and so on; the last class
+    /// also has all larger ones.
+    pub sizes: Vec<u64>,
+    /// What could not be looked at.
+    pub failed: u64,
+}
+
+/// Counts everything beneath a directory.
+///
+/// # Errors
+/// When directories cannot be opened at all.
+pub fn census(top: BorrowedFd<'_>) -> Result<Census, WalkError> {
+    let census = Census {
+        files: 0,
+        bytes: 0,
+        directories: 0,
+        parents: 0,
+        sizes: vec![0; CLASSES],
+        failed: 0,
+    };
+    let mut counter = Counter { census, with_children: Vec::new() };
+    traverse(Confinement::probe(top), top, &mut counter)?;
+    let Census { mut sizes, .. } = counter.census;
+    let used = sizes.iter().rposition(|count| *count > 0).map_or(1, |last| last + 1);
+    sizes.truncate(used);
+    Ok(Census { sizes, ..counter.census })
+}
+
+struct Counter {
+    census: Census,
+    /// Of each directory on the way down, whether one beneath it was met.
+    with_children: Vec<bool>,
+}
+
+impl Visit for Counter {
+    type Halt = WalkError;
+
+    fn enter(&mut self, _dir: BorrowedFd<'_>, _name: Option<&CStr>) -> Result<(), WalkError> {
+        if let Some(above) = self.with_children.last_mut()
+            && !std::mem::replace(above, true)
+        {
+            self.census.parents += 1;
+        }
+        self.census.directories += 1;
+        self.with_children.push(false);
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), WalkError> {
+        if entry.kind != FileType::RegularFile {
+            return Ok(());
+        }
+        let Ok(attributes) = stat(entry.dir, entry.name) else {
+            self.census.failed += 1;
+            return Ok(());
+        };
+        let class = attributes.bytes.checked_ilog2().map_or(0, |power| power as usize + 1);
+        self.census.files += 1;
+        self.census.bytes = self.census.bytes.saturating_add(attributes.bytes);
+        self.census.sizes[class.min(CLASSES - 1)] += 1;
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<(), WalkError> {
+        self.with_children.pop();
+        Ok(())
+    }
+
+    fn passed(&mut self, what: Passed, count: u64) {
+        if what == Passed::Unreadable {
+            self.census.failed += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::fd::AsFd;
+
+    use treering_sys::open_top;
+
+    use super::census;
+
+    #[test]
+    fn files_are_counted_by_size_and_directories_by_what_is_in_them() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs::create_dir_all(path("a/b")).unwrap();
+        fs::create_dir(path("a/c")).unwrap();
+        for (name, bytes) in [("a/empty", 0), ("a/b/one", 1), ("two", 3), ("a/c/large", 9000)] {
+            fs::write(path(name), vec![1; bytes]).unwrap();
+        }
+        std::os::unix::fs::symlink("two", path("link")).unwrap();
+        let top = open_top(place.path()).unwrap();
+        let found = census(top.as_fd()).unwrap();
+        assert_eq!((found.files, found.bytes, found.failed), (4, 9004, 0));
+        assert_eq!((found.directories, found.parents), (4, 2));
+        let mut sizes = vec![1, 1, 1];
+        sizes.resize(14, 0);
+        sizes.push(1);
+        assert_eq!(found.sizes, sizes);
+    }
+}

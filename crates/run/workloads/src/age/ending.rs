@@ -1,0 +1,121 @@
+//! Follows a run against its rules: what was done, what the layout came to, and what stopped it.
+
+use treering_model::{Caution, CautionCode, Fact, Op, TaskTotals};
+use treering_script::{LayoutFeed, SessionError};
+
+use super::rules::{Rule, Sofar};
+
+/// How far a run is, and whether it is to end.
+#[derive(Debug)]
+pub(super) struct Ending {
+    rules: Vec<Rule>,
+    sofar: Sofar,
+    feed: LayoutFeed,
+    stopped: Option<String>,
+    failure: Option<SessionError>,
+    /// Whether a step was made whose layout was not looked at.
+    awaits_layout: bool,
+}
+
+impl Ending {
+    pub(super) fn new(rules: Vec<Rule>, capacity_bytes: u64) -> Self {
+        let sofar = Sofar { capacity_bytes, ..Sofar::default() };
+        Self {
+            rules,
+            sofar,
+            feed: LayoutFeed::default(),
+            stopped: None,
+            failure: None,
+            awaits_layout: false,
+        }
+    }
+
+    /// Where it hears layouts, if a rule needs them.
+    pub(super) fn feed(&self) -> Option<LayoutFeed> {
+        self.rules.iter().any(Rule::needs_layout).then(|| self.feed.clone())
+    }
+
+    /// A task has ended that carried out so many operations.
+    pub(super) fn task_ended(&mut self, totals: &TaskTotals, operations: u64) {
+        self.sofar.operations += operations;
+        let written = totals.ops.iter().filter(|op| op.op == Op::Write).map(|op| op.bytes);
+        self.sofar.written_bytes += written.sum::<u64>();
+    }
+
+    /// The filesystem is full: what a rule about that waits for, and otherwise the end.
+    pub(super) fn is_full(&mut self) {
+        let operations = self.sofar.operations;
+        if let Some(rule) = self.rules.iter().find(|rule| matches!(rule, Rule::Full(_))) {
+            self.stopped = Some(format!("{rule}: no space is left"));
+            return;
+        }
+        let what = format!("no space is left after {operations} operations; give a smaller --live");
+        self.failure = Some(SessionError::new(what));
+    }
+
+    /// What is measured from here on is a step; what was before is where it began.
+    pub(super) fn begins(&mut self) {
+        if let Some(layout) = self.feed.take().pop() {
+            self.sofar.layout = Some(layout);
+        }
+    }
+
+    /// A step is over: its layout is to come.
+    pub(super) fn stepped(&mut self) {
+        self.awaits_layout = self.feed().is_some();
+    }
+
+    /// Whether the run is over, asked before each step.
+    pub(super) fn is_over(&mut self) -> bool {
+        if self.stopped.is_some() || self.failure.is_some() {
+            return true;
+        }
+        if std::mem::take(&mut self.awaits_layout)
+            && let Some(layout) = self.feed.take().pop()
+        {
+            self.sofar.scores.push((layout.traversal_score, layout.adjacent_siblings));
+            self.sofar.layout = Some(layout);
+        }
+        self.stopped = self.rules.iter().find_map(|rule| rule.holds(&self.sofar));
+        self.stopped.is_some()
+    }
+
+    /// Why it cannot go on, asked when all was reported about a step.
+    pub(super) fn failure(&self) -> Option<SessionError> {
+        let is_blind = self.awaits_layout && self.feed.is_empty();
+        let blind = || {
+            let what = "the layout cannot be measured here: a rule that depends on it never holds; \
+                        `treering layout DIR` says why";
+            is_blind.then(|| SessionError::new(what))
+        };
+        self.failure.clone().or_else(blind)
+    }
+
+    /// Operations to the end, where a rule counts them.
+    pub(super) fn operations_left(&self) -> Option<u64> {
+        let left = |rule: &Rule| match rule {
+            Rule::Operations(wanted) => Some(wanted.saturating_sub(self.sofar.operations)),
+            _ => None,
+        };
+        self.rules.iter().filter_map(left).min()
+    }
+
+    /// What is known of the end.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+        let mut facts = vec![
+            fact("age.operations", self.sofar.operations.to_string()),
+            fact("age.written_bytes", self.sofar.written_bytes.to_string()),
+        ];
+        facts.extend(self.stopped.iter().map(|rule| fact("age.stopped_by", rule.clone())));
+        facts
+    }
+
+    /// The caution about a profile that came to its end before any rule held.
+    pub(super) fn cautions(&self) -> Vec<Caution> {
+        let is_short = !self.rules.is_empty() && self.stopped.is_none() && self.failure().is_none();
+        let message = format!("no rule held after {} operations", self.sofar.operations);
+        let caution = Caution { code: CautionCode::TooFewOperations, message };
+        is_short.then_some(caution).into_iter().collect()
+    }
+}

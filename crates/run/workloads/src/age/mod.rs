@@ -1,0 +1,57 @@
+//! Aging on purpose: a profile says which files there are and what happens to them, rules say when
+//! it is enough.
+//!
+//! `profile` reads profiles, `generator` draws operations from them, `player` carries them out;
+//! `rules` and `ending` decide when it ends; `session` and `through` put it together. Nothing here
+//! calls the kernel.
+
+mod ending;
+mod from_disk;
+mod generator;
+mod job;
+mod options;
+mod player;
+mod profile;
+mod rules;
+mod session;
+mod sizes;
+mod through;
+
+use treering_model::TaskTotals;
+use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
+
+pub use from_disk::{MeasuredTree, measured_profile};
+use job::AgeJob;
+use player::Counted;
+pub use profile::{profile_text, profiles};
+
+/// Operations that a task of such a run carried out: of another workload each task is one.
+pub fn operations_of(task: &TaskTotals) -> u64 {
+    task.counters.read::<Counted>().map_or(1, |counted| counted.operations)
+}
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Age;
+
+impl Workload for Age {
+    fn manifest(&self) -> &'static Manifest {
+        &options::MANIFEST
+    }
+
+    fn classic(&self, _settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Err(no_classic())
+    }
+
+    fn classic_mode(&self, _settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        Err(no_classic())
+    }
+
+    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(AgeJob::new(settings)?))
+    }
+}
+
+fn no_classic() -> ConfigError {
+    ConfigError::new("age imitates no tool").hint("use `treering run age`")
+}

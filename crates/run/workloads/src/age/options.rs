@@ -1,0 +1,37 @@
+//! The options of aging, each declared once.
+
+use treering_script::{ClassicPayload, Manifest, options};
+
+/// The name tag.
+pub(super) static MANIFEST: Manifest = Manifest {
+    name: "age",
+    aliases: &[],
+    about: "Age a filesystem by a profile: files are born, grow, change and die until a rule holds",
+    imitates: "",
+    classic: &[],
+    native: Native::SPECS,
+    classic_payload: ClassicPayload::Zeros,
+    classic_usage_exit: 2,
+};
+
+options! {
+    /// The native command line, and plans.
+    pub(super) struct Native {
+        /// What happens: a profile from `treering age list`, or a TOML file.
+        profile('p'): String = Text, "mail";
+        /// When it ends: operations=N, written=2x (times the filesystem) or written=SIZE, full=70%,
+        /// steady or steady=adjacent:1% (the traversal score or the share of adjacent siblings
+        /// drifts no more), free-space=FILE (as in a layout written as JSON). May be given several
+        /// times; the first that holds ends it.
+        until: Vec<String> = Texts;
+        /// Bytes of files that stand at a time [default: half of the free space].
+        live: Option<u64> = Size;
+        /// Operations between two measurements of the layout [default: the profile's].
+        measure_every: Option<u64> = Number[1..=1_000_000_000];
+        /// Share of the files at the beginning that is created in random order [default: the
+        /// profile's].
+        shuffled: Option<f64> = Percent;
+        /// The random seed.
+        seed: u64 = Number, "1";
+    }
+}

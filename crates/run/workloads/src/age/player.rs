@@ -1,0 +1,301 @@
+//! Carries operations out: the calls of each, and the names of files.
+//!
+//! A population is a directory `NAME` below the root of the run, or a tree of them where it has a
+//! fan-out; a file is `f` and its number, a unit `u` and its number.
+
+use std::ffi::CString;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use treering_model::Counters;
+use treering_script::{CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
+
+use super::generator::{Action, Generator, Live, Operation};
+use super::profile::FilesPlan;
+
+/// The directory in which everything happens.
+pub(super) const ROOT: &str = "age-0";
+
+const ROOT_DIR: Dir = Dir(1);
+const HERE: Dir = Dir(2);
+const THERE: Dir = Dir(3);
+const FILE: File = File(0);
+/// The most bytes of one write.
+const WRITE_BYTES: u64 = 1 << 20;
+
+/// What a task counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Counted {
+    /// Operations that were carried out.
+    pub(super) operations: u64,
+    /// Whether the filesystem was full before all were.
+    pub(super) is_full: bool,
+}
+
+/// What a task does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Makes the directories of all populations.
+    Prepare,
+    /// Creates the files with which a population begins.
+    Fill(usize),
+    /// So many operations.
+    Operate(u64),
+}
+
+/// The code of a task. One runs at a time.
+#[derive(Debug)]
+pub(super) struct Player {
+    part: Part,
+    generator: Arc<Mutex<Generator>>,
+    counted: Counted,
+}
+
+impl Player {
+    pub(super) fn new(part: Part, generator: &Arc<Mutex<Generator>>) -> Self {
+        Self { part, generator: Arc::clone(generator), counted: Counted::default() }
+    }
+}
+
+/// The path of a directory below the root: the directories above it by the fan-out.
+fn directory_path(plan: &FilesPlan, directory: u64) -> String {
+    let mut numbers = vec![directory];
+    let above = |number: u64| number.checked_sub(1)?.checked_div(plan.fan_out);
+    while let Some(number) = numbers.last().and_then(|number| above(*number)) {
+        numbers.push(number);
+    }
+    let mut path = plan.name.clone();
+    for number in numbers.iter().rev() {
+        // Writing to a string does not fail.
+        let _ = write!(path, "/d{number}");
+    }
+    path
+}
+
+fn path(plan: &FilesPlan, live: &Live) -> String {
+    let kind = if live.files.is_some() { 'u' } else { 'f' };
+    format!("{}/{kind}{}", directory_path(plan, live.directory), live.id)
+}
+
+fn c_string(text: String) -> CString {
+    CString::new(text).expect("names are made of letters, digits, '-' and '/'")
+}
+
+/// What became of a write.
+enum Wrote {
+    All,
+    /// The filesystem was full before.
+    Full,
+}
+
+fn write(io: &mut dyn Io, from: u64, bytes: u64) -> Result<Wrote, Stop> {
+    let mut done = 0;
+    while done < bytes {
+        let piece = u32::try_from((bytes - done).min(WRITE_BYTES)).unwrap_or(u32::MAX);
+        match io.write(FILE, piece, from + done).unless_full()? {
+            Ok(moved) => done += moved,
+            Err(_) => return Ok(Wrote::Full),
+        }
+    }
+    Ok(Wrote::All)
+}
+
+/// Writes a file under a name, whole.
+fn create(
+    io: &mut dyn Io,
+    name: &CString,
+    how: CreateHow,
+    bytes: u64,
+    fsync: bool,
+) -> Result<Wrote, Stop> {
+    if io.create(ROOT_DIR, name, how, FILE).unless_full()?.is_err() {
+        return Ok(Wrote::Full);
+    }
+    let wrote = write(io, 0, bytes)?;
+    if fsync && matches!(wrote, Wrote::All) {
+        io.fsync(FILE)?;
+    }
+    io.close(FILE)?;
+    Ok(wrote)
+}
+
+impl Player {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Generator> {
+        self.generator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn plan(&self, files: usize) -> FilesPlan {
+        self.lock().model().files[files].clone()
+    }
+
+    fn prepare(&self, io: &mut dyn Io) -> Result<(), Stop> {
+        let plans = self.lock().model().files.clone();
+        let root = c_string(ROOT.to_owned());
+        io.make_dir(Dir::TARGET, &root)?;
+        io.open_dir(Dir::TARGET, &root, ROOT_DIR)?;
+        for plan in plans {
+            io.make_dir(ROOT_DIR, &c_string(plan.name.clone()))?;
+            for directory in 0..plan.directories {
+                let path = directory_path(&plan, directory);
+                let (parent, name) = path.rsplit_once('/').unwrap_or(("", &path));
+                io.open_dir(ROOT_DIR, &c_string(parent.to_owned()), HERE)?;
+                io.make_dir(HERE, &c_string(name.to_owned()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All operations of the task.
+    fn operate(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        io.open_dir(Dir::TARGET, &c_string(ROOT.to_owned()), ROOT_DIR)?;
+        match self.part {
+            Part::Prepare => {}
+            Part::Fill(files) => {
+                let made = self.lock().initial(files);
+                let plan = self.plan(files);
+                for live in made {
+                    if !self.one(io, &plan, Operation::birth(files, live))? {
+                        return Ok(());
+                    }
+                }
+            }
+            Part::Operate(count) => {
+                let plans = self.lock().model().files.clone();
+                let sync_every = self.lock().model().sync_every;
+                for number in 1..=count {
+                    let next = self.lock().next();
+                    let Some(operation) = next else { return Ok(()) };
+                    let files = operation.files;
+                    if !self.one(io, &plans[files], operation)? {
+                        return Ok(());
+                    }
+                    if number < count && number.is_multiple_of(sync_every) {
+                        io.sync(SyncScope::Target)?;
+                    }
+                }
+            }
+        }
+        // What has no place yet is in no layout.
+        io.sync(SyncScope::Target)
+    }
+
+    /// One operation; whether there was room for it.
+    fn one(&mut self, io: &mut dyn Io, plan: &FilesPlan, what: Operation) -> Result<bool, Stop> {
+        match self.carry_out(io, plan, &what)? {
+            Wrote::All => self.counted.operations += 1,
+            Wrote::Full => self.counted.is_full = true,
+        }
+        Ok(!self.counted.is_full)
+    }
+
+    fn carry_out(
+        &self,
+        io: &mut dyn Io,
+        plan: &FilesPlan,
+        what: &Operation,
+    ) -> Result<Wrote, Stop> {
+        let fsync = what.fsync;
+        let name = |live: &Live| c_string(path(plan, live));
+        match &what.action {
+            Action::Create(live) if live.files.is_some() => self.create_unit(io, plan, what, live),
+            Action::Create(live) => {
+                create(io, &name(live), CreateHow::Exclusive, live.bytes, fsync)
+            }
+            Action::Rewrite(live, bytes) => {
+                create(io, &name(live), CreateHow::Truncate, *bytes, fsync)
+            }
+            Action::Replace(live, bytes) => {
+                let (name, other) = (format!("f{}", live.id), format!("t{}", live.id));
+                let directory = directory_path(plan, live.directory);
+                let temporary = c_string(format!("{directory}/{other}"));
+                let wrote = create(io, &temporary, CreateHow::Exclusive, *bytes, fsync)?;
+                if matches!(wrote, Wrote::All) {
+                    io.open_dir(ROOT_DIR, &c_string(directory), HERE)?;
+                    io.rename(HERE, &c_string(other), HERE, &c_string(name))?;
+                }
+                Ok(wrote)
+            }
+            Action::Append(live, bytes) => {
+                io.open(ROOT_DIR, &name(live), OpenHow::Append, FILE)?;
+                let wrote = write(io, live.bytes, *bytes)?;
+                finish(io, fsync)?;
+                Ok(wrote)
+            }
+            Action::Overwrite(live, position, bytes) => {
+                io.open(ROOT_DIR, &name(live), OpenHow::Write, FILE)?;
+                io.seek(FILE, *position)?;
+                let wrote = write(io, *position, *bytes)?;
+                finish(io, fsync)?;
+                Ok(wrote)
+            }
+            Action::Rename(live, to) => {
+                let file = c_string(format!("f{}", live.id));
+                io.open_dir(ROOT_DIR, &c_string(directory_path(plan, live.directory)), HERE)?;
+                io.open_dir(ROOT_DIR, &c_string(directory_path(plan, *to)), THERE)?;
+                io.rename(HERE, &file, THERE, &file)?;
+                Ok(Wrote::All)
+            }
+            Action::Delete(live) => Self::delete(io, plan, live).map(|()| Wrote::All),
+            Action::Compact(gone, output) => {
+                let wrote = create(io, &name(output), CreateHow::Exclusive, output.bytes, fsync)?;
+                if matches!(wrote, Wrote::All) {
+                    gone.iter().try_for_each(|live| Self::delete(io, plan, live))?;
+                }
+                Ok(wrote)
+            }
+        }
+    }
+
+    fn create_unit(
+        &self,
+        io: &mut dyn Io,
+        plan: &FilesPlan,
+        what: &Operation,
+        unit: &Live,
+    ) -> Result<Wrote, Stop> {
+        let sizes: Vec<u64> = self.lock().unit_sizes(what.files, unit).collect();
+        let directory = directory_path(plan, unit.directory);
+        io.open_dir(ROOT_DIR, &c_string(directory), HERE)?;
+        let name = c_string(format!("u{}", unit.id));
+        if io.make_dir(HERE, &name).unless_full()?.is_err() {
+            return Ok(Wrote::Full);
+        }
+        let path = path(plan, unit);
+        for (number, bytes) in (0..).zip(sizes) {
+            let number: u64 = number;
+            let file = c_string(format!("{path}/f{number}"));
+            if let Wrote::Full = create(io, &file, CreateHow::Exclusive, bytes, what.fsync)? {
+                return Ok(Wrote::Full);
+            }
+        }
+        Ok(Wrote::All)
+    }
+
+    fn delete(io: &mut dyn Io, plan: &FilesPlan, live: &Live) -> Result<(), Stop> {
+        let path = path(plan, live);
+        let Some(files) = live.files else { return io.unlink(ROOT_DIR, &c_string(path)) };
+        for number in 0..files {
+            io.unlink(ROOT_DIR, &c_string(format!("{path}/f{number}")))?;
+        }
+        io.open_dir(ROOT_DIR, &c_string(directory_path(plan, live.directory)), HERE)?;
+        io.remove_dir(HERE, &c_string(format!("u{}", live.id)))
+    }
+}
+
+fn finish(io: &mut dyn Io, fsync: bool) -> Result<(), Stop> {
+    if fsync {
+        io.fsync(FILE)?;
+    }
+    io.close(FILE)
+}
+
+impl Script for Player {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        if self.part == Part::Prepare { self.prepare(io) } else { self.operate(io) }
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.counted)
+    }
+}

@@ -1,0 +1,360 @@
+//! When aging ends: rules, and whether one of them holds.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use treering_model::{Layout, LayoutFree};
+use treering_script::{ConfigError, Settings, parse_count, parse_size};
+use treering_stats::theil_sen;
+
+/// Fewer measurements show no steady state.
+const STEADY_FEWEST: usize = 10;
+/// By how much a score may drift over the measurements that are looked at.
+const STEADY_BOUND: f64 = 0.01;
+/// How far from its target free space may be.
+const FREE_SPACE_BOUND: f64 = 0.1;
+/// Confidence of the interval of a slope.
+const CONFIDENCE: f64 = 0.95;
+/// A longer file is no layout.
+const LAYOUT_BYTES_MAX: u64 = 1 << 26;
+/// More operations nobody waits for.
+const OPERATIONS_MAX: u64 = 1 << 50;
+
+/// A score of the layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Score {
+    Traversal,
+    Adjacent,
+}
+
+/// What ends it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Rule {
+    /// So many operations.
+    Operations(u64),
+    /// So many bytes written.
+    Written(u64),
+    /// So many times the size of the filesystem written.
+    WrittenTimes(f64),
+    /// So large a share of the filesystem in use.
+    Full(f64),
+    /// A score that does not drift by more than this over the later half of its values.
+    Steady(Score, f64),
+    /// Free space in extents of sizes like these: shares of the bytes by powers of two, from
+    /// which they may differ by so much in all.
+    FreeSpace { file: PathBuf, target: Vec<f64>, bound: f64 },
+}
+
+/// What was done and seen so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sofar {
+    pub(super) operations: u64,
+    pub(super) written_bytes: u64,
+    /// Of the whole filesystem.
+    pub(super) capacity_bytes: u64,
+    /// Scores after each step: traversal, adjacent siblings.
+    pub(super) scores: Vec<(Option<f64>, Option<f64>)>,
+    /// The last layout.
+    pub(super) layout: Option<Layout>,
+}
+
+impl Rule {
+    /// From the words of `--until`.
+    pub(super) fn read(text: &str, settings: &Settings) -> Result<Self, ConfigError> {
+        let wrong = |what: String| {
+            ConfigError::new(format!("--until {text}: {what}")).hint(
+                "rules: operations=N, written=2x or written=SIZE, full=70%, steady or \
+                 steady=adjacent:1%, free-space=FILE",
+            )
+        };
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        match name {
+            "operations" => parse_count(value)
+                .filter(|number| (1..=OPERATIONS_MAX).contains(number))
+                .map(Self::Operations)
+                .ok_or_else(|| wrong(format!("'{value}' is not a number such as 10000 or 10k"))),
+            "written" => written(value)
+                .ok_or_else(|| wrong(format!("'{value}' is neither 2x nor a size such as 10G"))),
+            "full" => percent(value)
+                .map(Self::Full)
+                .ok_or_else(|| wrong(format!("'{value}' is not a percentage such as 70%"))),
+            "steady" => {
+                let (score, bound) = with_bound(value, STEADY_BOUND).map_err(wrong)?;
+                match score {
+                    "" | "traversal" => Ok(Self::Steady(Score::Traversal, bound)),
+                    "adjacent" => Ok(Self::Steady(Score::Adjacent, bound)),
+                    other => Err(wrong(format!("'{other}' is neither `traversal` nor `adjacent`"))),
+                }
+            }
+            "free-space" => {
+                let (file, bound) = with_bound(value, FREE_SPACE_BOUND).map_err(wrong)?;
+                let path = settings.file(file);
+                let target = free_space(&path, settings).map_err(wrong)?;
+                Ok(Self::FreeSpace { file: path, target, bound })
+            }
+            other => Err(wrong(format!("there is no rule '{other}'"))),
+        }
+    }
+
+    /// Whether it is decided by layouts.
+    pub(super) const fn needs_layout(&self) -> bool {
+        matches!(self, Self::Full(_) | Self::Steady(..) | Self::FreeSpace { .. })
+    }
+
+    /// Why it holds; `None` where it does not.
+    pub(super) fn holds(&self, sofar: &Sofar) -> Option<String> {
+        match self {
+            Self::Operations(wanted) => (sofar.operations >= *wanted).then(|| self.to_string()),
+            Self::Written(wanted) => (sofar.written_bytes >= *wanted).then(|| self.to_string()),
+            Self::WrittenTimes(times) => {
+                let wanted = sofar.capacity_bytes as f64 * times;
+                (sofar.written_bytes as f64 >= wanted).then(|| self.to_string())
+            }
+            Self::Full(wanted) => {
+                let share = sofar.layout.as_ref()?.fullness.data.share()?;
+                (share >= *wanted).then(|| format!("{self}: {:.1}% in use", share * 100.0))
+            }
+            Self::Steady(score, bound) => {
+                let drift = drift(*score, sofar)?;
+                let is_within = drift.low >= -bound && drift.high <= *bound;
+                is_within.then(|| format!("{self}: {drift}"))
+            }
+            Self::FreeSpace { target, bound, .. } => {
+                let free = sofar.layout.as_ref()?.free_space.as_ref()?;
+                let distance = distance(&shares(free), target);
+                let percent = distance * 100.0;
+                (distance <= *bound).then(|| format!("{self}: {percent:.1}% away from the target"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operations(number) => write!(f, "operations={number}"),
+            Self::Written(bytes) => write!(f, "written={bytes}"),
+            Self::WrittenTimes(times) => write!(f, "written={times}x"),
+            Self::Full(share) => write!(f, "full={}%", share * 100.0),
+            Self::Steady(score, bound) => {
+                let score = match score {
+                    Score::Traversal => "traversal",
+                    Score::Adjacent => "adjacent",
+                };
+                write!(f, "steady={score}:{}%", bound * 100.0)
+            }
+            Self::FreeSpace { file, bound, .. } => {
+                write!(f, "free-space={}:{}%", file.display(), bound * 100.0)
+            }
+        }
+    }
+}
+
+/// By how much a score drifts over the measurements that are looked at, as an interval.
+#[derive(Clone, Copy, Debug)]
+struct Drift {
+    low: f64,
+    high: f64,
+    values: usize,
+}
+
+impl fmt::Display for Drift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { low, high, values } = self;
+        let (low, high) = (low * 100.0, high * 100.0);
+        write!(f, "it drifts by {low:+.2} to {high:+.2} points over the last {values} measurements")
+    }
+}
+
+/// The drift over the later half of the measurements, at least [`STEADY_FEWEST`].
+fn drift(score: Score, sofar: &Sofar) -> Option<Drift> {
+    let of = |scores: &(Option<f64>, Option<f64>)| match score {
+        Score::Traversal => scores.0,
+        Score::Adjacent => scores.1,
+    };
+    let values: Vec<f64> = sofar.scores.iter().filter_map(of).collect();
+    let count = (values.len() / 2).max(STEADY_FEWEST);
+    let late = values.len().checked_sub(count).map(|first| &values[first..])?;
+    let slope = theil_sen(late, CONFIDENCE).ok()?;
+    let steps = (late.len() - 1) as f64;
+    // Without an interval all values are equal.
+    let (low, high) = slope.interval.map_or((0.0, 0.0), |interval| (interval.low, interval.high));
+    Some(Drift { low: low * steps, high: high * steps, values: late.len() })
+}
+
+fn percent(text: &str) -> Option<f64> {
+    let number = text.strip_suffix('%')?.parse::<f64>().ok()?;
+    (number > 0.0 && number <= 100.0).then_some(number / 100.0)
+}
+
+fn written(text: &str) -> Option<Rule> {
+    if let Some(times) = text.strip_suffix('x') {
+        let times = times.parse::<f64>().ok();
+        return times.filter(|times| *times > 0.0 && *times <= 1e6).map(Rule::WrittenTimes);
+    }
+    parse_size(text).filter(|bytes| *bytes > 0).map(Rule::Written)
+}
+
+/// A word with `:N%` behind it, or with the usual bound.
+fn with_bound(text: &str, usual: f64) -> Result<(&str, f64), String> {
+    match text.rsplit_once(':') {
+        None => Ok((text, usual)),
+        Some((word, bound)) => percent(bound)
+            .map(|bound| (word, bound))
+            .ok_or_else(|| format!("'{bound}' is not a percentage such as 1%")),
+    }
+}
+
+/// What a layout is read for.
+#[derive(Deserialize)]
+struct Measured {
+    free_space: Option<LayoutFree>,
+}
+
+/// The free space of a layout that `treering layout --format json` wrote.
+fn free_space(path: &std::path::Path, settings: &Settings) -> Result<Vec<f64>, String> {
+    let text = settings.files.read(path, LAYOUT_BYTES_MAX);
+    let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
+    let measured = serde_json::from_slice::<Measured>(&text).ok();
+    let free = measured.and_then(|measured| measured.free_space);
+    free.map(|free| shares(&free)).filter(|shares| !shares.is_empty()).ok_or_else(|| {
+        format!(
+            "{}: no free space in it; `treering layout DIR --format json` writes such a file",
+            path.display()
+        )
+    })
+}
+
+/// The share of the free bytes in extents of each power of two.
+fn shares(free: &LayoutFree) -> Vec<f64> {
+    let mut bytes = vec![0.0; 65];
+    for bin in &free.histogram {
+        let class = bin.from_bytes.checked_ilog2().map_or(0, |power| power + 1);
+        bytes[class as usize] += bin.bytes as f64;
+    }
+    let all: f64 = bytes.iter().sum();
+    if all > 0.0 { bytes.into_iter().map(|bytes| bytes / all).collect() } else { Vec::new() }
+}
+
+/// Which share of the bytes would have to be in extents of another size.
+fn distance(shares: &[f64], target: &[f64]) -> f64 {
+    if shares.len() != target.len() {
+        return 1.0;
+    }
+    shares.iter().zip(target).map(|(share, target)| (share - target).abs()).sum::<f64>() / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rule, Score, Sofar};
+    use treering_model::{Layout, LayoutFree, LayoutFreeBin, LayoutFullness, LayoutUse};
+    use treering_script::Settings;
+
+    fn rule(text: &str) -> Result<Rule, String> {
+        Rule::read(text, &Settings::default()).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn rules_are_read_and_written() {
+        for (text, wanted) in [
+            ("operations=10k", "operations=10000"),
+            ("written=2x", "written=2x"),
+            ("written=1.5G", "written=1610612736"),
+            ("full=70%", "full=70%"),
+            ("steady", "steady=traversal:1%"),
+            ("steady=adjacent:0.5%", "steady=adjacent:0.5%"),
+        ] {
+            assert_eq!(rule(text).unwrap().to_string(), wanted);
+            assert_eq!(rule(wanted).unwrap().to_string(), wanted);
+        }
+        for text in [
+            "",
+            "operations",
+            "operations=0",
+            "operations=x",
+            "written=0",
+            "written=-1x",
+            "written=infx",
+            "full=70",
+            "full=0%",
+            "full=101%",
+            "steady=score",
+            "steady=:x",
+            "free-space=",
+            "free-space=/nowhere",
+            "until=3",
+        ] {
+            assert!(rule(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn counted_rules_hold_from_their_number_on() {
+        let sofar = Sofar {
+            operations: 100,
+            written_bytes: 5000,
+            capacity_bytes: 2500,
+            ..Sofar::default()
+        };
+        for (text, wanted) in [
+            ("operations=100", true),
+            ("operations=101", false),
+            ("written=5000", true),
+            ("written=5001", false),
+            ("written=2x", true),
+            ("written=2.1x", false),
+            ("full=1%", false),
+            ("steady", false),
+        ] {
+            assert_eq!(rule(text).unwrap().holds(&sofar).is_some(), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_filesystem_is_full_by_its_layout() {
+        let data = LayoutUse { used_bytes: 70, total_bytes: 100 };
+        let fullness = LayoutFullness { data, ..LayoutFullness::default() };
+        let layout = Some(Layout { fullness, ..Layout::default() });
+        let sofar = Sofar { layout, ..Sofar::default() };
+        assert_eq!(rule("full=70%").unwrap().holds(&sofar).unwrap(), "full=70%: 70.0% in use");
+        assert_eq!(rule("full=71%").unwrap().holds(&sofar), None);
+    }
+
+    #[test]
+    fn steady_is_what_does_not_drift_any_more() {
+        let wobble = [0.002, -0.001, 0.0, 0.001, -0.002];
+        let falling = |step: usize| 0.95 - 0.01 * step as f64;
+        let level = |step: usize| falling(step.min(12));
+        let sofar = |of: &dyn Fn(usize) -> f64, count: usize| Sofar {
+            scores: (0..count).map(|step| (Some(of(step) + wobble[step % 5]), None)).collect(),
+            ..Sofar::default()
+        };
+        let steady = Rule::Steady(Score::Traversal, 0.01);
+        assert_eq!(steady.holds(&sofar(&falling, 40)), None);
+        assert_eq!(steady.holds(&sofar(&level, 9)), None, "too few");
+        assert!(steady.holds(&sofar(&level, 40)).is_some());
+        assert!(steady.holds(&sofar(&|_| 0.5, 10)).is_some());
+        assert_eq!(Rule::Steady(Score::Adjacent, 0.01).holds(&sofar(&level, 40)), None);
+    }
+
+    #[test]
+    fn free_space_is_compared_by_the_shares_of_its_bytes() {
+        let free = |small: u64, large: u64| {
+            let bin = |from_bytes, bytes| LayoutFreeBin { from_bytes, bytes, ..Default::default() };
+            LayoutFree {
+                histogram: vec![bin(4096, small), bin(1 << 20, large)],
+                ..Default::default()
+            }
+        };
+        let target = super::shares(&free(30, 70));
+        let rule = Rule::FreeSpace { file: "t".into(), target, bound: 0.1 };
+        let sofar = |small, large| Sofar {
+            layout: Some(Layout { free_space: Some(free(small, large)), ..Layout::default() }),
+            ..Sofar::default()
+        };
+        assert!(rule.holds(&sofar(22, 78)).is_some());
+        assert!(rule.holds(&sofar(15, 85)).is_none());
+        assert!(rule.holds(&sofar(0, 0)).is_none(), "nothing is free");
+    }
+}

@@ -1,0 +1,174 @@
+//! A run of the generator: the tree is filled, then aged step by step until a rule holds.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use treering_model::metrics::{cpu, rates, times};
+use treering_model::{Caution, Fact, Metric, Op, Scope, TaskTotals};
+use treering_script::{LayoutFeed, ParallelGroup, Phase, Session, SessionError, Task};
+
+use super::ending::Ending;
+use super::generator::Generator;
+use super::player::{Counted, Part, Player, ROOT};
+
+/// The phases, by name.
+const FILL: &str = "fill";
+const AGE: &str = "age";
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    operations: u64,
+    wall_ns: u64,
+    cpu_ns: u64,
+}
+
+/// A run in progress.
+pub(super) struct AgeSession {
+    generator: Arc<Mutex<Generator>>,
+    ending: Ending,
+    live_bytes: u64,
+    measure_every: u64,
+    /// Parts of the present phase that are to come, the last one first.
+    to_come: Vec<Part>,
+    phase: Option<&'static str>,
+    sums: Sums,
+}
+
+impl AgeSession {
+    pub(super) fn new(generator: Generator, ending: Ending, live_bytes: u64) -> Self {
+        let measure_every = generator.model().measure_every;
+        Self {
+            generator: Arc::new(Mutex::new(generator)),
+            ending,
+            live_bytes,
+            measure_every,
+            to_come: Vec::new(),
+            phase: None,
+            sums: Sums::default(),
+        }
+    }
+
+    fn next_part(&mut self) -> Option<Part> {
+        if self.ending.failure().is_some() {
+            return None;
+        }
+        if self.phase == Some(FILL) {
+            return self.to_come.pop();
+        }
+        if self.ending.is_over() {
+            return None;
+        }
+        let left = self.ending.operations_left().unwrap_or(self.measure_every);
+        Some(Part::Operate(left.min(self.measure_every)))
+    }
+}
+
+/// The metrics of a run with these sums.
+fn metrics(sums: Sums) -> Vec<Metric> {
+    let seconds = sums.wall_ns as f64 / 1e9;
+    if sums.operations == 0 || seconds <= 0.0 {
+        return Vec::new();
+    }
+    let operations = sums.operations as f64;
+    vec![
+        rates::OPERATIONS_PER_SECOND.of(Scope::Trial, operations / seconds).primary(),
+        rates::OPERATIONS.of(Scope::Trial, operations),
+        times::OPERATION_SECONDS.of(Scope::Trial, seconds),
+        cpu::OPERATION_CPU_SECONDS.of(Scope::Trial, sums.cpu_ns as f64 / 1e9),
+    ]
+}
+
+/// The metrics that a run will have; their values mean nothing.
+pub(super) fn foreseen() -> Vec<Metric> {
+    metrics(Sums { operations: 1, wall_ns: 1, cpu_ns: 1 })
+}
+
+impl Session for AgeSession {
+    fn next_phase(&mut self) -> Option<Phase> {
+        let populations =
+            self.generator.lock().unwrap_or_else(PoisonError::into_inner).model().files.len();
+        let (name, tasks) = match self.phase {
+            None => {
+                self.to_come = (0..populations).rev().map(Part::Fill).collect();
+                self.to_come.push(Part::Prepare);
+                (FILL, self.to_come.len() as u64)
+            }
+            Some(FILL) if self.ending.failure().is_none() => {
+                let has_operations = {
+                    let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+                    generator.has_operations()
+                };
+                if !has_operations {
+                    return None;
+                }
+                self.ending.begins();
+                let left = self.ending.operations_left().unwrap_or(0);
+                (AGE, left.div_ceil(self.measure_every))
+            }
+            Some(_) => return None,
+        };
+        self.phase = Some(name);
+        Some(Phase { name: name.to_owned(), tasks: u32::try_from(tasks).unwrap_or(u32::MAX) })
+    }
+
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        let part = self.next_part()?;
+        let (subject, op) = match part {
+            Part::Prepare => ("directories".to_owned(), Op::MakeDir),
+            Part::Fill(files) => {
+                let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+                (generator.model().files[files].name.clone(), Op::Create)
+            }
+            Part::Operate(count) => (format!("{count} operations"), Op::Create),
+        };
+        let script = Box::new(Player::new(part, &self.generator));
+        let kind = self.phase.unwrap_or(FILL);
+        let tasks = vec![Task::new(kind, &subject, op, script)];
+        Some(ParallelGroup { tasks, ..ParallelGroup::default() })
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        let counted: Counted = totals.counters.read().unwrap_or_default();
+        let is_aging = self.phase == Some(AGE);
+        self.ending.task_ended(totals, if is_aging { counted.operations } else { 0 });
+        if is_aging {
+            self.ending.stepped();
+        }
+        self.sums.operations += counted.operations;
+        self.sums.wall_ns += totals.wall_ns;
+        self.sums.cpu_ns += totals.cpu.total_ns();
+        if counted.is_full {
+            self.ending.is_full();
+        }
+    }
+
+    fn failure(&self) -> Option<SessionError> {
+        self.ending.failure()
+    }
+
+    fn layouts(&self) -> Option<LayoutFeed> {
+        self.ending.feed()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+        let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut facts = self.ending.facts();
+        facts.push(fact("age.live_bytes", self.live_bytes.to_string()));
+        facts.push(fact("age.drawn", generator.drawn().to_string()));
+        facts.push(fact("age.fingerprint", generator.fingerprint().text()));
+        facts
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        metrics(self.sums)
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        self.ending.cautions()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        self.phase.map(|_| ROOT.to_owned()).into_iter().collect()
+    }
+}

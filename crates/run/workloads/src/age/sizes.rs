@@ -1,0 +1,268 @@
+//! Sizes of files, drawn from a distribution.
+//!
+//! Logarithm and exponential are computed here from sums and products: those of the C libraries
+//! differ in their last digits, and one seed must give one list of operations on every machine.
+
+use serde::Deserialize;
+use treering_script::{Random, parse_size};
+
+/// No file is larger.
+const LARGEST_BYTES: u64 = 1 << 40;
+
+/// Classes of powers of two up to that.
+const CLASSES_MAX: usize = 41;
+/// Files of a class.
+const COUNT_MAX: u64 = 1 << 40;
+
+/// How a profile writes a size: one size, or a distribution.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum SizeText {
+    Always(String),
+    Lognormal(LognormalText),
+    Between(BetweenText),
+    Measured(MeasuredText),
+}
+
+/// A lognormal distribution, cut off at `largest`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LognormalText {
+    median: String,
+    sigma: f64,
+    largest: String,
+}
+
+/// How many files there are of each size: first empty ones, then of 1 byte, 2 to 3, 4 to 7 and so
+/// on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct MeasuredText {
+    powers_of_two: Vec<u64>,
+}
+
+/// Every size from one to another, equally likely.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BetweenText {
+    least: String,
+    most: String,
+}
+
+/// A distribution of sizes in bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Sizes {
+    /// Always the same.
+    Always(u64),
+    /// The logarithm is normal, with this standard deviation; larger ones are cut off.
+    Lognormal { median: u64, sigma: f64, largest: u64 },
+    /// Equally likely from one to the other.
+    Between { least: u64, most: u64 },
+    /// So many files of each power of two, their sizes equally likely within it.
+    Measured(Vec<u64>),
+}
+
+impl Sizes {
+    /// From the words of a profile; says what is wrong.
+    pub(super) fn read(text: &SizeText) -> Result<Self, Wrong> {
+        match text {
+            SizeText::Always(size) => Ok(Self::Always(bytes(size)?)),
+            SizeText::Lognormal(LognormalText { median, sigma, largest }) => {
+                let (median, largest) = (bytes(median)?, bytes(largest)?);
+                if !(0.0..=5.0).contains(sigma) {
+                    return Err(Wrong(format!("sigma {sigma} is not between 0 and 5")));
+                }
+                if median == 0 || median > largest {
+                    return Err(Wrong("the median is not between 1 byte and `largest`".into()));
+                }
+                Ok(Self::Lognormal { median, sigma: *sigma, largest })
+            }
+            SizeText::Between(BetweenText { least, most }) => {
+                let (least, most) = (bytes(least)?, bytes(most)?);
+                if least > most {
+                    return Err(Wrong("`least` is more than `most`".into()));
+                }
+                Ok(Self::Between { least, most })
+            }
+            SizeText::Measured(MeasuredText { powers_of_two: counts }) => {
+                let known = (1..=CLASSES_MAX).contains(&counts.len());
+                if !known || counts.iter().all(|count| *count == 0) {
+                    return Err(Wrong(format!("powers-of-two: not 1 to {CLASSES_MAX} numbers")));
+                }
+                if counts.iter().any(|count| *count > COUNT_MAX) {
+                    return Err(Wrong(format!("powers-of-two: a number above {COUNT_MAX}")));
+                }
+                Ok(Self::Measured(counts.clone()))
+            }
+        }
+    }
+
+    /// A size.
+    pub(super) fn draw(&self, random: &mut Random) -> u64 {
+        match *self {
+            Self::Always(bytes) => bytes,
+            Self::Measured(ref counts) => {
+                let mut point = random.below(counts.iter().sum());
+                let class = counts.iter().position(|count| {
+                    let is_here = point < *count;
+                    point = point.wrapping_sub(if is_here { 0 } else { *count });
+                    is_here
+                });
+                let (least, most) = class_of(class.unwrap_or(0));
+                least + random.below(most - least + 1)
+            }
+            Self::Between { least, most } => least + random.below(most - least + 1),
+            Self::Lognormal { median, sigma, largest } => {
+                let factor = exponential(sigma * normal(random));
+                whole(median as f64 * factor).clamp(1, largest)
+            }
+        }
+    }
+
+    /// About how large a file is in the mean.
+    pub(super) fn mean(&self) -> u64 {
+        match *self {
+            Self::Always(bytes) => bytes,
+            Self::Measured(ref counts) => {
+                let bytes = counts.iter().enumerate().map(|(class, count)| {
+                    let (least, most) = class_of(class);
+                    u128::from(u64::midpoint(least, most)) * u128::from(*count)
+                });
+                let files = u128::from(counts.iter().sum::<u64>()).max(1);
+                u64::try_from(bytes.sum::<u128>() / files).unwrap_or(u64::MAX)
+            }
+            Self::Between { least, most } => u64::midpoint(least, most),
+            Self::Lognormal { median, sigma, largest } => {
+                whole(median as f64 * exponential(sigma * sigma / 2.0)).min(largest)
+            }
+        }
+    }
+}
+
+/// The smallest and the largest size of a class of powers of two.
+const fn class_of(class: usize) -> (u64, u64) {
+    match class {
+        0 => (0, 0),
+        class => (1 << (class - 1), (1 << class) - 1),
+    }
+}
+
+/// What is wrong with a profile.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Wrong(pub(super) String);
+
+fn bytes(text: &str) -> Result<u64, Wrong> {
+    parse_size(text)
+        .filter(|bytes| *bytes <= LARGEST_BYTES)
+        .ok_or_else(|| Wrong(format!("'{text}' is not a size such as \"4KiB\", at most 1T")))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "sizes are positive, and the cast saturates"
+)]
+fn whole(bytes: f64) -> u64 {
+    bytes.round() as u64
+}
+
+/// A normal deviate (Marsaglia's polar method).
+fn normal(random: &mut Random) -> f64 {
+    let mut unit = || (random.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
+    loop {
+        let (first, second) = (unit(), unit());
+        let square = first * first + second * second;
+        if square > 0.0 && square < 1.0 {
+            return first * (-2.0 * logarithm(square) / square).sqrt();
+        }
+    }
+}
+
+/// The natural logarithm of a number between 0 and 1.
+fn logarithm(number: f64) -> f64 {
+    let (mut mantissa, mut halvings) = (number, 0.0);
+    while mantissa < std::f64::consts::FRAC_1_SQRT_2 {
+        mantissa *= 2.0;
+        halvings += 1.0;
+    }
+    let ratio = (mantissa - 1.0) / (mantissa + 1.0);
+    let (mut power, mut sum) = (ratio, 0.0);
+    for odd in (1..40u32).step_by(2) {
+        sum += power / f64::from(odd);
+        power *= ratio * ratio;
+    }
+    2.0 * sum - halvings * std::f64::consts::LN_2
+}
+
+/// The exponential function.
+fn exponential(number: f64) -> f64 {
+    // By squaring: the series converges quickly near 0.
+    let (mut part, mut squarings) = (number, 0);
+    while part.abs() > 0.5 {
+        part /= 2.0;
+        squarings += 1;
+    }
+    let (mut term, mut sum) = (1.0, 1.0);
+    for step in 1..20u32 {
+        term *= part / f64::from(step);
+        sum += term;
+    }
+    (0..squarings).fold(sum, |power, _| power * power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Sizes, exponential, logarithm};
+    use treering_script::Random;
+
+    #[test]
+    fn functions_agree_with_those_of_the_library() {
+        for step in 1..1000u32 {
+            let number = f64::from(step) / 1000.0;
+            assert!((logarithm(number) - number.ln()).abs() < 1e-13, "ln {number}");
+            let power = f64::from(step) / 25.0 - 20.0;
+            assert!((exponential(power) / power.exp() - 1.0).abs() < 1e-10, "exp {power}");
+        }
+    }
+
+    #[test]
+    fn lognormal_sizes_have_the_median_and_the_spread() {
+        let sizes = Sizes::Lognormal { median: 4096, sigma: 1.5, largest: 1 << 30 };
+        let mut random = Random::new(3);
+        let mut drawn: Vec<u64> = (0..20_001).map(|_| sizes.draw(&mut random)).collect();
+        drawn.sort_unstable();
+        let near = |place: usize, wanted: f64| (drawn[place] as f64 / wanted - 1.0).abs() < 0.06;
+        assert!(near(10_000, 4096.0), "{}", drawn[10_000]);
+        // One standard deviation above the median.
+        assert!(near(16_827, 4096.0 * 1.5f64.exp()), "{}", drawn[16_827]);
+    }
+
+    #[test]
+    fn measured_sizes_come_back_in_their_classes() {
+        // Ten empty files, twenty of 2 or 3 bytes, seventy of 4096 to 8191.
+        let mut counts = vec![10, 0, 20];
+        counts.resize(13, 0);
+        counts.push(70);
+        let sizes = Sizes::Measured(counts);
+        let mut random = Random::new(1);
+        let drawn: Vec<u64> = (0..10_000).map(|_| sizes.draw(&mut random)).collect();
+        let within = |least: u64, most: u64| {
+            drawn.iter().filter(|bytes| (least..=most).contains(bytes)).count()
+        };
+        assert_eq!(within(0, 0) + within(2, 3) + within(4096, 8191), 10_000);
+        assert!((900..1100).contains(&within(0, 0)) && (6800..7200).contains(&within(4096, 8191)));
+        let mean = drawn.iter().sum::<u64>() / 10_000;
+        assert!(sizes.mean().abs_diff(mean) < 200, "{} {mean}", sizes.mean());
+    }
+
+    #[test]
+    fn the_draws_of_a_seed_never_change() {
+        let sizes = Sizes::Lognormal { median: 4096, sigma: 1.5, largest: 1 << 20 };
+        let mut random = Random::new(1);
+        let drawn: Vec<u64> = (0..4).map(|_| sizes.draw(&mut random)).collect();
+        assert_eq!(drawn, GOLDEN);
+    }
+
+    /// Drawn once by this code.
+    const GOLDEN: [u64; 4] = [12612, 2160, 630, 6606];
+}

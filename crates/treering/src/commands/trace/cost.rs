@@ -1,0 +1,64 @@
+//! `treering trace cost`: what traces would take on modelled disks.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use treering_report::pages::disk_cost::{CostedTrace, page};
+use treering_trace::{Disk, DiskReplay};
+
+use super::files::each_entry;
+use crate::arguments::CostArgs;
+use crate::commands::output;
+use crate::failure::{Failure, Kind};
+
+/// A longer file is no disk.
+const DISK_BYTES_MAX: u64 = 1 << 16;
+
+/// Does what was asked for.
+pub(super) fn run(args: &CostArgs) -> Result<ExitCode, Failure> {
+    let disks = args.disk.iter().map(|name| Ok((name.as_str(), disk(name)?)));
+    let disks: Vec<(&str, Disk)> = disks.collect::<Result<_, Failure>>()?;
+    let mut costed = Vec::new();
+    for path in &args.files {
+        let mut replays: Vec<DiskReplay> =
+            disks.iter().map(|(_, disk)| DiskReplay::new(disk)).collect();
+        each_entry(path, |entry| {
+            replays.iter_mut().for_each(|replay| replay.entry(entry));
+            Ok(())
+        })?;
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        costed.extend(disks.iter().zip(replays).map(|((disk, _), replay)| CostedTrace {
+            trace: name.clone(),
+            disk: (*disk).to_owned(),
+            costs: replay.end(),
+        }));
+    }
+    let about: Vec<(String, String)> =
+        disks.iter().map(|(name, disk)| ((*name).to_owned(), disk.about.clone())).collect();
+    output::write(&page(&costed, &about), &args.page)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A disk that is built in, or the one that a file describes.
+fn disk(name: &str) -> Result<Disk, Failure> {
+    if let Some(disk) = Disk::named(name) {
+        return Ok(disk);
+    }
+    let path = Path::new(name);
+    if !name.contains('/') && path.extension().is_none() {
+        let known: Vec<&str> = Disk::names().collect();
+        return Err(Failure::new(Kind::Usage, format!("--disk: there is no disk '{name}'"))
+            .hint(format!("disks: {}; or give the path of a TOML file", known.join(", "))));
+    }
+    let text = read_at_most(path).map_err(|error| Failure::of_path(path, &error))?;
+    Disk::read(&text)
+        .map_err(|error| Failure::new(Kind::Usage, format!("{}: {error}", path.display())))
+}
+
+fn read_at_most(path: &Path) -> std::io::Result<String> {
+    use std::io::Read as _;
+
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(DISK_BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
