@@ -6,10 +6,11 @@
 
 use std::ffi::CStr;
 
+use treering_model::Cpu;
 use treering_sys::Errno;
 
 use crate::call::{Call, Completion, CreateHow, Dir, File, OpenHow, Request};
-use crate::{Entries, Room, Signal, SyncScope};
+use crate::{Entries, Room, Signal, SyncScope, Usage};
 
 /// What came of a call that was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +87,20 @@ pub trait Io {
 
     /// When the task began, in nanoseconds from the start of the trial.
     fn began_ns(&self) -> u64;
+
+    /// What the task has used so far; nothing where that is not known.
+    fn spent(&self) -> Spent {
+        Spent::default()
+    }
+}
+
+/// What a task has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// CPU time.
+    pub cpu: Cpu,
+    /// Everything else.
+    pub usage: Usage,
 }
 
 /// What of a call may be expected to fail.

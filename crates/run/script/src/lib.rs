@@ -24,7 +24,7 @@ mod signal;
 mod spans;
 mod typed_options;
 
-pub use board::{Board, Deadline};
+pub use board::{Board, Deadline, Snapshot};
 pub use buffers::{Buffers, OpenBuffers};
 pub use call::{
     Call, Completion, CreateHow, Dir, File, MAX_DIRS, MAX_FILES, OpenHow, Request, Subject,
@@ -37,7 +37,7 @@ pub use classic::{
 };
 pub use config_error::ConfigError;
 pub use entries::{Entries, Entry, EntryKind};
-pub use io::{CallError, Done, Expect, Io, Stop};
+pub use io::{CallError, Done, Expect, Io, Spent, Stop};
 pub use job::{
     Caches, Footprint, GroupStart, Identity, Job, OnSignal, OutlineLine, ParallelGroup, Phase,
     Program, ProgramEnd, Queue, QueueKind, ReportedPhase, Script, Session, SideBySide, TargetFacts,

@@ -8,6 +8,7 @@ use super::engine::Engine;
 use super::keys::WITH_FIO;
 use super::section::Section;
 use super::verifying::Kind;
+use super::warnings::warnings;
 
 /// Keys of one engine.
 const OF_ENGINES: [(&str, Engine); 7] = [
@@ -153,6 +154,9 @@ fn refused(job: &Section, to: &Faults<'_>, what: &str, right: &str) -> Result<()
 
 fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     let (zones, bytes) = (job.extras.strides.are_asked, job.extras.strides.bytes);
+    job.warnings = warnings(job);
+    // As the original: without a runtime it is not time that ends a job.
+    job.time_based &= job.runtime_us > 0;
     settle(job);
     let job = &*job;
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
@@ -166,9 +170,6 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
         && job.extras.replays.is_none()
     {
         return refuse("there is no size", "write size=..., or filename= of a file that is there");
-    }
-    if job.time_based && job.runtime_us == 0 {
-        return refuse("time_based without a runtime", "write runtime=...");
     }
     for direction in job.directions() {
         let blocks = job.blocks(direction);
@@ -185,6 +186,9 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
         return refuse("passes of requests that others submit", "leave io_submit_mode out");
     }
     check_vsync(job, to)?;
+    if job.extras.verify.trims_written() && job.rw.writes {
+        return refuse("blocks that are written, trimmed and verified", "leave trim_backlog out");
+    }
     if let Some(kind) = job.extras.verify.kind {
         let least = usize::try_from(job.least_block()).unwrap_or(usize::MAX);
         let part = job.extras.verify.part_bytes(least, job.unaligned);

@@ -349,6 +349,11 @@ impl Tally {
         all(&mut self.usage, &other.usage);
     }
 
+    /// Bytes moved in all directions.
+    pub(super) fn bytes(&self) -> u64 {
+        self.directions.iter().map(|direction| direction.bytes).sum()
+    }
+
     /// All directions as one.
     pub(super) fn mixed(&self) -> DirectionTally {
         let mut sum = DirectionTally::default();
