@@ -10,7 +10,7 @@ use treering_model::Cpu;
 use treering_sys::Errno;
 
 use crate::call::{Call, Completion, CreateHow, Dir, File, OpenHow, Request};
-use crate::{Entries, Room, Signal, SyncScope, Usage};
+use crate::{Entries, Room, Signal, SyncScope};
 
 /// What came of a call that was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +92,17 @@ pub trait Io {
     fn spent(&self) -> Spent {
         Spent::default()
     }
+}
+
+/// What a task used beside time and CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Switches of context, of its own will or not.
+    pub switches: u64,
+    /// Faults of pages that were read from a disk.
+    pub major_faults: u64,
+    /// Faults of pages that were not.
+    pub minor_faults: u64,
 }
 
 /// What a task has used.

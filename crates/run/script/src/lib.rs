@@ -37,11 +37,11 @@ pub use classic::{
 };
 pub use config_error::ConfigError;
 pub use entries::{Entries, Entry, EntryKind};
-pub use io::{CallError, Done, Expect, Io, Spent, Stop};
+pub use io::{CallError, Done, Expect, Io, Spent, Stop, Usage};
 pub use job::{
     Caches, Footprint, GroupStart, Identity, Job, OnSignal, OutlineLine, ParallelGroup, Phase,
     Program, ProgramEnd, Queue, QueueKind, ReportedPhase, Script, Session, SideBySide, TargetFacts,
-    Task, TimeLimit, Unfinished, Usage, Watch, WorkerKind,
+    Task, TimeLimit, Unfinished, Watch, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use option_table::with_option_table;

@@ -24,7 +24,6 @@ mod steering;
 mod units;
 mod values;
 mod verifying;
-mod warnings;
 
 use treering_script::ConfigError;
 
@@ -36,7 +35,7 @@ pub use direction::Direction;
 pub use distribution::{Distribution, Zone};
 pub use engine::Engine;
 pub use expand::{Environment, Machine};
-pub use extras::{Advice, Content, Numbers, Unified};
+pub use extras::{Advice, Content, Numbers, Unified, Warning};
 pub use keys::{KNOWN, WITH_FIO, is_key, is_switch_key};
 pub use lines::Reader;
 pub use logs::Wanted;
@@ -49,7 +48,6 @@ pub use steering::{LatencyTarget, LowestRates, RangeSync, SteadyState, Strides};
 pub use units::time_us;
 pub use values::Amount;
 pub use verifying::{HEADER_BYTES, Kind, Verifying};
-pub use warnings::Warning;
 
 use expand::expand;
 use lines::{Lines, Setting};
@@ -164,8 +162,8 @@ impl Section {
         let value = if bare { "1".to_owned() } else { text.into_owned() };
         self.given.retain(|(before, _)| before != name);
         self.given.push((name.to_owned(), value));
-        self.bare.retain(|before| before != name);
-        self.bare.extend(bare.then(|| name.to_owned()));
+        self.extras.bare.retain(|before| before != name);
+        self.extras.bare.extend(bare.then(|| name.to_owned()));
         Ok(())
     }
 }

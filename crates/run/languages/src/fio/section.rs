@@ -12,7 +12,6 @@ use super::logs::Wanted;
 use super::replay::Replay;
 use super::units::Bases;
 use super::values::Amount;
-use super::warnings::Warning;
 
 /// What the job does: `rw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -341,12 +340,8 @@ pub struct Section {
     pub given: Vec<(String, String)>,
     /// Those of the `[global]` sections before it.
     pub given_globally: Vec<(String, String)>,
-    /// Which of all these are keys without a value: the original leaves them out of its report.
-    pub bare: Vec<String>,
     /// What few jobs say.
     pub extras: Extras,
-    /// What the original warns of before it begins.
-    pub warnings: Vec<Warning>,
 }
 
 /// What fio prints when nothing else is asked for.
@@ -430,8 +425,6 @@ impl Section {
             extras: Extras::default(),
             given: Vec::new(),
             given_globally: Vec::new(),
-            bare: Vec::new(),
-            warnings: Vec::new(),
         }
     }
 

@@ -80,7 +80,7 @@ fn the_original_warns_of_what_is_hardly_meant() {
         ("verify=md5\nrw=write\nnorandommap", None),
     ] {
         let job = one(settings);
-        assert_eq!(job.warnings, Vec::from_iter(warning), "{settings}");
+        assert_eq!(job.extras.warnings, Vec::from_iter(warning), "{settings}");
     }
     assert!(!one("time_based").is_timed());
 }
@@ -212,8 +212,8 @@ fn a_shown_job_is_the_same_job() {
         again.heading.place = job.heading.place;
         again.given.clone_from(&job.given);
         again.given_globally.clone_from(&job.given_globally);
-        again.bare.clone_from(&job.bare);
-        again.warnings.clone_from(&job.warnings);
+        again.extras.bare.clone_from(&job.extras.bare);
+        again.extras.warnings.clone_from(&job.extras.warnings);
         for (blocks, before) in again.blocks.iter_mut().zip(&job.blocks) {
             blocks.align = before.align;
         }

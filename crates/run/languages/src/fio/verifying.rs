@@ -139,7 +139,7 @@ impl Default for Verifying {
 impl Verifying {
     /// Whether blocks are trimmed before they are read again. As the original: `trim_percentage`
     /// has no effect without `trim_backlog`, nor where nothing is read again.
-    pub const fn trims_written(&self) -> bool {
+    pub(crate) const fn trims_written(&self) -> bool {
         self.kind.is_some() && self.reads_again && self.trimmed_percent > 0 && self.trim_backlog > 0
     }
 

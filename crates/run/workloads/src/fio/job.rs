@@ -261,7 +261,8 @@ impl FileJob {
             return Err(ConfigError::new(format!("{what} are written in classic mode only"))
                 .hint(fio::WITH_FIO));
         }
-        if let Some(job) = jobs.iter().find(|job| job.warnings.contains(&Warning::Timeless)) {
+        if let Some(job) = jobs.iter().find(|job| job.extras.warnings.contains(&Warning::Timeless))
+        {
             let what = format!("[{}]: time_based without a runtime", job.name.escape_debug());
             return Err(ConfigError::new(what).hint("write runtime=..."));
         }

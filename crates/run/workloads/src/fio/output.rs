@@ -68,7 +68,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 
 /// Whether the jobs are such as the command line allows.
 fn check(settings: &Settings, jobs: &[Section]) -> Result<(), ConfigError> {
-    let mut warnings = jobs.iter().flat_map(|job| &job.warnings);
+    let mut warnings = jobs.iter().flat_map(|job| &job.extras.warnings);
     if let Some(warning) = warnings.next().filter(|_| settings.flag(WARNINGS_FATAL)) {
         return Err(ConfigError::new(warning.text()).hint("or leave --warnings-fatal out"));
     }
@@ -136,7 +136,7 @@ impl Output {
 
     /// What the jobs are warned of, for standard output or for standard error.
     fn warnings(&self, for_output: bool) -> String {
-        let all = self.scene.jobs.iter().flat_map(|job| &job.warnings);
+        let all = self.scene.jobs.iter().flat_map(|job| &job.extras.warnings);
         let all = all.filter(|warning| warning.is_for_output() == for_output);
         all.map(|warning| format!("{}\n", warning.text())).collect()
     }

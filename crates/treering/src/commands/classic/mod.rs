@@ -117,10 +117,7 @@ fn perform(
         Some(Met::Done(words)) => return done(&words),
         met => met.and_then(Met::meetings),
     };
-    if workload.manifest().name == FIO {
-        let watched = raise_on_usr1(Arc::clone(&settings.report_asked));
-        watched.map_err(|error| Failure::new(Kind::Environment, format!("SIGUSR1: {error}")))?;
-    }
+    watch_for_reports(workload, settings)?;
     let traces = tool.output.traces().map(PhaseTraces::begin).transpose()?;
     let place = match take(&tool) {
         Ok(place) => place,
@@ -177,6 +174,15 @@ fn perform(
     done.unkept.iter().for_each(|failure| say(&format!("treering: {}", failure.message())));
     done.say_left_behind();
     Ok(code)
+}
+
+/// Lets SIGUSR1 ask for a report on what was done so far, where the tool has that.
+fn watch_for_reports(workload: &dyn Workload, settings: &Settings) -> Result<(), Failure> {
+    if workload.manifest().name != FIO {
+        return Ok(());
+    }
+    let watched = raise_on_usr1(Arc::clone(&settings.report_asked));
+    watched.map_err(|error| Failure::new(Kind::Environment, format!("SIGUSR1: {error}")))
 }
 
 /// Says why a run failed, and ends as the tool does then.

@@ -41,7 +41,7 @@ fn options(name: &str, given: &[(String, String)], job: &Section) -> Option<(Str
     if given.is_empty() {
         return None;
     }
-    let all = given.iter().filter(|(key, _)| !job.bare.contains(key));
+    let all = given.iter().filter(|(key, _)| !job.extras.bare.contains(key));
     let all = all.map(|(key, value)| field(key, Json::Text(value.clone())));
     Some(field(name, Json::Object(all.collect())))
 }
