@@ -149,7 +149,8 @@ impl Snapshot {
             words.flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes()).collect();
         text.truncate(bytes);
         fence(Ordering::Acquire);
-        let is_whole = before % 2 == 0 && self.words[WRITES].load(Ordering::Relaxed) == before;
+        let is_whole =
+            before.is_multiple_of(2) && self.words[WRITES].load(Ordering::Relaxed) == before;
         String::from_utf8(text).ok().filter(|text| is_whole && !text.is_empty())
     }
 }

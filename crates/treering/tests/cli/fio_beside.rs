@@ -103,6 +103,8 @@ const LINES: &[&str] = &[
     "--rw=rw --unified_rw_reporting=1",
     "--rw=rw --unified_rw_reporting=both",
     "--rw=write --trim_percentage=50 --verify=crc32c",
+    "--rw=write --fdatasync=1 --size=64k",
+    "--rw=write --sync_file_range=write:4 --size=64k",
     "--rw=randrw --trim_percentage=30 --trim_backlog=10",
     "--rw=write --trim_percentage=50 --verify=crc32c --trim_backlog=16 --do_verify=0",
     "--rw=write --flow=1 --name=w --flow=4 --size=1m --rw=write",
@@ -406,8 +408,8 @@ fn reports_during_a_run_come_in_every_format_and_only_the_last_is_kept() {
     Ran::of(command.current_dir(dir.path())).ends_with(0);
     let shown = program.run(["show", "last", "--classic"]).ends_with(0).stdout;
     assert_eq!(shown.matches("Run status group 0").count(), 1, "{shown}");
-    let rows = text.lines().filter(|line| line.starts_with("3;")).last();
-    assert!(rows.is_some_and(|row| row.starts_with("3;fio-3.33;b;1;0;200;")), "{text}");
+    let mut rows = text.lines().rev().filter(|line| line.starts_with("3;"));
+    assert!(rows.next().is_some_and(|row| row.starts_with("3;fio-3.33;b;1;0;200;")), "{text}");
 }
 
 #[test]

@@ -138,7 +138,7 @@ impl Output {
     fn warnings(&self, for_output: bool) -> String {
         let all = self.scene.jobs.iter().flat_map(|job| &job.extras.warnings);
         let all = all.filter(|warning| warning.is_for_output() == for_output);
-        all.map(|warning| format!("{}\n", warning.text())).collect()
+        all.flat_map(|warning| [warning.text(), "\n"]).collect()
     }
 
     /// Words that belong to the normal form only.

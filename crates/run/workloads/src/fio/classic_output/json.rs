@@ -86,7 +86,7 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
     }
     let reported = section.reported.lat_percentiles || section.reported.clat_percentiles;
     let lat = latencies(&tally.sync, &section.reported.percentiles, reported, plus);
-    let sync = vec![number("total_ios", tally.sync.stat.samples), field("lat_ns", lat)];
+    let sync = vec![number("total_ios", tally.syncs()), field("lat_ns", lat)];
     if is_apart {
         job.push(field("sync", Json::Object(sync)));
     }

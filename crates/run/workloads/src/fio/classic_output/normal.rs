@@ -112,7 +112,7 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
         read.requests,
         write.requests,
         trim.requests,
-        tally.sync.stat.samples,
+        tally.syncs(),
         read.short,
         write.short,
         trim.short

@@ -204,16 +204,10 @@ impl Runner {
             (Doing::Move(wanted), Err(errno)) => self.request_failed(wanted, errno.raw_os_error()),
             (Doing::Open(file), Err(errno)) => self.not_opened(file, errno.raw_os_error()),
             (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
-            // As the original counts them.
-            (Doing::Sync { counts: true, data_only: true, .. }, _) if self.namespace.classic => {
-                self.tally.directions[Direction::Read.place()].short += 1;
+            (Doing::Sync { counts: true, data_only, .. }, _) => {
+                self.synced(data_only.then_some(Direction::Read));
             }
-            (Doing::SyncRange { .. }, _) if self.namespace.classic => {
-                self.tally.directions[Direction::Write.place()].short += 1;
-            }
-            (Doing::Sync { counts: true, .. } | Doing::SyncRange { .. }, _) => {
-                self.clock.took().into_iter().for_each(|ns| self.tally.sync.add(ns));
-            }
+            (Doing::SyncRange { .. }, _) => self.synced(Some(Direction::Write)),
             (Doing::Submit, Ok(Done::Taken(taken))) => self.taken(taken),
             (Doing::Reap(_), Ok(Done::Reaped)) => self.reaped(io.reaped()),
             (Doing::Pause(us), _) => self.clock.paused(us),
