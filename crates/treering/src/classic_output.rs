@@ -148,12 +148,15 @@ impl TrialSink for Speaking<'_> {
         if missed.is_some() {
             return Err(SinkError::new("cannot meet others", io::Error::other("see its cause")));
         }
-        for answer in answers {
+        let is_kept = output.keeps_ticks() || !matches!(event, TrialEvent::Ticked { .. });
+        for answer in answers.into_iter().filter(|_| is_kept) {
             let made = Artifact::of(Answer::KIND, Answer::VERSION, &answer)
                 .map_err(|error| SinkError::new("cannot keep what was seen", error))?;
             self.hand_on(&TrialEvent::Produced(made))?;
         }
-        self.hand_on(event)?;
+        if is_kept {
+            self.hand_on(event)?;
+        }
         if let Some(record) = self.record.take_if(|_| matches!(event, TrialEvent::Began(_))) {
             self.hand_on(&TrialEvent::Produced(record))?;
         }

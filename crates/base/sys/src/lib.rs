@@ -60,7 +60,7 @@ pub use processes::rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
 pub use processes::scheduling::{Scheduled, Scheduling};
 pub use processes::semaphores::Semaphores;
 pub use processes::shared::Shared;
-pub use processes::signals::{SignalWatch, StopFlag};
+pub use processes::signals::{SignalWatch, StopFlag, raise_on_usr1};
 pub use processes::user::{RunAs, is_root};
 pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
 pub use tracing::perf_event::{TraceSample, Tracepoint, Tracepoints, online_cpus, possible_cpus};

@@ -1,5 +1,5 @@
 //! What other programs put into the lines of a log: colours of a terminal, and times and names
-//! before each line, as `ts`, syslog, the journal and the kernel's log write them.
+//! before each line, as `ts`, syslog, the journal, the kernel's log and docker compose write them.
 
 use std::collections::BTreeSet;
 
@@ -69,7 +69,7 @@ impl Prefixes {
         let mut prefixes = Self::default();
         let mut above: Option<(&str, &str)> = None;
         for line in lines.filter(|line| !line.trim().is_empty()) {
-            let rest = stamp(line.trim_start_matches(['>', ' ']));
+            let rest = stamp(behind_container(line).trim_start_matches(['>', ' ']));
             let writer = rest.and_then(writer).map(|(host, program, _)| (host, program));
             if let Some((host, program)) = writer
                 && above == writer
@@ -83,7 +83,7 @@ impl Prefixes {
 
     /// The line without its prefixes. What is behind them keeps its blanks.
     pub(crate) fn without<'t>(&self, line: &'t str) -> &'t str {
-        let mut line = line;
+        let mut line = behind_container(line);
         for _ in 0..STAMPS_MOST {
             let Some(rest) = stamp(line) else { break };
             line = match writer(rest) {
@@ -98,6 +98,26 @@ impl Prefixes {
         let has_number = program.strip_suffix(']').and_then(|program| program.rsplit_once('['));
         has_number.is_some_and(|(_, number)| is_digits(number))
             || self.writers.contains(&(host.to_owned(), program.to_owned()))
+    }
+}
+
+/// What stands behind `web-1  | ` or `web_1  | `, as docker compose writes the name of a container
+/// and its number before each line; the line itself where nothing such is there.
+fn behind_container(line: &str) -> &str {
+    let Some((before, behind)) = line.split_once('|') else { return line };
+    let name = before.trim_end_matches(' ');
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let numbered = name.rsplit_once(['-', '_']);
+    let is_container = name.len() < before.len()
+        && name.chars().all(is_word)
+        && numbered.is_some_and(|(service, number)| !service.is_empty() && is_digits(number));
+    if !is_container {
+        return line;
+    }
+    match behind.strip_prefix(' ') {
+        Some(behind) => behind,
+        None if behind.is_empty() => behind,
+        None => line,
     }
 }
 
@@ -240,6 +260,9 @@ mod tests {
             "Nov 22 17:35:09 oak run.sh[12]: ",
             "<13>Nov 22 17:35:09 oak run.sh[12]: ",
             "2026-11-22T17:35:09+0000 oak kernel[1]: [ 1.5] ",
+            "web_1  | ",
+            "my-web-12 | ",
+            "bench.fs-1  | 2026-11-22T17:35:09.123456789Z ",
         ] {
             assert_eq!(Prefixes::default().without(&format!("{before}{row}")), row, "{before}");
         }
@@ -268,6 +291,10 @@ mod tests {
             "35318: 12.795: IO Summary",
             "2012-12-05T03:20:58x",
             "Mai 5 17:35:09 x",
+            "     |  1.00th=[   35],  5.00th=[   36]",
+            "ext4 | 5",
+            "-1 | 5",
+            "web-1| 5",
             "<13",
             "Sunday",
             "é",

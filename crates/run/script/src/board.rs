@@ -1,7 +1,9 @@
-//! What the tasks of a group have in common while they work, in threads or in processes.
+//! What the tasks of a group have in common while they work, in threads or in processes, and what
+//! their session may ask of them meanwhile.
 
+use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use treering_sys::Shared;
 
@@ -64,11 +66,120 @@ impl Deadline {
     }
 }
 
+/// How long a text can be that a script shows: 512 KiB, of which only what is used takes memory.
+const SHOWN_WORDS: usize = 1 << 16;
+/// The cells before the text: how often it was asked for, the number of the last answer, the
+/// number of writes (odd during one), the bytes of the text, and whether the script has ended.
+const ASKED: usize = 0;
+const ANSWERED: usize = 1;
+const WRITES: usize = 2;
+const BYTES: usize = 3;
+const ENDED: usize = 4;
+const TEXT: usize = 8;
+
+/// What a script shows of itself while it works, whenever its session asks: a text, read from
+/// another thread or process.
+#[derive(Clone)]
+pub struct Snapshot {
+    words: Arc<Shared<[AtomicU64; SHOWN_WORDS]>>,
+}
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self { words: Arc::new(Shared::numbers()) }
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Snapshot({} bytes)", self.words[BYTES].load(Ordering::Relaxed))
+    }
+}
+
+impl Snapshot {
+    /// Asks for a new text.
+    pub fn ask(&self) {
+        self.words[ASKED].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether a text was asked for that has not been shown yet: one relaxed load of a word that
+    /// hardly ever changes, and one of the script's own.
+    #[inline]
+    pub fn is_asked(&self) -> bool {
+        let asked = self.words[ASKED].load(Ordering::Relaxed);
+        asked != self.words[ANSWERED].load(Ordering::Relaxed)
+    }
+
+    /// Shows a text, which answers all that was asked so far. One that is too long is left out.
+    /// Only the script may show any.
+    pub fn show(&self, text: &str) {
+        let asked = self.words[ASKED].load(Ordering::Relaxed);
+        if text.len() <= (SHOWN_WORDS - TEXT) * size_of::<u64>() {
+            self.words[WRITES].fetch_add(1, Ordering::Relaxed);
+            fence(Ordering::Release);
+            self.words[BYTES].store(text.len() as u64, Ordering::Relaxed);
+            for (word, piece) in self.words[TEXT..].iter().zip(text.as_bytes().chunks(8)) {
+                let mut bytes = [0; 8];
+                bytes[..piece.len()].copy_from_slice(piece);
+                word.store(u64::from_ne_bytes(bytes), Ordering::Relaxed);
+            }
+            self.words[WRITES].fetch_add(1, Ordering::Release);
+        }
+        self.words[ANSWERED].store(asked, Ordering::Release);
+    }
+
+    /// The script has ended: nothing more will be shown.
+    pub fn end(&self) {
+        self.words[ENDED].store(1, Ordering::Release);
+    }
+
+    /// Whether everything that was asked for is shown, or nothing more will be.
+    pub fn is_answered(&self) -> bool {
+        self.words[ENDED].load(Ordering::Acquire) != 0
+            || self.words[ANSWERED].load(Ordering::Acquire)
+                == self.words[ASKED].load(Ordering::Relaxed)
+    }
+
+    /// The last text; `None` where there is none, or where it is just being written.
+    pub fn text(&self) -> Option<String> {
+        let before = self.words[WRITES].load(Ordering::Acquire);
+        let bytes = usize::try_from(self.words[BYTES].load(Ordering::Relaxed)).ok()?;
+        let words = self.words[TEXT..].iter().take(bytes.div_ceil(8));
+        let mut text: Vec<u8> =
+            words.flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes()).collect();
+        text.truncate(bytes);
+        fence(Ordering::Acquire);
+        let is_whole =
+            before.is_multiple_of(2) && self.words[WRITES].load(Ordering::Relaxed) == before;
+        String::from_utf8(text).ok().filter(|text| is_whole && !text.is_empty())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::Ordering;
 
-    use super::{BOARD_CELLS, Board, Deadline};
+    use super::{BOARD_CELLS, Board, Deadline, SHOWN_WORDS, Snapshot};
+
+    #[test]
+    fn a_snapshot_is_what_was_shown_last() {
+        let (script, session) = (Snapshot::default(), Snapshot::default());
+        assert!(session.is_answered() && session.text().is_none());
+        drop(session);
+        let session = script.clone();
+        session.ask();
+        assert!(script.is_asked() && !session.is_answered());
+        script.show("at seventeen bytes");
+        assert!(!script.is_asked() && session.is_answered());
+        assert_eq!(session.text().as_deref(), Some("at seventeen bytes"));
+        session.ask();
+        script.show(&"x".repeat(SHOWN_WORDS * 8));
+        assert!(session.is_answered(), "too long a text is left out");
+        assert_eq!(session.text().as_deref(), Some("at seventeen bytes"));
+        session.ask();
+        script.end();
+        assert!(session.is_answered());
+    }
 
     #[test]
     fn clones_are_the_same_board_and_deadline() {

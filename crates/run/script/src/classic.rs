@@ -202,6 +202,11 @@ pub trait ClassicOutput {
     /// Something happened.
     fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said;
 
+    /// Whether what it hears at ticks is kept with the trial: what is large is said and forgotten.
+    fn keeps_ticks(&self) -> bool {
+        true
+    }
+
     /// Whether others are met, and where.
     fn meeting(&self) -> Option<Meeting> {
         None

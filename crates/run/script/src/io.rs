@@ -6,6 +6,7 @@
 
 use std::ffi::CStr;
 
+use treering_model::Cpu;
 use treering_sys::Errno;
 
 use crate::call::{Call, Completion, CreateHow, Dir, File, OpenHow, Request};
@@ -86,6 +87,31 @@ pub trait Io {
 
     /// When the task began, in nanoseconds from the start of the trial.
     fn began_ns(&self) -> u64;
+
+    /// What the task has used so far; nothing where that is not known.
+    fn spent(&self) -> Spent {
+        Spent::default()
+    }
+}
+
+/// What a task used beside time and CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Switches of context, of its own will or not.
+    pub switches: u64,
+    /// Faults of pages that were read from a disk.
+    pub major_faults: u64,
+    /// Faults of pages that were not.
+    pub minor_faults: u64,
+}
+
+/// What a task has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// CPU time.
+    pub cpu: Cpu,
+    /// Everything else.
+    pub usage: Usage,
 }
 
 /// What of a call may be expected to fail.

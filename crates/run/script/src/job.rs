@@ -13,7 +13,7 @@ use treering_model::{
     Caution, Counters, Cpu, Fact, Layout, Metric, Mode, Op, PhaseTotals, TaskTotals, Work,
 };
 
-use crate::{Buffers, ConfigError, Deadline, Io, SessionError, Stop, SyncScope};
+use crate::{Buffers, ConfigError, Deadline, Io, SessionError, Stop, SyncScope, Usage};
 use treering_sys::{Scheduling, Synchronous};
 
 /// Whether the kernel's caches are dropped before a group.
@@ -41,17 +41,6 @@ pub trait Script: Send {
     fn counters(&mut self) -> Counters {
         Counters::default()
     }
-}
-
-/// What a task used beside time and CPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Switches of context, of its own will or not.
-    pub switches: u64,
-    /// Faults of pages that were read from a disk.
-    pub major_faults: u64,
-    /// Faults of pages that were not.
-    pub minor_faults: u64,
 }
 
 /// What carries out the requests of a task while its script goes on.

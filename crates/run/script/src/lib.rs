@@ -24,7 +24,7 @@ mod signal;
 mod spans;
 mod typed_options;
 
-pub use board::{Board, Deadline};
+pub use board::{Board, Deadline, Snapshot};
 pub use buffers::{Buffers, OpenBuffers};
 pub use call::{
     Call, Completion, CreateHow, Dir, File, MAX_DIRS, MAX_FILES, OpenHow, Request, Subject,
@@ -37,11 +37,11 @@ pub use classic::{
 };
 pub use config_error::ConfigError;
 pub use entries::{Entries, Entry, EntryKind};
-pub use io::{CallError, Done, Expect, Io, Stop};
+pub use io::{CallError, Done, Expect, Io, Spent, Stop, Usage};
 pub use job::{
     Caches, Footprint, GroupStart, Identity, Job, LayoutFeed, OnSignal, OutlineLine, ParallelGroup,
     Phase, Program, ProgramEnd, Queue, QueueKind, ReportedPhase, Script, Session, SideBySide,
-    TargetFacts, Task, TimeLimit, Unfinished, Usage, Watch, WorkerKind,
+    TargetFacts, Task, TimeLimit, Unfinished, Watch, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use option_table::with_option_table;

@@ -3,6 +3,9 @@
 //! Help, parsing, documents and the fidelity table hang on [`OptionSpec`]. Nothing here knows a
 //! command-line library: the command line turns the specs into its own.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{ClassicMode, ClassicPayload, ConfigError, Job, SettingFiles};
@@ -184,6 +187,8 @@ pub struct Settings {
     pub files: SettingFiles,
     /// What came on standard input, where a file that is named `-` is asked for.
     pub input: Vec<u8>,
+    /// Raised when a signal asks for a report on what was done so far; lowered by the session.
+    pub report_asked: Arc<AtomicBool>,
 }
 
 impl Settings {

@@ -45,15 +45,33 @@ pub(crate) fn refused(refused: &clap::Error, typed: &[OsString]) -> ExitCode {
     let is_fio = arguments::is_called(typed, arguments::FIO);
     let done = match refused.kind() {
         ErrorKind::DisplayVersion if is_fio => original_fio::version(),
-        _ if is_fio && refused.exit_code() != 0 => {
-            let text = refused.to_string();
-            let first = text.lines().next().unwrap_or_default();
-            let first = first.trim_start_matches("error: ");
-            original_fio::run(Failure::new(Kind::Classic, first), None)
-        }
+        _ if is_fio && refused.exit_code() != 0 => original_fio::run(not_native(refused), None),
         _ => return show_refused(refused, arguments::usage_exit(typed)),
     };
     done.unwrap_or_else(|failure| failure.show())
+}
+
+/// Why a command line of fio is not done natively: each option that is not, and what is wrong with
+/// the jobs.
+fn not_native(refused: &clap::Error) -> Failure {
+    let words = arguments::classic_words();
+    let fio = workload(arguments::FIO);
+    let options = fio.map_or(&[][..], |fio| fio.manifest().classic);
+    let own = ["label", "store", "no-store", "dry-run", "show-options", "help", "version"];
+    let known: Vec<&str> = options.iter().map(|spec| spec.name).chain(own).collect();
+    let (mut faults, rest) = treering_workloads::fio::not_native(&words, &known);
+    if faults.is_empty() {
+        let text = refused.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        return Failure::new(Kind::Classic, first.trim_start_matches("error: "));
+    }
+    let rest: Vec<OsString> = rest.into_iter().map(OsString::from).collect();
+    if let (Some(fio), Ok(matches)) = (fio, arguments::parse(&rest))
+        && let Some((_, below)) = matches.subcommand()
+    {
+        faults.extend(classic::fault(fio, below));
+    }
+    Failure::new(Kind::Classic, faults.join("\n"))
 }
 
 /// Does what was asked for.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use treering_campaign::{CampaignError, Conclusion, Remount, TrialPlan, conduct};
 use treering_engine::{EngineOptions, Progress, Target, TrialClock};
 use treering_lab::{LabError, Workplace};
-use treering_model::{Artifact, Beginning, Caution, Cell, Fact, Mode, Trial, TrialId, TrialSink};
+use treering_model::{
+    Artifact, Beginning, Caution, Cell, Fact, IMPORT_FACT, Mode, Trial, TrialId, TrialSink,
+};
 use treering_observe::Wanted;
 use treering_script::{Job, Settings, TargetFacts, ValueKind, Workload, with_causes};
 use treering_store::Store;
@@ -265,6 +267,15 @@ pub(crate) fn command_line(trial: &Trial) -> String {
         }
     }
     line
+}
+
+/// The same, unless it is the trial of an imported log that does not say what was run, or where.
+pub(crate) fn known_command_line(trial: &Trial) -> Option<String> {
+    let line = command_line(trial);
+    let (target, tool) = (&trial.beginning.target, &trial.beginning.workload);
+    let lacks_place = target.is_empty() && line.contains(&quoted(""));
+    let is_unknown = lacks_place || line == format!("treering {tool}");
+    (trial.fact(IMPORT_FACT).is_none() || !is_unknown).then_some(line)
 }
 
 /// A word as a shell reads it back.

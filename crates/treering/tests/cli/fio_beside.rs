@@ -3,8 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use serde_json::Value;
 use treering_testkit::{Program, Ran, at_once, skip, temp_dir};
@@ -99,6 +102,11 @@ const LINES: &[&str] = &[
     "--rw=write --io_submit_mode=offload",
     "--rw=rw --unified_rw_reporting=1",
     "--rw=rw --unified_rw_reporting=both",
+    "--rw=write --trim_percentage=50 --verify=crc32c",
+    "--rw=write --fdatasync=1 --size=64k",
+    "--rw=write --sync_file_range=write:4 --size=64k",
+    "--rw=randrw --trim_percentage=30 --trim_backlog=10",
+    "--rw=write --trim_percentage=50 --verify=crc32c --trim_backlog=16 --do_verify=0",
     "--rw=write --flow=1 --name=w --flow=4 --size=1m --rw=write",
     "--rw=write --name=b --size=1m --rw=read --wait_for=v",
     "--rw=write --fadvise_hint=random",
@@ -338,5 +346,159 @@ fn a_log_of_requests_is_done_again() {
     for way in ["read", "write", "sync"] {
         assert_eq!(job[way]["total_ios"], theirs[way]["total_ios"], "{way}");
         assert_eq!(job[way]["io_bytes"], theirs[way]["io_bytes"], "{way}");
+    }
+}
+
+/// All documents of an output, one after the other.
+fn documents(text: &str) -> Vec<Value> {
+    let begin = text.find('{').unwrap_or_else(|| panic!("no JSON: {text}"));
+    let all = serde_json::Deserializer::from_str(&text[begin..]).into_iter();
+    all.map(Result::unwrap).collect()
+}
+
+fn requests(document: &Value) -> Vec<u64> {
+    let jobs = document["jobs"].as_array().unwrap().iter();
+    jobs.map(|job| job["read"]["total_ios"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn reports_during_a_run_are_whole_grow_and_end_with_the_result() {
+    if is_missing() {
+        return;
+    }
+    // The clones hold the rates: there is time for reports, however slow the machine is.
+    let line = "--ioengine=null --rw=randread --size=400k --rate_iops=100 --name=a --numjobs=2 \
+                --name=b --stonewall --thread --status-interval=200ms --output-format=json";
+    let (program, dir) = (program(), temp_dir());
+    let theirs = original(dir.path(), line);
+    let theirs = documents(&String::from_utf8(theirs.stdout).unwrap());
+    let ran = ours(&program, dir.path(), line).ends_with(0);
+    let ours = documents(&ran.stdout);
+    assert!(ours.len() >= 3 && theirs.len() >= 3, "{} {}", ours.len(), theirs.len());
+    let last = requests(theirs.last().unwrap());
+    assert_eq!(last, [100; 3]);
+    assert_eq!(requests(ours.last().unwrap()), last);
+    assert_eq!(names(ours.last().unwrap()), names(theirs.last().unwrap()));
+    assert_eq!(names(&ours[0]), names(&theirs[0]));
+    for pair in ours.windows(2) {
+        let (before, after) = (requests(&pair[0]), requests(&pair[1]));
+        assert!(before.iter().zip(&after).all(|(before, after)| before <= after), "{ran}");
+        let at = |one: &Value| one["timestamp_ms"].as_u64().unwrap();
+        assert!(at(&pair[0]) <= at(&pair[1]));
+    }
+    // The second group has not begun in the first report.
+    assert_eq!(requests(&ours[0])[2], 0);
+}
+
+#[test]
+fn reports_during_a_run_come_in_every_format_and_only_the_last_is_kept() {
+    let (program, dir) = (program(), temp_dir());
+    let line = "--ioengine=null --rw=randread --size=200k --rate_iops=100 --name=a --name=b \
+                --stonewall --status-interval=100ms --output-format=normal,terse --output=r.txt";
+    let ran = ours(&program, dir.path(), line).ends_with(0);
+    assert_eq!(ran.stdout, "", "{ran}");
+    let text = fs::read_to_string(dir.path().join("r.txt")).unwrap();
+    let terse: Vec<&str> = text.lines().filter(|line| line.starts_with("3;")).collect();
+    let groups = text.matches("Run status group 0").count();
+    assert!(groups >= 3 && terse.len() == 2 * groups, "{text}");
+    assert!(terse[0].starts_with("3;fio-3.33;a;") && terse[1].starts_with("3;fio-3.33;b;1;0;0;"));
+    // What has not begun is no row of the normal format.
+    assert!(text.matches("\nb: (groupid=1").count() < groups, "{text}");
+    let mut command = program.command(["fio"].into_iter().chain(words(line)));
+    Ran::of(command.current_dir(dir.path())).ends_with(0);
+    let shown = program.run(["show", "last", "--classic"]).ends_with(0).stdout;
+    assert_eq!(shown.matches("Run status group 0").count(), 1, "{shown}");
+    let mut rows = text.lines().rev().filter(|line| line.starts_with("3;"));
+    assert!(rows.next().is_some_and(|row| row.starts_with("3;fio-3.33;b;1;0;200;")), "{text}");
+}
+
+#[test]
+fn a_signal_asks_for_a_report() {
+    let (program, dir) = (program(), temp_dir());
+    let line = "--ioengine=null --rw=randread --size=40m --rate_iops=100 --name=a --time_based \
+                --runtime=60 --output-format=terse";
+    let mut command = program.command(["fio", "--no-store"].into_iter().chain(words(line)));
+    let mut child = command.current_dir(dir.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let tell = |name: &str| {
+        let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    };
+    // The handler is there once the process says that it catches the signal.
+    let catches = || {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << 9) != 0
+    };
+    while !catches() {
+        sleep(Duration::from_millis(10));
+    }
+    tell("-USR1");
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    assert!(line.starts_with("3;fio-3.33;a;0;0;"), "{line}");
+    tell("-INT");
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest.lines().filter(|line| line.starts_with("3;")).count(), 1, "{rest}");
+    assert_eq!(child.wait().unwrap().code(), Some(128));
+}
+
+#[test]
+fn warnings_are_printed_and_fatal_where_that_is_asked_for() {
+    if is_missing() {
+        return;
+    }
+    let common = "--name=a --size=64k --output-format=terse --ioengine=null";
+    for (line, code) in [
+        ("--time_based", 1),
+        ("--rw=randwrite --blockalign=8k", 1),
+        ("--rw=write --verify=md5 --numjobs=2 --filename=x", 1),
+        ("--rw=write --verify=md5 --numjobs=2", 0),
+        ("--rw=write --verify=md5 --time_based --runtime=100ms", 1),
+        ("--rw=randwrite --verify=md5 --norandommap --bsrange=4k-8k", 1),
+    ] {
+        let (program, dir) = (program(), temp_dir());
+        let lines = |text: &str| -> Vec<String> {
+            text.lines().filter(|line| line.starts_with("fio:")).map(str::to_owned).collect()
+        };
+        let typed = format!("{line} {common}");
+        let theirs = original(dir.path(), &typed);
+        let plain = ours(&program, dir.path(), &typed).ends_with(0);
+        let [out, errors] =
+            [theirs.stdout, theirs.stderr].map(|text| lines(&String::from_utf8(text).unwrap()));
+        assert_eq!((lines(&plain.stdout), lines(&plain.stderr)), (out, errors), "{line}");
+        let typed = format!("--warnings-fatal {typed}");
+        assert_eq!(original(dir.path(), &typed).status.code(), Some(code), "{line}");
+        let fatal = ours(&program, dir.path(), &typed).ends_with(code);
+        assert_eq!(fatal.stdout.contains("3;fio-3.33"), code == 0, "{fatal}");
+    }
+}
+
+/// The options of each job, and of all, as JSON lists them.
+fn listed(document: &Value) -> Vec<Value> {
+    let jobs = document["jobs"].as_array().unwrap().iter().map(|job| job["job options"].clone());
+    std::iter::once(document["global options"].clone()).chain(jobs).collect()
+}
+
+#[test]
+fn options_are_listed_as_the_original_lists_them() {
+    if is_missing() {
+        return;
+    }
+    let job = "[global]\nioengine=null\nsize=64k\nthread\ntime_based=0\n[a]\nnorandommap\n\
+               rw=randread\n[b]\nstonewall\n";
+    for line in [
+        "j.fio",
+        "--thread --size=64k --name=a --ioengine=null --norandommap --rw=randread --name=b \
+         --ioengine=null",
+        "--ioengine=null --name=a --size=64k",
+    ] {
+        let (program, dir) = (program(), temp_dir());
+        fs::write(dir.path().join("j.fio"), job).unwrap();
+        let typed = format!("{line} --output-format=json");
+        let theirs = String::from_utf8(original(dir.path(), &typed).stdout).unwrap();
+        let ours = ours(&program, dir.path(), &typed).ends_with(0);
+        assert_eq!(listed(&document(&ours.stdout)), listed(&document(&theirs)), "{line}");
     }
 }

@@ -657,3 +657,17 @@ fn memory_does_not_grow_with_rows_or_trials() {
     import_within(&program, 16_000, "all.json").ends_with(0);
     assert_eq!(count(&program), 31);
 }
+
+#[test]
+fn no_command_is_offered_for_a_log_that_does_not_say_where_it_was_run() {
+    let program = program();
+    let summary = "intial create total runs 30 avg 25.69 MB/s (user 0.76s sys 1.35s)\n\
+                   create total runs 5 avg 19.38 MB/s (user 0.71s sys 1.28s)\n";
+    let logged: String =
+        summary.split_inclusive('\n').flat_map(|line| ["bench-1  | ", line]).collect();
+    fs::write(program.home().join("s.txt"), logged).unwrap();
+    program.run(["import", "s.txt"]).ends_with(0);
+    let shown = program.run(["show", "last"]).ends_with(0).stdout;
+    assert!(shown.contains("25.69 MiB/s"), "{shown}");
+    assert!(!shown.contains("The same trial again"), "{shown}");
+}

@@ -113,6 +113,24 @@ fn without_fio_all_faults_are_reported_at_once() {
 }
 
 #[test]
+fn without_fio_every_option_that_needs_it_is_named() {
+    let program = program();
+    written(&program, "[a]\nrw=sideways\nsize=1m\n");
+    let ran = alone(&program, &["--client", "h", "j.fio", "--bogus=1", "--idle-prof=system"]);
+    let ran = ran.ends_with(1);
+    for fault in [
+        "--client: treering does not do this: jobs on other machines",
+        "--bogus: no option of fio 3.33",
+        "--idle-prof: treering does not do this",
+        "j.fio:2:4: rw",
+        "install fio",
+    ] {
+        assert!(ran.stderr.contains(fault), "{fault}: {ran}");
+    }
+    assert!(!ran.stderr.contains("unexpected argument"), "{ran}");
+}
+
+#[test]
 fn program_options_that_need_no_fio_are_taken() {
     let program = program();
     written(&program, "[a]\nrw=read\nsize=64k\n");

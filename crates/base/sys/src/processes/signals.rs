@@ -215,6 +215,17 @@ impl Drop for SignalWatch {
     }
 }
 
+/// Lets SIGUSR1 raise this flag from now on, to be lowered by whoever looks at it.
+///
+/// # Errors
+/// When the handler cannot be installed.
+pub fn raise_on_usr1(flag: Arc<AtomicBool>) -> io::Result<()> {
+    let action = move || flag.store(true, Ordering::Relaxed);
+    // SAFETY: the action only stores into an atomic that lives as long as it does.
+    unsafe { register(libc::SIGUSR1, action)? };
+    Ok(())
+}
+
 fn is_ignored(signal: i32) -> bool {
     let mut present = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: no new action is given, and the old one is written into memory of its size.

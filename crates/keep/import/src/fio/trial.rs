@@ -27,14 +27,14 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
         workload: super::TOOL,
         target: run.places.join(" "),
         is_interrupted: run.is_interrupted,
-        wall_ns: run.elapsed_ns,
+        wall_ns: wall_ns(run),
         cautions: cautions::cautions(run),
         ..ForeignTrial::default()
     };
     let mut remarks = Vec::new();
     trial.fact(IMPORT_FACT, format!("{} {}", super::TOOL, run.version).trim_end());
-    let longest = run.jobs.iter().flat_map(|job| &job.directions).map(|one| one.runtime_ms).max();
-    let ran_ms = if run.elapsed_ns > 0 { run.elapsed_ns / 1_000_000 } else { longest.unwrap_or(0) };
+    let longest = run.jobs.iter().map(longest_ms).max();
+    let ran_ms = if trial.wall_ns > 0 { trial.wall_ns / 1_000_000 } else { longest.unwrap_or(0) };
     let began = |reported: i64| reported.checked_sub_unsigned(ran_ms);
     trial.started_unix_ms = run.reported_unix_ms.and_then(began);
     parameters(run, &mut trial);
@@ -59,6 +59,25 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
         ));
     }
     (trial, remarks)
+}
+
+/// How long any direction of a job took.
+fn longest_ms(job: &Job) -> u64 {
+    job.directions.iter().map(|one| one.runtime_ms).max().unwrap_or(0)
+}
+
+/// How long it took. The report has whole seconds, rounded up, in which files are laid out too;
+/// where the jobs, group after group, took all of the last second but a part, they determine the
+/// milliseconds.
+fn wall_ns(run: &Run) -> u64 {
+    let mut groups: BTreeMap<u64, u64> = BTreeMap::new();
+    for job in &run.jobs {
+        let group = groups.entry(job.group).or_default();
+        *group = longest_ms(job).max(*group);
+    }
+    let worked_ns = groups.values().sum::<u64>().saturating_mul(1_000_000);
+    let is_rounded = worked_ns > run.elapsed_ns.saturating_sub(1_000_000_000);
+    if worked_ns <= run.elapsed_ns && is_rounded { worked_ns } else { run.elapsed_ns }
 }
 
 /// What a job is called here.
@@ -420,7 +439,27 @@ fn of_disk(disk: &Disk, trial: &mut ForeignTrial) {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, percentile, reported, within};
+    use treering_formats::fio::{Direction, Job, Run};
+
+    use super::{duration, percentile, reported, wall_ns, within};
+
+    #[test]
+    fn milliseconds_are_those_of_the_jobs_where_they_took_all_of_the_last_second() {
+        let job = |group, runtime_ms| Job {
+            group,
+            directions: vec![Direction { runtime_ms, ..Direction::default() }],
+            ..Job::default()
+        };
+        let ran = |seconds: u64, jobs: Vec<Job>| {
+            wall_ns(&Run { elapsed_ns: seconds * 1_000_000_000, jobs, ..Run::default() })
+                / 1_000_000
+        };
+        assert_eq!(ran(4, vec![job(0, 3001), job(0, 2500)]), 3001);
+        assert_eq!(ran(5, vec![job(0, 3001), job(1, 1501)]), 4502);
+        assert_eq!(ran(10, vec![job(0, 3001)]), 10_000, "files were laid out before");
+        assert_eq!(ran(4, vec![job(0, 3001), job(1, 3000)]), 4_000, "groups side by side");
+        assert_eq!(ran(0, vec![job(0, 3001)]), 0);
+    }
 
     #[test]
     fn names_say_percentiles_and_limits() {

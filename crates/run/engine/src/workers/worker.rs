@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 use treering_model::{Counters, Cpu, Interval, Op, OpTotals};
 use treering_script::{
-    Call, Completion, Dir, Done, Entries, File, Identity, Io, Scheduling, Script, Stop, Subject,
-    Task, Usage,
+    Call, Completion, Dir, Done, Entries, File, Identity, Io, Scheduling, Script, Spent, Stop,
+    Subject, Task, Usage,
 };
-use treering_sys::{RunAs, Scheduled, StopFlag, ThreadCpu, monotonic_ns, thread_cpu, thread_usage};
+use treering_sys::{
+    RunAs, Scheduled, StopFlag, ThreadCpu, ThreadUsage, monotonic_ns, thread_cpu, thread_usage,
+};
 
 use crate::progress::ProgressLine;
 use crate::workers::handicap::lag;
@@ -124,6 +126,7 @@ impl<C: Caller> Worker<C> {
                 halting,
                 file_op: task.file_op,
                 began_ns,
+                before,
                 timed: None,
                 tally: &mut tally,
                 failed: FailedCall { op: task.file_op, subject: OwnSubject::default() },
@@ -133,19 +136,14 @@ impl<C: Caller> Worker<C> {
             end
         }));
         let wall_ns = monotonic_ns() - began_ns;
-        let after = thread_usage();
-        let cpu = in_words(after.cpu).minus(in_words(before.cpu));
+        let Spent { cpu, usage } = spent_since(&before);
         self.caller.close_all();
         let end = ended.unwrap_or_else(|panic| TaskEnd::Panicked(message(panic.as_ref())));
         let ops = self.recorder.end_task();
         let counters = match end {
             TaskEnd::Panicked(_) => Counters::default(),
             _ => {
-                task.script.used(Usage {
-                    switches: after.switches - before.switches,
-                    major_faults: after.major_faults - before.major_faults,
-                    minor_faults: after.minor_faults - before.minor_faults,
-                });
+                task.script.used(usage);
                 task.script.counters()
             }
         };
@@ -164,6 +162,8 @@ struct Calls<'w, C> {
     halting: Halting<'w>,
     file_op: Op,
     began_ns: u64,
+    /// What its thread had used before it began.
+    before: ThreadUsage,
     /// When the last call began and ended, if it was timed, by the monotonic clock.
     timed: Option<(u64, u64)>,
     tally: &'w mut Tally,
@@ -233,6 +233,23 @@ impl<C: Caller> Io for Calls<'_, C> {
 
     fn began_ns(&self) -> u64 {
         self.clock.at_ns(self.began_ns)
+    }
+
+    fn spent(&self) -> Spent {
+        spent_since(&self.before)
+    }
+}
+
+/// What the calling thread has used since then.
+fn spent_since(before: &ThreadUsage) -> Spent {
+    let now = thread_usage();
+    Spent {
+        cpu: in_words(now.cpu).minus(in_words(before.cpu)),
+        usage: Usage {
+            switches: now.switches - before.switches,
+            major_faults: now.major_faults - before.major_faults,
+            minor_faults: now.minor_faults - before.minor_faults,
+        },
     }
 }
 

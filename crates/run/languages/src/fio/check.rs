@@ -5,6 +5,7 @@ use crate::faults::{Fault, Faults, shown};
 use super::direction::Direction;
 use super::distribution::Distribution;
 use super::engine::Engine;
+use super::extras::Warning;
 use super::keys::WITH_FIO;
 use super::section::Section;
 use super::verifying::Kind;
@@ -153,6 +154,9 @@ fn refused(job: &Section, to: &Faults<'_>, what: &str, right: &str) -> Result<()
 
 fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     let (zones, bytes) = (job.extras.strides.are_asked, job.extras.strides.bytes);
+    job.extras.warnings = warnings(job);
+    // As the original: without a runtime it is not time that ends a job.
+    job.time_based &= job.runtime_us > 0;
     settle(job);
     let job = &*job;
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
@@ -166,9 +170,6 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
         && job.extras.replays.is_none()
     {
         return refuse("there is no size", "write size=..., or filename= of a file that is there");
-    }
-    if job.time_based && job.runtime_us == 0 {
-        return refuse("time_based without a runtime", "write runtime=...");
     }
     for direction in job.directions() {
         let blocks = job.blocks(direction);
@@ -185,6 +186,9 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
         return refuse("passes of requests that others submit", "leave io_submit_mode out");
     }
     check_vsync(job, to)?;
+    if job.extras.verify.trims_written() && job.rw.writes {
+        return refuse("blocks that are written, trimmed and verified", "leave trim_backlog out");
+    }
     if let Some(kind) = job.extras.verify.kind {
         let least = usize::try_from(job.least_block()).unwrap_or(usize::MAX);
         let part = job.extras.verify.part_bytes(least, job.unaligned);
@@ -302,6 +306,40 @@ fn settle_strides(job: &mut Section) {
     if strides.range == 0 {
         strides.range = strides.bytes;
     }
+}
+
+/// All that the original would say of a job whose options are not settled yet, in its order.
+fn warnings(job: &Section) -> Vec<Warning> {
+    let verify = &job.extras.verify;
+    let verifies = verify.kind.is_some();
+    let is_aligned = |direction| job.align(direction) == job.blocks(direction).least;
+    let sizes = Direction::ALL.map(|direction| job.blocks(direction));
+    let least = sizes[0].least;
+    let has_sizes = sizes.iter().any(|blocks| blocks.least != least || blocks.most != least);
+    let shares_file = !job.filenames.is_empty()
+        || !job.unique_filename
+        || ["$jobname", "$jobnum", "$filenum"].iter().any(|one| !job.filename_format.contains(one));
+    let is_without_map = !job.draws.random_map;
+    let all = [
+        (Warning::Aligned, job.rw.random && !is_without_map && !job.directions().all(is_aligned)),
+        (Warning::VerifiedSizes, verifies && is_without_map && has_sizes),
+        (Warning::Timeless, job.time_based && job.runtime_us == 0),
+        (
+            Warning::Writers,
+            verifies && job.rw.writes && verify.reads_again && job.clones > 1 && shares_file,
+        ),
+        (
+            Warning::NeverVerified,
+            verifies
+                && verify.reads_again
+                && job.rw.writes
+                && !job.rw.reads
+                && verify.backlog == 0
+                && job.time_based
+                && job.runtime_us > 0,
+        ),
+    ];
+    all.into_iter().filter(|(_, holds)| *holds).map(|(warning, _)| warning).collect()
 }
 
 /// What follows from other options.

@@ -59,6 +59,47 @@ impl Default for Numbers {
     }
 }
 
+/// What the original warns of before it begins: with `--warnings-fatal` such a job is no job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warning {
+    /// Offsets are no multiples of the smallest request.
+    Aligned,
+    /// Requests of several sizes are verified, and may overlap.
+    VerifiedSizes,
+    /// Clones write into the same file, and verify it.
+    Writers,
+    /// What is written is never verified.
+    NeverVerified,
+    /// It ends by time, and none is given.
+    Timeless,
+}
+
+impl Warning {
+    /// Its words.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Aligned => "fio: Any use of blockalign= turns off randommap",
+            Self::VerifiedSizes => {
+                "fio: norandommap given for variable block sizes, verify limited"
+            }
+            Self::Writers => {
+                "fio: multiple writers may overwrite blocks that belong to other jobs. This can \
+                 cause verification failures."
+            }
+            Self::NeverVerified => {
+                "fio: verification read phase will never start because write phase uses all of \
+                 runtime"
+            }
+            Self::Timeless => "fio: time_based requires a runtime/timeout setting",
+        }
+    }
+
+    /// Whether the original says it on standard output.
+    pub const fn is_for_output(self) -> bool {
+        matches!(self, Self::Writers | Self::NeverVerified)
+    }
+}
+
 /// What few jobs say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extras {
@@ -116,6 +157,11 @@ pub struct Extras {
     pub buffer_pattern: Option<Pattern>,
     pub verify: Verifying,
     pub unified: Unified,
+    /// Which keys, the global ones included, were given without a value: the original leaves them
+    /// out of its report.
+    pub bare: Vec<String>,
+    /// What the original warns of.
+    pub warnings: Vec<Warning>,
 }
 
 impl Default for Extras {
@@ -155,6 +201,8 @@ impl Default for Extras {
             buffer_pattern: None,
             verify: Verifying::default(),
             unified: Unified::Apart,
+            bare: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }

@@ -104,6 +104,10 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("verify_backlog_batch", "verify_backlog_batch"),
     ("verifysort", "verifysort"),
     ("verifysort_nr", "verifysort"),
+    ("trim_percentage", "trim_percentage"),
+    ("trim_verify_zero", "trim_verify_zero"),
+    ("trim_backlog", "trim_backlog"),
+    ("trim_backlog_batch", "trim_backlog_batch"),
     ("experimental_verify", "experimental_verify"),
     ("buffer_pattern", "buffer_pattern"),
     ("zero_buffers", "zero_buffers"),
@@ -225,10 +229,7 @@ pub const KNOWN: &[(&str, &str)] = &[
 /// Names that only the original understands, by what they belong to.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("verifying what was written", &["verify_state_load"]),
-    (
-        "trimming",
-        &["trim_percentage", "trim_verify_zero", "trim_backlog", "trim_backlog_batch", "num_range"],
-    ),
+    ("trimming", &["num_range"]),
     (
         "zones",
         &[

@@ -35,7 +35,7 @@ pub use direction::Direction;
 pub use distribution::{Distribution, Zone};
 pub use engine::Engine;
 pub use expand::{Environment, Machine};
-pub use extras::{Advice, Content, Numbers, Unified};
+pub use extras::{Advice, Content, Numbers, Unified, Warning};
 pub use keys::{KNOWN, WITH_FIO, is_key, is_switch_key};
 pub use lines::Reader;
 pub use logs::Wanted;
@@ -45,6 +45,7 @@ pub use replay::{Asked, BYTES_MAX as REPLAY_BYTES_MAX, Entry, Replay};
 pub use section::{Allocation, Draws, Exits, Section, Service, Think};
 pub use show::show;
 pub use steering::{LatencyTarget, LowestRates, RangeSync, SteadyState, Strides};
+pub use units::time_us;
 pub use values::Amount;
 pub use verifying::{HEADER_BYTES, Kind, Verifying};
 
@@ -85,6 +86,10 @@ pub fn parse(
         section.name.clone_from(&read.name);
         section.heading.title.clone_from(&read.name);
         let is_typed = !around.typed.is_empty() && read.place.file == 0;
+        if is_typed && !is_global {
+            // As the original: a name that was typed is an option of the job.
+            section.given.push(("name".to_owned(), read.name.clone()));
+        }
         if !is_typed {
             section.bases = bases(&read.settings, section.bases, &faults)
                 .map_err(|fault| faults.refuse(fault))?;
@@ -157,6 +162,8 @@ impl Section {
         let value = if bare { "1".to_owned() } else { text.into_owned() };
         self.given.retain(|(before, _)| before != name);
         self.given.push((name.to_owned(), value));
+        self.extras.bare.retain(|before| before != name);
+        self.extras.bare.extend(bare.then(|| name.to_owned()));
         Ok(())
     }
 }

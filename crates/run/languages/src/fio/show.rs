@@ -147,6 +147,8 @@ impl Section {
         all.push(("verify_dump", switch(verify.dump)));
         all.push(("verify_backlog", verify.backlog.to_string()));
         all.push(("verify_backlog_batch", verify.batch.to_string()));
+        all.push(("trim_percentage", verify.trimmed_percent.to_string()));
+        all.push(("trim_backlog", verify.trim_backlog.to_string()));
     }
 
     fn resolved_files(&self, all: &mut Vec<(&'static str, String)>) {

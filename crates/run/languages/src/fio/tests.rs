@@ -61,6 +61,31 @@ fn global_sections_hold_for_the_jobs_after_them() {
 }
 
 #[test]
+fn the_original_warns_of_what_is_hardly_meant() {
+    use super::Warning;
+    for (settings, warning) in [
+        ("time_based", Some(Warning::Timeless)),
+        ("rw=randread\nba=8k", Some(Warning::Aligned)),
+        ("rw=randread\nba=8k\nnorandommap", None),
+        ("rw=read\nba=8k", None),
+        ("verify=md5\nrw=write\nruntime=1\ntime_based", Some(Warning::NeverVerified)),
+        ("verify=md5\nrw=rw\nruntime=1\ntime_based", None),
+        ("verify=md5\nrw=write\nruntime=1\ntime_based\nverify_backlog=4", None),
+        ("verify=md5\nrw=write\nruntime=1\ntime_based\ndo_verify=0", None),
+        ("verify=md5\nrw=write\nnumjobs=2\nfilename=x", Some(Warning::Writers)),
+        ("verify=md5\nrw=write\nnumjobs=2\nfilename_format=$jobname", Some(Warning::Writers)),
+        ("verify=md5\nrw=write\nnumjobs=2", None),
+        ("verify=md5\nrw=read\nnumjobs=2\nfilename=x", None),
+        ("verify=md5\nrw=write\nnorandommap\nbs=4k,8k", Some(Warning::VerifiedSizes)),
+        ("verify=md5\nrw=write\nnorandommap", None),
+    ] {
+        let job = one(settings);
+        assert_eq!(job.extras.warnings, Vec::from_iter(warning), "{settings}");
+    }
+    assert!(!one("time_based").is_timed());
+}
+
+#[test]
 fn defaults_are_the_originals() {
     let job = one("");
     assert_eq!(job.rw.name(), "read");
@@ -159,7 +184,10 @@ fn what_only_the_original_does_is_refused_by_name() {
         ("size=", "f:3:6: size: '' is no value"),
         ("direct=2", "f:3:8: direct: '2' is neither 0 nor 1"),
         ("size=1x", "f:3:6: size: '1x' is not a size"),
-        ("time_based", "f:1:1: [a]: time_based without a runtime"),
+        (
+            "verify=md5\nrw=write\ntrim_percentage=10\ntrim_backlog=8",
+            "f:1:1: [a]: blocks that are written, trimmed and verified",
+        ),
         ("direct=1\nbs=1000", "f:1:1: [a]: direct requests"),
     ] {
         let message = wrong(setting);
@@ -184,6 +212,8 @@ fn a_shown_job_is_the_same_job() {
         again.heading.place = job.heading.place;
         again.given.clone_from(&job.given);
         again.given_globally.clone_from(&job.given_globally);
+        again.extras.bare.clone_from(&job.extras.bare);
+        again.extras.warnings.clone_from(&job.extras.warnings);
         for (blocks, before) in again.blocks.iter_mut().zip(&job.blocks) {
             blocks.align = before.align;
         }

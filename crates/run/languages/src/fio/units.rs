@@ -42,3 +42,11 @@ pub(super) fn time_unit_us(suffix: &str) -> Option<u64> {
         _ => return None,
     })
 }
+
+/// Microseconds of a whole number with its unit; without one it counts in this many of them.
+pub fn time_us(text: &str, alone_us: u64) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, suffix) = text.split_at(digits);
+    let unit_us = if suffix.is_empty() { Some(alone_us) } else { time_unit_us(suffix.trim()) };
+    number.parse::<u64>().ok()?.checked_mul(unit_us?)
+}

@@ -110,6 +110,10 @@ pub struct Verifying {
     pub batch: u64,
     /// `verify_pattern`: what fills the blocks.
     pub pattern: Option<Pattern>,
+    /// `trim_percentage`: how many percent of the written blocks are trimmed.
+    pub trimmed_percent: u64,
+    /// `trim_backlog`: writes after which some blocks are trimmed; 0 for never.
+    pub trim_backlog: u64,
 }
 
 impl Default for Verifying {
@@ -126,11 +130,19 @@ impl Default for Verifying {
             backlog: 0,
             batch: 0,
             pattern: None,
+            trimmed_percent: 0,
+            trim_backlog: 0,
         }
     }
 }
 
 impl Verifying {
+    /// Whether blocks are trimmed before they are read again. As the original: `trim_percentage`
+    /// has no effect without `trim_backlog`, nor where nothing is read again.
+    pub(crate) const fn trims_written(&self) -> bool {
+        self.kind.is_some() && self.reads_again && self.trimmed_percent > 0 && self.trim_backlog > 0
+    }
+
     /// Bytes from one header to the next in a request of so many.
     pub fn part_bytes(&self, request: usize, unaligned: bool) -> usize {
         match usize::try_from(self.interval) {

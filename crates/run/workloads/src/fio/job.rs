@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-use treering_languages::fio::{self, Amount, Engine, Machine, Section, Surroundings};
+use treering_languages::fio::{self, Amount, Engine, Machine, Section, Surroundings, Warning};
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts, ValueKind,
@@ -15,6 +15,7 @@ use super::namespace::{DIRECTORY, Name};
 use super::options::{CLASSIC, JOB_FILE, NATIVE};
 use super::scene::Scene;
 use super::session::JobSession;
+use super::status::StatusAsked;
 use super::typed;
 
 /// No job file is as long; more is not read.
@@ -29,6 +30,8 @@ pub(super) struct FileJob {
     scene: Scene,
     parameters: Vec<(String, String)>,
     classic: bool,
+    /// When reports are made while jobs work.
+    status: Option<StatusAsked>,
 }
 
 /// Job files with what they may ask of their surroundings.
@@ -232,7 +235,8 @@ impl FileJob {
         let (mut parameters, jobs) = read_jobs(settings, CLASSIC)?;
         parameters.extend(contents(&jobs));
         let scene = Scene::classic(settings, jobs)?;
-        Ok(Self { scene, parameters, classic: true })
+        let status = Some(StatusAsked::of(settings)?);
+        Ok(Self { scene, parameters, classic: true, status })
     }
 
     /// From native options.
@@ -257,6 +261,11 @@ impl FileJob {
             return Err(ConfigError::new(format!("{what} are written in classic mode only"))
                 .hint(fio::WITH_FIO));
         }
+        if let Some(job) = jobs.iter().find(|job| job.extras.warnings.contains(&Warning::Timeless))
+        {
+            let what = format!("[{}]: time_based without a runtime", job.name.escape_debug());
+            return Err(ConfigError::new(what).hint("write runtime=..."));
+        }
         if let Some(job) = jobs.iter().find(|job| job.extras.replays.is_some()) {
             let what = format!("[{}]: read_iolog", job.name.escape_debug());
             return Err(ConfigError::new(format!(
@@ -274,7 +283,7 @@ impl FileJob {
         parameters.push(parameter("seed", seed));
         parameters.extend(contents(&jobs));
         let scene = Scene::new(jobs, false, settings.started_unix_ms)?;
-        Ok(Self { scene, parameters, classic: false })
+        Ok(Self { scene, parameters, classic: false, status: None })
     }
 }
 
@@ -381,6 +390,6 @@ impl Job for FileJob {
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(JobSession::new(self.scene.clone()))
+        Box::new(JobSession::new(self.scene.clone(), self.status.clone()))
     }
 }

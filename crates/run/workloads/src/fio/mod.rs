@@ -23,6 +23,7 @@ mod runner;
 mod scene;
 mod session;
 mod sizes;
+mod status;
 mod tally;
 mod tausworthe;
 mod typed;
@@ -35,6 +36,7 @@ use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workloa
 
 pub use help::native_help;
 use job::FileJob;
+pub use typed::not_native;
 use with_fio::ForeignJob;
 pub use with_fio::installed;
 

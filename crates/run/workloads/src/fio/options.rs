@@ -22,6 +22,11 @@ pub(super) static MANIFEST: Manifest = Manifest {
 /// The operand's name.
 pub(super) const JOB_FILE: &str = "jobfile";
 
+/// Whether a job that the original warns of is refused.
+pub(super) const WARNINGS_FATAL: &str = "warnings-fatal";
+/// How often it is reported what was done so far.
+pub(super) const STATUS_INTERVAL: &str = "status-interval";
+
 /// Options of the classic command line.
 pub(super) const CLASSIC: &[OptionSpec] = &[
     OptionSpec::long(
@@ -62,16 +67,28 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         None,
         "Say every option of every job with its value first; with --dry-run, only that.",
     ),
+    OptionSpec::long(
+        WARNINGS_FATAL,
+        ValueKind::Flag,
+        None,
+        "Refuse jobs that the original warns of.",
+    ),
+    OptionSpec::long(
+        STATUS_INTERVAL,
+        ValueKind::Text,
+        None,
+        "Report what was done so far each so many seconds, or 500ms, 2m.",
+    ),
     OptionSpec {
-        support: Support::Ignored("nothing is said while jobs run"),
+        support: Support::Ignored("no progress is shown"),
         ..OptionSpec::long("eta", ValueKind::Text, None, "When to say how far it is.")
     },
     OptionSpec {
-        support: Support::Ignored("nothing is said while jobs run"),
+        support: Support::Ignored("no progress is shown"),
         ..OptionSpec::long("eta-newline", ValueKind::Text, None, "A new line each so many seconds.")
     },
     OptionSpec {
-        support: Support::Ignored("nothing is said while jobs run"),
+        support: Support::Ignored("no progress is shown"),
         ..OptionSpec::long("eta-interval", ValueKind::Text, None, "How often to say how far it is.")
     },
     OptionSpec {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use treering_languages::fio::{Direction, Section, show};
-use treering_model::{Ending, TaskTotals, TrialEvent};
+use treering_model::{Counters, Ending, TaskTotals, TrialEvent};
 use treering_script::{
     ClassicMode, ClassicOutput, ClassicScene, ConfigError, DiskCounts, MakeRoots, Said, Settings,
     Witness,
@@ -15,9 +15,10 @@ use super::classic_output::{Format, When, header, report, rows, started};
 use super::job::{read_jobs, shown_command};
 use super::layout::{Became, LaidOut};
 use super::logs::{self, CUT, Line};
-use super::options::CLASSIC;
+use super::options::{CLASSIC, WARNINGS_FATAL};
 use super::scene::Scene;
 use super::session::LAYOUT;
+use super::status::{seconds_left, so_far};
 use super::tally::{Complaint, Tally};
 use super::verify::{state, state_name};
 use crate::cautions;
@@ -67,6 +68,10 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 
 /// Whether the jobs are such as the command line allows.
 fn check(settings: &Settings, jobs: &[Section]) -> Result<(), ConfigError> {
+    let mut warnings = jobs.iter().flat_map(|job| &job.extras.warnings);
+    if let Some(warning) = warnings.next().filter(|_| settings.flag(WARNINGS_FATAL)) {
+        return Err(ConfigError::new(warning.text()).hint("or leave --warnings-fatal out"));
+    }
     let changes = |job: &&Section| job.rw.writes || job.rw.trims;
     let writes = jobs.iter().find(changes).filter(|_| settings.flag("readonly"));
     match writes {
@@ -127,6 +132,13 @@ impl Output {
         } else {
             Said { out: words, ..Said::default() }
         }
+    }
+
+    /// What the jobs are warned of, for standard output or for standard error.
+    fn warnings(&self, for_output: bool) -> String {
+        let all = self.scene.jobs.iter().flat_map(|job| &job.extras.warnings);
+        let all = all.filter(|warning| warning.is_for_output() == for_output);
+        all.flat_map(|warning| [warning.text(), "\n"]).collect()
     }
 
     /// Words that belong to the normal form only.
@@ -258,16 +270,38 @@ impl Output {
         if is_empty || std::mem::replace(&mut self.reported, true) {
             return Said::default();
         }
+        self.report_of(&self.done, 0, elapsed_ms, witness)
+    }
+
+    /// The report while jobs work.
+    fn report_so_far(
+        &self,
+        tick: &Counters,
+        elapsed_ms: u64,
+        witness: &mut dyn Witness,
+    ) -> Option<Said> {
+        let now = so_far(&self.done, tick)?;
+        let left_s = seconds_left(&self.scene, &self.done, &now);
+        Some(self.report_of(&now, left_s, elapsed_ms, witness))
+    }
+
+    /// The report of what the clones did, of whose work so many seconds are left.
+    fn report_of(
+        &self,
+        done: &[Option<Tally>],
+        left_s: u64,
+        elapsed_ms: u64,
+        witness: &mut dyn Witness,
+    ) -> Said {
         let (time, disk) = (witness.time(), self.disk(elapsed_ms, witness));
         let unix_ms = self.started_unix_ms.saturating_add(elapsed_ms);
-        let when = When { process: self.process, unix_ms, time, elapsed_ms, disk };
-        let rows = rows(&self.scene, &self.done);
-        let globals = self.scene.jobs.first().map(|job| job.given_globally.clone());
-        let globals = globals.unwrap_or_default();
+        let when = When { process: self.process, unix_ms, time, elapsed_ms, left_s, disk };
+        let rows = rows(&self.scene, done);
+        let first = self.scene.jobs.first();
         let all = self
             .formats
             .iter()
-            .map(|format| report(*format, self.terse_version, &rows, &globals, &when));
+            .map(|format| report(*format, self.terse_version, &rows, first, &when));
         let words = all.collect::<String>();
         self.say(words)
     }
@@ -275,15 +309,22 @@ impl Output {
 
 impl ClassicOutput for Output {
     fn open(&mut self, _scene: &ClassicScene) -> Said {
-        let mut said = self.say_normally(|| header(&self.scene) + &started(&self.scene));
-        if let Some(shown) = self.shown.take() {
-            said.err = shown;
-        }
+        let mut said = self.say(self.warnings(true));
+        let normally = self.say_normally(|| header(&self.scene) + &started(&self.scene));
+        said.out.push_str(&normally.out);
+        said.log.push_str(&normally.log);
+        said.err = self.warnings(false);
+        said.err.push_str(&self.shown.take().unwrap_or_default());
         said
     }
 
     fn log_begins_anew(&self) -> bool {
         true
+    }
+
+    /// As the original reports them, the tallies of all clones each second would soon be gigabytes.
+    fn keeps_ticks(&self) -> bool {
+        false
     }
 
     fn only_says(&self) -> Option<String> {
@@ -301,6 +342,9 @@ impl ClassicOutput for Output {
                 Said::default()
             }
             TrialEvent::TaskEnded(task) => self.task_ended(task),
+            TrialEvent::Ticked { counters, at_ns, .. } => {
+                self.report_so_far(counters, at_ns / 1_000_000, witness).unwrap_or_default()
+            }
             TrialEvent::Ended { ending, at_ns } => match ending {
                 Ending::Completed | Ending::Failed { .. } | Ending::Interrupted => {
                     let is_refused = matches!(ending, Ending::Failed { .. });

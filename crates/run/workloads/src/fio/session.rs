@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use treering_languages::fio::{Engine, Exits};
-use treering_model::{Metric, Op, TaskTotals};
+use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
     Board, Deadline, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Session, SessionError,
-    SideBySide, Task, TimeLimit, Unfinished, WorkerKind,
+    SideBySide, Snapshot, Task, TimeLimit, Unfinished, WorkerKind,
 };
 
 use super::headline::Headline;
@@ -18,6 +18,7 @@ use super::namespace::directory;
 use super::runner::{Deadlines, FlowShare, Runner, SteadyShare};
 use super::scene::Scene;
 use super::sizes::{Extents, extents};
+use super::status::{Status, StatusAsked};
 use super::tally::Tally;
 use super::tausworthe::Use;
 use super::worker::Worker;
@@ -45,10 +46,12 @@ pub(super) struct JobSession {
     failure: Option<SessionError>,
     /// A job that is done ended all others.
     ended: bool,
+    /// Reports while jobs work, and how often it is looked whether one is due.
+    status: Option<(Status, Duration)>,
 }
 
 impl JobSession {
-    pub(super) fn new(scene: Scene) -> Self {
+    pub(super) fn new(scene: Scene, status: Option<StatusAsked>) -> Self {
         Self {
             headline: Headline::new(&scene),
             scene,
@@ -56,6 +59,10 @@ impl JobSession {
             extents: Vec::new(),
             failure: None,
             ended: false,
+            status: status.map(|asked| {
+                let look_every = asked.look_every();
+                (Status::new(asked), look_every)
+            }),
         }
     }
 
@@ -81,7 +88,13 @@ impl JobSession {
         }
     }
 
-    fn work(&self, batch: usize) -> ParallelGroup {
+    fn work(&mut self, batch: usize) -> ParallelGroup {
+        let workers = self.scene.batch(batch);
+        let snapshots: Option<Vec<(usize, Snapshot)>> = self.status.as_mut().map(|(status, _)| {
+            let all: Vec<_> = workers.map(|(number, _)| (number, Snapshot::default())).collect();
+            status.begin(all.clone());
+            all
+        });
         let workers: Vec<(usize, &Arc<Worker>)> = self.scene.batch(batch).collect();
         let time = Deadline::default();
         let ends: Vec<Deadline> = workers.iter().map(|_| Deadline::default()).collect();
@@ -111,7 +124,9 @@ impl JobSession {
             let flow = flows[place].clone();
             let steady = states[place].clone();
             let (end, time) = (ends[place].clone(), time.clone());
-            let deadlines = Deadlines { end, time, others, on_error, before, flow, steady };
+            let snapshot = snapshots.as_ref().map(|all| all[place].1.clone());
+            let deadlines =
+                Deadlines { end, time, others, on_error, before, flow, steady, snapshot };
             tasks.push(self.task(*number, worker, deadlines));
         }
         let threads = workers.iter().all(|(_, worker)| worker.job.thread);
@@ -125,6 +140,7 @@ impl JobSession {
             tasks,
             side_by_side,
             time_limit: limit(&workers, time),
+            tick_every: self.status.as_ref().map(|(_, look_every)| *look_every),
             ..ParallelGroup::default()
         }
     }
@@ -230,6 +246,11 @@ impl JobSession {
             let what = format!("a request failed: {why}");
             self.failure.get_or_insert(SessionError::at(&*worker.job.name, what));
         }
+        if let Some((status, _)) = &mut self.status
+            && place == 0
+        {
+            status.ended(totals.wall_ns);
+        }
         self.ended |= worker.job.exits == Some(Exits::All);
         self.headline.worked(number, totals, &tally);
     }
@@ -298,6 +319,10 @@ impl Session for JobSession {
             _ => false,
         };
         self.failure.clone().filter(|_| is_last || !self.scene.namespace.classic)
+    }
+
+    fn tick(&mut self, elapsed_ns: u64) -> Counters {
+        self.status.as_mut().map(|(status, _)| status.tick(elapsed_ns)).unwrap_or_default()
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -225,11 +225,19 @@ impl SteadyTally {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// What a clone did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tally {
     pub(super) directions: [DirectionTally; 3],
     pub(super) sync: Latencies,
+    /// Syncs among these that count as short requests.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) short_syncs: u64,
     pub(super) depths: [u64; 7],
     pub(super) submits: [u64; 7],
     pub(super) completes: [u64; 7],
@@ -261,6 +269,7 @@ impl Default for Tally {
         Self {
             directions: Default::default(),
             sync: Latencies::default(),
+            short_syncs: 0,
             depths: [0; 7],
             submits: [0; 7],
             completes: [0; 7],
@@ -317,6 +326,7 @@ impl Tally {
             direction.lat.clear();
         }
         self.sync.clear();
+        self.short_syncs = 0;
         (self.depths, self.submits, self.completes) = Default::default();
         (self.coarse, self.runtime_ms) = ([0; COARSE], 0);
     }
@@ -327,6 +337,7 @@ impl Tally {
             direction.merge(more);
         }
         self.sync.merge(&other.sync);
+        self.short_syncs += other.short_syncs;
         let all = |into: &mut [u64], from: &[u64]| {
             into.iter_mut().zip(from).for_each(|(one, more)| *one += more);
         };
@@ -347,6 +358,16 @@ impl Tally {
         self.user_ns += other.user_ns;
         self.system_ns += other.system_ns;
         all(&mut self.usage, &other.usage);
+    }
+
+    /// Syncs that count as such.
+    pub(super) const fn syncs(&self) -> u64 {
+        self.sync.stat.samples.saturating_sub(self.short_syncs)
+    }
+
+    /// Bytes moved in all directions.
+    pub(super) fn bytes(&self) -> u64 {
+        self.directions.iter().map(|direction| direction.bytes).sum()
     }
 
     /// All directions as one.

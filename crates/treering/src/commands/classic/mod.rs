@@ -17,7 +17,7 @@ use treering_script::{
     ClassicMode, ClassicRecord, ClassicScene, ConfigError, Job, MakeRoots, Meeting, OptionSpec,
     Said, Settings, Support, TargetFacts, Workload,
 };
-use treering_sys::Semaphores;
+use treering_sys::{Semaphores, raise_on_usr1};
 
 use crate::arguments::{AnyRunArgs, FIO, classic_words, settings};
 use crate::classic_output::{Speaker, Unopened, reason, say};
@@ -70,6 +70,14 @@ pub(crate) fn run(
     }
 }
 
+/// What is wrong with a command line, if anything is: nothing is done. What comes on standard input
+/// is left there.
+pub(crate) fn fault(workload: &'static dyn Workload, matches: &ArgMatches) -> Option<String> {
+    let settings = settings(workload.manifest().classic, matches);
+    let reads_input = settings.given().iter().any(|(_, value)| value == "-");
+    configure(workload, &settings).err().filter(|_| !reads_input).map(|error| error.message)
+}
+
 /// No file that comes on standard input is as long; more is not read.
 const INPUT_BYTES_MAX: u64 = 2 << 20;
 
@@ -109,6 +117,7 @@ fn perform(
         Some(Met::Done(words)) => return done(&words),
         met => met.and_then(Met::meetings),
     };
+    watch_for_reports(workload, settings)?;
     let traces = tool.output.traces().map(PhaseTraces::begin).transpose()?;
     let place = match take(&tool) {
         Ok(place) => place,
@@ -165,6 +174,15 @@ fn perform(
     done.unkept.iter().for_each(|failure| say(&format!("treering: {}", failure.message())));
     done.say_left_behind();
     Ok(code)
+}
+
+/// Lets SIGUSR1 ask for a report on what was done so far, where the tool has that.
+fn watch_for_reports(workload: &dyn Workload, settings: &Settings) -> Result<(), Failure> {
+    if workload.manifest().name != FIO {
+        return Ok(());
+    }
+    let watched = raise_on_usr1(Arc::clone(&settings.report_asked));
+    watched.map_err(|error| Failure::new(Kind::Environment, format!("SIGUSR1: {error}")))
 }
 
 /// Says why a run failed, and ends as the tool does then.

@@ -8,7 +8,7 @@ use treering_report::pages::trial::{View, page};
 use treering_report::pages::trial_json::ShownTrial;
 
 use crate::arguments::ShowArgs;
-use crate::commands::trial::command_line;
+use crate::commands::trial::known_command_line;
 use crate::commands::{charts, output};
 use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
@@ -22,10 +22,10 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         return classic::run(&store, &trial);
     }
     let short_id = store.short_ids(&[id]).map_err(|error| failure(&error))?.concat();
-    let command = command_line(&trial);
+    let command = known_command_line(&trial);
     let view = View {
         short_id: &short_id,
-        command: Some(&command),
+        command: command.as_deref(),
         tasks: args.tasks,
         seconds: args.seconds,
         charts: args.charts.is_some() || output::is_html(args.output.format.as_deref()),

@@ -36,6 +36,10 @@ impl Section {
             "verify_async" => given.number(0, COUNT_MAX).map(|_| ())?,
             "verify_async_cpus" => {}
             "verifysort" => given.number(0, COUNT_MAX).map(|_| ())?,
+            "trim_percentage" => verify.trimmed_percent = given.number(0, 100)?,
+            "trim_backlog" => verify.trim_backlog = given.size()?,
+            "trim_backlog_batch" => given.number(0, COUNT_MAX).map(|_| ())?,
+            "trim_verify_zero" => given.switch().map(|_| ())?,
             "experimental_verify" => given.switch().map(|_| ())?,
             "buffer_pattern" => self.extras.buffer_pattern = Some(pattern(given)?),
             "buffer_compress_percentage" => self.extras.content.zeros = given.number(0, 100)?,

@@ -8,7 +8,7 @@ mod arithmetic;
 use crate::faults::{Fault, Faults, Place, shown};
 
 use super::keys::WITH_FIO;
-use super::units::{Bases, time_unit_us};
+use super::units::{Bases, time_us};
 use arithmetic::reckon;
 
 /// The largest file of Linux.
@@ -140,13 +140,11 @@ impl<'t> Given<'t> {
     /// Microseconds; a number alone counts in this many of them.
     pub(super) fn time_us(&self, alone_us: u64) -> Result<u64, Fault> {
         let right = "a time is a whole number with an optional us, ms, s, m, h or d, as 30s";
-        let text = self.text;
-        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-        let (number, suffix) = text.split_at(digits);
-        let unit = if suffix.is_empty() { Some(alone_us) } else { time_unit_us(suffix.trim()) };
-        let us = match number.parse::<u64>() {
-            Ok(number) => unit.and_then(|unit| number.checked_mul(unit)),
-            Err(_) => self.reckoned(true).and_then(|number| number.checked_mul(alone_us)),
+        let is_number = self.text.starts_with(|c: char| c.is_ascii_digit());
+        let us = if is_number {
+            time_us(self.text, alone_us)
+        } else {
+            self.reckoned(true).and_then(|number| number.checked_mul(alone_us))
         };
         let us = us.filter(|us| *us <= SIZE_MAX / 1000);
         us.ok_or_else(|| self.refuse("is not a time that fits", right))

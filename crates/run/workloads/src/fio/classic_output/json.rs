@@ -1,10 +1,11 @@
 //! The report as JSON, in the original's schema and order.
 
 use std::io;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
-use treering_languages::fio::{Direction, SteadyState, Unified};
+use treering_languages::fio::{Direction, Section, SteadyState, Unified};
 use treering_script::DiskCounts;
 
 use super::super::histogram::middle_ns;
@@ -34,15 +35,21 @@ fn float(name: &str, value: f64) -> (String, Json) {
     field(name, Json::Float(value))
 }
 
-fn options(name: &str, given: &[(String, String)]) -> (String, Json) {
-    let all = given.iter().map(|(key, value)| field(key, Json::Text(value.clone())));
-    field(name, Json::Object(all.collect()))
+/// Options as they were given. As the original: of keys without a value nothing is said but that
+/// there are some.
+fn options(name: &str, given: &[(String, String)], job: &Section) -> Option<(String, Json)> {
+    if given.is_empty() {
+        return None;
+    }
+    let all = given.iter().filter(|(key, _)| !job.extras.bare.contains(key));
+    let all = all.map(|(key, value)| field(key, Json::Text(value.clone())));
+    Some(field(name, Json::Object(all.collect())))
 }
 
 /// The whole document. `plus` adds the buckets of the latencies.
 pub(super) fn report(
     rows: &[Row],
-    globals: &[(String, String)],
+    first: Option<&Arc<Section>>,
     when: &When,
     plus: bool,
 ) -> String {
@@ -52,9 +59,7 @@ pub(super) fn report(
         number("timestamp_ms", when.unix_ms),
         field("time", Json::Text(when.time.clone())),
     ];
-    if !globals.is_empty() {
-        document.push(options("global options", globals));
-    }
+    document.extend(first.and_then(|job| options("global options", &job.given_globally, job)));
     let jobs = rows.iter().map(|row| job(rows, row, when, plus)).collect();
     document.push(field("jobs", Json::Array(jobs)));
     if let Some(watched) = &when.disk {
@@ -71,11 +76,9 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
     }
     job.push(number("groupid", row.group as u64));
     job.push(number("error", tally.errno));
-    job.push(number("eta", 0));
+    job.push(number("eta", when.left_s));
     job.push(number("elapsed", when.elapsed_ms.div_ceil(1000)));
-    if !section.given.is_empty() {
-        job.push(options("job options", &section.given));
-    }
+    job.extend(options("job options", &section.given, section));
     let is_apart = section.extras.unified != Unified::Mixed;
     for (direction, name) in Direction::NAMES.into_iter().enumerate().filter(|_| is_apart) {
         let share = share_of_group(rows, row, direction);
@@ -83,7 +86,7 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
     }
     let reported = section.reported.lat_percentiles || section.reported.clat_percentiles;
     let lat = latencies(&tally.sync, &section.reported.percentiles, reported, plus);
-    let sync = vec![number("total_ios", tally.sync.stat.samples), field("lat_ns", lat)];
+    let sync = vec![number("total_ios", tally.syncs()), field("lat_ns", lat)];
     if is_apart {
         job.push(field("sync", Json::Object(sync)));
     }

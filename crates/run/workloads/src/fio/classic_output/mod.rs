@@ -59,6 +59,8 @@ pub(super) struct When {
     pub(super) time: String,
     /// How long it took.
     pub(super) elapsed_ms: u64,
+    /// How many seconds of work are left.
+    pub(super) left_s: u64,
     /// What the disk did meanwhile, and for how long that was watched.
     pub(super) disk: Option<(DiskCounts, u64)>,
 }
@@ -79,18 +81,18 @@ pub(super) fn rows(scene: &Scene, done: &[Option<Tally>]) -> Vec<Row> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The report of a run in a form.
+/// The report of a run in a form; the options of all jobs are those that the first one has.
 pub(super) fn report(
     format: Format,
     terse_version: u64,
     rows: &[Row],
-    globals: &[(String, String)],
+    first: Option<&Arc<Section>>,
     when: &When,
 ) -> String {
     match format {
         Format::Normal => normal::report(rows, when),
-        Format::Json => json::report(rows, globals, when, false),
-        Format::JsonPlus => json::report(rows, globals, when, true),
+        Format::Json => json::report(rows, first, when, false),
+        Format::JsonPlus => json::report(rows, first, when, true),
         Format::Terse => terse::report(rows, terse_version, when),
     }
 }

@@ -57,7 +57,8 @@ pub(in super::super) fn started(scene: &Scene) -> String {
 /// All rows, then all groups.
 pub(super) fn report(rows: &[Row], when: &When) -> String {
     let mut out = String::from("\n");
-    for row in rows {
+    // As the original: those that moved nothing are left out.
+    for row in rows.iter().filter(|row| requests(&row.tally) > 0) {
         row_of(&mut out, rows, row, when);
     }
     groups(&mut out, rows);
@@ -111,7 +112,7 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
         read.requests,
         write.requests,
         trim.requests,
-        tally.sync.stat.samples,
+        tally.syncs(),
         read.short,
         write.short,
         trim.short

@@ -186,8 +186,11 @@ impl Clock {
         (self.now_ns - self.pass_ns).div_ceil(1_000_000)
     }
 
-    /// How long it worked.
+    /// How long it worked; 0 before it begins.
     pub(super) const fn runtime_ms(&self) -> u64 {
+        if self.start_ns == 0 {
+            return 0;
+        }
         (self.now_ns - self.start_ns) / 1_000_000
     }
 

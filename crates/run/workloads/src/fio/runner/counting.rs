@@ -76,6 +76,19 @@ impl Runner {
         self.terminated = true;
     }
 
+    /// A file came to the disk. As the original: one that is not of all its metadata counts as a
+    /// short request of this direction, though its latency is one of syncs.
+    pub(super) fn synced(&mut self, short: Option<Direction>) {
+        let short = short.filter(|_| self.namespace.classic);
+        if let Some(direction) = short {
+            self.tally.directions[direction.place()].short += 1;
+        }
+        if let Some(ns) = self.clock.took() {
+            self.tally.sync.add(ns);
+            self.tally.short_syncs += u64::from(short.is_some());
+        }
+    }
+
     /// A file was made, looked at or removed: that is what latencies are reported about.
     pub(super) fn opened(&mut self) {
         let direction = if self.worker.job.rw.reads { Direction::Read } else { Direction::Write };

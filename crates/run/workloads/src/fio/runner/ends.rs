@@ -1,10 +1,11 @@
 //! What a clone does before its work, between two passes, and at the end.
 
 use treering_languages::fio::{Amount, Direction, Engine};
+use treering_script::{Snapshot, Spent, Usage};
 
 use super::super::generator::Wanted;
 use super::super::logs::{CLOSED, DATA_SYNC, ISSUED, OPENED, RANGE_SYNC, SYNC};
-use super::super::tally::DirectionTally;
+use super::super::tally::{COARSE, DirectionTally, Latencies, Stat, Tally};
 use super::doing::PRE_READ_BYTES;
 use super::{Doing, Next, Runner, Stage, Then};
 
@@ -12,6 +13,14 @@ use super::{Doing, Next, Runner, Stage, Then};
 const NO_FILE: u64 = 9;
 /// How often a clone looks whether what it waits for has ended.
 const WAIT_US: u64 = 1000;
+
+/// So many milliseconds of a pass count for these directions if data went there.
+fn add_runtime(tally: &mut Tally, directions: [bool; 3], ms: u64) {
+    let all = tally.directions.iter_mut().zip(directions);
+    for (direction, _) in all.filter(|(direction, counts)| *counts && direction.bytes > 0) {
+        direction.runtime_ms += ms;
+    }
+}
 
 impl Runner {
     /// One that does nothing, for this error.
@@ -235,22 +244,61 @@ impl Runner {
         left >= job.most_block() && goes_on && issued.bytes_of_pass > 0
     }
 
-    /// The runtime of a pass is that of every way in which data went.
+    /// The runtime of a pass is that of every direction in which data went.
     pub(super) fn end_pass(&mut self) {
         let ms = self.clock.pass_ms();
+        let directions = self.directions_of_pass();
+        add_runtime(&mut self.tally, directions, ms);
+    }
+
+    /// The directions in which data may go in this pass.
+    fn directions_of_pass(&self) -> [bool; 3] {
         let reads_again = self.is_reading_again();
-        let directions = Direction::ALL.into_iter().filter(|direction| {
+        Direction::ALL.map(|direction| {
             if reads_again {
-                *direction == Direction::Read
+                direction == Direction::Read
             } else {
-                self.worker.job.directions().any(|one| one == *direction)
+                self.worker.job.directions().any(|one| one == direction)
             }
-        });
-        for direction in directions.collect::<Vec<_>>() {
-            if self.tally.directions[direction.place()].bytes > 0 {
-                self.tally.directions[direction.place()].runtime_ms += ms;
+        })
+    }
+
+    /// Whether a pass has begun that has not ended.
+    pub(super) const fn is_in_pass(&self) -> bool {
+        matches!(self.stage, Stage::Work | Stage::Drain | Stage::EndSync(_) | Stage::PassEnd)
+    }
+
+    /// Shows what was done so far, as it would be reported if the clone ended now.
+    #[cold]
+    pub(super) fn show(&self, snapshot: &Snapshot, spent: Spent) {
+        let mut tally = Tally { complaints: Vec::new(), logs: Vec::new(), ..self.tally.clone() };
+        if self.is_in_pass() {
+            add_runtime(&mut tally, self.directions_of_pass(), self.clock.pass_ms());
+        }
+        let Spent { cpu, usage: Usage { switches, major_faults, minor_faults } } = spent;
+        (tally.user_ns, tally.system_ns) = (cpu.user_ns, cpu.system_ns);
+        tally.usage = [switches, major_faults, minor_faults];
+        self.settle(&mut tally);
+        snapshot.show(tally.counters().json());
+    }
+
+    /// What is known of a clone apart from what was counted, and what it was not to count.
+    pub(super) fn settle(&self, tally: &mut Tally) {
+        let job = &self.worker.job;
+        for direction in &mut tally.directions {
+            if job.reported.disable_bw {
+                direction.bandwidth = Stat::default();
+            }
+            if job.reported.disable_clat {
+                direction.clat = Latencies::default();
             }
         }
+        if job.reported.disable_clat {
+            tally.coarse = [0; COARSE];
+        }
+        tally.runtime_ms = self.clock.runtime_ms();
+        let depth = if job.extras.creates_only || self.is_unable { 0 } else { job.depth };
+        tally.depth = self.depth.as_ref().map_or(depth, |one| one.depth());
     }
 
     /// Takes down what is about to be done to a file, where every request is wanted.

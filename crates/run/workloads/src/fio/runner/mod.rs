@@ -19,14 +19,14 @@ use std::sync::Arc;
 
 use treering_languages::fio::{Advice, Amount, Direction, Engine};
 use treering_model::Counters;
-use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Stop, Usage};
+use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Snapshot, Stop, Usage};
 
 use super::generator::{Act, Generator, Wanted};
 use super::layout::names;
 use super::logs::Logs;
 use super::namespace::Namespace;
 use super::sizes::Extents;
-use super::tally::{COARSE, Latencies, Stat, Tally};
+use super::tally::Tally;
 use super::worker::Worker;
 use clock::Clock;
 use contents::{Contents, UNTAGGED};
@@ -99,6 +99,8 @@ pub(super) struct Deadlines {
     pub(super) flow: Option<FlowShare>,
     /// Its part in the state that its group is to reach.
     pub(super) steady: Option<SteadyShare>,
+    /// Where it shows what it has done so far.
+    pub(super) snapshot: Option<Snapshot>,
 }
 
 /// The script.
@@ -202,16 +204,10 @@ impl Runner {
             (Doing::Move(wanted), Err(errno)) => self.request_failed(wanted, errno.raw_os_error()),
             (Doing::Open(file), Err(errno)) => self.not_opened(file, errno.raw_os_error()),
             (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
-            // As the original counts them.
-            (Doing::Sync { counts: true, data_only: true, .. }, _) if self.namespace.classic => {
-                self.tally.directions[Direction::Read.place()].short += 1;
+            (Doing::Sync { counts: true, data_only, .. }, _) => {
+                self.synced(data_only.then_some(Direction::Read));
             }
-            (Doing::SyncRange { .. }, _) if self.namespace.classic => {
-                self.tally.directions[Direction::Write.place()].short += 1;
-            }
-            (Doing::Sync { counts: true, .. } | Doing::SyncRange { .. }, _) => {
-                self.clock.took().into_iter().for_each(|ns| self.tally.sync.add(ns));
-            }
+            (Doing::SyncRange { .. }, _) => self.synced(Some(Direction::Write)),
             (Doing::Submit, Ok(Done::Taken(taken))) => self.taken(taken),
             (Doing::Reap(_), Ok(Done::Reaped)) => self.reaped(io.reaped()),
             (Doing::Pause(us), _) => self.clock.paused(us),
@@ -472,6 +468,15 @@ impl Script for Runner {
                 _ => Ok(done?),
             };
             self.hear(answer, io);
+            if let Some(snapshot) = &self.deadlines.snapshot
+                && snapshot.is_asked()
+            {
+                self.show(snapshot, io.spent());
+            }
+        }
+        if self.deadlines.snapshot.is_some() {
+            let cpu = io.spent().cpu;
+            (self.tally.user_ns, self.tally.system_ns) = (cpu.user_ns, cpu.system_ns);
         }
         self.deadlines.others.iter().for_each(Deadline::reach);
         if self.tally.errno != 0 {
@@ -487,29 +492,19 @@ impl Script for Runner {
     }
 
     fn counters(&mut self) -> Counters {
-        let job = &self.worker.job;
-        if job.reported.disable_bw {
-            self.tally
-                .directions
-                .iter_mut()
-                .for_each(|direction| direction.bandwidth = Stat::default());
-        }
-        if job.reported.disable_clat {
-            self.tally
-                .directions
-                .iter_mut()
-                .for_each(|direction| direction.clat = Latencies::default());
-            self.tally.coarse = [0; COARSE];
-        }
-        if !matches!(self.stage, Stage::Unlink(_) | Stage::Over) {
+        if self.is_in_pass() {
             // Ended early: what was done until then counts.
             self.end_pass();
         }
-        self.tally.runtime_ms = self.clock.runtime_ms();
+        let mut tally = std::mem::take(&mut self.tally);
+        self.settle(&mut tally);
+        self.tally = tally;
         self.tally.steady = self.steady.take().and_then(|share| share.found());
-        let job = &self.worker.job;
-        let depth = if job.extras.creates_only || self.is_unable { 0 } else { job.depth };
-        self.tally.depth = self.depth.as_ref().map_or(depth, |one| one.depth());
+        if let Some(snapshot) = self.deadlines.snapshot.take() {
+            // For reports while others of its group are still at work.
+            snapshot.show(self.tally.counters().json());
+            snapshot.end();
+        }
         let contents = self.contents.as_mut();
         let wrong = contents.map(|all| all.take_complaints()).unwrap_or_default();
         self.tally.complaints.extend(wrong);
