@@ -59,6 +59,9 @@ impl GuestDisk {
     }
 }
 
+/// The fact of a trial that names the kernel into which the machine was booted for it.
+pub const REBOOT_KERNEL_FACT: &str = "reboot.kernel";
+
 /// A kernel that is booted in a guest, and the guest.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GuestSpec {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::{collection, option};
 use treering_campaign::plan::{
-    Conditions, Judging, ObservedIn, Observing, Plan, PlannedJob, Stopping,
+    Conditions, Judging, Machine, ObservedIn, Observing, Plan, PlannedJob, Stopping,
 };
 use treering_model::{Accelerator, DeviceSpec, GuestDisk, GuestSpec, Variant};
 use treering_script::Settings;
@@ -121,6 +121,7 @@ fn conditions() -> impl Strategy<Value = Conditions> {
             control,
             remount: false,
             settle_seconds,
+            machine: Machine::Guest,
         },
     )
 }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use treering_campaign::plan::{Plan, Stopping, family};
+use treering_campaign::plan::{Machine, Plan, Stopping, family};
 use treering_model::{DeviceSpec, GuestSpec, Variant};
 use treering_sys::{SIGINT, SIGTERM};
 
@@ -95,6 +95,7 @@ fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
         return Ok(Answer::Skipped(failure.message().to_owned()));
     }
     plan.variants = vec![good, tested];
+    plan.conditions.machine = Machine::Guest;
     judge(&mut plan, args)?;
     let compare = CompareArgs {
         plan: Some(args.plan.clone()),

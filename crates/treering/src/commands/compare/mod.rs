@@ -9,6 +9,7 @@ mod guest_files;
 mod guests;
 mod ledger;
 mod quick;
+mod reboots;
 mod runner;
 
 use std::fs;
@@ -27,6 +28,7 @@ pub(super) use self::bisect::run as bisect_step;
 pub(super) use self::forecast::Forecast;
 use self::guests::Guests;
 use self::ledger::Ledger;
+use self::reboots::Rebooting;
 use self::runner::Runner;
 use super::lab;
 use super::report::{self, Campaign};
@@ -43,8 +45,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         None => quick::plan(&args.quick, &lab)?,
     };
     if args.plan.is_some() && !args.quick.kernels.is_empty() {
-        plan.variants = quick::in_guests(plan.variants, &args.quick.kernels)?;
+        plan.variants = quick::under_kernels(plan.variants, &args.quick)?;
     }
+    plan.conditions.machine = args.quick.machine.unwrap_or(plan.conditions.machine);
     if let Some(rounds) = args.quick.rounds.filter(|_| args.plan.is_some()) {
         plan.stopping = Stopping::Fixed { rounds: rounds.into() };
     }
@@ -146,10 +149,12 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Conducted, Fail
     let signals = SignalWatch::begin().map_err(|error| {
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
     })?;
-    let ledger = Ledger::open(plan, args)?;
+    let reboots = Rebooting::prepare(plan, args)?;
+    let mut ledger = Ledger::open(plan, args, reboots.as_ref().and_then(Rebooting::campaign))?;
+    let reboots = reboots.map(|reboots| reboots.begin(&mut ledger));
     let identity = ledger.identity(plan);
     let guests = Guests::prepare(plan, args.plan.as_deref(), signals.flag())?;
-    let mut runner = Runner::new(plan, args, ledger, guests, signals.flag());
+    let mut runner = Runner::new(plan, args, ledger, (guests, reboots), signals.flag());
     if args.resume {
         lab::free_what_is_left(lab, &identity);
     }
@@ -163,7 +168,9 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Conducted, Fail
         if let Some((variant, why)) = runner.given_up() {
             return Ok(Conducted::GivenUp { variant, why });
         }
-        conducted?;
+        if let Some(going_on) = runner.ended_or_rebooting(conducted)? {
+            return Ok(Conducted::Done(going_on));
+        }
     }
     let campaign = runner.campaign();
     if signals.flag().is_raised() {

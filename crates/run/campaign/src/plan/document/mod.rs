@@ -163,6 +163,10 @@ fn conditions(top: &Section<'_>, variants: &[Variant]) -> Result<Conditions, Fau
             Some(value) => quantity::seconds(&value)?,
             None => default.settle_seconds,
         },
+        machine: match top.get("machine") {
+            Some(value) => guest::machine(&value, variants)?,
+            None => default.machine,
+        },
     })
 }
 

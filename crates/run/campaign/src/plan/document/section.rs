@@ -31,6 +31,7 @@ pub(super) static PLAN: Schema = Schema {
         "control",
         "remount",
         "settle-seconds",
+        "machine",
         "baseline",
         "stopping",
         "device",
