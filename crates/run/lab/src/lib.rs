@@ -18,6 +18,7 @@ mod images;
 mod lab;
 mod leftovers;
 mod machine;
+mod master;
 mod reboot;
 mod register;
 mod release;
@@ -45,5 +46,5 @@ pub use reboot::{
 pub use register::PlanIdentity;
 pub use scratch::{Copier, CopyError, Likeness, Scratch};
 pub use sight::{Sight, SightKind, is_image};
-pub use volume::{FormatRecord, MountRecord, Mounted, Volume};
+pub use volume::{FormatRecord, MountRecord, Mounted, Pattern, Volume};
 pub use workplace::Workplace;
