@@ -22,6 +22,9 @@ pub(crate) struct CompareArgs {
     /// Allow this block device to be erased, whatever it contains; may be given several times.
     #[arg(long, value_name = "DEVICE", value_parser = device())]
     pub(crate) erase: Vec<PathBuf>,
+    /// Run the jobs of the plan at full size, where it gives them one (`full`).
+    #[arg(long, requires = "plan")]
+    pub(crate) full_size: bool,
     /// Continue where an earlier run of the same plan stopped or was killed.
     #[arg(long)]
     pub(crate) resume: bool,
@@ -152,6 +155,10 @@ pub(crate) struct QuickArgs {
     /// plan, for each of its variants.
     #[arg(long = "kernel", value_name = "KERNEL", conflicts_with = "directories")]
     pub(crate) kernels: Vec<PathBuf>,
+    /// In guests, count instructions instead of measuring time: repeatable for phases that compute,
+    /// meaningless for phases that wait. On one emulated CPU.
+    #[arg(long)]
+    pub(crate) icount: bool,
     /// How variants come under their kernels: guest, in which QEMU boots them, or reboot, which
     /// boots this machine itself for each trial; --kernel then names releases that are installed,
     /// as printed by `uname -r` [default: that of the plan, or guest].

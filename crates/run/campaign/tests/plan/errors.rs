@@ -51,6 +51,10 @@ const FAULTS: &[(&str, &str)] = &[
         "machine = \"reboot\"\n[[variant]]\nfilesystem = \"xfs\"\nkernel = \"./a.deb\"\n",
     ),
     ("nothing to reboot into", "machine = \"reboot\"\n[[variant]]\nfilesystem = \"xfs\"\n"),
+    (
+        "instructions of several CPUs",
+        "guest = { accelerator = \"icount\", cpus = 2 }\n[[variant]]\nfilesystem = \"xfs\"\n",
+    ),
     ("an unknown baseline", "baseline = \"ext3\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
     ("a size that is none", "[device]\nloop = \"big\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
     ("two devices in one", "[device]\nloop = \"4GiB\"\nblock = \"/dev/sdb1\"\n[[variant]]\n"),

@@ -87,7 +87,7 @@ fn guest() -> impl Strategy<Value = GuestSpec> {
     (path(), 1u16..=255, 256u64..100_000, disk, accelerator, 10u32..=86_400).prop_map(
         |(kernel, cpus, memory_mib, disk, accelerator, timeout_seconds)| GuestSpec {
             kernel,
-            cpus,
+            cpus: if accelerator == Some(Accelerator::Icount) { 1 } else { cpus },
             memory_bytes: memory_mib << 20,
             disk,
             accelerator,

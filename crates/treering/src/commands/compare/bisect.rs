@@ -67,7 +67,7 @@ fn said(code: ExitCode) -> ExitCode {
 
 fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
     let lab = lab::open()?;
-    let mut plan = read_plan(&args.plan)?;
+    let mut plan = read_plan(&args.plan, false)?;
     let [variant] = plan.variants.as_slice() else {
         let message = format!("{} has {} variants", args.plan.display(), plan.variants.len());
         let hint =

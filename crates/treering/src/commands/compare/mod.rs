@@ -41,13 +41,16 @@ use crate::failure::{Failure, Kind};
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let lab = lab::open()?;
     let mut plan = match &args.plan {
-        Some(path) => read_plan(path)?,
+        Some(path) => read_plan(path, args.full_size)?,
         None => quick::plan(&args.quick, &lab)?,
     };
     if args.plan.is_some() && !args.quick.kernels.is_empty() {
         plan.variants = quick::under_kernels(plan.variants, &args.quick)?;
     }
     plan.conditions.machine = args.quick.machine.unwrap_or(plan.conditions.machine);
+    if args.quick.icount {
+        quick::count_instructions(&mut plan, &args.quick)?;
+    }
     if let Some(rounds) = args.quick.rounds.filter(|_| args.plan.is_some()) {
         plan.stopping = Stopping::Fixed { rounds: rounds.into() };
     }
@@ -107,8 +110,8 @@ fn observe(observing: &mut Observing, args: &ObserveArgs) -> Result<(), Failure>
     Ok(())
 }
 
-/// The plan in a file.
-pub(super) fn read_plan(path: &Path) -> Result<Plan, Failure> {
+/// The plan in a file, its jobs at the small or at the full size.
+pub(super) fn read_plan(path: &Path, is_full_size: bool) -> Result<Plan, Failure> {
     let failed =
         |error: std::io::Error| Failure::of_path(path, &error).context("cannot read the plan");
     let mut bytes = Vec::new();
@@ -125,6 +128,7 @@ pub(super) fn read_plan(path: &Path) -> Result<Plan, Failure> {
         filesystems: &names,
         data_dirs: crate::places::dataset_dirs(),
         environment: crate::places::environment(),
+        is_full_size,
         base_dir: path.parent().map(Path::to_owned),
     };
     read(&text, &path.to_string_lossy(), &known).map_err(|error| {

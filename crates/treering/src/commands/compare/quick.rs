@@ -8,7 +8,7 @@ use treering_campaign::plan::{
 };
 use treering_lab::{Availability, Lab, filesystems};
 use treering_model::filesystems::EXT4;
-use treering_model::{DeviceSpec, GuestSpec, Variant};
+use treering_model::{Accelerator, DeviceSpec, GuestSpec, Variant};
 use treering_script::TargetFacts;
 use treering_sys::is_root;
 
@@ -163,6 +163,29 @@ pub(super) fn under_kernels(
             }))
         }
     }
+}
+
+/// Has the clocks of all guests count instructions.
+pub(super) fn count_instructions(plan: &mut Plan, args: &QuickArgs) -> Result<(), Failure> {
+    let usage = |message: String, hint: &str| Failure::new(Kind::Usage, message).hint(hint);
+    for variant in &mut plan.variants {
+        let Some(guest) = &mut variant.guest else {
+            let message = format!("--icount: '{}' runs in no guest", variant.name);
+            return Err(usage(message, "give --kernel FILE: its guest has such a clock"));
+        };
+        if guest.accelerator == Some(Accelerator::Kvm) {
+            let message = "--icount: with KVM, instructions cannot be counted".to_owned();
+            return Err(usage(message, "leave `accelerator` out of [guest]"));
+        }
+        // Of a guest that the plan does not describe the usual number is no wish.
+        if args.kernels.is_empty() && guest.cpus > 1 {
+            let message = "--icount: instructions are counted on one CPU only".to_owned();
+            return Err(usage(message, "write cpus = 1 in [guest]"));
+        }
+        guest.accelerator = Some(Accelerator::Icount);
+        guest.cpus = 1;
+    }
+    Ok(())
 }
 
 /// With names of their own: a kernel against itself is a fair question, what chance alone does.

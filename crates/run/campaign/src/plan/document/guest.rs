@@ -46,6 +46,13 @@ pub(super) fn guest(value: &Value<'_>) -> Result<Guest, Fault> {
     if let Some(accelerator) = section.get("accelerator") {
         let known = Accelerator::ALL.map(|one| (one, one.name()));
         spec.accelerator = Some(choice(&accelerator, "an accelerator", "accelerators", &known)?);
+        if spec.accelerator == Some(Accelerator::Icount) {
+            if section.get("cpus").is_some() && spec.cpus > 1 {
+                let message = "instructions are counted on one CPU only";
+                return Err(accelerator.fault(message, "").hint("write cpus = 1"));
+            }
+            spec.cpus = 1;
+        }
     }
     if let Some(timeout) = section.get("timeout") {
         spec.timeout_seconds = timeout.whole_u32(TIMEOUT_SECONDS)?;
