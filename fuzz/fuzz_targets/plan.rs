@@ -52,6 +52,7 @@ fuzz_target!(|text: &str| {
         workloads: &[&Small],
         filesystems: &FILESYSTEMS,
         data_dirs: Vec::new(),
+        is_full_size: false,
         environment: Vec::new(),
         base_dir: None,
     };

@@ -12,11 +12,13 @@ pub enum Accelerator {
     Kvm,
     /// By QEMU, which translates them.
     Tcg,
+    /// The same with a clock that counts instructions: each takes 2 ns, waiting takes nothing.
+    Icount,
 }
 
 impl Accelerator {
     /// Every one.
-    pub const ALL: [Self; 2] = [Self::Kvm, Self::Tcg];
+    pub const ALL: [Self; 3] = [Self::Kvm, Self::Tcg, Self::Icount];
     /// The fact of a trial that names it.
     pub const FACT: &str = "guest.accelerator";
 
@@ -25,7 +27,13 @@ impl Accelerator {
         match self {
             Self::Kvm => "kvm",
             Self::Tcg => "tcg",
+            Self::Icount => "icount",
         }
+    }
+
+    /// Whether times in the guest are not those of its processor.
+    pub const fn is_emulated(self) -> bool {
+        !matches!(self, Self::Kvm)
     }
 }
 
@@ -58,6 +66,9 @@ impl GuestDisk {
         }
     }
 }
+
+/// The fact of a trial that names the kernel into which the machine was booted for it.
+pub const REBOOT_KERNEL_FACT: &str = "reboot.kernel";
 
 /// A kernel that is booted in a guest, and the guest.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

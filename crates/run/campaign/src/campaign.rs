@@ -3,12 +3,25 @@
 //! What a trial is recorded into, and what people see of it, is the runner's. Whatever happens,
 //! everything that was made is given back before it is reported.
 
+use std::ops::ControlFlow;
+
 use treering_lab::{EraseList, Lab, LabError};
 use treering_sys::StopFlag;
 
 use crate::cells::{PlannedCell, observing_rounds, rounds};
 use crate::plan::Plan;
 use crate::stage::{Devices, Stage};
+
+/// What becomes of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It runs now.
+    Run,
+    /// It has a result by now, without having run.
+    Skip,
+    /// Neither it nor any other runs now.
+    Pause,
+}
 
 /// Who runs the trials of a campaign and is told how far it is.
 pub trait Runner {
@@ -17,6 +30,13 @@ pub trait Runner {
 
     /// Whether the result of a cell is there already, from before a crash.
     fn has(&self, cell: &PlannedCell) -> bool;
+
+    /// What becomes of a cell without a result that comes next. One that needs another machine,
+    /// or the same machine booted anew, ends the conducting for now.
+    ///
+    /// # Errors
+    /// When that cannot be kept.
+    fn admit(&mut self, cell: &PlannedCell) -> Result<Admission, Self::Error>;
 
     /// A cell begins: its place is being made.
     fn begins(&mut self, cell: &PlannedCell);
@@ -69,8 +89,8 @@ fn all_rounds<C: Runner>(
     let mut was_made = vec![false; plan.variants.len()];
     for cells in rounds(plan) {
         let Some(round) = cells.first().map(|cell| cell.round) else { return Ok(()) };
-        one_round(plan, &cells, devices, &mut was_made, runner, stop)?;
-        if stop.is_raised() {
+        let flow = one_round(plan, &cells, devices, &mut was_made, runner, stop)?;
+        if flow.is_break() {
             return Ok(());
         }
         if round > 0 && !runner.round_ended(round)? {
@@ -79,7 +99,9 @@ fn all_rounds<C: Runner>(
     }
     // However many rounds it took: what is only observed comes when all is measured.
     for cells in observing_rounds(plan) {
-        one_round(plan, &cells, devices, &mut was_made, runner, stop)?;
+        if one_round(plan, &cells, devices, &mut was_made, runner, stop)?.is_break() {
+            return Ok(());
+        }
     }
     Ok(())
 }
@@ -91,13 +113,18 @@ fn one_round<C: Runner>(
     was_made: &mut [bool],
     runner: &mut C,
     stop: &StopFlag,
-) -> Result<(), C::Error> {
+) -> Result<ControlFlow<()>, C::Error> {
     for cell in cells {
         if stop.is_raised() {
-            return Ok(());
+            return Ok(ControlFlow::Break(()));
         }
         if runner.has(cell) {
             continue;
+        }
+        match runner.admit(cell)? {
+            Admission::Run => {}
+            Admission::Skip => continue,
+            Admission::Pause => return Ok(ControlFlow::Break(())),
         }
         runner.begins(cell);
         match devices.prepare(&plan.variants[cell.variant], &plan.conditions, stop) {
@@ -112,5 +139,5 @@ fn one_round<C: Runner>(
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(())
+    Ok(if stop.is_raised() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
 }

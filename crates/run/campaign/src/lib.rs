@@ -13,7 +13,7 @@ mod schedule;
 mod stage;
 mod watched;
 
-pub use campaign::{Runner, conduct_plan};
+pub use campaign::{Admission, Runner, conduct_plan};
 pub use cells::{PlannedCell, observing_rounds, rounds};
 pub use conduct::{Conclusion, Remount, TrialPlan, conduct};
 pub use error::CampaignError;

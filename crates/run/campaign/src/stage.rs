@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use treering_lab::{
-    CacheDrop, Device, DeviceCaution, EraseList, FormatRecord, Lab, LabError, Mounted,
+    CacheDrop, Device, DeviceCaution, EraseList, FormatRecord, Lab, LabError, Mounted, Pattern,
     SettleLimits, Volume, drop_and_verify, settle,
 };
 use treering_model::filesystems::is_in_memory;
@@ -16,17 +16,24 @@ use treering_sys::StopFlag;
 
 use crate::plan::Conditions;
 
+/// The fact of a trial that says from which bytes it started.
+const IMAGE_FACT: &str = "image.fingerprint";
 /// The directory within a place in which trials work.
 const WORK: &str = "treering-work";
 
 /// What a device is known by: variants of equal specification share it. Memory is no device.
 type Key = (DeviceSpec, bool);
 
+/// How a filesystem is made: what is equal in these is equal on disk.
+type Recipe = (DeviceSpec, String, Vec<String>);
+
 /// The devices of a plan, each held from the beginning to the end.
 pub(crate) struct Devices<'l> {
     lab: &'l Lab,
     erasing: EraseList,
     held: HashMap<Key, Device>,
+    /// What guests start from, one for each way to make a filesystem; none where it cannot be kept.
+    patterns: HashMap<Recipe, Option<Pattern>>,
 }
 
 impl<'l> Devices<'l> {
@@ -39,7 +46,8 @@ impl<'l> Devices<'l> {
         for variant in variants {
             Device::check(variant, lab)?;
         }
-        let mut devices = Self { lab, erasing: erasing.clone(), held: HashMap::new() };
+        let (held, patterns) = (HashMap::new(), HashMap::new());
+        let mut devices = Self { lab, erasing: erasing.clone(), held, patterns };
         for variant in variants {
             if let Entry::Vacant(place) = devices.held.entry(key(variant)) {
                 place.insert(Device::acquire(variant, erasing, lab)?);
@@ -62,14 +70,16 @@ impl<'l> Devices<'l> {
         };
         let mut cautions: Vec<Caution> =
             device.cautions().iter().map(DeviceCaution::caution).collect();
-        let volume = device.format(&variant.filesystem, &variant.mkfs)?;
         if variant.guest.is_some() {
+            let (volume, image) = self.for_guest(variant, device)?;
             // A guest reads past what the kernel here holds of the device.
             volume.device().forget()?;
-            let facts = facts(variant, Some(volume.record()), Some(volume.device()));
+            let mut facts = facts(variant, Some(volume.record()), Some(volume.device()));
+            facts.extend(image.map(|image| fact(IMAGE_FACT, image)));
             let place = RefCell::new(Place::Formatted(Box::new(volume)));
             return Ok(Stage { place, key: key(variant), cautions, facts });
         }
+        let volume = device.format(&variant.filesystem, &variant.mkfs)?;
         let mounted = volume.mount(&variant.mount)?;
         let limits = SettleLimits {
             rest: Duration::try_from_secs_f64(conditions.settle_seconds).unwrap_or_default(),
@@ -86,6 +96,32 @@ impl<'l> Devices<'l> {
         facts.push(dropped);
         let place = RefCell::new(Place::Mounted(Box::new(mounted)));
         Ok(Stage { place, key: key(variant), cautions, facts })
+    }
+
+    /// A filesystem for a guest: made once for each recipe, then copied, so that all kernels start
+    /// from the same bytes; with the fingerprint of these.
+    fn for_guest(
+        &mut self,
+        variant: &Variant,
+        device: Device,
+    ) -> Result<(Volume, Option<String>), LabError> {
+        let recipe = (variant.device.clone(), variant.filesystem.clone(), variant.mkfs.clone());
+        let of = |pattern: &Pattern| Some(pattern.fingerprint().to_owned());
+        match self.patterns.get(&recipe) {
+            Some(Some(pattern)) => {
+                let (volume, is_copy) = device.restore(pattern, &variant.mkfs)?;
+                Ok((volume, of(pattern).filter(|_| is_copy)))
+            }
+            Some(None) => Ok((device.format(&variant.filesystem, &variant.mkfs)?, None)),
+            None => {
+                let volume = device.format(&variant.filesystem, &variant.mkfs)?;
+                // A directory that takes no file without a name: each trial has a mkfs of its own.
+                let pattern = volume.pattern().ok().flatten();
+                let image = pattern.as_ref().and_then(of);
+                self.patterns.insert(recipe, pattern);
+                Ok((volume, image))
+            }
+        }
     }
 
     /// Takes back the device of a place.

@@ -156,7 +156,11 @@ impl Boot<'_> {
         let (accelerator, cpu) = match self.accelerator {
             Accelerator::Kvm => ("kvm", "host"),
             Accelerator::Tcg => ("tcg,thread=multi", "max"),
+            Accelerator::Icount => ("tcg,thread=single", "max"),
         };
+        if self.accelerator == Accelerator::Icount {
+            command.args(["-icount", "shift=1,sleep=off"]);
+        }
         let line = format!("{COMMAND_LINE} -- {ARGUMENT}");
         command
             .args(["-accel", accelerator, "-machine", "q35", "-cpu", cpu])

@@ -19,6 +19,7 @@ use crate::guard::{
 use crate::images::{ImageSpec, LoopImage, check_room};
 use crate::lab::Lab;
 use crate::machine::{DeviceNumber, block_number};
+use crate::master::Master;
 use crate::{DeviceError, LabError};
 
 /// One device of a [`Device`].
@@ -272,6 +273,27 @@ impl Device {
             }),
             Held::Directory(_) | Held::Memory(_) => Ok(()),
         }
+    }
+
+    /// Copies of its images; none where it has none.
+    pub(crate) fn copied(&self) -> Result<Vec<Master>, LabError> {
+        let Held::Images(images, _) = &self.held else { return Ok(Vec::new()) };
+        let copies = images.iter().map(|image| image.copied().map(Option::into_iter));
+        Ok(copies.collect::<Result<Vec<_>, LabError>>()?.into_iter().flatten().collect())
+    }
+
+    /// Puts copies on its images, which were emptied. Says whether that could be done.
+    pub(crate) fn fill(&self, masters: &[Master]) -> Result<bool, LabError> {
+        let Held::Images(images, _) = &self.held else { return Ok(false) };
+        if images.len() != masters.len() {
+            return Ok(false);
+        }
+        for (image, master) in images.iter().zip(masters) {
+            if !image.fill(master)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether each device carries this now, as the guard sees it.

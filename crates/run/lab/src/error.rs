@@ -7,6 +7,7 @@ use thiserror::Error;
 use treering_engine::{RemoveError, TargetError};
 
 use crate::DeviceError;
+use crate::reboot::RebootError;
 
 /// Why a place cannot be made, used or cleaned.
 #[derive(Debug, Error)]
@@ -60,6 +61,9 @@ pub enum LabError {
     /// A device cannot be had, formatted, mounted or given back.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// The machine cannot be booted into another kernel.
+    #[error(transparent)]
+    Reboot(#[from] RebootError),
     /// A tree could not be removed.
     #[error(transparent)]
     Remove(#[from] RemoveError),
@@ -77,6 +81,7 @@ impl LabError {
                 Some("treering removes only the trees of its own killed native runs".to_owned())
             }
             Self::Device(error) => error.hint(),
+            Self::Reboot(error) => error.hint(),
             Self::ReadOnly { .. } => Some("remount it read-write".to_owned()),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Some("choose a directory that you can write to, or run as its owner".to_owned())

@@ -16,6 +16,7 @@ use crate::device_caution::DeviceCaution;
 use crate::guard::{Obstacle, clear_signatures, find_signatures, obstacles_to_use};
 use crate::lab::Lab;
 use crate::machine::DeviceNumber;
+use crate::master::{Master, is_empty};
 use crate::register::{FileNumber, Kind, Record, RecordId, file_line, loop_line};
 use crate::release::free_image;
 use crate::{DeviceError, LabError};
@@ -178,6 +179,30 @@ impl LoopImage {
             }
             _ => Ok(()),
         }
+    }
+
+    /// A copy of what is on it now.
+    pub(crate) fn copied(&self) -> Result<Option<Master>, LabError> {
+        self.forget()?;
+        let Some(held) = &self.held else { return Ok(None) };
+        let directory = self.path.parent().unwrap_or(Path::new("/"));
+        let master = Master::of(&held.image, directory);
+        master.map(Some).map_err(LabError::io("cannot copy", &self.path))
+    }
+
+    /// Puts a copy on it, after it was emptied. Says whether that could be done: a host filesystem
+    /// that makes no holes keeps the old blocks.
+    pub(crate) fn fill(&self, master: &Master) -> Result<bool, LabError> {
+        let failed = || LabError::io("cannot fill", &self.path);
+        let Some(held) = &self.held else { return Ok(false) };
+        held.image.sync_all().map_err(failed())?;
+        if !is_empty(&held.image).map_err(failed())? {
+            return Ok(false);
+        }
+        master.write_to(&held.image).map_err(failed())?;
+        self.refill()?;
+        self.forget()?;
+        Ok(true)
     }
 
     /// Forgets what the kernel holds of it, on either side of the loop device.

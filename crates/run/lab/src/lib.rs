@@ -18,6 +18,8 @@ mod images;
 mod lab;
 mod leftovers;
 mod machine;
+mod master;
+mod reboot;
 mod register;
 mod release;
 mod scratch;
@@ -37,8 +39,12 @@ pub use guard::{EraseList, Inspection, Obstacle, Signature, find_signatures, ins
 pub use lab::{Lab, Leftover, LeftoverKind};
 pub use leftovers::{Leftovers, find_leftovers};
 pub use machine::DeviceNumber;
+pub use reboot::{
+    AskedBoot, BootCommands, BootLoader, CommandLine, Continuation, RebootError, RebootLock,
+    RebootRecord, Reboots,
+};
 pub use register::PlanIdentity;
 pub use scratch::{Copier, CopyError, Likeness, Scratch};
 pub use sight::{Sight, SightKind, is_image};
-pub use volume::{FormatRecord, MountRecord, Mounted, Volume};
+pub use volume::{FormatRecord, MountRecord, Mounted, Pattern, Volume};
 pub use workplace::Workplace;

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
+use treering_model::Fingerprint;
 use treering_model::filesystems::Filesystem;
 use treering_sys::{MountOptions, MountTable, explain_mount, mount};
 
 use crate::device::{Device, Held, available, count_fits, known, large_enough, refused, unfit};
 use crate::filesystems::{MkfsRequest, arguments, mount_options};
 use crate::machine::DeviceNumber;
+use crate::master::Master;
 use crate::register::{Kind, Record, RecordId, mounted_line};
 use crate::release::{OurMount, free_mount};
 use crate::tools::{self, ToolRun};
@@ -121,7 +123,61 @@ impl Device {
     }
 }
 
+/// A fresh filesystem, kept to start from again.
+#[derive(Debug)]
+pub struct Pattern {
+    filesystem: &'static Filesystem,
+    record: FormatRecord,
+    masters: Vec<Master>,
+    fingerprint: String,
+}
+
+impl Pattern {
+    /// 16 hexadecimal digits that are equal where all bytes are equal.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+}
+
+impl Device {
+    /// Puts a fresh filesystem that was made before on its images: the same bytes at the same
+    /// places. Where the host cannot empty them, the filesystem is made anew with these options,
+    /// and the second value says no.
+    ///
+    /// # Errors
+    /// As those of `format`, and when an image cannot be written.
+    pub fn restore(
+        mut self,
+        pattern: &Pattern,
+        options: &[String],
+    ) -> Result<(Volume, bool), LabError> {
+        self.prepare()?;
+        if !self.fill(&pattern.masters)? || !self.carries(pattern.filesystem.leaves)? {
+            return Ok((self.format(pattern.filesystem.name, options)?, false));
+        }
+        let (filesystem, record) = (Some(pattern.filesystem), pattern.record.clone());
+        Ok((Volume { device: self, filesystem, record }, true))
+    }
+}
+
 impl Volume {
+    /// Keeps it to start from again, before anything is written to it; `None` where it is not on
+    /// images.
+    ///
+    /// # Errors
+    /// When it cannot be copied.
+    pub fn pattern(&self) -> Result<Option<Pattern>, LabError> {
+        let Some(filesystem) = self.filesystem else { return Ok(None) };
+        let masters = self.device.copied()?;
+        let mut print = Fingerprint::new();
+        for master in &masters {
+            master.print(&mut print).map_err(LabError::io("cannot read a copy of", LABEL))?;
+        }
+        let (record, fingerprint) = (self.record.clone(), print.text());
+        let is_on_images = !masters.is_empty();
+        Ok(is_on_images.then(|| Pattern { filesystem, record, masters, fingerprint }))
+    }
+
     /// How it was made.
     pub fn record(&self) -> &FormatRecord {
         &self.record

@@ -1,8 +1,10 @@
 //! Arguments of the verbs that compare: `compare` and `report`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use treering_campaign::plan::Machine;
+use treering_lab::{BootLoader, Reboots};
 
 use super::StoreArgs;
 use super::quantities::device;
@@ -20,12 +22,25 @@ pub(crate) struct CompareArgs {
     /// Allow this block device to be erased, whatever it contains; may be given several times.
     #[arg(long, value_name = "DEVICE", value_parser = device())]
     pub(crate) erase: Vec<PathBuf>,
+    /// Run the jobs of the plan at full size, where it gives them one (`full`).
+    #[arg(long, requires = "plan")]
+    pub(crate) full_size: bool,
     /// Continue where an earlier run of the same plan stopped or was killed.
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Print every trial in its order with an estimate of time and space, and touch no disk.
+    /// Print every trial in its order with an estimate of time and space, and touch no disk. With
+    /// --machine reboot, also every command that would be run.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Allow this machine to be rebooted for each trial, as --machine reboot asks for.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// With --machine reboot: what boots a kernel once: systemd-boot, grub or kexec [default: the
+    /// first of them that can].
+    #[arg(long, value_name = "LOADER", value_parser = loader)]
+    pub(crate) boot_loader: Option<BootLoader>,
+    #[command(flatten)]
+    pub(crate) root: RootArgs,
     /// Print the plan as TOML for `treering compare PLAN`, and touch no disk.
     #[arg(long)]
     pub(crate) print_plan: bool,
@@ -94,6 +109,31 @@ pub(crate) struct PageArgs {
     pub(crate) charts: Option<PathBuf>,
 }
 
+/// The machine whose boots are meant.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct RootArgs {
+    /// A directory that stands for the root of the machine: for tests of reboots.
+    #[arg(long = "boot-root", value_name = "DIR", hide = true)]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+impl RootArgs {
+    /// The boots of that machine; of this one where nothing was said.
+    pub(crate) fn reboots(&self) -> Reboots {
+        Reboots::of(self.dir.as_deref().unwrap_or(Path::new("/")))
+    }
+}
+
+fn loader(text: &str) -> Result<BootLoader, String> {
+    let names = BootLoader::ALL.map(BootLoader::name).join(", ");
+    BootLoader::named(text).ok_or_else(|| format!("not one of: {names}"))
+}
+
+fn machine(text: &str) -> Result<Machine, String> {
+    let found = Machine::ALL.into_iter().find(|one| one.name() == text);
+    found.ok_or_else(|| format!("not one of: {}", Machine::ALL.map(Machine::name).join(", ")))
+}
+
 /// From the shortest time in which anything can be measured to a week.
 fn minutes(text: &str) -> Result<f64, String> {
     let minutes: Option<f64> = text.parse().ok();
@@ -115,6 +155,15 @@ pub(crate) struct QuickArgs {
     /// plan, for each of its variants.
     #[arg(long = "kernel", value_name = "KERNEL", conflicts_with = "directories")]
     pub(crate) kernels: Vec<PathBuf>,
+    /// In guests, count instructions instead of measuring time: repeatable for phases that compute,
+    /// meaningless for phases that wait. On one emulated CPU.
+    #[arg(long)]
+    pub(crate) icount: bool,
+    /// How variants come under their kernels: guest, in which QEMU boots them, or reboot, which
+    /// boots this machine itself for each trial; --kernel then names releases that are installed,
+    /// as printed by `uname -r` [default: that of the plan, or guest].
+    #[arg(long, value_name = "MACHINE", value_parser = machine)]
+    pub(crate) machine: Option<Machine>,
     /// Directories to compare as they are, the baseline first; does not require root [default
     /// without root: the present one and /dev/shm].
     #[arg(long, value_delimiter = ',', value_name = "DIR,…",
@@ -193,6 +242,7 @@ run left behind; its finished trials are kept, and --resume continues with the r
   treering compare --filesystems ext4,xfs --size 8GiB -- --dataset linux-6.1 --runs 30
   treering compare --filesystems ext4,xfs --trace --layout
   treering compare --kernel linux-6.1.deb --kernel linux-6.12.deb --filesystems xfs
+  treering compare --machine reboot --kernel 6.1.0-47-amd64 --kernel 6.12.9-amd64 --dry-run
   treering compare plan.toml --dry-run
   treering compare plan.toml --erase /dev/sdb1 --gate";
 

@@ -25,7 +25,7 @@ use crate::colour;
 pub(crate) use aging::{AGE, AgeVerb, MeasureProfileArgs};
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use comparing::{
-    BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs,
+    BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs, RootArgs,
 };
 pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
 pub(crate) use history::HistoryArgs;
@@ -247,16 +247,22 @@ pub(crate) struct LabArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabVerb {
-    /// List the mounts, loop devices and images that treering made and has not removed.
+    /// List the mounts, loop devices and images that treering made and has not removed, and the
+    /// plan for which this machine is rebooted.
     List {
         #[command(flatten)]
         output: OutputArgs,
+        #[command(flatten)]
+        root: RootArgs,
     },
-    /// Release what dead runs left behind. Only what treering itself made is touched.
+    /// Release what dead runs left behind, and end the reboots of a plan. Only what treering itself
+    /// made is touched.
     Release {
         /// Only show what would be released.
         #[arg(long)]
         dry_run: bool,
+        #[command(flatten)]
+        root: RootArgs,
     },
     /// List the filesystems that can be made and mounted here, and what the others lack.
     Filesystems {

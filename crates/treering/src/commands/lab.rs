@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use treering_lab::{Availability, Lab, Leftover, PlanIdentity, filesystems};
+use treering_lab::{Availability, Lab, Leftover, PlanIdentity, Reboots, filesystems};
 use treering_observe::block_trace::LeftInstance;
 use treering_report::{Cell, Column, Report, Table};
 
@@ -17,8 +17,8 @@ use treering_script::with_causes;
 /// Does what was asked for.
 pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
     match verb {
-        LabVerb::List { output } => list(output),
-        LabVerb::Release { dry_run } => release(*dry_run),
+        LabVerb::List { output, root } => list(output, &root.reboots()),
+        LabVerb::Release { dry_run, root } => release(*dry_run, &root.reboots()),
         LabVerb::Filesystems { output } => output::write(&what_there_is(&open()?), output),
     }?;
     Ok(ExitCode::SUCCESS)
@@ -38,11 +38,11 @@ pub(crate) fn open() -> Result<Lab, Failure> {
     })
 }
 
-fn list(args: &crate::arguments::OutputArgs) -> Result<(), Failure> {
+fn list(args: &crate::arguments::OutputArgs, reboots: &Reboots) -> Result<(), Failure> {
     let all = open()?.list()?;
     let traces = LeftInstance::all();
     let mut page = Report::new("The lab");
-    if all.is_empty() && traces.is_empty() {
+    if all.is_empty() && traces.is_empty() && !reboots.is_there() {
         page.paragraph("Nothing made by treering is left.");
     } else {
         let columns = vec![Column::long_text("what"), Column::text("whose")];
@@ -55,6 +55,10 @@ fn list(args: &crate::arguments::OutputArgs) -> Result<(), Failure> {
             let whose =
                 Cell::text(format!("a recording that has ended (process {})", left.process));
             table.rows.push(vec![Cell::text(left.to_string()), whose]);
+        }
+        if reboots.is_there() {
+            let what = Cell::text(of_reboots(reboots));
+            table.rows.push(vec![what, Cell::text(whose_reboots(reboots))]);
         }
         page.table(table);
         page.note("`treering lab release` releases what dead runs left behind.");
@@ -74,7 +78,39 @@ fn owner(leftover: &Leftover) -> String {
     }
 }
 
-fn release(dry_run: bool) -> Result<(), Failure> {
+/// The reboots of a plan, in words.
+fn of_reboots(reboots: &Reboots) -> String {
+    format!("reboots of this machine ({})", reboots.unit_path().display())
+}
+
+fn whose_reboots(reboots: &Reboots) -> String {
+    let run = match reboots.record() {
+        Ok(Some(record)) => format!("a run of plan {}", record.plan.name.escape_debug()),
+        Ok(None) | Err(_) => "a run".to_owned(),
+    };
+    let state = if reboots.is_held() { "running" } else { "which goes on after the next boot" };
+    format!("{run}, {state}")
+}
+
+/// Ends the reboots of a plan; a trial that runs is the last.
+fn end_reboots(reboots: &Reboots, dry_run: bool) -> Result<(), Failure> {
+    if !reboots.is_there() {
+        return Ok(());
+    }
+    let what = of_reboots(reboots);
+    if dry_run {
+        say(&format!("would free {what}"));
+        return Ok(());
+    }
+    reboots.end()?;
+    say(&format!("freed {what}"));
+    Ok(())
+}
+
+fn release(dry_run: bool, reboots: &Reboots) -> Result<(), Failure> {
+    // First: whatever else fails, the machine is not rebooted any more.
+    end_reboots(reboots, dry_run)?;
+
     let lab = open()?;
     let all = lab.list()?;
     let gone: Vec<Leftover> = all.into_iter().filter(|leftover| !leftover.is_alive).collect();

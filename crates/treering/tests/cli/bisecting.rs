@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use treering_testkit::{Program, Ran, skip, temp_dir};
+use treering_testkit::{Program, Ran, Running, skip, temp_dir};
 
 use crate::kernels::prepared;
 use crate::{only_release, program};
@@ -161,4 +161,32 @@ fn git_bisect_run_names_the_revision_at_which_the_kernel_became_slower() {
     let ran = git(&words).ends_with(0);
     let first = format!("{} is the first bad commit", commits[3]);
     assert!(ran.stdout.contains(&first), "{ran}");
+}
+
+#[test]
+fn ctrl_c_ends_a_step_that_goes_on_by_the_sequential_rule() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    let Some(it) = bisected(program, &kernels, place.path()) else { return };
+    fs::create_dir(&it.folder).unwrap();
+    fs::write(it.folder.join("revision"), "good\n").unwrap();
+    // Without a number of rounds, and without the option that keeps it silent.
+    let is_left_out = |word: &&String| !["--quiet", "--rounds", "6"].contains(&word.as_str());
+    let step: Vec<&String> = it.step.iter().filter(is_left_out).collect();
+    let mut command = it.program.command(&step);
+    let mut running = Running::start(command.current_dir(&it.folder));
+    running.wait_for("10 to 30 rounds: at most 60 trials");
+    running.wait_for("(trial 1 of 60");
+    running.send("INT");
+    let ran = running.finish().ends_with(130);
+    assert!(!ran.stderr.contains("good (0)") && !ran.stderr.contains("bad (1)"), "{ran}");
+    let stored = crate::kernels::trials(&place.path().join("results.db"));
+    assert!(stored.len() <= 1, "{ran}");
+    // The user's Ctrl-C reaches a build first.
+    let build = it.step.iter().position(|word| word == "--build").unwrap() + 1;
+    let mut words = it.step.clone();
+    "kill -INT $$".clone_into(&mut words[build]);
+    let mut command = it.program.command(&words);
+    Ran::of(command.current_dir(&it.folder)).ends_with(130).complains("ended by signal 2");
 }

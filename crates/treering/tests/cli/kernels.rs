@@ -96,12 +96,92 @@ fn kernels_take_turns_and_nothing_stays() {
         assert!(fact(trial, "mkfs.command").is_some_and(|command| command.contains("ext4")));
         assert!(fact(trial, "kernel.command_line").is_some());
     }
+    // All start from the same bytes: the same UUID, the same hash seed.
+    let images: Vec<_> = kept.iter().map(|trial| fact(trial, "image.fingerprint")).collect();
+    assert!(images[0].is_some() && images.iter().all(|image| *image == images[0]), "{images:?}");
     let rounds: Vec<u32> =
         kept.iter().map(|one| one.beginning.cell.as_ref().unwrap().round).collect();
     assert_eq!(rounds, [1, 1, 2, 2]);
     // Other tests have images in use meanwhile.
     let left = program.run(["lab", "list"]).ends_with(0);
     assert!(!left.stdout.contains("a run of plan quick, which is gone"), "{left}");
+}
+
+#[test]
+fn counted_instructions_repeat_and_are_not_counted_on_two_cpus() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    let store = place.path().join("results.db");
+    let words = ["compare", "--icount", "--workload", "fs_mark", "--size", "512MiB"];
+    let mut command = program.command(words);
+    command.args(["--rounds", "3", "--no-warm-up", "--store"]).arg(&store);
+    let ran = Ran::of(command.arg("--kernel").arg(&kernels[0]).args(JOB));
+    let kept = trials(&store);
+    assert_eq!(kept.len(), 3, "{ran}");
+    for trial in &kept {
+        assert_eq!(trial.ending, Ending::Completed, "{ran}");
+        assert_eq!(fact(trial, Accelerator::FACT), Some(Accelerator::Icount.name()));
+        let caution = trial.cautions.iter().find(|one| one.code == CautionCode::Emulated).unwrap();
+        assert!(caution.message.contains("counted instructions"), "{}", caution.message);
+    }
+    let plan = place.path().join("plan.toml");
+    let text = format!(
+        "device = {{ loop = \"512MiB\" }}\n[[variant]]\nkernel = \"{}\"\nfilesystem = \"ext4\"\n\
+         [[job]]\nworkload = \"fs_mark\"\n",
+        kernels[0].display()
+    );
+    for (guest, said) in [
+        ("", "one CPU only"),
+        ("guest = { cpus = 1, accelerator = \"kvm\" }\n", "with KVM, instructions cannot"),
+    ] {
+        std::fs::write(&plan, format!("{guest}{text}")).unwrap();
+        let mut command = program.command(["compare", "--icount"]);
+        Ran::of(command.arg(&plan)).ends_with(2).complains(said);
+    }
+}
+
+#[test]
+fn the_published_reports_take_turns_when_they_are_repeated() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let program = program();
+    for name in ["a.deb", "b.deb"] {
+        std::fs::write(program.home().join(name), "a dry run reads no kernel").unwrap();
+    }
+    for (plan, kernels, trials) in [
+        ("report-2012", &["a.deb", "b.deb"][..], 8 * 2 * 4),
+        ("report-2018", &["a.deb", "a.deb", "b.deb"], 10 * 3 * 7),
+    ] {
+        let mut command = program.command(["compare", "--dry-run"]);
+        command.arg(top.join("examples/plans").join(plan).with_extension("toml"));
+        for kernel in kernels {
+            command.args(["--kernel", kernel]);
+        }
+        let small = Ran::of(&mut command).ends_with(0);
+        let cells = small.stdout.lines().filter(|line| line.starts_with("round "));
+        let cells: Vec<&str> = cells.collect();
+        assert_eq!(cells.len(), trials, "{small}");
+        // In each round each job runs under each kernel, before the next job begins.
+        for together in cells.chunks(kernels.len()) {
+            let parts = together.iter().map(|cell| cell.split([':', ',']).map(str::trim));
+            let parts: Vec<Vec<&str>> = parts.map(Iterator::collect).collect();
+            assert!(parts.iter().all(|cell| cell[0] == parts[0][0] && cell[2] == parts[0][2]));
+            let mut names: Vec<&str> = parts.iter().map(|cell| cell[1]).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), kernels.len(), "{together:?}");
+        }
+        if plan == "report-2012" {
+            // Thousands of operations of compilebench take long to plan in a build for tests.
+            continue;
+        }
+        let full = Ran::of(command.arg("--full-size")).ends_with(0);
+        let written = |ran: &Ran| {
+            let line = ran.stdout.lines().find(|line| line.contains("each trial writes"));
+            line.unwrap().to_owned()
+        };
+        assert_ne!(written(&small), written(&full));
+    }
 }
 
 #[test]

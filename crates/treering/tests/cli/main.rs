@@ -120,6 +120,9 @@ mod planted;
 /// The command line as it is told to users.
 mod reference;
 
+/// Plans that reboot the machine for each trial, on a machine that is a directory.
+mod reboots;
+
 /// Completion, manual pages, colors, names of devices.
 mod shells;
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use treering_model::{Accelerator, DeviceSpec, Fingerprint, Variant};
 
-use super::{ObservedIn, Plan};
+use super::{Machine, ObservedIn, Plan};
 
 /// The beginning of every fingerprint. Another order or meaning of the words needs another one.
 const VERSION: &str = "treering plan 1";
@@ -46,6 +46,9 @@ impl Plan {
         }
         // So that -0 is 0.
         print.number((conditions.settle_seconds + 0.0).to_bits());
+        if conditions.machine == Machine::Reboot {
+            print.word(conditions.machine.name());
+        }
         // What is watched in measured rounds changes them. Words more only where there are some.
         let observing = &self.observing;
         if observing.is_wanted() && observing.place == ObservedIn::Measured {

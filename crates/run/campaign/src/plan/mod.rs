@@ -112,11 +112,43 @@ pub struct Conditions {
     pub remount: bool,
     /// Rest between the preparation of a place and the trial, in seconds.
     pub settle_seconds: f64,
+    /// How variants come under their kernels.
+    pub machine: Machine,
+}
+
+/// How variants come under their kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Machine {
+    /// A file is booted in a guest; a release has to be the one that runs.
+    #[default]
+    Guest,
+    /// This machine is booted anew into the kernel of each trial.
+    Reboot,
+}
+
+impl Machine {
+    /// Every one.
+    pub const ALL: [Self; 2] = [Self::Guest, Self::Reboot];
+
+    /// The word used in plans and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Guest => "guest",
+            Self::Reboot => "reboot",
+        }
+    }
 }
 
 impl Default for Conditions {
     fn default() -> Self {
-        Self { seed: 1, warm_up: true, control: false, remount: false, settle_seconds: 0.0 }
+        Self {
+            seed: 1,
+            warm_up: true,
+            control: false,
+            remount: false,
+            settle_seconds: 0.0,
+            machine: Machine::Guest,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use treering_model::{DeviceSpec, GuestSpec, Variant};
 
-use super::{ObservedIn, Plan, PlannedJob, Stopping};
+use super::{Machine, ObservedIn, Plan, PlannedJob, Stopping};
 
 impl Plan {
     /// The plan as a TOML document. Paths that are not UTF-8 have no spelling in TOML: what is not
@@ -28,6 +28,9 @@ impl Plan {
         line(&mut to, "control", &conditions.control.to_string());
         line(&mut to, "remount", &conditions.remount.to_string());
         line(&mut to, "settle-seconds", &conditions.settle_seconds.to_string());
+        if conditions.machine != Machine::Guest {
+            line(&mut to, "machine", &text(conditions.machine.name()));
+        }
         stopping(&mut to, &self.stopping);
         let shared = shared_device(&self.variants);
         if let Some(spec) = shared {

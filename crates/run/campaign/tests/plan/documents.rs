@@ -8,7 +8,7 @@ use treering_campaign::plan::{Plan, Stopping};
 use treering_model::DeviceSpec;
 use treering_script::TargetFacts;
 
-use crate::{read_file, read_plan};
+use crate::{read_file, read_plan, read_sized};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the workspace above")
@@ -28,17 +28,26 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
         assert!(!plan.question.is_empty(), "{name}");
         assert_eq!(format!("{}.toml", plan.name), name);
         fits(&plan);
+        if text.contains("\nfull = ") {
+            fits(&read_sized(&text, &name, true).unwrap());
+        }
         plans.insert(plan.name.clone(), plan);
     }
     let names = |plan: &str| -> Vec<&str> {
         plans[plan].variants.iter().map(|variant| variant.name.as_str()).collect()
     };
-    assert_eq!(plans.len(), 12);
+    assert_eq!(plans.len(), 14);
     assert_eq!(names("ext4-made-otherwise"), ["ext4", "1 KiB blocks", "no journal"]);
     assert_eq!(names("demo"), ["ext4", "btrfs"]);
     assert_eq!(names("filesystems"), ["ext4", "xfs", "btrfs"]);
     assert_eq!(names("feature-as-mount-option")[1], "data=journal");
     assert_eq!(names("kernels").len(), 1);
+    let jobs = |plan: &str| -> Vec<&str> {
+        plans[plan].jobs.iter().map(|job| job.workload.as_str()).collect()
+    };
+    assert_eq!(jobs("report-2012"), ["fs_mark", "ffsb", "fio", "compilebench"]);
+    assert_eq!(jobs("report-2018").len(), 7);
+    assert_eq!(plans["report-2018"].variants[0].mkfs, ["-d", "raid0", "-m", "raid1"]);
     assert_eq!(names("btrfs-four-devices"), ["noatime", "relatime"]);
     assert!(plans["btrfs-four-devices"].variants.iter().all(|variant| {
         matches!(variant.device, DeviceSpec::Loop { count: 4, .. }) && !variant.mkfs.is_empty()
@@ -51,6 +60,31 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
     let directories = &plans["directories"];
     assert!(directories.variants.iter().all(|variant| variant.filesystem.is_empty()));
     assert!(directories.jobs[0].options.contains(&("drop-caches".into(), "none".into())));
+}
+
+#[test]
+fn at_full_size_a_job_has_the_options_that_it_gives_for_it_and_the_others_stay() {
+    let text = "[[variant]]\nfilesystem = \"ext4\"\n\
+                [[job]]\nworkload = \"fs_mark\"\noptions = { files = 5, size = 7 }\n\
+                full = { files = 1000, iterations = 3 }\n";
+    let option = |plan: &Plan, name: &str| {
+        let options = &plan.jobs[0].options;
+        options.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    };
+    let small = read_sized(text, "a.toml", false).unwrap();
+    let full = read_sized(text, "a.toml", true).unwrap();
+    for (name, at_small, at_full) in [
+        ("files", Some("5"), Some("1000")),
+        ("size", Some("7"), Some("7")),
+        ("iterations", None, Some("3")),
+    ] {
+        assert_eq!(option(&small, name).as_deref(), at_small, "{name}");
+        assert_eq!(option(&full, name).as_deref(), at_full, "{name}");
+    }
+    assert_ne!(small.digest(), full.digest());
+    let wrong = text.replace("iterations", "iteration");
+    let error = read_sized(&wrong, "a.toml", false).unwrap_err().to_string();
+    assert!(error.contains("fs_mark has no option `iteration`"), "{error}");
 }
 
 #[test]

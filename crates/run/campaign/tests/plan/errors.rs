@@ -42,6 +42,19 @@ const FAULTS: &[(&str, &str)] = &[
         "[[variant]]\nfilesystem = \"xfs\"\n[observe]\ntrace = true\nin = \"measured\"\n\
       rounds = 2\n",
     ),
+    (
+        "a machine that is none",
+        "machine = \"rebot\"\n[[variant]]\nfilesystem = \"xfs\"\nkernel = \"6.1.0\"\n",
+    ),
+    (
+        "a file to reboot into",
+        "machine = \"reboot\"\n[[variant]]\nfilesystem = \"xfs\"\nkernel = \"./a.deb\"\n",
+    ),
+    ("nothing to reboot into", "machine = \"reboot\"\n[[variant]]\nfilesystem = \"xfs\"\n"),
+    (
+        "instructions of several CPUs",
+        "guest = { accelerator = \"icount\", cpus = 2 }\n[[variant]]\nfilesystem = \"xfs\"\n",
+    ),
     ("an unknown baseline", "baseline = \"ext3\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
     ("a size that is none", "[device]\nloop = \"big\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
     ("two devices in one", "[device]\nloop = \"4GiB\"\nblock = \"/dev/sdb1\"\n[[variant]]\n"),

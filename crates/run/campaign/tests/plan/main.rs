@@ -21,11 +21,17 @@ fn read_plan(text: &str) -> Result<Plan, PlanError> {
 }
 
 fn read_file(text: &str, name: &str) -> Result<Plan, PlanError> {
+    read_sized(text, name, false)
+}
+
+/// With the jobs at their full size, where they have one.
+fn read_sized(text: &str, name: &str, is_full_size: bool) -> Result<Plan, PlanError> {
     let filesystems = ["ext4", "ext3", "ext2", "xfs", "btrfs", "f2fs", "tmpfs"];
     let known = Known {
         workloads: treering_workloads::ALL,
         filesystems: &filesystems,
         data_dirs: Vec::new(),
+        is_full_size,
         environment: vec![("NUMBER".to_owned(), "3".to_owned())],
         base_dir: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/plans")),
     };

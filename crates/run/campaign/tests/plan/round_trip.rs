@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::{collection, option};
 use treering_campaign::plan::{
-    Conditions, Judging, ObservedIn, Observing, Plan, PlannedJob, Stopping,
+    Conditions, Judging, Machine, ObservedIn, Observing, Plan, PlannedJob, Stopping,
 };
 use treering_model::{Accelerator, DeviceSpec, GuestDisk, GuestSpec, Variant};
 use treering_script::Settings;
@@ -87,7 +87,7 @@ fn guest() -> impl Strategy<Value = GuestSpec> {
     (path(), 1u16..=255, 256u64..100_000, disk, accelerator, 10u32..=86_400).prop_map(
         |(kernel, cpus, memory_mib, disk, accelerator, timeout_seconds)| GuestSpec {
             kernel,
-            cpus,
+            cpus: if accelerator == Some(Accelerator::Icount) { 1 } else { cpus },
             memory_bytes: memory_mib << 20,
             disk,
             accelerator,
@@ -121,6 +121,7 @@ fn conditions() -> impl Strategy<Value = Conditions> {
             control,
             remount: false,
             settle_seconds,
+            machine: Machine::Guest,
         },
     )
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{GuestSpec, IMPORT_PREFIX};
+use treering_model::{GuestSpec, IMPORT_PREFIX, REBOOT_KERNEL_FACT};
 
 use super::variant::{ComparedVariant, Factor};
 
@@ -65,7 +65,7 @@ pub fn environment(
     let variants: Vec<&ComparedVariant> = std::iter::once(baseline).chain(contenders).collect();
     let has_kernel = |variant: &&ComparedVariant| {
         let mut facts = variant.trials.iter().flat_map(|trial| &trial.facts);
-        facts.any(|fact| fact.name == GuestSpec::KERNEL_FACT)
+        facts.any(|fact| [GuestSpec::KERNEL_FACT, REBOOT_KERNEL_FACT].contains(&&*fact.name))
     };
     let is_of_kernels = variants.iter().all(has_kernel);
     let known: Vec<BTreeMap<&str, BTreeMap<&str, usize>>> =
@@ -102,11 +102,12 @@ pub fn environment(
 /// How the kernel was built: so many words that only those are shown that not all have.
 const CONFIGURATION: &str = "kernel.config";
 /// What comes of the kernel that a variant boots.
-const OF_KERNELS: [&str; 5] = [
+const OF_KERNELS: [&str; 6] = [
     "kernel.release",
     "kernel.version",
     CONFIGURATION,
     GuestSpec::KERNEL_FACT,
+    REBOOT_KERNEL_FACT,
     "guest.kernel_release",
 ];
 

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use treering_campaign::plan::{Plan, Stopping, family};
+use treering_campaign::plan::{Machine, Plan, Stopping, family};
 use treering_model::{DeviceSpec, GuestSpec, Variant};
 use treering_sys::{SIGINT, SIGTERM};
 
@@ -67,7 +67,7 @@ fn said(code: ExitCode) -> ExitCode {
 
 fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
     let lab = lab::open()?;
-    let mut plan = read_plan(&args.plan)?;
+    let mut plan = read_plan(&args.plan, false)?;
     let [variant] = plan.variants.as_slice() else {
         let message = format!("{} has {} variants", args.plan.display(), plan.variants.len());
         let hint =
@@ -95,6 +95,7 @@ fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
         return Ok(Answer::Skipped(failure.message().to_owned()));
     }
     plan.variants = vec![good, tested];
+    plan.conditions.machine = Machine::Guest;
     judge(&mut plan, args)?;
     let compare = CompareArgs {
         plan: Some(args.plan.clone()),

@@ -4,18 +4,23 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_campaign::plan::Plan;
+use treering_campaign::plan::{Machine, Plan};
 use treering_campaign::{observing_rounds, rounds};
 use treering_model::DeviceSpec;
 use treering_model::filesystems::is_in_memory;
 
 use super::forecast::Forecast;
+use super::reboots;
 use crate::arguments::CompareArgs;
 use crate::failure::Failure;
 
 /// Prints it.
 pub(super) fn show(plan: &Plan, args: &CompareArgs) -> Result<ExitCode, Failure> {
     let cells = [rounds(plan), observing_rounds(plan)].concat();
+    let reboots = match plan.conditions.machine {
+        Machine::Guest => Vec::new(),
+        Machine::Reboot => reboots::dry_lines(plan, args)?,
+    };
     let forecast = Forecast::new(plan, args.page.store.store.as_deref(), |_| false)?;
     super::super::output::with_writer(args.page.output.as_deref(), |out| {
         for cell in cells.iter().flatten() {
@@ -36,7 +41,7 @@ pub(super) fn show(plan: &Plan, args: &CompareArgs) -> Result<ExitCode, Failure>
         for line in forecast.lines() {
             writeln!(out, "{line}")?;
         }
-        for line in space(plan) {
+        for line in space(plan).iter().chain(&reboots) {
             writeln!(out, "{line}")?;
         }
         Ok(())

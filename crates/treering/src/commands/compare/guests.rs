@@ -183,8 +183,8 @@ impl<'a> Guests<'a> {
         };
         trial.facts.extend(self.facts(spec));
         trial.options = options(&self.plan.jobs[key.1], self.base.as_deref())?.0;
-        if self.accelerator == Accelerator::Tcg {
-            trial.cautions.push(emulated());
+        if self.accelerator.is_emulated() {
+            trial.cautions.push(emulated(self.accelerator));
         }
         let (facts, cautions) = (trial.facts.clone(), trial.cautions.clone());
         let failed = |error| Failure::new(Kind::Bug, format!("a trial is no JSON: {error}"));
@@ -293,8 +293,16 @@ fn with_features(why: String) -> String {
     )
 }
 
-fn emulated() -> Caution {
-    let message = "the processor of the guest was emulated (TCG): what it computes takes many \
-                   times as long as on hardware, its disk does not";
+fn emulated(accelerator: Accelerator) -> Caution {
+    let message = match accelerator {
+        Accelerator::Icount => {
+            "the clock of the guest counted instructions, 2 ns each: this says how much a phase \
+             computes, and nothing where it waits for its disk or a timer"
+        }
+        Accelerator::Kvm | Accelerator::Tcg => {
+            "the processor of the guest was emulated (TCG): what it computes takes many times as \
+             long as on hardware, its disk does not"
+        }
+    };
     Caution { code: CautionCode::Emulated, message: message.to_owned() }
 }

@@ -18,15 +18,21 @@ pub(super) struct Ledger {
     pub(super) digest: String,
     /// The campaign; none before its first trial.
     pub(super) campaign: Option<TrialId>,
+    /// The identity that its first trial is to have, where it was given beforehand.
+    pub(super) reserved: Option<TrialId>,
     /// Cells with the trials that are their results.
     pub(super) done: BTreeMap<PlannedCell, TrialId>,
 }
 
 impl Ledger {
-    /// An empty one, or with `--resume` that of the newest campaign of this plan.
-    pub(super) fn open(plan: &Plan, args: &CompareArgs) -> Result<Self, Failure> {
+    /// An empty one, or with `--resume` that of this campaign, else of the newest of this plan.
+    pub(super) fn open(
+        plan: &Plan,
+        args: &CompareArgs,
+        wanted: Option<TrialId>,
+    ) -> Result<Self, Failure> {
         let digest = plan.digest();
-        let mut ledger = Self { digest, campaign: None, done: BTreeMap::new() };
+        let mut ledger = Self { digest, campaign: None, reserved: None, done: BTreeMap::new() };
         let filter = Filter { plan: Some(plan.name.clone()), ..Filter::default() };
         let trials = match open_to_read(args.page.store.store.as_deref()) {
             Ok(Some(store)) => store.trials(&filter).map_err(|error| failure(&error))?,
@@ -40,7 +46,15 @@ impl Ledger {
         };
         let of_plan: Vec<&TrialSummary> = trials.iter().filter(of_plan).collect();
         let newest = of_plan.first().and_then(|trial| trial.cell.as_ref());
-        let Some(campaign) = newest.map(|cell| cell.campaign) else {
+        if let Some(wanted) = wanted
+            && !of_plan
+                .iter()
+                .any(|trial| trial.cell.as_ref().is_some_and(|cell| cell.campaign == wanted))
+        {
+            ledger.reserve(wanted);
+            return Ok(ledger);
+        }
+        let Some(campaign) = wanted.or_else(|| newest.map(|cell| cell.campaign)) else {
             if args.resume {
                 say("nothing of this plan is in the store yet: starting from the beginning");
             }
@@ -65,6 +79,12 @@ impl Ledger {
             ));
         }
         Ok(ledger)
+    }
+
+    /// Begins a campaign whose first trial has this identity.
+    pub(super) fn reserve(&mut self, first: TrialId) {
+        self.campaign = Some(first);
+        self.reserved = Some(first);
     }
 
     /// What the records of a run of this plan name it by.

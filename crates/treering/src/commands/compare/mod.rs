@@ -9,6 +9,7 @@ mod guest_files;
 mod guests;
 mod ledger;
 mod quick;
+mod reboots;
 mod runner;
 
 use std::fs;
@@ -27,6 +28,7 @@ pub(super) use self::bisect::run as bisect_step;
 pub(super) use self::forecast::Forecast;
 use self::guests::Guests;
 use self::ledger::Ledger;
+use self::reboots::Rebooting;
 use self::runner::Runner;
 use super::lab;
 use super::report::{self, Campaign};
@@ -39,11 +41,15 @@ use crate::failure::{Failure, Kind};
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let lab = lab::open()?;
     let mut plan = match &args.plan {
-        Some(path) => read_plan(path)?,
+        Some(path) => read_plan(path, args.full_size)?,
         None => quick::plan(&args.quick, &lab)?,
     };
     if args.plan.is_some() && !args.quick.kernels.is_empty() {
-        plan.variants = quick::in_guests(plan.variants, &args.quick.kernels)?;
+        plan.variants = quick::under_kernels(plan.variants, &args.quick)?;
+    }
+    plan.conditions.machine = args.quick.machine.unwrap_or(plan.conditions.machine);
+    if args.quick.icount {
+        quick::count_instructions(&mut plan, &args.quick)?;
     }
     if let Some(rounds) = args.quick.rounds.filter(|_| args.plan.is_some()) {
         plan.stopping = Stopping::Fixed { rounds: rounds.into() };
@@ -104,8 +110,8 @@ fn observe(observing: &mut Observing, args: &ObserveArgs) -> Result<(), Failure>
     Ok(())
 }
 
-/// The plan in a file.
-pub(super) fn read_plan(path: &Path) -> Result<Plan, Failure> {
+/// The plan in a file, its jobs at the small or at the full size.
+pub(super) fn read_plan(path: &Path, is_full_size: bool) -> Result<Plan, Failure> {
     let failed =
         |error: std::io::Error| Failure::of_path(path, &error).context("cannot read the plan");
     let mut bytes = Vec::new();
@@ -122,6 +128,7 @@ pub(super) fn read_plan(path: &Path) -> Result<Plan, Failure> {
         filesystems: &names,
         data_dirs: crate::places::dataset_dirs(),
         environment: crate::places::environment(),
+        is_full_size,
         base_dir: path.parent().map(Path::to_owned),
     };
     read(&text, &path.to_string_lossy(), &known).map_err(|error| {
@@ -146,10 +153,12 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Conducted, Fail
     let signals = SignalWatch::begin().map_err(|error| {
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
     })?;
-    let ledger = Ledger::open(plan, args)?;
+    let reboots = Rebooting::prepare(plan, args)?;
+    let mut ledger = Ledger::open(plan, args, reboots.as_ref().and_then(Rebooting::campaign))?;
+    let reboots = reboots.map(|reboots| reboots.begin(&mut ledger));
     let identity = ledger.identity(plan);
     let guests = Guests::prepare(plan, args.plan.as_deref(), signals.flag())?;
-    let mut runner = Runner::new(plan, args, ledger, guests, signals.flag());
+    let mut runner = Runner::new(plan, args, ledger, (guests, reboots), signals.flag());
     if args.resume {
         lab::free_what_is_left(lab, &identity);
     }
@@ -163,7 +172,9 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Conducted, Fail
         if let Some((variant, why)) = runner.given_up() {
             return Ok(Conducted::GivenUp { variant, why });
         }
-        conducted?;
+        if let Some(going_on) = runner.ended_or_rebooting(conducted)? {
+            return Ok(Conducted::Done(going_on));
+        }
     }
     let campaign = runner.campaign();
     if signals.flag().is_raised() {

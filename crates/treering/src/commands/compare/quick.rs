@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use treering_campaign::plan::{
-    Conditions, Judging, Observing, Plan, PlannedJob, QUICK_OPTIONS, Stopping, family, foreseen,
-    is_known, known_metrics, loop_device,
+    Conditions, Judging, Machine, Observing, Plan, PlannedJob, QUICK_OPTIONS, Stopping, family,
+    foreseen, is_known, known_metrics, loop_device,
 };
 use treering_lab::{Availability, Lab, filesystems};
 use treering_model::filesystems::EXT4;
-use treering_model::{DeviceSpec, GuestSpec, Variant};
+use treering_model::{Accelerator, DeviceSpec, GuestSpec, Variant};
 use treering_script::TargetFacts;
 use treering_sys::is_root;
 
@@ -20,6 +20,8 @@ const GIB: u64 = 1 << 30;
 /// With the warm-up round and the making of images an answer comes within five minutes.
 const USUAL_MINUTES: f64 = 3.5;
 const MOST_IN_TIME: u32 = 20;
+/// How packages of kernels end.
+const PACKAGES: [&str; 2] = [".deb", ".rpm"];
 /// The filesystem that kernels are compared on where none is named.
 const USUAL_IN_GUESTS: &str = EXT4.name;
 
@@ -41,6 +43,7 @@ pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
             seed: args.seed,
             warm_up: !args.no_warm_up,
             control: args.control,
+            machine: args.machine.unwrap_or_default(),
             ..Conditions::default()
         },
         observing: Observing::default(),
@@ -133,35 +136,95 @@ fn variants(args: &QuickArgs, lab: &Lab, jobs: &[PlannedJob]) -> Result<Vec<Vari
             name,
         })
         .collect();
-    if args.kernels.is_empty() { Ok(variants) } else { in_guests(variants, &args.kernels) }
+    if args.kernels.is_empty() { Ok(variants) } else { under_kernels(variants, args) }
 }
 
-/// Each variant under each of these kernels.
-pub(super) fn in_guests(
+/// Each variant under each of the kernels.
+pub(super) fn under_kernels(
     variants: Vec<Variant>,
-    kernels: &[PathBuf],
+    args: &QuickArgs,
 ) -> Result<Vec<Variant>, Failure> {
-    let mut named: Vec<(String, PathBuf)> = Vec::new();
-    for path in kernels {
+    match args.machine.unwrap_or_default() {
+        Machine::Guest => in_guests(variants, &args.kernels),
+        Machine::Reboot => {
+            let release = |path: &PathBuf| {
+                let name = path.to_string_lossy().into_owned();
+                let is_file = name.contains('/') || PACKAGES.iter().any(|end| name.ends_with(end));
+                let message = format!("--kernel: '{name}' is a file, which is not booted");
+                let failure = Failure::new(Kind::Usage, message)
+                    .hint("with --machine reboot: install it and give its release (`uname -r`)");
+                if is_file { Err(failure) } else { Ok((name.clone(), name)) }
+            };
+            let releases: Vec<_> = args.kernels.iter().map(release).collect::<Result<_, _>>()?;
+            Ok(under(&variants, &numbered(releases), |variant, release| Variant {
+                kernel: Some(release.clone()),
+                guest: None,
+                ..variant.clone()
+            }))
+        }
+    }
+}
+
+/// Has the clocks of all guests count instructions.
+pub(super) fn count_instructions(plan: &mut Plan, args: &QuickArgs) -> Result<(), Failure> {
+    let usage = |message: String, hint: &str| Failure::new(Kind::Usage, message).hint(hint);
+    for variant in &mut plan.variants {
+        let Some(guest) = &mut variant.guest else {
+            let message = format!("--icount: '{}' runs in no guest", variant.name);
+            return Err(usage(message, "give --kernel FILE: its guest has such a clock"));
+        };
+        if guest.accelerator == Some(Accelerator::Kvm) {
+            let message = "--icount: with KVM, instructions cannot be counted".to_owned();
+            return Err(usage(message, "leave `accelerator` out of [guest]"));
+        }
+        // Of a guest that the plan does not describe the usual number is no wish.
+        if args.kernels.is_empty() && guest.cpus > 1 {
+            let message = "--icount: instructions are counted on one CPU only".to_owned();
+            return Err(usage(message, "write cpus = 1 in [guest]"));
+        }
+        guest.accelerator = Some(Accelerator::Icount);
+        guest.cpus = 1;
+    }
+    Ok(())
+}
+
+/// With names of their own: a kernel against itself is a fair question, what chance alone does.
+fn numbered<K>(kernels: Vec<(String, K)>) -> Vec<(String, K)> {
+    let mut seen: Vec<String> = Vec::new();
+    let each = |(name, kernel): (String, K)| {
+        let twins = seen.iter().filter(|other| **other == name).count();
+        seen.push(name.clone());
+        (if twins == 0 { name } else { format!("{name} ({})", twins + 1) }, kernel)
+    };
+    kernels.into_iter().map(each).collect()
+}
+
+/// Each variant with each kernel, by names that say which.
+fn under<K>(
+    variants: &[Variant],
+    kernels: &[(String, K)],
+    with: impl Fn(&Variant, &K) -> Variant,
+) -> Vec<Variant> {
+    let is_alone = variants.len() == 1;
+    let each = |variant: &Variant| -> Vec<Variant> {
+        let named = |(kernel, file): &(String, K)| {
+            let own = if is_alone { kernel.clone() } else { format!("{} {kernel}", variant.name) };
+            Variant { name: own, ..with(variant, file) }
+        };
+        kernels.iter().map(named).collect()
+    };
+    variants.iter().flat_map(each).collect()
+}
+
+/// Each variant under each of these kernels, in guests.
+fn in_guests(variants: Vec<Variant>, kernels: &[PathBuf]) -> Result<Vec<Variant>, Failure> {
+    let found = |path: &PathBuf| {
         let found = path.canonicalize().map_err(|error| {
             Failure::of_path(path, &error).context("--kernel: no kernel can be read")
         })?;
-        let name = kernel_name(path);
-        let twins = named.iter().filter(|(_, other)| kernel_name(other) == name).count();
-        // A kernel against itself is a fair question: what chance alone does.
-        let name = if twins == 0 { name } else { format!("{name} ({})", twins + 1) };
-        named.push((name, found));
-    }
-    let is_alone = variants.len() == 1;
-    let under = |variant: &Variant| -> Vec<Variant> {
-        let with = |(name, path): &(String, PathBuf)| {
-            let spec = variant.guest.clone().unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
-            let own = if is_alone { name.clone() } else { format!("{} {name}", variant.name) };
-            let guest = Some(GuestSpec { kernel: path.clone(), ..spec });
-            Variant { name: own, kernel: None, guest, ..variant.clone() }
-        };
-        named.iter().map(with).collect()
+        Ok((kernel_name(path), found))
     };
+    let named = kernels.iter().map(found).collect::<Result<Vec<_>, Failure>>()?;
     if let Some(directory) =
         variants.iter().find(|one| matches!(one.device, DeviceSpec::Directory { .. }))
     {
@@ -169,7 +232,11 @@ pub(super) fn in_guests(
         return Err(Failure::new(Kind::Usage, message)
             .hint("a guest works on a device: device = { loop = \"4GiB\" }"));
     }
-    Ok(variants.iter().flat_map(under).collect())
+    Ok(under(&variants, &numbered(named), |variant, path| {
+        let spec = variant.guest.clone().unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
+        let guest = Some(GuestSpec { kernel: path.clone(), ..spec });
+        Variant { kernel: None, guest, ..variant.clone() }
+    }))
 }
 
 /// A kernel by the name of its file: `6.1.0-50-amd64` of `linux-image-6.1.0-50-amd64_6.1.176.deb`.
@@ -177,7 +244,7 @@ fn kernel_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let begins = ["linux-image-", "kernel-core-", "kernel-", "vmlinuz-", "bzImage-"];
     let name = begins.iter().find_map(|begin| name.strip_prefix(begin)).unwrap_or(&name);
-    let name = [".deb", ".rpm"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    let name = PACKAGES.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     name.split('_').next().unwrap_or(name).to_owned()
 }
 

@@ -2,12 +2,15 @@
 
 use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use treering_analysis::compare::LEVEL_FACT;
 use treering_campaign::plan::Plan;
-use treering_campaign::{PlannedCell, Runner as Conducting, Stage, observing_rounds, rounds};
+use treering_campaign::{
+    Admission, PlannedCell, Runner as Conducting, Stage, observing_rounds, rounds,
+};
 use treering_engine::{EngineOptions, PayloadKind, Progress};
 use treering_lab::{LabError, Workplace, find_leftovers, remove_leftovers};
 use treering_model::{Beginning, Cell, Ending, Fact, TrialEvent, TrialId, TrialSink};
@@ -17,6 +20,7 @@ use super::following::Following;
 use super::forecast::{Forecast, duration, planned_cells};
 use super::guests::Guests;
 use super::ledger::Ledger;
+use super::reboots::{Arrival, Rebooting};
 use crate::arguments::{AnyRunArgs, CompareArgs};
 use crate::classic_output::say;
 use crate::commands::guest::GuestTrial;
@@ -41,6 +45,10 @@ pub(super) struct Runner<'a> {
     kernel: String,
     /// Where kernels are booted, when variants have some of their own.
     guests: Option<Guests<'a>>,
+    /// The boots of this machine, when it is booted for each trial.
+    reboots: Option<Rebooting<'a>>,
+    /// The cell for which it is booted next.
+    next: Option<PlannedCell>,
     all: usize,
     /// The variant whose trial failed, and why, where that ends the plan.
     given_up: Option<(usize, String)>,
@@ -54,7 +62,7 @@ impl<'a> Runner<'a> {
         plan: &'a Plan,
         args: &'a CompareArgs,
         ledger: Ledger,
-        guests: Option<Guests<'a>>,
+        (guests, reboots): (Option<Guests<'a>>, Option<Rebooting<'a>>),
         stop: &'a StopFlag,
     ) -> Self {
         Self {
@@ -62,6 +70,8 @@ impl<'a> Runner<'a> {
             args,
             stop,
             guests,
+            reboots,
+            next: None,
             following: Following::new(plan, args),
             kernel: treering_observe::kernel_release(),
             all: planned_cells(plan),
@@ -118,7 +128,7 @@ impl<'a> Runner<'a> {
 
     /// The cell as it is kept, and the identity of its trial.
     fn cell(&mut self, planned: &PlannedCell) -> (TrialId, Cell) {
-        let trial = TrialId::new();
+        let trial = self.ledger.reserved.take().unwrap_or_default();
         let campaign = *self.ledger.campaign.get_or_insert(trial);
         let cell = Cell {
             campaign,
@@ -264,7 +274,29 @@ impl Conducting for Runner<'_> {
     fn has(&self, cell: &PlannedCell) -> bool {
         let wanted = self.plan.variants[cell.variant].kernel.as_ref();
         let elsewhere = wanted.is_some_and(|kernel| *kernel != self.kernel);
-        elsewhere || self.ledger.done.contains_key(cell)
+        (elsewhere && self.reboots.is_none()) || self.ledger.done.contains_key(cell)
+    }
+
+    fn admit(&mut self, cell: &PlannedCell) -> Result<Admission, Failure> {
+        let arrival = match &mut self.reboots {
+            None => return Ok(Admission::Run),
+            Some(reboots) => {
+                let wanted = self.plan.variants[cell.variant].kernel.as_deref();
+                reboots.arrival(wanted.unwrap_or_default())
+            }
+        };
+        match arrival {
+            Arrival::Here => Ok(Admission::Run),
+            Arrival::Failed { why } => {
+                say(&format!("{}: the trial failed: {why}", cell.label(self.plan)));
+                self.record_failure(cell, why)?;
+                Ok(Admission::Skip)
+            }
+            Arrival::Nowhere => {
+                self.next = Some(*cell);
+                Ok(Admission::Pause)
+            }
+        }
     }
 
     fn begins(&mut self, cell: &PlannedCell) {
@@ -294,7 +326,7 @@ impl Conducting for Runner<'_> {
             store: self.args.page.store.store.clone(),
             ..AnyRunArgs::default()
         };
-        let facts = [stage.facts.clone(), self.facts()].concat();
+        let facts = [stage.facts.clone(), self.facts(), self.facts_of_boot()].concat();
         let (wanted, parameters) = self.plan.observed(planned.role);
         let remount = || stage.remount();
         let asked = Asked {
@@ -328,7 +360,8 @@ impl Conducting for Runner<'_> {
         if let Some(failure) = done.unkept {
             return Err(failure);
         }
-        self.concluded(planned, trial, &done.conclusion.ending)
+        self.concluded(planned, trial, &done.conclusion.ending)?;
+        self.reboots.as_ref().map_or(Ok(()), Rebooting::is_used)
     }
 
     fn failed(&mut self, planned: &PlannedCell, why: &LabError) -> Result<(), Failure> {
@@ -338,6 +371,20 @@ impl Conducting for Runner<'_> {
             return Err(Failure::new(Kind::Environment, message));
         }
         say(&format!("{}: the filesystem could not be prepared: {why}", planned.label(self.plan)));
+        self.record_failure(planned, why)
+    }
+
+    fn round_ended(&mut self, round: u32) -> Result<bool, Failure> {
+        if self.stop.is_raised() {
+            return Ok(false);
+        }
+        self.following.after(round, &self.ledger.done)
+    }
+}
+
+impl Runner<'_> {
+    /// Records a trial that failed before it could begin.
+    fn record_failure(&mut self, planned: &PlannedCell, why: String) -> Result<(), Failure> {
         let (trial, cell) = self.cell(planned);
         let job = &self.plan.jobs[planned.job];
         let beginning = Beginning {
@@ -362,11 +409,33 @@ impl Conducting for Runner<'_> {
         Ok(())
     }
 
-    fn round_ended(&mut self, round: u32) -> Result<bool, Failure> {
-        if self.stop.is_raised() {
-            return Ok(false);
+    /// Which kernel the machine was booted into for this trial, and by what.
+    fn facts_of_boot(&self) -> Vec<Fact> {
+        self.reboots.as_ref().map(Rebooting::facts).unwrap_or_default()
+    }
+
+    /// After the conducting: boots the machine for the next trial, and says with what this process
+    /// exits then; `None` where the plan is over. Whatever else happened ends the reboots.
+    pub(super) fn ended_or_rebooting(
+        &mut self,
+        conducted: Result<(), Failure>,
+    ) -> Result<Option<ExitCode>, Failure> {
+        let Some(mut reboots) = self.reboots.take() else { return conducted.map(|()| None) };
+        let next = self.next.filter(|_| conducted.is_ok() && !self.stop.is_raised());
+        let booted = match next {
+            Some(cell) => {
+                let words = format!("{} ({})", cell.words(self.plan), self.progress());
+                let kernel = self.plan.variants[cell.variant].kernel.clone().unwrap_or_default();
+                reboots.boot(&kernel, &words)
+            }
+            None => conducted,
+        };
+        if next.is_some() && booted.is_ok() {
+            return Ok(Some(ExitCode::SUCCESS));
         }
-        self.following.after(round, &self.ledger.done)
+        let ended = reboots.end();
+        booted?;
+        ended.map(|()| None)
     }
 }
 

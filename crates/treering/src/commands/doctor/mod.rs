@@ -133,7 +133,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     } else if kind.file_type().is_block_device() {
         asked = of_device(&path, &mut findings)?;
     } else {
-        plan::look_at_plan(&compare::read_plan(&path)?, &mut findings)?;
+        plan::look_at_plan(&compare::read_plan(&path, false)?, &mut findings)?;
         asked = Asked::Plan(&path);
     }
     findings.sort();

@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use treering_model::{Accelerator, GuestDisk, GuestSpec};
+use treering_model::{Accelerator, GuestDisk, GuestSpec, Variant};
 
 use super::Known;
 use super::nearest::suggestion;
 use super::quantity::size;
 use super::section::{GUEST, Section, Value};
+use crate::plan::Machine;
 use crate::plan::error::{Fault, quoted};
 
 /// What no kernel boots with, and more than QEMU gives.
@@ -45,11 +46,47 @@ pub(super) fn guest(value: &Value<'_>) -> Result<Guest, Fault> {
     if let Some(accelerator) = section.get("accelerator") {
         let known = Accelerator::ALL.map(|one| (one, one.name()));
         spec.accelerator = Some(choice(&accelerator, "an accelerator", "accelerators", &known)?);
+        if spec.accelerator == Some(Accelerator::Icount) {
+            if section.get("cpus").is_some() && spec.cpus > 1 {
+                let message = "instructions are counted on one CPU only";
+                return Err(accelerator.fault(message, "").hint("write cpus = 1"));
+            }
+            spec.cpus = 1;
+        }
     }
     if let Some(timeout) = section.get("timeout") {
         spec.timeout_seconds = timeout.whole_u32(TIMEOUT_SECONDS)?;
     }
     Ok(Guest(spec))
+}
+
+/// How variants come under their kernels. For reboots, each has to name one that is installed.
+pub(super) fn machine(value: &Value<'_>, variants: &[Variant]) -> Result<Machine, Fault> {
+    let known = Machine::ALL.map(|one| (one, one.name()));
+    let machine = choice(value, "a machine", "machines", &known)?;
+    if machine == Machine::Guest {
+        return Ok(machine);
+    }
+    if let Some(variant) = variants.iter().find(|variant| variant.kernel.is_none()) {
+        let name = quoted(&variant.name);
+        let (message, hint) = match &variant.guest {
+            Some(guest) => (
+                format!("{name} names a file, which this machine cannot boot"),
+                format!(
+                    "install {} and name its release, as printed by `uname -r`; or write machine \
+                     = \"guest\"",
+                    guest.kernel.file_name().unwrap_or_default().display()
+                ),
+            ),
+            None => (
+                format!("{name} names no kernel to boot"),
+                "write kernel = \"6.1.0-47-amd64\", as printed by `uname -r`, in each variant"
+                    .to_owned(),
+            ),
+        };
+        return Err(value.fault(message, "").hint(hint));
+    }
+    Ok(machine)
 }
 
 fn choice<T: Copy>(

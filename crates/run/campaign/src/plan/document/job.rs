@@ -67,10 +67,16 @@ fn job(section: &Section<'_>, known: &Known<'_>) -> Result<(PlannedJob, Range<us
         Some(value) => (value.word("a name")?.to_owned(), value.span),
         None => (workload_name.to_owned(), place.clone()),
     };
-    let given = match section.get("options") {
+    let options = match section.get("options") {
         Some(value) => given(&value, workload.manifest())?,
         None => Vec::new(),
     };
+    // What is wrong at full size is found at the small one.
+    let at_full_size = match section.get("full") {
+        Some(value) => given(&value, workload.manifest())?,
+        None => Vec::new(),
+    };
+    let given = if known.is_full_size { merged(options, at_full_size) } else { options };
     let given = match command::given(section, workload_name)? {
         Some(more) => given.into_iter().chain(more).collect(),
         None => given,
@@ -81,6 +87,15 @@ fn job(section: &Section<'_>, known: &Known<'_>) -> Result<(PlannedJob, Range<us
         .native(&settings(&options, known))
         .map_err(|error| refusal(error, &given, workload_name, place))?;
     Ok((PlannedJob { name, workload: workload_name.to_owned(), options, job }, span))
+}
+
+/// The options, with those of the full size instead of the ones of their names.
+fn merged<'d>(options: Vec<Given<'d>>, full: Vec<Given<'d>>) -> Vec<Given<'d>> {
+    let is_replaced = |one: &Given<'_>| full.iter().any(|other| other.name == one.name);
+    let mut all: Vec<Given<'d>> = options.into_iter().filter(|one| !is_replaced(one)).collect();
+    all.extend(full);
+    all.sort_by_key(|given| given.name);
+    all
 }
 
 fn find(name: &str, known: &Known<'_>) -> Option<&'static dyn Workload> {

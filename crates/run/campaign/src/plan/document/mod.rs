@@ -49,6 +49,8 @@ pub struct Known<'a> {
     pub data_dirs: Vec<PathBuf>,
     /// Variables of the environment, which a workload's files may put in.
     pub environment: Vec<(String, String)>,
+    /// Whether jobs run at their full size, where they have one besides the small.
+    pub is_full_size: bool,
     /// Where relative paths in the plan begin; without it, in the present directory.
     pub base_dir: Option<PathBuf>,
 }
@@ -162,6 +164,10 @@ fn conditions(top: &Section<'_>, variants: &[Variant]) -> Result<Conditions, Fau
         settle_seconds: match top.get("settle-seconds") {
             Some(value) => quantity::seconds(&value)?,
             None => default.settle_seconds,
+        },
+        machine: match top.get("machine") {
+            Some(value) => guest::machine(&value, variants)?,
+            None => default.machine,
         },
     })
 }

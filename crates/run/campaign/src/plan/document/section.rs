@@ -31,6 +31,7 @@ pub(super) static PLAN: Schema = Schema {
         "control",
         "remount",
         "settle-seconds",
+        "machine",
         "baseline",
         "stopping",
         "device",
@@ -55,7 +56,7 @@ pub(super) static VARIANT: Schema = Schema {
 };
 pub(super) static JOB: Schema = Schema {
     title: "[[job]]",
-    keys: &["name", "workload", "options", "command", "prepare", "cleanup", "metric"],
+    keys: &["name", "workload", "options", "full", "command", "prepare", "cleanup", "metric"],
 };
 pub(super) static METRIC: Schema = Schema {
     title: "[[job.metric]]",

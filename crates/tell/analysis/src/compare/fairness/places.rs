@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use treering_model::filesystems::{Metadata, all, by_name};
 use treering_model::{
-    Accelerator, CautionCode, GuestSpec, IMPORT_FACT, Trial, USED_FACT, USED_GROWTH_FACT,
-    USED_GROWTH_FILES_FACT,
+    Accelerator, CautionCode, GuestSpec, IMPORT_FACT, REBOOT_KERNEL_FACT, Trial, USED_FACT,
+    USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
 };
 use treering_stats::median;
 
@@ -107,7 +107,7 @@ const DEVICE: &str = "device.name";
 /// How the filesystem was made, where treering made it.
 const MKFS: &str = "mkfs.command";
 const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 17] = [
     CAPACITY,
     FREE,
     DEVICE_BYTES,
@@ -124,6 +124,7 @@ const OTHERS: [&str; 16] = [
     USED_GROWTH_FILES_FACT,
     Accelerator::FACT,
     GuestSpec::KERNEL_FACT,
+    REBOOT_KERNEL_FACT,
 ];
 
 /// The facts of a trial that a comparison looks at; the others need not be read for it.
@@ -338,7 +339,9 @@ impl Pair<'_> {
             // Variants of a plan have the kernels that the plan gives them.
             Code::KernelsDiffer if factor == Factor::Variant => {
                 let both = [&self.baseline, &self.contender];
-                both.iter().all(|variant| !variant.values(GuestSpec::KERNEL_FACT).is_empty())
+                [GuestSpec::KERNEL_FACT, REBOOT_KERNEL_FACT]
+                    .iter()
+                    .any(|name| both.iter().all(|variant| !variant.values(name).is_empty()))
             }
             _ => is_declared(factor, code),
         }

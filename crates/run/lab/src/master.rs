@@ -1,0 +1,134 @@
+//! What mkfs left on images, kept so that later trials start from the very same bytes: the same
+//! UUID, the same hash seed, the same places. The copy is a file without a name beside the images;
+//! it goes away with us, whatever happens.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::{OFlags, SeekFrom, copy_file_range, seek};
+use rustix::io::Errno;
+use treering_model::Fingerprint;
+
+/// So much is read at a time.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// The content of an image.
+#[derive(Debug)]
+pub(crate) struct Master {
+    file: File,
+}
+
+impl Master {
+    /// A copy of this image, in the directory that it is in.
+    pub(crate) fn of(image: &File, directory: &Path) -> io::Result<Self> {
+        let nameless = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or_default();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).mode(0o600).custom_flags(nameless);
+        let master = Self { file: options.open(directory)? };
+        master.file.set_len(image.metadata()?.len())?;
+        copy(image, &master.file)?;
+        Ok(master)
+    }
+
+    /// Writes it into an image that is empty.
+    pub(crate) fn write_to(&self, image: &File) -> io::Result<()> {
+        copy(&self.file, image)
+    }
+
+    /// Adds what distinguishes it from others: its data and their places.
+    pub(crate) fn print(&self, print: &mut Fingerprint) -> io::Result<()> {
+        let mut piece = vec![0; PIECE_BYTES];
+        let mut from = 0;
+        while let Some((begin, end)) = next_data(&self.file, from)? {
+            from = begin;
+            while from < end {
+                let length = usize::try_from(end - from).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
+                self.file.read_exact_at(&mut piece[..length], from)?;
+                // Zeros that one host keeps and another does not make no difference.
+                if piece[..length].iter().any(|byte| *byte != 0) {
+                    print.add(&from.to_le_bytes());
+                    print.add(&piece[..length]);
+                }
+                from += length as u64;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether nothing is in a file but holes and blocks that were never written.
+pub(crate) fn is_empty(image: &File) -> io::Result<bool> {
+    Ok(next_data(image, 0)?.is_none())
+}
+
+/// Copies all data to the same places. The kernel shares blocks where the host's filesystem can.
+fn copy(from: &File, to: &File) -> io::Result<()> {
+    let mut at = 0;
+    while let Some((begin, end)) = next_data(from, at)? {
+        at = begin;
+        while at < end {
+            let length = usize::try_from(end - at).unwrap_or(usize::MAX);
+            let (mut source, mut target) = (at, at);
+            match copy_file_range(from, Some(&mut source), to, Some(&mut target), length)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                copied => at += copied as u64,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The next bytes from here on that are no hole: where they begin and end.
+fn next_data(file: &File, from: u64) -> io::Result<Option<(u64, u64)>> {
+    match seek(file, SeekFrom::Data(from)) {
+        Ok(begin) => Ok(Some((begin, seek(file, SeekFrom::Hole(begin))?))),
+        Err(Errno::NXIO) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File, OpenOptions};
+    use std::os::unix::fs::FileExt;
+
+    use treering_model::Fingerprint;
+
+    use super::{Master, is_empty};
+
+    #[test]
+    fn a_copy_has_the_same_bytes_at_the_same_places_and_no_name() {
+        let top = tempfile::tempdir().unwrap();
+        let image = |name: &str| -> File {
+            let mut options = OpenOptions::new();
+            let file = options.read(true).write(true).create_new(true);
+            let file = file.open(top.path().join(name)).unwrap();
+            file.set_len(64 << 20).unwrap();
+            file
+        };
+        let (first, second) = (image("first"), image("second"));
+        assert!(is_empty(&first).unwrap());
+        for (place, text) in
+            [(0, "superblock"), ((33 << 20) + 5, "journal"), ((64 << 20) - 3, "end")]
+        {
+            first.write_all_at(text.as_bytes(), place).unwrap();
+        }
+        assert!(!is_empty(&first).unwrap());
+        let master = Master::of(&first, top.path()).unwrap();
+        first.write_all_at(b"what a trial writes", 4096).unwrap();
+        master.write_to(&second).unwrap();
+        let found = fs::read(top.path().join("second")).unwrap();
+        let mut expected = fs::read(top.path().join("first")).unwrap();
+        expected[4096..4096 + 19].fill(0);
+        assert!(found == expected);
+        let print = |file: &File| {
+            let mut print = Fingerprint::new();
+            Master::of(file, top.path()).unwrap().print(&mut print).unwrap();
+            print.text()
+        };
+        assert_ne!(print(&first), print(&second));
+        assert_eq!(fs::read_dir(top.path()).unwrap().count(), 2);
+    }
+}

@@ -1,0 +1,210 @@
+//! The menus of boot loaders: which entry boots a kernel. Reads grub.cfg and the entries of the
+//! Boot Loader Specification; writes nothing.
+
+use std::fs;
+use std::path::Path;
+
+use crate::machine::names;
+
+/// A menu is smaller.
+const BYTES_MAX: u64 = 4 << 20;
+/// Directories with entries of the Boot Loader Specification, beneath the root.
+const ENTRIES: [&str; 3] = ["boot/loader/entries", "efi/loader/entries", "boot/efi/loader/entries"];
+/// Directories with unified kernel images, beneath the root.
+const IMAGES: [&str; 3] = ["boot/EFI/Linux", "efi/EFI/Linux", "boot/efi/EFI/Linux"];
+/// Words of kernel command lines that ask for a shell instead of the system.
+const RESCUE: [&str; 4] = ["single", "recovery", "rescue", "emergency"];
+
+/// The entry of a grub.cfg that boots this release, as `grub-reboot` takes it: the identifiers of
+/// its submenus and its own, with `>` between them.
+pub(super) fn in_grub_menu(menu: &str, release: &str) -> Option<String> {
+    let mut open: Vec<Option<Entry>> = Vec::new();
+    for line in menu.lines() {
+        let words = words(line);
+        let first = words.first().map(String::as_str).unwrap_or_default();
+        if words.last().is_some_and(|word| word == "{") {
+            open.push(match first {
+                "menuentry" | "submenu" => Some(Entry::new(&words)),
+                _ => None,
+            });
+        } else if first == "}" {
+            open.pop();
+        } else if matches!(first, "linux" | "linuxefi" | "linux16")
+            && words.get(1).is_some_and(|path| is_image_of(path, release))
+            && !words.iter().any(|word| RESCUE.contains(&word.as_str()))
+            && open.last().is_some_and(Option::is_some)
+        {
+            let path: Vec<String> = open.into_iter().flatten().map(|entry| entry.id).collect();
+            return Some(path.join(">"));
+        }
+    }
+    None
+}
+
+/// A menu entry or submenu.
+struct Entry {
+    id: String,
+}
+
+impl Entry {
+    fn new(words: &[String]) -> Self {
+        let after = |at: usize| words.get(at + 1);
+        let is_key = |word: &String| word == "$menuentry_id_option" || word == "--id";
+        let id = words.iter().position(is_key).and_then(after).cloned();
+        let id = id
+            .or_else(|| words.iter().find_map(|word| Some(word.strip_prefix("--id=")?.to_owned())));
+        // Without an identifier it goes by its title, in which GRUB wants each > twice.
+        let title = || words.get(1).map(|title| title.replace('>', ">>")).unwrap_or_default();
+        Self { id: id.unwrap_or_else(title) }
+    }
+}
+
+/// The words of a line of GRUB's script: quotation marks as in a shell, without expansion.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    for character in line.trim().chars() {
+        match (quote, character) {
+            (Some(mark), _) if mark == character => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (None, '#') if word.is_none() => break,
+            (None, blank) if blank.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(character),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// The file name of the entry of the Boot Loader Specification that boots this release.
+pub(super) fn in_entries(root: &Path, release: &str) -> Option<String> {
+    let found = ENTRIES.iter().map(|folder| root.join(folder)).find_map(|folder| {
+        let names = names(&folder).into_iter().filter(|name| name.strip_suffix(".conf").is_some());
+        names.into_iter().find(|name| is_entry_of(&folder.join(name), release))
+    });
+    found.or_else(|| {
+        IMAGES.iter().map(|folder| root.join(folder)).find_map(|folder| {
+            names(&folder).into_iter().find(|name| is_unified_image_of(name, release))
+        })
+    })
+}
+
+/// The text of a file, unless it is larger than any menu.
+pub(super) fn text(path: &Path) -> Option<String> {
+    let size = fs::metadata(path).ok()?.len();
+    (size <= BYTES_MAX)
+        .then(|| fs::read(path).ok())
+        .flatten()
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn is_entry_of(path: &Path, release: &str) -> bool {
+    let text = text(path).unwrap_or_default();
+    let value = |key: &str| {
+        let lines = text.lines().map(str::trim);
+        lines
+            .filter_map(|line| line.split_once(char::is_whitespace))
+            .find_map(|(found, value)| (found == key).then(|| value.trim().to_owned()))
+    };
+    let is_rescue = value("options")
+        .is_some_and(|options| options.split_whitespace().any(|word| RESCUE.contains(&word)));
+    let is_it = value("version").is_some_and(|version| version == release)
+        || value("linux").is_some_and(|image| is_image_of(&image, release));
+    is_it && !is_rescue
+}
+
+/// Whether a path is that of the image of this release: `/vmlinuz-6.1.0` or `/ID/6.1.0/linux`.
+fn is_image_of(path: &str, release: &str) -> bool {
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    let folder = parts.next().unwrap_or_default();
+    name.split_once('-').is_some_and(|(_, rest)| rest == release)
+        || (folder == release && name.starts_with("linux"))
+}
+
+/// Whether a file is called as the unified image of this release: `ID-6.1.0.efi`, `ID-6.1.0+3.efi`.
+fn is_unified_image_of(name: &str, release: &str) -> bool {
+    let Some(name) = name.strip_suffix(".efi") else { return false };
+    let name = name.split_once('+').map_or(name, |(name, _tries)| name);
+    name.strip_suffix(release).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{in_entries, in_grub_menu};
+    use std::fs;
+
+    const MENU: &str = r#"
+### BEGIN /etc/grub.d/00_header ###
+if [ "${next_entry}" ] ; then
+   set default="${next_entry}"
+fi
+function load_video {
+  insmod all_video
+}
+menuentry 'Debian GNU/Linux' --class debian $menuentry_id_option 'gnulinux-simple-U' {
+	search --no-floppy --fs-uuid --set=root U
+	echo	'Loading Linux 6.12.9-amd64 ...'
+	linux	/boot/vmlinuz-6.12.9-amd64 root=UUID=U ro  quiet
+	initrd	/boot/initrd.img-6.12.9-amd64
+}
+submenu 'Advanced options for Debian GNU/Linux' $menuentry_id_option 'gnulinux-advanced-U' {
+	menuentry 'Debian GNU/Linux, with Linux 6.12.9-amd64' $menuentry_id_option 'gnulinux-6.12.9-amd64-advanced-U' {
+		linux	/boot/vmlinuz-6.12.9-amd64 root=UUID=U ro  quiet
+	}
+	menuentry 'Debian GNU/Linux, with Linux 6.1.0-4-amd64 (recovery mode)' $menuentry_id_option 'gnulinux-6.1.0-4-amd64-recovery-U' {
+		linux	/boot/vmlinuz-6.1.0-4-amd64 root=UUID=U ro single
+	}
+	menuentry 'Debian GNU/Linux, with Linux 6.1.0-4-amd64' $menuentry_id_option 'gnulinux-6.1.0-4-amd64-advanced-U' {
+		linux	/boot/vmlinuz-6.1.0-4-amd64 root=UUID=U ro  quiet
+	}
+	menuentry 'Own > kernel' {
+		linux	/vmlinuz-6.13.0 root=UUID=U
+	}
+}
+"#;
+
+    #[test]
+    fn an_entry_of_grub_is_named_with_its_submenus_and_never_the_recovery_one() {
+        for (release, entry) in [
+            ("6.12.9-amd64", Some("gnulinux-simple-U")),
+            ("6.1.0-4-amd64", Some("gnulinux-advanced-U>gnulinux-6.1.0-4-amd64-advanced-U")),
+            ("6.13.0", Some("gnulinux-advanced-U>Own >> kernel")),
+            ("6.1.0-4", None),
+            ("6.1", None),
+        ] {
+            assert_eq!(in_grub_menu(MENU, release).as_deref(), entry, "{release}");
+        }
+    }
+
+    #[test]
+    fn entries_are_found_by_version_path_and_name_of_the_image() {
+        let top = tempfile::tempdir().unwrap();
+        let entries = top.path().join("boot/loader/entries");
+        let images = top.path().join("efi/EFI/Linux");
+        fs::create_dir_all(&entries).unwrap();
+        fs::create_dir_all(&images).unwrap();
+        for (name, text) in [
+            ("a.conf", "title A\nversion 6.1.0\nlinux /a/6.1.0/linux\noptions single\n"),
+            ("b.conf", "title B\nversion 6.1.0\nlinux /a/6.1.0/linux\noptions quiet\n"),
+            ("c.conf", "title C\nlinux /vmlinuz-6.12.9-amd64\n"),
+            ("d.txt", "version 6.9.9\n"),
+        ] {
+            fs::write(entries.join(name), text).unwrap();
+        }
+        fs::write(images.join("0123-6.13.1+3-1.efi"), "").unwrap();
+        for (release, entry) in [
+            ("6.1.0", Some("b.conf")),
+            ("6.12.9-amd64", Some("c.conf")),
+            ("6.13.1", Some("0123-6.13.1+3-1.efi")),
+            ("3.1", None),
+            ("6.9.9", None),
+        ] {
+            assert_eq!(in_entries(top.path(), release).as_deref(), entry, "{release}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Who boots a kernel once: GRUB, systemd-boot or kexec; whether each can, and with which commands.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::entries::{in_entries, in_grub_menu, text};
+use super::error::RebootError;
+use crate::machine::word;
+
+/// The variable in which systemd-boot says that it has booted the machine.
+const LOADER_INFO: &str =
+    "sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+/// Where programs of the system are, beneath the root.
+const PROGRAMS: [&str; 6] =
+    ["usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin", "sbin", "bin"];
+/// What GRUB's programs and directories begin with, as distributions call them.
+const GRUBS: [&str; 2] = ["grub", "grub2"];
+
+/// Who can boot a kernel once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BootLoader {
+    /// systemd-boot, by `bootctl set-oneshot`.
+    SystemdBoot,
+    /// GRUB, by `grub-reboot`.
+    Grub,
+    /// The kernel that runs, by `kexec`: firmware and boot loader take no part.
+    Kexec,
+}
+
+/// A command, an element an argument.
+pub type CommandLine = Vec<String>;
+
+/// The commands of one boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BootCommands {
+    /// Make this kernel the next to be booted, once.
+    pub prepare: Vec<CommandLine>,
+    /// Boot.
+    pub boot: CommandLine,
+}
+
+impl BootLoader {
+    /// Every one, in the order in which they are tried.
+    pub const ALL: [Self; 3] = [Self::SystemdBoot, Self::Grub, Self::Kexec];
+
+    /// The word used on the command line and in facts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SystemdBoot => "systemd-boot",
+            Self::Grub => "grub",
+            Self::Kexec => "kexec",
+        }
+    }
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    /// The one asked for, or the first that can boot a kernel once on this machine.
+    ///
+    /// # Errors
+    /// When it cannot, or none can: says what is missing.
+    pub(super) fn choose(root: &Path, asked: Option<Self>) -> Result<Self, RebootError> {
+        if let Some(asked) = asked {
+            let usable = asked.lacks(root).map_or(Ok(asked), |why| Err((asked, why)));
+            return usable.map_err(|(one, why)| RebootError::Unusable { loader: one.name(), why });
+        }
+        let mut reasons = Vec::new();
+        for one in Self::ALL {
+            match one.lacks(root) {
+                None => return Ok(one),
+                Some(why) => reasons.push(format!("{}: {why}", one.name())),
+            }
+        }
+        Err(RebootError::NoLoader { reasons })
+    }
+
+    /// Why it cannot be used here.
+    fn lacks(self, root: &Path) -> Option<String> {
+        match self {
+            Self::SystemdBoot => {
+                if program(root, "bootctl").is_none() {
+                    return Some("there is no bootctl".to_owned());
+                }
+                let wide = fs::read(root.join(LOADER_INFO)).unwrap_or_default();
+                // Four bytes of attributes, then UTF-16.
+                let info: String = wide
+                    .get(4..)
+                    .unwrap_or_default()
+                    .iter()
+                    .step_by(2)
+                    .map(|&b| char::from(b))
+                    .collect();
+                let is_it = info.starts_with("systemd-boot");
+                (!is_it).then(|| "it has not booted this machine".to_owned())
+            }
+            Self::Grub => {
+                let Some(grub) = grub(root) else {
+                    return Some("there is no grub-reboot with a grub.cfg".to_owned());
+                };
+                let heeds = grub.text.contains("next_entry");
+                (!heeds).then(|| "its grub.cfg ignores next_entry".to_owned())
+            }
+            Self::Kexec => {
+                if program(root, "kexec").is_none() {
+                    return Some("there is no kexec".to_owned());
+                }
+                if word(&root.join("sys/kernel/kexec_loaded")).is_none() {
+                    return Some("this kernel was built without it".to_owned());
+                }
+                if word(&root.join("proc/sys/kernel/kexec_load_disabled")).as_deref() == Some("1") {
+                    return Some("kernel.kexec_load_disabled is set".to_owned());
+                }
+                let lockdown = word(&root.join("sys/kernel/security/lockdown"));
+                let is_locked = lockdown.is_some_and(|modes| !modes.contains("[none]"));
+                is_locked.then(|| "the kernel is locked down".to_owned())
+            }
+        }
+    }
+
+    /// The commands that boot this kernel once.
+    ///
+    /// # Errors
+    /// When the kernel is not installed, or the loader does not know it.
+    pub(super) fn commands(self, root: &Path, release: &str) -> Result<BootCommands, RebootError> {
+        let missing = |why: String| RebootError::NoKernel {
+            release: release.to_owned(),
+            loader: self.name(),
+            why,
+        };
+        let systemctl = |verb: &str| vec![tool(root, "systemctl"), verb.to_owned()];
+        let prepare = match self {
+            Self::SystemdBoot => {
+                let entry = in_entries(root, release)
+                    .ok_or_else(|| missing("no entry of the boot loader has it".to_owned()))?;
+                vec![tool(root, "bootctl"), "set-oneshot".to_owned(), entry]
+            }
+            Self::Grub => {
+                let grub = grub(root).ok_or_else(|| missing("GRUB has no menu".to_owned()))?;
+                let in_menu = in_grub_menu(&grub.text, release);
+                let in_snippets = || {
+                    let name = in_entries(root, release)?;
+                    Some(name.trim_end_matches(".conf").to_owned())
+                };
+                let reads_snippets = grub.text.contains("blscfg");
+                let entry = in_menu.or_else(|| reads_snippets.then(in_snippets).flatten());
+                let menu = grub.menu.display();
+                let entry = entry.ok_or_else(|| missing(format!("{menu} has no entry of it")))?;
+                vec![grub.reboot.display().to_string(), entry]
+            }
+            Self::Kexec => return kexec(root, release, &missing),
+        };
+        Ok(BootCommands { prepare: vec![prepare], boot: systemctl("reboot") })
+    }
+
+    /// The command after which the next boot is the usual one.
+    pub(super) fn cancel(self, root: &Path) -> CommandLine {
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+        match self {
+            Self::SystemdBoot => {
+                [vec![tool(root, "bootctl")], words(&["set-oneshot", ""])].concat()
+            }
+            Self::Grub => {
+                let name = grub(root).map_or(GRUBS[0], |grub| grub.name);
+                let editor = tool(root, &format!("{name}-editenv"));
+                [vec![editor], words(&["-", "unset", "next_entry"])].concat()
+            }
+            Self::Kexec => [vec![tool(root, "kexec")], words(&["-u"])].concat(),
+        }
+    }
+}
+
+fn kexec(
+    root: &Path,
+    release: &str,
+    missing: &dyn Fn(String) -> RebootError,
+) -> Result<BootCommands, RebootError> {
+    let first = |names: &[String]| {
+        let folder = root.join("boot");
+        names.iter().map(|name| folder.join(name)).find(|path| path.is_file())
+    };
+    let of = |begin: &str, end: &str| format!("{begin}{release}{end}");
+    let image = first(&[of("vmlinuz-", ""), of("kernel-", ""), of("vmlinux-", "")]);
+    let image = image.ok_or_else(|| missing(format!("there is no /boot/vmlinuz-{release}")))?;
+    let initrd = first(&[of("initrd.img-", ""), of("initramfs-", ".img"), of("initrd-", "")]);
+    let line = word(&root.join("proc/cmdline")).unwrap_or_default();
+    // What the boot loader has put in for the kernel that runs.
+    let is_own = |word: &&str| !word.starts_with("BOOT_IMAGE=") && !word.starts_with("initrd=");
+    let line: Vec<&str> = line.split_whitespace().filter(is_own).collect();
+    let mut load = vec![tool(root, "kexec"), "-l".to_owned(), image.display().to_string()];
+    load.extend(initrd.map(|path| format!("--initrd={}", path.display())));
+    load.push(format!("--command-line={}", line.join(" ")));
+    let boot = vec![tool(root, "systemctl"), "kexec".to_owned()];
+    Ok(BootCommands { prepare: vec![load], boot })
+}
+
+/// GRUB as it is installed.
+struct Grub {
+    name: &'static str,
+    /// The program that sets the next entry.
+    reboot: PathBuf,
+    menu: PathBuf,
+    text: String,
+}
+
+fn grub(root: &Path) -> Option<Grub> {
+    GRUBS.iter().find_map(|&name| {
+        let reboot = program(root, &format!("{name}-reboot"))?;
+        let menu = root.join("boot").join(name).join("grub.cfg");
+        Some(Grub { name, reboot, text: text(&menu)?, menu })
+    })
+}
+
+/// Where a program is. Beneath another root only what is there counts: tests of another machine
+/// never reach the programs of this one.
+fn program(root: &Path, name: &str) -> Option<PathBuf> {
+    PROGRAMS.iter().map(|folder| root.join(folder).join(name)).find(|path| path.is_file())
+}
+
+/// The same where it has to be run; one that is missing fails then by its usual place.
+fn tool(root: &Path, name: &str) -> String {
+    let usual = || root.join("usr/bin").join(name);
+    program(root, name).unwrap_or_else(usual).display().to_string()
+}

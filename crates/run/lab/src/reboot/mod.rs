@@ -1,0 +1,247 @@
+//! Reboots into other kernels: the next boot is set once, a systemd unit goes on with the campaign
+//! after it, and a record says which kernel was asked for. Everything that changes the machine is
+//! done here, beneath one root: `/`, or in tests a directory that stands for it.
+
+mod entries;
+mod error;
+mod loader;
+mod record;
+mod unit;
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use treering_sys::{LockError, lock_exclusive};
+
+pub use error::RebootError;
+pub use loader::{BootCommands, BootLoader, CommandLine};
+pub use record::{AskedBoot, RebootRecord};
+pub use unit::Continuation;
+
+use crate::LabError;
+use crate::machine::word;
+use crate::tools::run;
+
+/// Where the record is, beneath the root.
+const FOLDER: &str = "var/lib/treering/reboot";
+const LOCK: &str = "lock";
+const UNITS: &str = "etc/systemd/system";
+const WANTS: &str = "etc/systemd/system/multi-user.target.wants";
+/// On the kernel's command line it ends a campaign, when a machine can be reached only there.
+const STOP_WORD: &str = "treering.stop";
+
+/// The boots of a machine.
+#[derive(Clone, Debug)]
+pub struct Reboots {
+    root: PathBuf,
+}
+
+/// As long as it is there, no other process conducts the campaign.
+#[derive(Debug)]
+pub struct RebootLock {
+    _file: File,
+}
+
+impl Reboots {
+    /// Of the machine whose root this is: `/`, or a directory that stands for it. Beneath another
+    /// root than `/` no program and no file of this machine is used.
+    pub fn of(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    /// The release of the kernel that runs.
+    pub fn release(&self) -> String {
+        word(&self.root.join("proc/sys/kernel/osrelease")).unwrap_or_default()
+    }
+
+    /// The identifier of this boot.
+    pub fn boot_id(&self) -> String {
+        word(&self.root.join("proc/sys/kernel/random/boot_id")).unwrap_or_default()
+    }
+
+    /// The boot loader asked for, or the first that can boot a kernel once.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn loader(&self, asked: Option<BootLoader>) -> Result<BootLoader, LabError> {
+        Ok(BootLoader::choose(&self.root, asked)?)
+    }
+
+    /// The commands that boot this kernel once.
+    ///
+    /// # Errors
+    /// When it is not installed, or the boot loader does not know it.
+    pub fn commands(&self, loader: BootLoader, release: &str) -> Result<BootCommands, LabError> {
+        Ok(loader.commands(&self.root, release)?)
+    }
+
+    /// The command after which the next boot is the usual one.
+    pub fn cancel_command(&self, loader: BootLoader) -> CommandLine {
+        loader.cancel(&self.root)
+    }
+
+    /// The unit that goes on after a boot.
+    pub fn unit_path(&self) -> PathBuf {
+        self.root.join(UNITS).join(unit::NAME)
+    }
+
+    /// The link by which it is started.
+    pub fn link_path(&self) -> PathBuf {
+        self.root.join(WANTS).join(unit::NAME)
+    }
+
+    /// The record of the campaign.
+    pub fn record_path(&self) -> PathBuf {
+        self.root.join(FOLDER).join("campaign")
+    }
+
+    /// A campaign ends where this file is.
+    pub fn stop_path(&self) -> PathBuf {
+        self.root.join(FOLDER).join("stop")
+    }
+
+    /// Whether somebody wants the campaign to end: by the file, or on the kernel's command line.
+    pub fn is_stopped(&self) -> bool {
+        let line = word(&self.root.join("proc/cmdline")).unwrap_or_default();
+        self.stop_path().exists() || line.split_whitespace().any(|word| word == STOP_WORD)
+    }
+
+    /// The campaign that goes on across boots; none where there is none.
+    ///
+    /// # Errors
+    /// When its record cannot be read.
+    pub fn record(&self) -> Result<Option<RebootRecord>, LabError> {
+        let path = self.record_path();
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(
+                RebootRecord::parse(&text).map_err(|why| RebootError::Damaged { path, why })?,
+            )),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(LabError::io("cannot read", path)(error)),
+        }
+    }
+
+    /// Whether anything of a campaign is there.
+    pub fn is_there(&self) -> bool {
+        let is_there = |path: PathBuf| path.symlink_metadata().is_ok();
+        is_there(self.record_path()) || is_there(self.unit_path()) || is_there(self.link_path())
+    }
+
+    /// Keeps the campaign for this process.
+    ///
+    /// # Errors
+    /// When another one has it, or the directory cannot be made.
+    pub fn lock(&self) -> Result<RebootLock, LabError> {
+        let folder = self.root.join(FOLDER);
+        fs::create_dir_all(&folder).map_err(LabError::io("cannot make", &folder))?;
+        let path = folder.join(LOCK);
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let file = file.map_err(LabError::io("cannot open", path))?;
+        match lock_exclusive(&file) {
+            Err(LockError::Held) => Err(RebootError::Held { path: folder }.into()),
+            _ => Ok(RebootLock { _file: file }),
+        }
+    }
+
+    /// Whether a process conducts it now.
+    pub fn is_held(&self) -> bool {
+        let file = File::open(self.root.join(FOLDER).join(LOCK));
+        file.is_ok_and(|file| lock_exclusive(&file) == Err(LockError::Held))
+    }
+
+    /// Writes the record; it is on disk when this returns.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save(&self, record: &RebootRecord) -> Result<(), LabError> {
+        write_whole(&self.record_path(), &record.to_text())
+    }
+
+    /// Installs the unit that goes on after the next boot.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn install(&self, continuation: &Continuation, plan: &str) -> Result<(), LabError> {
+        write_whole(&self.unit_path(), &continuation.unit(plan))?;
+        let link = self.link_path();
+        if link.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        let folder = self.root.join(WANTS);
+        fs::create_dir_all(&folder).map_err(LabError::io("cannot make", &folder))?;
+        symlink(Path::new("..").join(unit::NAME), &link)
+            .and_then(|()| File::open(&folder)?.sync_all())
+            .map_err(LabError::io("cannot make", &link))
+    }
+
+    /// The text of the unit.
+    pub fn unit_text(&self, continuation: &Continuation, plan: &str) -> String {
+        continuation.unit(plan)
+    }
+
+    /// Runs a command of a boot to its end.
+    ///
+    /// # Errors
+    /// When it cannot be started, or fails: with its own words.
+    pub fn run(&self, command: &[String]) -> Result<(), LabError> {
+        let Some((program, arguments)) = command.split_first() else { return Ok(()) };
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        let done = run(Path::new(program), &arguments, &self.root)
+            .map_err(LabError::io("cannot run", program))?;
+        let Some(ended) = done.failure else { return Ok(()) };
+        let (command, output) = (command.join(" "), done.output.trim().to_owned());
+        Err(RebootError::Command { command, ended: format!(" ({ended})"), output }.into())
+    }
+
+    /// Ends the campaign: the next boot is the usual one again, where another was set, and unit,
+    /// record and stop file are removed. What was measured stays in the store.
+    ///
+    /// # Errors
+    /// When something of it stays.
+    pub fn end(&self) -> Result<(), LabError> {
+        let asked = self.record().ok().flatten();
+        let mut removed = Ok(());
+        // The link first: without it nothing is started any more.
+        for path in [self.link_path(), self.unit_path(), self.stop_path()] {
+            removed = removed.and(remove(&path));
+        }
+        let is_waiting = |record: &RebootRecord| {
+            record.asked.as_ref().is_some_and(|asked| asked.from == self.boot_id())
+        };
+        if let Some(record) = asked.filter(is_waiting) {
+            removed = removed.and(self.run(&self.cancel_command(record.loader)));
+        }
+        removed = removed.and(remove(&self.record_path()));
+        let folder = self.root.join(FOLDER);
+        let _another_file_is_there = remove(&folder.join(LOCK)).map(|()| fs::remove_dir(&folder));
+        removed
+    }
+}
+
+/// Removes a file, which may be gone already.
+fn remove(path: &Path) -> Result<(), LabError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(LabError::io("cannot remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file so that after a crash either the old or the new one is there, whole.
+fn write_whole(path: &Path, text: &str) -> Result<(), LabError> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder).map_err(LabError::io("cannot make", folder))?;
+    let new = path.with_extension("new");
+    let write = || {
+        let mut file = File::create(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, path)?;
+        File::open(folder)?.sync_all()
+    };
+    write().map_err(LabError::io("cannot write", path))
+}

@@ -1,0 +1,124 @@
+//! The record of a campaign that goes on after a boot, as it is on disk: which plan, which
+//! campaign, which kernel was asked for and whether it came. Results are in the store, not here.
+
+use std::str::FromStr;
+
+use treering_model::TrialId;
+
+use super::loader::BootLoader;
+use crate::PlanIdentity;
+
+/// The first line.
+const HEADER: &str = "treering reboot 1";
+
+/// A campaign across boots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RebootRecord {
+    /// The plan.
+    pub plan: PlanIdentity,
+    /// The campaign: the identity of its first trial.
+    pub campaign: TrialId,
+    /// Who boots.
+    pub loader: BootLoader,
+    /// The boot that was asked for last; none before the first.
+    pub asked: Option<AskedBoot>,
+}
+
+/// A boot that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedBoot {
+    /// The release of the kernel.
+    pub release: String,
+    /// The identifier of the boot in which it was asked for.
+    pub from: String,
+    /// Whether the boot loader has accepted it.
+    pub is_set: bool,
+    /// The identifier of the boot in which the kernel came up.
+    pub reached: Option<String>,
+}
+
+impl RebootRecord {
+    pub(super) fn to_text(&self) -> String {
+        let mut lines = vec![
+            HEADER.to_owned(),
+            format!("plan {}", self.plan.to_text()),
+            format!("campaign {}", self.campaign.text()),
+            format!("loader {}", self.loader.name()),
+        ];
+        if let Some(asked) = &self.asked {
+            let word = if asked.is_set { "asked" } else { "asking" };
+            lines.push(format!("{word} {} {}", asked.from, asked.release));
+            lines.extend(asked.reached.as_ref().map(|boot| format!("reached {boot}")));
+        }
+        lines.push("end\n".to_owned());
+        lines.join("\n")
+    }
+
+    /// Reads one; says what is wrong with it.
+    pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
+        let mut lines = text.lines();
+        if lines.next() != Some(HEADER) {
+            return Err("it does not begin as a record of this version");
+        }
+        let (mut plan, mut campaign, mut loader, mut asked) = (None, None, None, None);
+        for line in lines {
+            if line == "end" {
+                let (Some(plan), Some(campaign), Some(loader)) = (plan, campaign, loader) else {
+                    return Err("plan, campaign or loader is missing");
+                };
+                return Ok(Self { plan, campaign, loader, asked });
+            }
+            let (key, value) = line.split_once(' ').ok_or("a line has no value")?;
+            match key {
+                "plan" => plan = PlanIdentity::parse(value),
+                "campaign" => campaign = TrialId::from_str(value).ok(),
+                "loader" => loader = BootLoader::named(value),
+                "asked" | "asking" => {
+                    let (from, release) = value.split_once(' ').ok_or("a boot has no kernel")?;
+                    asked = Some(AskedBoot {
+                        release: release.to_owned(),
+                        from: from.to_owned(),
+                        is_set: key == "asked",
+                        reached: None,
+                    });
+                }
+                "reached" => match &mut asked {
+                    Some(asked) => asked.reached = Some(value.to_owned()),
+                    None => return Err("a boot was reached and never asked for"),
+                },
+                _ => return Err("a line is unknown"),
+            }
+        }
+        Err("its end is missing")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AskedBoot, RebootRecord};
+    use crate::PlanIdentity;
+    use crate::reboot::BootLoader;
+    use treering_model::TrialId;
+
+    #[test]
+    fn a_record_reads_back_and_a_part_of_it_does_not() {
+        let plan = PlanIdentity { name: "two\nlines".to_owned(), digest: "9f3c".to_owned() };
+        let boot = |reached: Option<&str>, is_set| AskedBoot {
+            release: "6.1.0-47-amd64".to_owned(),
+            from: "0ff1".to_owned(),
+            is_set,
+            reached: reached.map(str::to_owned),
+        };
+        for asked in
+            [None, Some(boot(None, false)), Some(boot(None, true)), Some(boot(Some("b"), true))]
+        {
+            let (campaign, loader) = (TrialId::new(), BootLoader::Grub);
+            let record = RebootRecord { plan: plan.clone(), campaign, loader, asked };
+            let text = record.to_text();
+            assert_eq!(RebootRecord::parse(&text), Ok(record));
+            for end in (0..text.len() - 1).filter(|&end| text.is_char_boundary(end)) {
+                assert!(RebootRecord::parse(&text[..end]).is_err(), "{}", &text[..end]);
+            }
+        }
+    }
+}

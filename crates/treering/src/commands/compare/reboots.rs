@@ -1,0 +1,357 @@
+//! Plans whose kernels this machine boots itself: for each trial the next boot is set once, and a
+//! systemd unit continues the plan after it. What is done to the machine is in the lab; here is
+//! when, and what the boot that came says about the one that was asked for.
+
+use std::path::Path;
+
+use treering_campaign::plan::{Machine, Plan};
+use treering_campaign::{PlannedCell, observing_rounds, rounds};
+use treering_lab::{
+    AskedBoot, BootLoader, Continuation, PlanIdentity, RebootLock, RebootRecord, Reboots,
+};
+use treering_model::filesystems::{is_in_memory, name_of};
+use treering_model::{Fact, REBOOT_KERNEL_FACT, TrialId};
+use treering_script::with_causes;
+use treering_sys::filesystem_facts;
+
+use super::ledger::Ledger;
+use crate::arguments::CompareArgs;
+use crate::classic_output::say;
+use crate::failure::{Failure, Kind};
+use crate::places;
+
+/// Variables that decide where a run finds its things.
+const KEPT: [&str; 5] = ["HOME", "PATH", "TREERING_DATA", "XDG_DATA_HOME", "LANG"];
+
+/// Where a boot has led.
+pub(super) enum Arrival {
+    /// To the kernel that was asked for.
+    Here,
+    /// Elsewhere: the trial has failed.
+    Failed {
+        /// Why.
+        why: String,
+    },
+    /// None was asked for.
+    Nowhere,
+}
+
+/// The boots of a plan.
+pub(super) struct Rebooting<'a> {
+    plan: &'a Plan,
+    machine: Reboots,
+    loader: BootLoader,
+    continuation: Continuation,
+    identity: PlanIdentity,
+    /// The campaign as it is recorded; none before it has begun.
+    record: Option<RebootRecord>,
+    /// The campaign of a plan that begins now.
+    campaign: TrialId,
+    _lock: RebootLock,
+}
+
+impl<'a> Rebooting<'a> {
+    /// What a plan needs that reboots the machine; `None` for others. Nothing is changed yet.
+    pub(super) fn prepare(plan: &'a Plan, args: &CompareArgs) -> Result<Option<Self>, Failure> {
+        if plan.conditions.machine != Machine::Reboot {
+            return Ok(None);
+        }
+        if !args.yes {
+            let count = super::forecast::planned_cells(plan);
+            let message = format!("this plan reboots this machine for each of its {count} trials");
+            return Err(Failure::new(Kind::Usage, message)
+                .hint("--dry-run shows every command that would be run")
+                .hint("--yes begins"));
+        }
+        let machine = args.root.reboots();
+        let lock = machine.lock()?;
+        if machine.is_stopped() {
+            machine.end()?;
+            return Err(stopped(&machine));
+        }
+        let identity = PlanIdentity { name: plan.name.clone(), digest: plan.digest() };
+        let record = machine.record()?;
+        if let Some(record) = &record {
+            is_of(&identity, record, args)?;
+        }
+        let loader = match &record {
+            Some(record) => record.loader,
+            None => machine.loader(args.boot_loader)?,
+        };
+        survives_boots(args)?;
+        for release in releases(plan)? {
+            machine.commands(loader, release)?;
+        }
+        let continuation = continuation()?;
+        let campaign = record.as_ref().map_or_else(TrialId::new, |record| record.campaign);
+        Ok(Some(Self {
+            plan,
+            machine,
+            loader,
+            continuation,
+            identity,
+            record,
+            campaign,
+            _lock: lock,
+        }))
+    }
+
+    /// The campaign that goes on; none where one begins.
+    pub(super) fn campaign(&self) -> Option<TrialId> {
+        self.record.as_ref().map(|record| record.campaign)
+    }
+
+    /// Gives a plan that begins its campaign, before the first boot.
+    pub(super) fn begin(mut self, ledger: &mut Ledger) -> Self {
+        match ledger.campaign {
+            Some(campaign) => self.campaign = campaign,
+            None => ledger.reserve(self.campaign),
+        }
+        self
+    }
+
+    /// Where the boot that was asked for has led, for a trial that wants this kernel. Once only:
+    /// each trial has a boot of its own.
+    pub(super) fn arrival(&mut self, wanted: &str) -> Arrival {
+        let (boot, release) = (self.machine.boot_id(), self.machine.release());
+        let asked = self.record.as_mut().and_then(|record| record.asked.take());
+        let is_done = |asked: &AskedBoot| asked.is_set && asked.from != boot;
+        let Some(asked) = asked.filter(|asked| is_done(asked) && asked.release == wanted) else {
+            // None was asked for, or it has not been done: perhaps we were killed before it.
+            return Arrival::Nowhere;
+        };
+        if self.loader == BootLoader::Grub
+            && let Err(error) = self.machine.run(&self.machine.cancel_command(self.loader))
+        {
+            say(&format!(
+                "caution: the next boot may not be the usual one: {}",
+                with_causes(&error)
+            ));
+        }
+        let why = match &asked.reached {
+            Some(reached) if *reached != boot => {
+                format!("the machine went down while {} ran", asked.release)
+            }
+            _ if release != asked.release => {
+                format!("the kernel {} did not come back: {release} did", asked.release)
+            }
+            _ => {
+                let reached = AskedBoot { reached: Some(boot), ..asked };
+                return match self.remember(Some(reached)) {
+                    Ok(()) => Arrival::Here,
+                    Err(failure) => Arrival::Failed { why: failure.message().to_owned() },
+                };
+            }
+        };
+        // Before the trial is recorded as failed: killed in between, it is booted for once more.
+        let forgotten = self.remember(None).err();
+        let why = forgotten.map_or(why, |failure| failure.message().to_owned());
+        Arrival::Failed { why }
+    }
+
+    /// The boot has had its trial: the next one has another. A campaign that was released
+    /// meanwhile stays so.
+    pub(super) fn is_used(&self) -> Result<(), Failure> {
+        if self.machine.record()?.is_none() {
+            return Ok(());
+        }
+        self.remember(None)
+    }
+
+    /// Writes down how far it is.
+    fn remember(&self, asked: Option<AskedBoot>) -> Result<(), Failure> {
+        let record = RebootRecord {
+            plan: self.identity.clone(),
+            campaign: self.campaign,
+            loader: self.loader,
+            asked,
+        };
+        Ok(self.machine.save(&record)?)
+    }
+
+    /// Boots the machine into this kernel, for the trial of which these are the words.
+    pub(super) fn boot(&mut self, release: &str, words: &str) -> Result<(), Failure> {
+        if self.machine.is_stopped() {
+            return Err(stopped(&self.machine));
+        }
+        if self.record.is_some() && self.machine.record()?.is_none() {
+            let message = "the campaign was released: the machine is not rebooted any more";
+            return Err(Failure::new(Kind::Interrupted, message).hint(GO_ON));
+        }
+        let commands = self.machine.commands(self.loader, release)?;
+        let mut asked = AskedBoot {
+            release: release.to_owned(),
+            from: self.machine.boot_id(),
+            is_set: false,
+            reached: None,
+        };
+        // In this order a kill at any point leaves what the next boot or --resume can judge: a boot
+        // that is only being asked for is asked for again.
+        self.remember(Some(asked.clone()))?;
+        self.machine.install(&self.continuation, &self.plan.name)?;
+        for command in &commands.prepare {
+            self.machine.run(command)?;
+        }
+        asked.is_set = true;
+        self.remember(Some(asked))?;
+        say(&format!("{words}: rebooting into {release} ({})", self.loader.name()));
+        say(&format!(
+            "the plan goes on after the boot; `treering lab release` or the file {} ends it",
+            self.machine.stop_path().display()
+        ));
+        Ok(self.machine.run(&commands.boot)?)
+    }
+
+    /// Ends the reboots: what was installed for them is removed.
+    pub(super) fn end(&self) -> Result<(), Failure> {
+        Ok(self.machine.end()?)
+    }
+
+    /// Facts of the trial that runs in this boot.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+        vec![
+            fact(REBOOT_KERNEL_FACT, self.machine.release()),
+            fact("reboot.loader", self.loader.name().to_owned()),
+            fact("reboot.boot_id", self.machine.boot_id()),
+        ]
+    }
+}
+
+const GO_ON: &str = "finished trials are kept; --resume --yes continues with the rest";
+
+fn stopped(machine: &Reboots) -> Failure {
+    let stop = machine.stop_path();
+    let message = format!(
+        "the reboots were stopped, by {} or by treering.stop on the command line of the kernel",
+        stop.display()
+    );
+    Failure::new(Kind::Interrupted, message).hint(GO_ON)
+}
+
+/// Whether a campaign that is there already is the one that is to go on.
+fn is_of(
+    identity: &PlanIdentity,
+    record: &RebootRecord,
+    args: &CompareArgs,
+) -> Result<(), Failure> {
+    let name = record.plan.name.escape_debug();
+    let hint = "`treering lab release` ends it";
+    if record.plan != *identity {
+        let message = format!("this machine is being rebooted for the plan {name} already");
+        let changed = "or the plan was changed since it began";
+        let is_same_name = record.plan.name == identity.name;
+        let failure = Failure::new(Kind::Usage, message).hint(hint);
+        return Err(if is_same_name { failure.hint(changed) } else { failure });
+    }
+    if !args.resume {
+        let message = format!("the plan {name} is in progress on this machine");
+        return Err(Failure::new(Kind::Usage, message).hint("--resume continues it").hint(hint));
+    }
+    Ok(())
+}
+
+/// Results must still be there after a boot.
+fn survives_boots(args: &CompareArgs) -> Result<(), Failure> {
+    let store = match &args.page.store.store {
+        Some(store) => store.clone(),
+        None => places::default_store()?,
+    };
+    let store = std::path::absolute(&store).unwrap_or(store);
+    let folder = store.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
+    let facts = std::fs::File::open(folder).ok().and_then(|file| filesystem_facts(&file).ok());
+    let is_lost = facts.and_then(|facts| name_of(facts.type_magic)).is_some_and(is_in_memory);
+    if is_lost {
+        let message = format!("the store {} is in memory and lost by a reboot", store.display());
+        return Err(Failure::new(Kind::Usage, message).hint("name one on a disk with --store FILE"));
+    }
+    Ok(())
+}
+
+/// The kernels of a plan, each once.
+fn releases(plan: &Plan) -> Result<Vec<&str>, Failure> {
+    let mut releases: Vec<&str> = Vec::new();
+    for variant in &plan.variants {
+        let Some(release) = variant.kernel.as_deref() else {
+            let message = format!("the variant '{}' names no kernel to boot", variant.name);
+            return Err(Failure::new(Kind::Usage, message)
+                .hint("with --machine reboot: give --kernel RELEASE for each kernel"));
+        };
+        if !releases.contains(&release) {
+            releases.push(release);
+        }
+    }
+    Ok(releases)
+}
+
+/// This command line as it is typed after a boot.
+fn continuation() -> Result<Continuation, Failure> {
+    let cannot = |what: &str, error: &dyn std::fmt::Display| {
+        Failure::new(Kind::Environment, format!("{what}: {error}"))
+    };
+    let text = |word: std::ffi::OsString| {
+        word.into_string().map_err(|word| {
+            let message = format!("{} cannot be written into a unit", word.to_string_lossy());
+            Failure::new(Kind::Usage, message).hint("use names in UTF-8 in plans with reboots")
+        })
+    };
+    let program = std::env::current_exe()
+        .map_err(|error| cannot("cannot determine where treering is", &error))?;
+    let directory = std::env::current_dir()
+        .map_err(|error| cannot("cannot determine the current directory", &error))?;
+    let mut command = vec![text(program.into_os_string())?];
+    for word in std::env::args_os().skip(1) {
+        command.push(text(word)?);
+    }
+    let verb = command.iter().position(|word| word == "compare").unwrap_or(0);
+    let own = command.iter().take_while(|word| *word != "--");
+    if !own.into_iter().any(|word| word == "--resume") {
+        command.insert(verb + 1, "--resume".to_owned());
+    }
+    let environment = places::environment();
+    let is_kept = |(name, _): &(String, String)| KEPT.contains(&name.as_str());
+    Ok(Continuation {
+        command,
+        directory: text(directory.into_os_string())?,
+        environment: environment.into_iter().filter(is_kept).collect(),
+    })
+}
+
+/// Everything that the plan would do to the machine, in its order.
+pub(super) fn dry_lines(plan: &Plan, args: &CompareArgs) -> Result<Vec<String>, Failure> {
+    let machine = args.root.reboots();
+    let loader = machine.loader(args.boot_loader)?;
+    releases(plan)?;
+    let continuation = continuation()?;
+    let shown = |words: &[String]| -> String {
+        words.iter().map(|word| super::super::trial::quoted(word)).collect::<Vec<_>>().join(" ")
+    };
+    let path = |path: std::path::PathBuf| path.display().to_string();
+    let mut lines = vec![format!(
+        "each trial has a boot of its own, by {}; nothing is done without --yes",
+        loader.name()
+    )];
+    let cells = [rounds(plan), observing_rounds(plan)].concat();
+    for (number, cell) in cells.iter().flatten().enumerate() {
+        let release = plan.variants[cell.variant].kernel.as_deref().unwrap_or_default();
+        let commands = machine.commands(loader, release)?;
+        lines.push(format!("boot {}, for {}:", number + 1, PlannedCell::words(cell, plan)));
+        if number == 0 {
+            lines.push(format!("  write {}:", path(machine.unit_path())));
+            let unit = machine.unit_text(&continuation, &plan.name);
+            lines.extend(unit.lines().map(|line| format!("    {line}").trim_end().to_owned()));
+            lines.push(format!("  link {}", path(machine.link_path())));
+        }
+        lines.push(format!("  write {}", path(machine.record_path())));
+        lines.extend(commands.prepare.iter().map(|command| format!("  {}", shown(command))));
+        lines.push(format!("  {}", shown(&commands.boot)));
+        if loader == BootLoader::Grub {
+            lines.push(format!("  then {}", shown(&machine.cancel_command(loader))));
+        }
+    }
+    lines.push("at the end:".to_owned());
+    for gone in [machine.link_path(), machine.unit_path(), machine.record_path()] {
+        lines.push(format!("  remove {}", path(gone)));
+    }
+    Ok(lines)
+}
