@@ -18,7 +18,7 @@ fn program() -> Option<PathBuf> {
 /// A directory in memory where there is one: the shape of a result needs no disk.
 fn scratch() -> tempfile::TempDir {
     let memory = tempfile::tempdir_in("/dev/shm");
-    memory.unwrap_or_else(|_| tempfile::tempdir().unwrap())
+    memory.unwrap_or_else(|_| tempfile::tempdir().expect("a directory can be made"))
 }
 
 #[test]

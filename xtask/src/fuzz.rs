@@ -172,11 +172,17 @@ fn report(target: &str, output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
         let done = said.lines().rev().find_map(|line| line.strip_prefix("Done "));
-        return format!("fuzz {target}: no fault in {}", done.unwrap_or("a run that did not count"));
+        return format!(
+            "fuzz {target}: no fault in {}",
+            done.unwrap_or("a run that did not count")
+        );
     }
     let lines: Vec<&str> = said.lines().collect();
     let last = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
-    let mut text: String = last.iter().map(|line| format!("    {line}\n")).collect();
+    let mut text = String::new();
+    for line in last {
+        text += &format!("    {line}\n");
+    }
     text += &format!("fuzz {target}: FAULT ({})", output.status);
     let input = lines.iter().rev().find_map(|line| line.split("Test unit written to ").nth(1));
     if let Some(input) = input {

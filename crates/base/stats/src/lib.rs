@@ -100,8 +100,8 @@ pub use series::change_point::{
 };
 pub use series::heat::{Access, Heat, concentration};
 pub use series::level_shift::{
-    HistoryPoint, LevelShift, Newest, NoiseShift, SHIFT_PLAN, level_shifts, newest_differs, noise_shift,
-    residuals,
+    HistoryPoint, LevelShift, Newest, NoiseShift, SHIFT_PLAN, level_shifts, newest_differs,
+    noise_shift, residuals,
 };
 pub use series::ljung_box::{LjungBox, ljung_box};
 pub use series::mann_kendall::{MannKendall, mann_kendall};

@@ -17,7 +17,7 @@ pub(crate) struct HistoryArgs {
     /// What makes a point: kernel, date, label, or the name of a fact or parameter.
     #[arg(long, default_value = "date", value_name = "KEY")]
     pub(crate) by: String,
-    /// This metric only, by its full name as in JSON [default: the metrics that decide comparisons].
+    /// This metric only, by its full name as in JSON [default: those that decide comparisons].
     #[arg(long)]
     pub(crate) metric: Option<String>,
     /// Show ratios to this variant of the plan, round by round.

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use jiff::Timestamp;
 use treering_analysis::history::{Dated, FEWEST_POINTS, History, HistoryTerms, history};
 use treering_model::{Trial, TrialId};
-use treering_report::pages::history::{HistoryView, page};
 use treering_report::pages::history::json::HistoryData;
+use treering_report::pages::history::{HistoryView, page};
 use treering_store::{Detail, Filter, TrialState};
 
 use super::output;

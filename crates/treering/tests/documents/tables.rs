@@ -59,6 +59,9 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("record_dataset linux-6.1 $trees", "reads the two kernels"),
     ("CARGO_PROFILE_RELEASE_LTO=fat", "builds the release once more"),
     ("--kernel A.deb --kernel B.deb", "boots kernel packages; tests/cli/kernels.rs does"),
+    ("--icount --kernel A.deb", "boots a kernel package; tests/cli/kernels.rs does"),
+    ("aa-$n.toml", "boots a kernel package 240 times"),
+    ("--machine reboot", "reboots the machine; tests/cli/reboots.rs does on one of directories"),
     ("git bisect run ./judge.sh", "builds and mounts what a reader bisects"),
 ];
 

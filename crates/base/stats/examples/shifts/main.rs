@@ -4,6 +4,8 @@
 //!
 //!     cargo run --release -p treering-stats --example shifts
 
+#![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
+
 #[expect(dead_code, reason = "the noise of rounds is for the other example")]
 #[path = "../coverage/noise.rs"]
 mod noise;
@@ -76,6 +78,16 @@ fn percent(count: usize) -> String {
     format!("{:.1}", 100.0 * count as f64 / SERIES as f64)
 }
 
+/// One of so many places.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "from 0 to the length of a short series"
+)]
+fn place(source: &mut Source, places: usize) -> usize {
+    (source.unit() * places as f64) as usize
+}
+
 /// A history without a change: logarithms of values that scatter by `cov`.
 fn level(noise: Noise, points: usize, cov: f64, source: &mut Source) -> Vec<f64> {
     noise.series(points, source).iter().map(|z| z * cov).collect()
@@ -84,17 +96,19 @@ fn level(noise: Noise, points: usize, cov: f64, source: &mut Source) -> Vec<f64>
 fn planted(table: &str, noise: Noise) {
     println!("\n{table}\n");
     println!(
-        "| points | CoV % | method | found % | within one point % | false shifts % | both levels known % |"
+        "| points | CoV % | method | found % | within one point % | false shifts % | both levels \
+         known % |"
     );
     println!("|---|---|---|---|---|---|---|");
     for points in [30, 60, 120, 200] {
-        for cov in [0.02, 0.05, 0.1] {
-            let mut source = Source::seeded(points as u64 * 1000 + (cov * 100.0) as u64);
+        for percents in [2_u32, 5, 10] {
+            let cov = f64::from(percents) / 100.0;
+            let mut source = Source::seeded(points as u64 * 1000 + u64::from(percents));
             let mut scores = [Score::default(), Score::default(), Score::default()];
             let mut known = 0;
             for seed in 0..SERIES as u64 {
                 let mut values = level(noise, points, cov, &mut source);
-                let truth = 5 + (source.unit() * (points - 10) as f64) as usize;
+                let truth = 5 + place(&mut source, points - 10);
                 values[truth..].iter_mut().for_each(|value| *value += SHIFT.ln());
                 known += usize::from(others::place_of(&values, SHIFT.ln()).abs_diff(truth) <= 1);
                 for (method, score) in Method::ALL.into_iter().zip(&mut scores) {
@@ -103,8 +117,7 @@ fn planted(table: &str, noise: Noise) {
             }
             for (method, score) in Method::ALL.into_iter().zip(&scores) {
                 println!(
-                    "| {points} | {:.0} | {} | {} | {} | {} | {} |",
-                    cov * 100.0,
+                    "| {points} | {percents} | {} | {} | {} | {} | {} |",
                     method.name(),
                     percent(score.found),
                     percent(score.located),
@@ -121,7 +134,7 @@ fn without_change() {
     println!("| noise | points | treering | E-divisive, permutations | splits by Student's t |");
     println!("|---|---|---|---|---|");
     let spiked = |values: &mut Vec<f64>, source: &mut Source| {
-        let at = (source.unit() * values.len() as f64) as usize;
+        let at = place(source, values.len());
         values[at] += 0.5;
     };
     for (noise, has_spike) in [

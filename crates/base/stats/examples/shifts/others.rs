@@ -1,4 +1,5 @@
-//! The methods that treering's is compared with, and the place that is found by who knows the levels.
+//! The methods that treering's is compared with, and the most likely place where both levels are
+//! known.
 
 use treering_stats::{ChangePointPlan, change_points, welch_test};
 
@@ -13,11 +14,11 @@ pub(crate) fn e_divisive(values: &[f64], seed: u64) -> Vec<usize> {
 /// Apache Otava do.
 pub(crate) fn student_splits(values: &[f64]) -> Vec<usize> {
     let mut found = Vec::new();
-    let mut open = vec![0..values.len()];
-    while let Some(range) = open.pop() {
-        let splits = (range.start + 2)..range.end.saturating_sub(1);
+    let mut open = Vec::from([(0, values.len())]);
+    while let Some((start, end)) = open.pop() {
+        let splits = (start + 2)..end.saturating_sub(1);
         let p = |at: usize| {
-            let test = welch_test(&values[range.start..at], &values[at..range.end], 0.95);
+            let test = welch_test(&values[start..at], &values[at..end], 0.95);
             test.map_or(1.0, |test| test.p_value)
         };
         let best = splits.map(|at| (at, p(at))).min_by(|a, b| a.1.total_cmp(&b.1));
@@ -25,7 +26,7 @@ pub(crate) fn student_splits(values: &[f64]) -> Vec<usize> {
             && p <= 0.001
         {
             found.push(at);
-            open.extend([range.start..at, at..range.end]);
+            open.extend([(start, at), (at, end)]);
         }
     }
     found.sort_unstable();

@@ -2,9 +2,9 @@
 //! wakes up; in a history, another kernel).
 //!
 //! What does not live here: how large a jump is (`level_shift`), comparing runs. Every test is a
-//! seeded permutation of the segment; samples may have weights. One pass over a segment costs O(n log n): pair sums of
-//! distances are carried along in two Fenwick trees while the split moves, instead of n^2
-//! distances.
+//! seeded permutation of the segment; samples may have weights. One pass over a segment costs
+//! O(n log n): pair sums of distances are carried along in two Fenwick trees while the split moves,
+//! instead of n^2 distances.
 //!
 //! Source: Matteson & James, Journal of the American Statistical Association 109, 2014 (arXiv
 //! 1306.4933), with alpha = 1.

@@ -13,7 +13,8 @@ use crate::interval::{Interval, IntervalMethod};
 use crate::quantile::median;
 use crate::series::change_point::{ChangePointPlan, Sample, change_points, change_points_of};
 
-/// Deviations beyond so many robust standard deviations of a level are drawn in when it is measured.
+/// Deviations beyond so many robust standard deviations of a level are drawn in when it is
+/// measured.
 const DRAWN_IN_BEYOND: f64 = 3.0;
 /// The standard deviation of a normal distribution, by its median absolute deviation.
 const BY_MEDIAN_DEVIATION: f64 = 1.4826;
@@ -26,8 +27,8 @@ pub struct HistoryPoint {
     pub standard_error: f64,
 }
 
-/// How shifts of level are looked for: levels of three points or more, at a p that leaves the chance
-/// of any false shift in a series below .05.
+/// How shifts of level are looked for: levels of three points or more, at a p that leaves the
+/// chance of any false shift in a series below .05.
 pub const SHIFT_PLAN: ChangePointPlan =
     ChangePointPlan { alpha: 0.03, permutations: 999, fewest: 3, most_changes: 20, seed: 1 };
 
@@ -155,7 +156,7 @@ impl Level {
             return None;
         }
         let error = (variance / self.weight + variance / other.weight).sqrt();
-        let half = error * t_quantile((1.0 + CONFIDENCE) / 2.0, freedom as f64);
+        let half = error * t_quantile(f64::midpoint(1.0, CONFIDENCE), freedom as f64);
         let change = other.mean - self.mean;
         Some(Interval {
             low: change - half,

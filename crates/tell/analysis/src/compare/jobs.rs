@@ -214,7 +214,8 @@ fn distinguishing(own: &Parameters<'_>, all: &[&Parameters<'_>]) -> String {
     telling.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-/// What tells the job of each trial from the other jobs of its workload, in the order of the trials.
+/// What tells the job of each trial from the other jobs of its workload, in the order of the
+/// trials.
 pub(crate) fn job_names<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> Vec<String> {
     let kinds = |trial: &Trial| (trial.beginning.workload.clone(), trial.beginning.mode);
     let mut names: BTreeMap<TrialId, String> = BTreeMap::new();

@@ -17,6 +17,8 @@ use gather::{Gathered, gather, half_width};
 
 /// Fewest points of which anything is said.
 pub const FEWEST_POINTS: usize = 6;
+/// Permutations for each series that is judged.
+const PERMUTATIONS_EACH: usize = 200;
 /// Points of which memory can be told, and its level.
 const FEWEST_FOR_MEMORY: usize = 20;
 const MEMORY_ALPHA: f64 = 0.01;
@@ -88,8 +90,8 @@ pub struct Point {
     pub trials: usize,
     /// The geometric mean of its trials; with an anchor of their ratios.
     pub value: f64,
-    /// The 95 % interval of `value`, by the scatter within all points; `None` where no point has two
-    /// trials.
+    /// The 95 % interval of `value`, by the scatter within all points; `None` where no point has
+    /// two trials.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -198,8 +200,8 @@ fn judge(
     judged: usize,
 ) -> Result<(), StatsError> {
     let alpha = SHIFT_PLAN.alpha / judged as f64;
-    // Enough of them that the smallest p is a fifth of what is asked.
-    let permutations = SHIFT_PLAN.permutations.max((5.0 / alpha) as usize);
+    // Enough of them that the smallest p is far below what is asked.
+    let permutations = SHIFT_PLAN.permutations.max(PERMUTATIONS_EACH * judged);
     let plan = ChangePointPlan { alpha, permutations, ..SHIFT_PLAN };
     let is_worse = |change: f64| (change > 0.0) == (series.better == Better::Lower);
     let found = level_shifts(logs, &plan)?;
