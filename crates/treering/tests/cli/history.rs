@@ -51,7 +51,7 @@ fn a_change_of_level_has_its_day_its_size_and_its_interval() {
     let interval = changes[0]["interval"].as_array().unwrap();
     assert!(interval[0].as_f64() < Some(0.9) && interval[1].as_f64() > Some(0.9), "{found}");
     let page = program.run(["history"]).ends_with(0).stdout;
-    assert!(page.contains("worse (-10 %) from 2025-11-17 on."), "{page}");
+    assert!(page.contains("worse (-9.9 %) from 2025-11-17 on."), "{page}");
     let html = program.run(["history", "--format", "html"]).ends_with(0).stdout;
     assert!(html.contains("<svg") && html.contains("from 2025-11-17"), "a chart by level");
 }

@@ -233,6 +233,7 @@ fn fill(latencies: &mut Latencies, bins: &[(u64, u64)]) {
 fn stat(samples: u64, spread: Spread) -> Stat {
     let Spread { least, most, mean, deviation } = spread;
     let ns = |value: f64| whole(value).min(FIGURE_MAX);
+    let [mean, deviation] = [mean, deviation].map(|figure| figure.clamp(0.0, FIGURE_MAX as f64));
     Stat::reported(samples.min(FIGURE_MAX), [ns(least), ns(most)], mean, deviation)
 }
 
@@ -308,6 +309,20 @@ mod tests {
             Just(Value::Null),
             any::<String>().prop_map(Value::String),
         ]
+    }
+
+    #[test]
+    fn a_mean_beyond_all_measure_stays_a_number() {
+        let mut one = clone(0, 1, "read", 4096);
+        for (path, figure) in
+            [("total_ios", 1.0), ("lat_ns/mean", 2.03e293), ("lat_ns/stddev", 1e300)]
+        {
+            *one.pointer_mut(&format!("/read/{path}")).unwrap() = json!(figure);
+        }
+        let all = json!({"jobs": [one.clone(), one]});
+        let jobs = [job("a", false, true), job("b", true, false)];
+        let headline = reported(&all, &jobs, &ProgramEnd::default()).headline.unwrap();
+        assert!(headline.metrics().iter().all(|one| one.value.is_finite()));
     }
 
     proptest! {
