@@ -40,6 +40,7 @@ pages! {
     fair: "docs/fair.md",
     gate: "docs/gate.md",
     heat: "docs/heat.md",
+    history: "docs/history.md",
     import: "docs/import.md",
     kernels: "docs/kernels.md",
     layout: "docs/layout.md",

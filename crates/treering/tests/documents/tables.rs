@@ -60,8 +60,13 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("CARGO_PROFILE_RELEASE_LTO=fat", "builds the release once more"),
     ("--kernel A.deb --kernel B.deb", "boots kernel packages; tests/cli/kernels.rs does"),
     ("--icount --kernel A.deb", "boots a kernel package; tests/cli/kernels.rs does"),
-    ("aa-$n.toml", "boots a kernel package 240 times"),
     ("--machine reboot", "reboots the machine; tests/cli/reboots.rs does on one of directories"),
+    (
+        "treering history --by kernel",
+        "imported logs name no kernel; tests/cli/history.rs has points",
+    ),
+    ("treering history --by date --anchor", "imported logs are of no plan"),
+    ("treering history --by label --gate", "two labels are no history: it exits with 5"),
     ("git bisect run ./judge.sh", "builds and mounts what a reader bisects"),
 ];
 

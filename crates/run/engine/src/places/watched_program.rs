@@ -30,6 +30,8 @@ const SIGTERM: i32 = 15;
 const SIGKILL: i32 = 9;
 /// Between two of them.
 const GRACE: Duration = Duration::from_secs(3);
+/// So long a process may take to end that was already asked to.
+const ENDING: Duration = Duration::from_secs(1);
 /// After its end so many pieces are read of what waits in its pipes, which is more than fit.
 const PIECES_AFTER_END: usize = 64;
 const PIECE_BYTES: usize = 64 << 10;
@@ -217,6 +219,11 @@ impl Outlived {
 
     /// Ends them; says how many there were, if any ran.
     pub(crate) fn end(self) -> Option<String> {
+        let asked = Instant::now();
+        // What `cleanup` has just ended may still be on its way out.
+        while !self.left().is_empty() && asked.elapsed() < ENDING {
+            thread::sleep(Duration::from_millis(10));
+        }
         let began = Instant::now();
         let mut names: Vec<u32> = Vec::new();
         loop {
