@@ -190,6 +190,9 @@ pub struct Rounds {
     pub paired: bool,
     /// The numbers of the rounds; where there are none, places are counted from 1.
     pub numbers: Vec<u32>,
+    /// What values at the same place have in common where these are no rounds: `date`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// The variants, the baseline first.
     pub variants: Vec<RoundsVariant>,
     /// Charts of this job that were left out behind this one, lest there be too many.

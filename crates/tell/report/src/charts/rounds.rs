@@ -39,15 +39,19 @@ pub(super) fn figure(rounds: &Rounds) -> Figure {
     Figure {
         class: "rounds",
         title: visible(&rounds.metric),
-        says: format!(" by round, {better}."),
+        says: format!(" by {}, {better}.", by(rounds)),
         aside: axis_remark(&axis).to_owned(),
         key: String::new(),
         legend: legend(rounds),
-        spoken: format!("{} of each trial, by round", visible(&rounds.metric)),
+        spoken: format!("{} of each trial, by {}", visible(&rounds.metric), by(rounds)),
         size: (WIDTH, HEIGHT),
         drawing: drawing(rounds, &axis),
         below,
     }
+}
+
+fn by(rounds: &Rounds) -> String {
+    rounds.by.as_deref().map_or_else(|| "round".to_owned(), visible)
 }
 
 fn legend(rounds: &Rounds) -> Vec<Entry> {
@@ -128,7 +132,12 @@ fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
     let tick =
         |place: usize| (ACROSS.0 + slot * (place as f64 + 0.5), number(rounds, place).to_string());
     let ticks: Vec<(f64, String)> = shown.map(tick).collect();
-    feet(&ticks, if rounds.paired { "round" } else { "trial of its variant (not paired)" })
+    let foot = match &rounds.by {
+        Some(_) => "point, in the order of time",
+        None if rounds.paired => "round",
+        None => "trial of its variant (not paired)",
+    };
+    feet(&ticks, foot)
 }
 
 /// All trials of each variant as dots.
@@ -160,7 +169,11 @@ fn of_round(rounds: &Rounds, axis: &Axis, round: usize, slot: f64) -> Markup {
         .iter()
         .map(|&(place, value)| format!("{} {}", px(x(place)), px(axis.place(value))))
         .collect();
-    let word = if rounds.paired { "round" } else { "trial" };
+    let word = match &rounds.by {
+        Some(_) => "point",
+        None if rounds.paired => "round",
+        None => "trial",
+    };
     html! {
         @if rounds.paired && path.len() > 1 {
             path class="join" d=(format!("M{}", path.join("L"))) {}

@@ -376,6 +376,7 @@ fn thousands_of_rounds_are_dots() {
         paired: true,
         numbers: Vec::new(),
         variants: vec![variant.clone(), variant],
+        by: None,
         left_out: 0,
     };
     let mut report = Report::new("rounds");

@@ -202,6 +202,7 @@ fn chart(
         paired: first.paired,
         numbers: base.keys().copied().collect(),
         variants,
+        by: None,
         left_out: 0,
     }
 }

@@ -266,6 +266,7 @@ fn chart(series: &Series, view: &HistoryView<'_>) -> Rounds {
         paired: false,
         numbers: Vec::new(),
         variants: ends.windows(2).map(level).collect(),
+        by: Some(view.by.to_owned()),
         left_out: 0,
     }
 }
