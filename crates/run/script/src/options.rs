@@ -125,6 +125,10 @@ impl Manifest {
     }
 }
 
+fn imitates_nothing(name: &str) -> ConfigError {
+    ConfigError::new(format!("{name} imitates no tool")).hint(format!("use `treering run {name}`"))
+}
+
 /// A front-end: turns settings into jobs.
 pub trait Workload: Sync {
     /// Its name tag.
@@ -139,14 +143,19 @@ pub trait Workload: Sync {
     /// A job of the imitated tool's command line. May read the files that the settings name.
     ///
     /// # Errors
-    /// When a setting is wrong; says which and what would be right.
-    fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError>;
+    /// When a setting is wrong, says which and what would be right; always where no tool is
+    /// imitated.
+    fn classic(&self, _settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Err(imitates_nothing(self.manifest().name))
+    }
 
     /// How the classic command line of these settings is run, and what it says.
     ///
     /// # Errors
-    /// When a setting is wrong; says which and what would be right.
-    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError>;
+    /// As for [`Self::classic`].
+    fn classic_mode(&self, _settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        Err(imitates_nothing(self.manifest().name))
+    }
 
     /// A job in native mode.
     ///

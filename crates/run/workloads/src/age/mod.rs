@@ -18,7 +18,7 @@ mod sizes;
 mod through;
 
 use treering_model::TaskTotals;
-use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
+use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
 
 pub use from_disk::{MeasuredTree, measured_profile};
 use job::AgeJob;
@@ -39,19 +39,7 @@ impl Workload for Age {
         &options::MANIFEST
     }
 
-    fn classic(&self, _settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
-        Err(no_classic())
-    }
-
-    fn classic_mode(&self, _settings: &Settings) -> Result<ClassicMode, ConfigError> {
-        Err(no_classic())
-    }
-
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
         Ok(Box::new(AgeJob::new(settings)?))
     }
-}
-
-fn no_classic() -> ConfigError {
-    ConfigError::new("age imitates no tool").hint("use `treering run age`")
 }

@@ -11,7 +11,7 @@ mod job;
 mod options;
 mod session;
 
-use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
+use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
 
 use command_line::CommandJob;
 
@@ -24,19 +24,7 @@ impl Workload for AnyCommand {
         &options::MANIFEST
     }
 
-    fn classic(&self, _settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
-        Err(no_classic())
-    }
-
-    fn classic_mode(&self, _settings: &Settings) -> Result<ClassicMode, ConfigError> {
-        Err(no_classic())
-    }
-
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
         Ok(Box::new(CommandJob::new(settings)?))
     }
-}
-
-fn no_classic() -> ConfigError {
-    ConfigError::new("command imitates no tool").hint("use `treering run command`")
 }
