@@ -76,6 +76,16 @@ pub enum Better {
     Lower,
 }
 
+impl Better {
+    /// Its word in data and tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Higher => "higher",
+            Self::Lower => "lower",
+        }
+    }
+}
+
 /// What part of a trial a metric speaks of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

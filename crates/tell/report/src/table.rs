@@ -278,10 +278,7 @@ impl Table {
                     things.push(thing);
                 }
             }
-            let word = match better {
-                Better::Higher => "higher",
-                Better::Lower => "lower",
-            };
+            let word = better.word();
             (!things.is_empty()).then(|| format!("{}: {word} is better.", things.join(", ")))
         };
         match (say(Better::Lower), say(Better::Higher)) {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::sections::SECTIONS;
 use super::spec::MetricSpec;
-use crate::{Better, Unit};
+use crate::Unit;
 
 const HEAD: &str = "\
 # Metrics
@@ -40,10 +40,7 @@ fn row(spec: &MetricSpec) -> String {
         Unit::Count => "number",
         unit => unit.symbol(),
     };
-    let better = match spec.better {
-        Better::Higher => "higher",
-        Better::Lower => "lower",
-    };
+    let better = spec.better.word();
     format!("| `{name}` | {unit} | {better} | {} |\n", spec.meaning.trim())
 }
 

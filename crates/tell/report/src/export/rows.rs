@@ -6,7 +6,7 @@
 use std::io;
 
 use treering_analysis::Known;
-use treering_model::{Better, Cpu, OpTotals, Scope, TaskTotals, Trial};
+use treering_model::{Cpu, OpTotals, Scope, TaskTotals, Trial};
 
 use crate::formats::csv::{text_field, write_record};
 
@@ -180,10 +180,7 @@ pub(super) fn metrics(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> 
             Scope::Phase(name) => ("phase", name.as_str()),
             Scope::Kind(name) => ("kind", name.as_str()),
         };
-        let better = match metric.better {
-            Better::Higher => "higher",
-            Better::Lower => "lower",
-        };
+        let better = metric.better.word();
         let mut record = identity(trial);
         record.extend([
             text_field(&metric.name),

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::io;
 
 use treering_analysis::compare::{MetricComparison, Outcome};
-use treering_model::Better;
 
 use super::warnings;
 use super::words::sentences;
@@ -21,7 +20,7 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
         writeln!(out, "# caution: {} ({})", visible(&warning.message), warning.code)?;
     }
     let units: BTreeSet<(&str, &str)> =
-        outcome.comparisons.iter().map(|one| (unit(one), better(one.better))).collect();
+        outcome.comparisons.iter().map(|one| (unit(one), one.better.word())).collect();
     for (unit, better) in units {
         writeln!(out, "Unit {unit} better={better}")?;
     }
@@ -63,13 +62,6 @@ fn unit(one: &MetricComparison) -> &'static str {
         "" => "count",
         "%" => "percent",
         symbol => symbol,
-    }
-}
-
-fn better(better: Better) -> &'static str {
-    match better {
-        Better::Higher => "higher",
-        Better::Lower => "lower",
     }
 }
 

@@ -4,7 +4,6 @@
 use std::io;
 
 use treering_analysis::compare::Outcome;
-use treering_model::Better;
 
 use super::json::Row;
 use crate::formats::csv::{text_field, write_record};
@@ -56,10 +55,7 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
 
 fn fields(row: &Row<'_>) -> [String; HEADER.len()] {
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-    let better = match row.better {
-        Better::Higher => "higher",
-        Better::Lower => "lower",
-    };
+    let better = row.better.word();
     [
         text_field(row.workload),
         row.mode.name().to_owned(),

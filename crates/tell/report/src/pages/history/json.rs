@@ -3,7 +3,6 @@
 use serde::Serialize;
 use treering_analysis::history::{History, Series};
 
-use super::direction;
 use crate::data::{Data, moment};
 
 /// The series, in the order of the page.
@@ -122,7 +121,7 @@ impl<'h> SeriesData<'h> {
             variant: &series.variant,
             metric: &series.metric,
             unit: series.unit.word(),
-            better: direction(series.better),
+            better: series.better.word(),
             points: points.collect(),
             changes: changes.collect(),
             suspect: series.suspect.as_ref().map(|suspect| SuspectData {

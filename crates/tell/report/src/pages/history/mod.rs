@@ -5,7 +5,7 @@ pub mod json;
 use std::fmt::Write as _;
 
 use treering_analysis::history::{FEWEST_POINTS, History, Point, Series, Shift};
-use treering_model::{Better, Unit};
+use treering_model::Unit;
 
 use crate::charts::{Chart, Rounds, RoundsVariant};
 use crate::table::Tone;
@@ -268,13 +268,5 @@ fn chart(series: &Series, view: &HistoryView<'_>) -> Rounds {
         variants: ends.windows(2).map(level).collect(),
         by: Some(view.by.to_owned()),
         left_out: 0,
-    }
-}
-
-/// Whether lower values are better, as data say it.
-pub(crate) const fn direction(better: Better) -> &'static str {
-    match better {
-        Better::Higher => "higher",
-        Better::Lower => "lower",
     }
 }
