@@ -48,6 +48,8 @@ hformat hfsutils
 sfdisk fdisk
 parted parted
 cpio cpio
+fio fio
+strace strace
 qemu-system-x86_64 qemu-system-x86'
 
 # The packages of a list whose command is not here.

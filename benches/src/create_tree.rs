@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use treering_datasets::{Dataset, library};
 use treering_engine::{LatencyMode, Target};
 use treering_model::TaskTotals;
 use treering_model::filesystems::name_of;
 use treering_script::Job;
 use treering_sys::sync_filesystem;
-use treering_workloads::compilebench::dataset::{Dataset, library};
 
 use crate::engine::{Cost, FIRST_TREE, Stopwatch, calls, create, create_job};
 use crate::flat::FlatTree;
@@ -170,7 +170,7 @@ pub fn measure(options: Options) -> Result<Report, Fault> {
 pub fn load(name: &str) -> Result<Dataset, Fault> {
     if Path::new(name).is_dir() {
         let dir = Path::new(name);
-        return Ok(treering_workloads::compilebench::dataset::classic::read_directory(name, dir)?);
+        return Ok(treering_datasets::classic::read_directory(name, dir)?);
     }
     Ok(library::load(name, &[])?)
 }

@@ -3,8 +3,8 @@
 
 use std::ffi::CStr;
 
+use treering_datasets::Dataset;
 use treering_script::{Kind, NameId, Names};
-use treering_workloads::compilebench::dataset::Dataset;
 
 /// One move of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +137,7 @@ impl FlatTree {
 #[cfg(test)]
 mod tests {
     use super::{FlatTree, Move};
-    use treering_workloads::compilebench::dataset::library;
+    use treering_datasets::library;
 
     #[test]
     fn the_moves_are_the_whole_tree() {

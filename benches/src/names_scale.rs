@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::Serialize;
+use treering_datasets::classic;
 use treering_engine::LatencyMode;
 use treering_script::TargetFacts;
-use treering_workloads::compilebench::dataset::classic;
 
 use crate::Fault;
 use crate::engine::{create, create_job, create_options};

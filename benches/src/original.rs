@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::Command;
 
-use treering_workloads::compilebench::dataset::{Dataset, State};
+use treering_datasets::{Dataset, State};
 
 use crate::Fault;
 
@@ -64,7 +64,7 @@ fn cpu_of_create(summary: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{cpu_of_create, write_dataset};
-    use treering_workloads::compilebench::dataset::{classic, library};
+    use treering_datasets::{classic, library};
 
     #[test]
     fn the_summary_is_read() {

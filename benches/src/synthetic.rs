@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use treering_workloads::compilebench::dataset::State;
+use treering_datasets::State;
 
 use crate::Fault;
 
@@ -59,7 +59,7 @@ fn folder_path(folder: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::write_dataset;
-    use treering_workloads::compilebench::dataset::classic;
+    use treering_datasets::classic;
 
     #[test]
     fn every_name_is_there_once() {

@@ -31,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
     entries.truncate(ENTRIES);
     let mut next = entries.iter().cloned();
     let summary = summarise(Window::default(), || Ok(next.next())).expect("nothing is read");
-    let runs = [TracedRun { name: "trace".to_owned(), summary }];
+    let runs = [TracedRun { name: "trace".to_owned(), summary, on_disk: Vec::new() }];
     assert!(serde_json::from_str::<serde_json::Value>(&json(&runs)).is_ok());
     for format in formats::ALL {
         format.render(&page(&runs, true), &mut Vec::new()).expect("memory takes it");

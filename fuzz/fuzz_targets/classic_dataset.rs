@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use libfuzzer_sys::fuzz_target;
-use treering_workloads::compilebench::dataset::classic::read_lists;
+use treering_datasets::classic::read_lists;
 
 fuzz_target!(|data: &[u8]| {
     let mut parts = data.splitn(4, |&byte| byte == 0x0c);

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use treering_workloads::compilebench::dataset::format::{Limits, read_header, read_within};
+use treering_datasets::format::{Limits, read_header, read_within};
 
 fuzz_target!(|data: &[u8]| {
     let limits = Limits { names: 10_000, ..Limits::default() };

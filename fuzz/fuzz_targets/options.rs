@@ -17,7 +17,8 @@ fuzz_target!(|text: &str| {
     given.retain(|(name, value)| {
         // Files are another target's; large runs only cost time.
         let plans = matches!(name.as_str(), "runs" | "initial-dirs" | "threads");
-        !matches!(name.as_str(), "dataset" | "sources") && !(plans && value.len() > 2)
+        let is_large = value.len() > 2 || parse_size(value).is_some_and(|number| number > 99);
+        !matches!(name.as_str(), "dataset" | "sources") && !(plans && is_large)
     });
     for (name, limit) in [("runs", "20"), ("initial-dirs", "5")] {
         if !given.iter().any(|(given, _)| given == name) && !text.contains("fill") {

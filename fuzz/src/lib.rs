@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
+use treering_datasets::State;
 use treering_model::Trial;
 use treering_report::export::{ExportForm, export};
 use treering_report::formats;
 use treering_report::pages::{run, trial as trial_page};
 use treering_script::ConfigError;
-use treering_workloads::compilebench::dataset::State;
 
 /// A folder in memory where there is one.
 pub fn folder() -> TempDir {
@@ -58,6 +58,13 @@ pub fn check_message(file: &str, message: &str) {
     for line in message.lines() {
         let is_ours = [&place, "  ", "and "].iter().any(|start| line.starts_with(start));
         assert!(is_ours, "{message}");
+    }
+    check_shown(message);
+}
+
+/// A terminal can show the message.
+pub fn check_shown(message: &str) {
+    for line in message.lines() {
         assert!(!line.contains(char::is_control), "{message:?}");
         assert!(line.len() < 2_000, "{message}");
     }

@@ -29,7 +29,8 @@ pub fn cannot_loop_mount(kind: &str) -> Option<String> {
     tools.into_iter().find(|tool| !is_tool(tool)).map(|tool| format!("{tool} is not installed"))
 }
 
-fn is_tool(name: &str) -> bool {
+/// Whether a program can be started.
+pub fn is_tool(name: &str) -> bool {
     let mut command = Command::new(name);
     command.arg("-V").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok()
@@ -59,6 +60,17 @@ macro_rules! require_loop_fs {
     ($kind:expr) => {
         if let Some(reason) = $crate::cannot_loop_mount($kind) {
             $crate::skip(&reason);
+            return;
+        }
+    };
+}
+
+/// Returns from the test unless a program of others is installed.
+#[macro_export]
+macro_rules! require_tool {
+    ($name:expr) => {
+        if !$crate::is_tool($name) {
+            $crate::skip(&format!("{} is not installed", $name));
             return;
         }
     };

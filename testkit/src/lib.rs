@@ -15,7 +15,7 @@ mod strace;
 
 pub use at_once::at_once;
 pub use four_lists::{FileSizes, FourLists};
-pub use guard::{cannot_loop_mount, is_root, shared, skip};
+pub use guard::{cannot_loop_mount, is_root, is_tool, shared, skip};
 pub use loop_fs::LoopFs;
 pub use place::{Filler, fill, temp_dir, temp_dir_in, tree_of};
 pub use program::{Program, Ran};

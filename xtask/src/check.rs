@@ -8,10 +8,12 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 
 use cargo_metadata::{MetadataCommand, Package};
 
 use crate::ci::{self, Step};
+use crate::fmt;
 
 /// Files outside every package that all of them depend on.
 const OF_ALL: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", ".cargo/config.toml"];
@@ -29,7 +31,6 @@ pub(crate) fn run(root: &Path, base: Option<&str>) -> Result<bool, Box<dyn Error
     let affected = affected(root, &metadata.packages, &files);
     let list = affected.iter().copied().collect::<Vec<_>>().join(", ");
     println!("{} files changed; tests of: {list}", files.len());
-    let rules = ci::run(root, 0, &[Step::Fmt, Step::Clippy, Step::Tidy]);
     let mut programs = ci::build(root)?;
     programs.retain(|program| affected.contains(program.package.as_str()));
     let mut quick = Vec::new();
@@ -40,9 +41,15 @@ pub(crate) fn run(root: &Path, base: Option<&str>) -> Result<bool, Box<dyn Error
             None => quick.push(program),
         }
     }
-    let tally = ci::run_some(&quick);
+    let formatted = fmt::run_on(root, &files, true)?;
+    // clippy does one crate after the other, and tests wait: each fills the gaps of the other.
+    let (rules, tally) = thread::scope(|scope| {
+        let rules = scope.spawn(|| ci::run(root, 0, &[Step::Clippy, Step::Tidy]));
+        let tally = ci::run_some(&quick);
+        (rules.join().expect("a step that fails does not panic"), tally)
+    });
     println!("{tally}; tests on loop devices are left to `make test`");
-    Ok(rules && tally.failed == 0)
+    Ok(formatted && rules && tally.failed == 0)
 }
 
 /// What differs from the base, and what is new and not ignored.

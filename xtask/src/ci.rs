@@ -1,6 +1,6 @@
-//! `cargo xtask ci`: everything CI runs, one step after the other, all of them even when one
-//! fails. Each step ends with a one-line result; the last line counts what passed and failed:
-//! every test of cargo's harness, every fuzz target, and each other step as one.
+//! `cargo xtask ci`: everything CI runs, all steps even when one fails. Each step ends with a
+//! one-line result; the last line counts what passed and failed: every test of cargo's harness,
+//! every fuzz target, and each other step as one.
 
 mod listener;
 mod programs;
@@ -49,6 +49,12 @@ impl Tally {
     fn of_one(passed: bool) -> Self {
         Self { passed: usize::from(passed), failed: usize::from(!passed), skipped: Vec::new() }
     }
+
+    fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped.extend(other.skipped);
+    }
 }
 
 impl fmt::Display for Tally {
@@ -61,32 +67,34 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Runs these steps, or all.
+/// What the steps came to, in the order of their ends.
+#[derive(Default)]
+struct Results {
+    lines: Vec<String>,
+    total: Tally,
+}
+
+/// Runs these steps, or all. Those after the tests only compute, and run while tests wait for
+/// devices.
 pub(crate) fn run(root: &Path, seconds: u32, steps: &[Step]) -> bool {
-    let mut total = Tally::default();
-    let mut lines = Vec::new();
-    for step in Step::value_variants() {
-        if !steps.is_empty() && !steps.contains(step) {
-            continue;
-        }
-        let name = format!("{step:?}").to_lowercase();
-        println!("== {name}");
-        let began = Instant::now();
-        let tally = run_step(root, *step, seconds).unwrap_or_else(|error| {
-            println!("{name}: {error}");
-            Tally::of_one(false)
-        });
-        let word = if tally.failed == 0 { "ok" } else { "FAILED" };
-        let line = format!("{name:<7} {word:<6} {:>6.1} s  {tally}", began.elapsed().as_secs_f64());
-        println!("== {line}\n");
-        lines.push(line);
-        total.passed += tally.passed;
-        total.failed += tally.failed;
-        total.skipped.extend(tally.skipped);
+    let mut results = Results::default();
+    let is_wanted = |step: &Step| steps.is_empty() || steps.contains(step);
+    let mut wanted = Step::value_variants().iter().copied().filter(is_wanted);
+    while let Some(step) = wanted.next() {
+        let mut beside = Results::default();
+        let mut rest = || {
+            for step in wanted.by_ref() {
+                beside.take(step, || run_step(root, step, seconds, &mut || ()));
+            }
+        };
+        results.take(step, || run_step(root, step, seconds, &mut rest));
+        results.lines.extend(beside.lines);
+        results.total.add(beside.total);
     }
-    for line in lines {
+    for line in results.lines {
         println!("{line}");
     }
+    let total = results.total;
     for reason in &total.skipped {
         println!("skipped: {reason}");
     }
@@ -94,7 +102,31 @@ pub(crate) fn run(root: &Path, seconds: u32, steps: &[Step]) -> bool {
     total.failed == 0
 }
 
-fn run_step(root: &Path, step: Step, seconds: u32) -> Result<Tally, Box<dyn Error>> {
+impl Results {
+    /// Runs one step.
+    fn take(&mut self, step: Step, run: impl FnOnce() -> Result<Tally, Box<dyn Error>>) {
+        let name = format!("{step:?}").to_lowercase();
+        println!("== {name}");
+        let began = Instant::now();
+        let tally = run().unwrap_or_else(|error| {
+            println!("{name}: {error}");
+            Tally::of_one(false)
+        });
+        let word = if tally.failed == 0 { "ok" } else { "FAILED" };
+        let line = format!("{name:<7} {word:<6} {:>6.1} s  {tally}", began.elapsed().as_secs_f64());
+        println!("== {line}\n");
+        self.lines.push(line);
+        self.total.add(tally);
+    }
+}
+
+/// Runs a step; tests also the rest, when all that is left of them waits for devices.
+fn run_step(
+    root: &Path,
+    step: Step,
+    seconds: u32,
+    rest: &mut dyn FnMut(),
+) -> Result<Tally, Box<dyn Error>> {
     let one = match step {
         Step::Fmt => format::run(root, true)?,
         Step::Clippy => succeeds(
@@ -103,7 +135,7 @@ fn run_step(root: &Path, step: Step, seconds: u32) -> Result<Tally, Box<dyn Erro
                 .current_dir(root),
         )?,
         Step::Tidy => tidy::run(root, false)?,
-        Step::Test => return running::run_all(root, &build(root)?),
+        Step::Test => return running::run_all(root, &build(root)?, rest),
         Step::Doc => succeeds(
             checkout::cargo()
                 .args(["doc", "--workspace", "--no-deps", "--document-private-items"])

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,13 +16,19 @@ const EDITION: &str = "2024";
 
 /// Formats everything, or with `check` only says what is not formatted.
 pub(crate) fn run(root: &Path, check: bool) -> Result<bool, Box<dyn Error>> {
-    let files: Vec<String> =
-        checkout::files(root)?.into_iter().filter(|path| is_source(path)).collect();
+    run_on(root, &checkout::files(root)?, check)
+}
+
+/// The same for these files; those that are gone or no source are passed over.
+pub(crate) fn run_on(root: &Path, files: &[String], check: bool) -> Result<bool, Box<dyn Error>> {
+    let is_there = |path: &&String| is_source(path) && root.join(path).is_file();
+    let files: Vec<&String> = files.iter().filter(is_there).collect();
     let faults = Mutex::new(Vec::new());
     let next = AtomicUsize::new(0);
+    let rustfmt = program(root);
     let work = || {
         while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Err(fault) = one(root, path, check) {
+            if let Err(fault) = one(root, &rustfmt, path, check) {
                 faults
                     .lock()
                     .expect("no thread panics holding it")
@@ -53,9 +59,17 @@ fn is_source(path: &str) -> bool {
     checkout::has_extension(path, "rs") && !path.split('/').any(|part| part == "fixtures")
 }
 
-fn one(root: &Path, path: &str, check: bool) -> Result<(), String> {
+/// rustfmt itself: rustup's stand-in for it takes as long to find it as it takes to format a file.
+fn program(root: &Path) -> PathBuf {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).current_dir(root).output();
+    let sysroot = sysroot.map(|out| String::from_utf8_lossy(&out.stdout).trim_end().to_owned());
+    let found = sysroot.map(|sysroot| Path::new(&sysroot).join("bin/rustfmt"));
+    found.ok().filter(|path| path.is_file()).unwrap_or_else(|| "rustfmt".into())
+}
+
+fn one(root: &Path, rustfmt: &Path, path: &str, check: bool) -> Result<(), String> {
     let text = fs::read(root.join(path)).map_err(|error| error.to_string())?;
-    let out = rustfmt(root, &text, check).map_err(|error| format!("rustfmt: {error}"))?;
+    let out = format(root, rustfmt, &text, check).map_err(|error| format!("rustfmt: {error}"))?;
     if !out.status.success() {
         return Err(String::from_utf8_lossy(&out.stderr).trim_end().replace("<stdin>", path));
     }
@@ -71,8 +85,8 @@ fn one(root: &Path, path: &str, check: bool) -> Result<(), String> {
 }
 
 /// rustfmt reads all of its input before it writes, so one thread can serve both pipes.
-fn rustfmt(root: &Path, text: &[u8], check: bool) -> io::Result<Output> {
-    let mut command = Command::new("rustfmt");
+fn format(root: &Path, rustfmt: &Path, text: &[u8], check: bool) -> io::Result<Output> {
+    let mut command = Command::new(rustfmt);
     command.args(["--edition", EDITION, "--color", "never"]).current_dir(root);
     if check {
         command.arg("--check");
@@ -90,7 +104,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::{is_source, one, rustfmt};
+    use super::{format, is_source, one, program};
 
     #[test]
     fn a_badly_formatted_text_is_found_and_a_good_one_passes() {
@@ -98,7 +112,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let verdict = |text: &str| {
             fs::write(folder.join("a.rs"), text).unwrap();
-            one(&folder, "a.rs", true)
+            one(&folder, &program(&folder), "a.rs", true)
         };
         let bad = verdict("fn  a( ){}\n");
         let broken = verdict("fn (\n");
@@ -111,7 +125,9 @@ mod tests {
 
     #[test]
     fn modules_of_other_files_are_not_followed() {
-        assert!(rustfmt(Path::new("."), b"mod nowhere;\n", true).unwrap().status.success());
+        let here = Path::new(".");
+        let out = format(here, &program(here), b"mod nowhere;\n", true).unwrap();
+        assert!(out.status.success());
     }
 
     #[test]

@@ -11,13 +11,13 @@ use std::process::ExitCode;
 use clap_complete::Shell;
 use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::Shells;
+use treering_datasets::library;
 use treering_lab::filesystems as lab_filesystems;
 use treering_model::CautionCode;
 use treering_report::export::ExportForm;
 use treering_report::formats;
 use treering_report::pages::comparison::DataFormat;
 use treering_store::{Access, Filter, Store, TrialSummary};
-use treering_workloads::compilebench::dataset::library;
 use treering_workloads::filebench;
 
 use crate::{arguments, places};

@@ -30,6 +30,11 @@ pub(crate) fn default_store() -> Result<PathBuf, Failure> {
     Ok(data_dir()?.join("results.treering"))
 }
 
+/// Where saved images are: beside the default store.
+pub(crate) fn images_dir() -> Result<PathBuf, Failure> {
+    Ok(data_dir()?.join("images"))
+}
+
 /// Where the user's own data sets are.
 pub(crate) fn dataset_dirs() -> Vec<PathBuf> {
     data_dir().map(|dir| vec![dir.join("datasets")]).unwrap_or_default()

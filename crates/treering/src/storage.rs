@@ -45,15 +45,11 @@ impl Keeping {
             Some(place) => place.to_owned(),
             None => places::default_store()?,
         };
+        if let Some(named) = named {
+            refuse_under_test(named, targets)?;
+        }
         if !is_any(&place, targets)? {
             return Ok(Self::Direct(open_to_write(&place)?));
-        }
-        if named.is_some() {
-            let message = format!("the store {} is on the filesystem under test", place.display());
-            return Err(Failure::new(Kind::Environment, message).hint(
-                "name a file on another filesystem, or omit --store: results are then held in \
-                 memory until the run is over",
-            ));
         }
         let store = open_to_write(&staging_file(&place, targets, trial)?)?;
         Ok(Self::Staged { store, place })
@@ -137,6 +133,18 @@ pub(crate) fn failure(error: &StoreError) -> Failure {
 
 pub(crate) fn open_to_write(place: &Path) -> Result<Store, Failure> {
     Store::open(place, Access::ReadWrite).map_err(|error| failure(&error))
+}
+
+/// A store that the user named is not on the filesystem of any of these.
+pub(crate) fn refuse_under_test(named: &Path, targets: &[&Path]) -> Result<(), Failure> {
+    if !is_any(named, targets)? {
+        return Ok(());
+    }
+    let message = format!("the store {} is on the filesystem under test", named.display());
+    Err(Failure::new(Kind::Environment, message).hint(
+        "name a file on another filesystem, or omit --store: results are then held in memory until \
+         the run is over",
+    ))
 }
 
 /// Whether it is on the filesystem of any of them.

@@ -13,6 +13,14 @@ use crate::checkout;
 /// CPU: those of `documents` mostly wait until a command of a page has run for some seconds.
 const ON_DEVICES: [(&str, usize); 3] = [("documents", 3), ("cli", 2), ("devices", 1)];
 
+/// Asks for the tests that boot kernels.
+const KERNELS: &str = "TREERING_KERNELS";
+/// Names the static program for guests. Where it is missing, those tests build one, which takes
+/// minutes.
+const STATIC: &str = "TREERING_STATIC";
+/// Builds it on the way.
+const WRAPPER: &str = "scripts/rustc-static.sh";
+
 /// One program.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
@@ -26,6 +34,8 @@ pub(crate) struct Program {
     executable: PathBuf,
     /// Only tests with this in their names; empty: all.
     filter: &'static str,
+    /// The program itself, static, where kernels are to be booted and it was built.
+    guest: Option<PathBuf>,
 }
 
 impl Program {
@@ -53,7 +63,8 @@ impl Program {
             .current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder)
             .env("CARGO_PKG_NAME", &self.package)
-            .env("CARGO_PKG_VERSION", &self.version);
+            .env("CARGO_PKG_VERSION", &self.version)
+            .envs(self.guest.as_ref().map(|program| (STATIC, program)));
         command
     }
 }
@@ -61,15 +72,21 @@ impl Program {
 /// Builds all of them, sorted by package and target.
 pub(crate) fn build(root: &Path) -> Result<Vec<Program>, Box<dyn Error>> {
     let packages = MetadataCommand::new().current_dir(root).no_deps().exec()?.packages;
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    let is_wrapped = is_set(KERNELS) && !is_set(STATIC) && !is_set("RUSTC_WRAPPER");
     let mut child = checkout::cargo()
         .args(["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"])
+        .envs(is_wrapped.then(|| ("RUSTC_WRAPPER", root.join(WRAPPER))))
         .current_dir(root)
         .stdout(Stdio::piped())
         .spawn()?;
     let output = child.stdout.take().ok_or("cargo has no output")?;
-    let mut found = Vec::new();
+    let (mut found, mut guest) = (Vec::new(), None);
     for message in Message::parse_stream(BufReader::new(output)) {
         let Message::CompilerArtifact(made) = message? else { continue };
+        if is_wrapped && made.target.name == "treering" && !made.profile.test {
+            guest = made.executable.as_ref().and_then(|program| static_of(program.as_std_path()));
+        }
         let Some(executable) = made.executable.filter(|_| made.profile.test) else { continue };
         let package = packages.iter().find(|package| package.id == made.package_id);
         if let Some(package) = package
@@ -82,12 +99,21 @@ pub(crate) fn build(root: &Path) -> Result<Vec<Program>, Box<dyn Error>> {
                 folder: package.manifest_path.parent().ok_or("a manifest in no folder")?.into(),
                 executable: executable.into(),
                 filter: "",
+                guest: None,
             });
         }
     }
     if !child.wait()?.success() {
         return Err("the tests do not compile".into());
     }
+    found.iter_mut().for_each(|program| program.guest.clone_from(&guest));
     found.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
     Ok(found)
+}
+
+/// The static twin of a program, unless it is older: then it is not of the same sources.
+fn static_of(program: &Path) -> Option<PathBuf> {
+    let twin = program.parent()?.join("deps/treering-static");
+    let made = |path: &Path| path.metadata().and_then(|file| file.modified()).ok();
+    (made(&twin)? >= made(program)?).then_some(twin)
 }

@@ -1,4 +1,6 @@
-//! Running test programs: those that hold loop devices one after the other, the others beside them.
+//! Running test programs: those that hold loop devices one after the other, and beside them all
+//! that only computes: the other programs, two at a time, the tests in documentation, and steps
+//! after those.
 //!
 //! cargo would run all of them one after the other, and tests on filesystems wait more than they
 //! compute. What a program prints is shown as a whole when it ends.
@@ -11,6 +13,7 @@ use std::process::Stdio;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
+use std::vec;
 
 use super::Tally;
 use super::listener::Listener;
@@ -28,20 +31,20 @@ struct Outcome {
     timed: Vec<Timed>,
 }
 
-impl Outcome {
-    fn add(&mut self, tally: Tally, timed: Vec<Timed>) {
-        self.tally.passed += tally.passed;
-        self.tally.failed += tally.failed;
-        self.tally.skipped.extend(tally.skipped);
-        self.timed.extend(timed);
-    }
-}
-
-/// Runs them and the tests in documentation; names the slowest.
-pub(crate) fn run_all(root: &Path, programs: &[Program]) -> Result<Tally, Box<dyn Error>> {
-    let outcome = Mutex::new(run(programs));
-    documentation(root, &outcome)?;
-    let Outcome { tally, mut timed } = outcome.into_inner()?;
+/// Runs them and the tests in documentation; names the slowest. `afterwards` runs when all but the
+/// programs on loop devices have ended.
+pub(crate) fn run_all(
+    root: &Path,
+    programs: &[Program],
+    afterwards: impl FnOnce(),
+) -> Result<Tally, Box<dyn Error>> {
+    let mut documented = Ok(Tally::default());
+    let outcome = run(programs, || {
+        documented = documentation(root);
+        afterwards();
+    });
+    let Outcome { mut tally, mut timed } = outcome;
+    tally.add(documented?);
     timed.sort_by_key(|one| std::cmp::Reverse(one.duration));
     println!("the slowest tests:");
     for one in timed.iter().take(SLOWEST) {
@@ -52,15 +55,15 @@ pub(crate) fn run_all(root: &Path, programs: &[Program]) -> Result<Tally, Box<dy
 
 /// Runs these only.
 pub(crate) fn run_some(programs: &[Program]) -> Tally {
-    run(programs).tally
+    run(programs, || ()).tally
 }
 
-fn run(programs: &[Program]) -> Outcome {
+fn run(programs: &[Program], afterwards: impl FnOnce()) -> Outcome {
     let outcome = Mutex::new(Outcome::default());
     let (on_devices, others): (Vec<_>, Vec<_>) =
         programs.iter().partition(|program| program.is_on_devices());
-    let one_after_another = |group: Vec<&Program>| {
-        for program in group {
+    let one_after_another = |group: &Mutex<vec::IntoIter<&Program>>| {
+        while let Some(program) = next_of(group) {
             let began = Instant::now();
             let (text, tally, timed) = one(program).unwrap_or_else(|error| {
                 let tally = Tally { failed: 1, ..Tally::default() };
@@ -73,14 +76,24 @@ fn run(programs: &[Program]) -> Outcome {
                 program.package,
                 began.elapsed().as_secs_f64()
             );
-            all.add(tally, timed);
+            all.tally.add(tally);
+            all.timed.extend(timed);
         }
     };
+    let [on_devices, others] = [on_devices, others].map(|group| Mutex::new(group.into_iter()));
     thread::scope(|scope| {
-        scope.spawn(|| one_after_another(on_devices));
-        one_after_another(others);
+        scope.spawn(|| one_after_another(&on_devices));
+        // Two at a time: the last test of a program often leaves a CPU with nothing to do.
+        let second = scope.spawn(|| one_after_another(&others));
+        one_after_another(&others);
+        second.join().expect("a program that fails does not panic");
+        afterwards();
     });
     outcome.into_inner().expect("no thread panicked")
+}
+
+fn next_of<'p>(group: &Mutex<vec::IntoIter<&'p Program>>) -> Option<&'p Program> {
+    group.lock().expect("no thread panics holding it").next()
 }
 
 /// One program to its end: what of its output is shown, its results, and how long its tests took.
@@ -113,7 +126,7 @@ fn one(program: &Program) -> Result<(String, Tally, Vec<Timed>), Box<dyn Error>>
 }
 
 /// The tests in documentation, by cargo.
-fn documentation(root: &Path, outcome: &Mutex<Outcome>) -> Result<(), Box<dyn Error>> {
+fn documentation(root: &Path) -> Result<Tally, Box<dyn Error>> {
     let mut child = checkout::cargo()
         .args(["test", "--workspace", "--doc", "--no-fail-fast"])
         .current_dir(root)
@@ -123,9 +136,7 @@ fn documentation(root: &Path, outcome: &Mutex<Outcome>) -> Result<(), Box<dyn Er
     if let Some(output) = child.stdout.take() {
         hear(output, &mut listener, &mut |line, _| println!("{line}"))?;
     }
-    let tally = listener.tally(child.wait()?.success());
-    outcome.lock().expect("no thread panics holding it").add(tally, Vec::new());
-    Ok(())
+    Ok(listener.tally(child.wait()?.success()))
 }
 
 /// Hands on every line, with whether it is worth showing.

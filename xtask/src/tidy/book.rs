@@ -4,7 +4,7 @@
 use super::Problem;
 use super::tree::Tree;
 
-const FOLDER: &str = "docs/";
+pub(super) const FOLDER: &str = "docs/";
 /// Where the pages stand in their order.
 pub(super) const SUMMARY: &str = "docs/SUMMARY.md";
 

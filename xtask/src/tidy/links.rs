@@ -1,8 +1,10 @@
 //! No dead relative links in documents: what `[text](path)` or `[name]: path` names is a file or
-//! folder of the checkout, and `#place` is a heading of that document. Addresses of the web are not
-//! looked at.
+//! folder of the checkout, and `#place` is a heading of that document. Pages of the book, which is
+//! also shipped without the sources, link to each other only. Addresses of the web are not looked
+//! at.
 
 use super::Problem;
+use super::book::FOLDER as BOOK;
 use super::titles::prose;
 use super::tree::Tree;
 
@@ -14,6 +16,10 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
                 if !leads_somewhere(tree, &file.path, link) {
                     let what = format!("dead link `{link}`");
                     let right = "name a file of the checkout, relative to this document";
+                    problems.push(Problem::new(&file.path, number, what, right));
+                } else if leaves_the_book(&file.path, link) {
+                    let what = format!("`{link}` leads out of the book");
+                    let right = "name the file in backquotes, without a link";
                     problems.push(Problem::new(&file.path, number, what, right));
                 } else if !is_heading(tree, &file.path, link) {
                     let what = format!("no heading for `{link}`");
@@ -83,6 +89,15 @@ fn leads_somewhere(tree: &Tree, document: &str, link: &str) -> bool {
     })
 }
 
+/// Whether a page of the book links to a file beside it.
+fn leaves_the_book(document: &str, link: &str) -> bool {
+    let (path, _) = split(link);
+    let is_local = !is_outside(link) && !path.is_empty();
+    document.starts_with(BOOK)
+        && is_local
+        && resolved(document, path).is_some_and(|target| !target.starts_with(BOOK))
+}
+
 /// Whether the place of a link is a heading; a link without one leads to the whole document.
 fn is_heading(tree: &Tree, document: &str, link: &str) -> bool {
     let (path, Some(place)) = split(link) else { return true };
@@ -136,6 +151,17 @@ mod tests {
     }
 
     #[test]
+    fn pages_of_the_book_link_to_each_other_only() {
+        let files = [
+            ("README.md", "[a](docs/a.md)\n"),
+            ("docs/a.md", "[b](x/b.md) [r](../README.md)\n"),
+            ("docs/x/b.md", "[a](../a.md)\n"),
+        ];
+        let whats: Vec<String> = check(&Tree::of(&files)).into_iter().map(|p| p.what).collect();
+        assert_eq!(whats, ["`../README.md` leads out of the book"]);
+    }
+
+    #[test]
     fn places_that_no_heading_has_are_found() {
         let text = "# A b's, and c\n## A\n## A\n[x](#a-bs-and-c) [y](#a-1) [z](#a-2) [w](a.md#b)\n\
                     ```\n# d\n```\n[v](#d) [u](x.sh#d)\n";
@@ -149,9 +175,9 @@ mod tests {
     #[test]
     fn files_folders_addresses_places_and_code_pass() {
         let text = "# A\n[x](b.md#part \"title\") [y](../crates) [z](https://example.org/x)\n\
-                    [w](#a) `[v](gone.md)` ![i](./b.md)\n```\n[u](gone.md)\n```\n[r]: ../docs/\n";
-        let tree =
-            Tree::of(&[("docs/a.md", text), ("docs/b.md", "# B\n## `Part`"), ("crates/a.txt", "")]);
+                    [w](#a) `[v](gone.md)` ![i](./b.md)\n```\n[u](gone.md)\n```\n[r]: ../notes/\n";
+        let other = ("notes/b.md", "# B\n## `Part`");
+        let tree = Tree::of(&[("notes/a.md", text), other, ("crates/a.txt", "")]);
         assert_eq!(check(&tree), []);
     }
 }

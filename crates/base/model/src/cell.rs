@@ -4,6 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::TrialId;
 
+/// The fact that holds the plan as a document: in the first trial of a campaign only, whose
+/// identity is that of the campaign.
+pub const PLAN_FACT: &str = "plan.document";
+
 /// What a cell is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -14,6 +14,7 @@ mod feature_bits;
 pub mod filesystems;
 mod fingerprint;
 mod guest;
+mod harmless;
 mod imported;
 mod latency;
 mod metric;
@@ -29,13 +30,14 @@ mod work;
 
 pub use annotation::{Annotation, Change};
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
-pub use cell::{Cell, CellRole};
+pub use cell::{Cell, CellRole, PLAN_FACT};
 pub use counters::Counters;
 pub use ending::Ending;
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
 pub use feature_bits::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY, refused_features};
 pub use fingerprint::Fingerprint;
 pub use guest::{Accelerator, GuestDisk, GuestSpec, REBOOT_KERNEL_FACT};
+pub use harmless::{harmless, is_unsafe};
 pub use imported::{
     BLOGBENCH_READ_BYTES, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,
@@ -48,8 +50,9 @@ pub use observed::heat::{HeatCounts, HeatOnDevice, HeatReport, HotData, LayoutHe
 pub use observed::layout::{
     LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, Layout, LayoutCount,
     LayoutExtents, LayoutFree, LayoutFreeBin, LayoutFullness, LayoutInodes, LayoutIntervals,
-    LayoutMap, LayoutMapCell, LayoutMapGroup, LayoutPassed, LayoutQuantiles, LayoutUse,
+    LayoutMap, LayoutMapCell, LayoutMapGroup, LayoutPassed, LayoutQuantiles, LayoutRead, LayoutUse,
 };
+pub use observed::modelled::{MODELLED_DISK, ModelledSeconds};
 pub use op::Op;
 pub use sink::{SinkError, TrialSink};
 pub use totals::{Cpu, Interval, OpTotals, PhaseTotals, TaskTotals};

@@ -84,6 +84,14 @@ impl Better {
             Self::Lower => "lower",
         }
     }
+
+    /// The same in a sentence.
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::Higher => "higher is better",
+            Self::Lower => "lower is better",
+        }
+    }
 }
 
 /// What part of a trial a metric speaks of.

@@ -52,6 +52,9 @@ pub struct Variant {
     pub filesystem: String,
     /// Options for mkfs, as typed on its command line.
     pub mkfs: Vec<String>,
+    /// The saved image that each trial starts from, instead of a fresh filesystem.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// Mount options, as behind `mount -o`.
     pub mount: Vec<String>,
     /// By how many percent its tasks are slowed on purpose, to test what finds it: usually 0.

@@ -37,6 +37,8 @@ const STATEMENTS: usize = 64;
 
 /// SQLite's `SQLITE_ERROR`: none of the particular errors.
 const GENERIC: i32 = 1;
+/// The file that readers and the writer share beside the store could not grow.
+const NO_ROOM_TO_SHARE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
 /// Where something happened: puts path and table into errors.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +82,7 @@ impl<'a> Place<'a> {
                 },
                 ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Busy { path },
                 ErrorCode::DiskFull => StoreError::Full { path },
+                _ if code.extended_code == NO_ROOM_TO_SHARE => StoreError::Full { path },
                 ErrorCode::ReadOnly => StoreError::Denied { what: "write", path },
                 ErrorCode::PermissionDenied => StoreError::Denied { what: "read", path },
                 _ => match words {

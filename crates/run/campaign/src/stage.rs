@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use treering_lab::{
     CacheDrop, Device, DeviceCaution, EraseList, FormatRecord, Lab, LabError, Mounted, Pattern,
-    SettleLimits, Volume, drop_and_verify, settle,
+    SavedImage, SettleLimits, Volume, drop_and_verify, settle,
 };
 use treering_model::filesystems::is_in_memory;
 use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Variant};
@@ -18,6 +18,9 @@ use crate::plan::Conditions;
 
 /// The fact of a trial that says from which bytes it started.
 const IMAGE_FACT: &str = "image.fingerprint";
+/// The facts of a trial that say from which saved image it started, and how that was made.
+const IMAGE_NAME_FACT: &str = "image.name";
+const IMAGE_RECIPE_FACT: &str = "image.recipe";
 /// The directory within a place in which trials work.
 const WORK: &str = "treering-work";
 
@@ -34,6 +37,8 @@ pub(crate) struct Devices<'l> {
     held: HashMap<Key, Device>,
     /// What guests start from, one for each way to make a filesystem; none where it cannot be kept.
     patterns: HashMap<Recipe, Option<Pattern>>,
+    /// Saved images by their name and the device that they are restored to, each read once.
+    saved: HashMap<(String, DeviceSpec), (SavedImage, Pattern)>,
 }
 
 impl<'l> Devices<'l> {
@@ -45,9 +50,14 @@ impl<'l> Devices<'l> {
     ) -> Result<Self, LabError> {
         for variant in variants {
             Device::check(variant, lab)?;
+            if let Some(name) = &variant.image {
+                let image = lab.library().load(name)?;
+                image.suits(&variant.filesystem, bytes(&variant.device))?;
+                image.check_available(lab)?;
+            }
         }
-        let (held, patterns) = (HashMap::new(), HashMap::new());
-        let mut devices = Self { lab, erasing: erasing.clone(), held, patterns };
+        let (held, patterns, saved) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut devices = Self { lab, erasing: erasing.clone(), held, patterns, saved };
         for variant in variants {
             if let Entry::Vacant(place) = devices.held.entry(key(variant)) {
                 place.insert(Device::acquire(variant, erasing, lab)?);
@@ -70,16 +80,19 @@ impl<'l> Devices<'l> {
         };
         let mut cautions: Vec<Caution> =
             device.cautions().iter().map(DeviceCaution::caution).collect();
+        let (volume, image) = match &variant.image {
+            Some(name) => self.saved_volume(name, &variant.device, device)?,
+            None if variant.guest.is_some() => self.for_guest(variant, device)?,
+            None => (device.format(&variant.filesystem, &variant.mkfs)?, Vec::new()),
+        };
         if variant.guest.is_some() {
-            let (volume, image) = self.for_guest(variant, device)?;
             // A guest reads past what the kernel here holds of the device.
             volume.device().forget()?;
             let mut facts = facts(variant, Some(volume.record()), Some(volume.device()));
-            facts.extend(image.map(|image| fact(IMAGE_FACT, image)));
+            facts.extend(image);
             let place = RefCell::new(Place::Formatted(Box::new(volume)));
             return Ok(Stage { place, key: key(variant), cautions, facts });
         }
-        let volume = device.format(&variant.filesystem, &variant.mkfs)?;
         let mounted = volume.mount(&variant.mount)?;
         let limits = SettleLimits {
             rest: Duration::try_from_secs_f64(conditions.settle_seconds).unwrap_or_default(),
@@ -93,6 +106,7 @@ impl<'l> Devices<'l> {
         let (dropped, caution) = about_caches(&drop_and_verify(mounted.root())?);
         cautions.extend(caution);
         let mut facts = facts(variant, mounted.format_record(), mounted.device());
+        facts.extend(image);
         facts.push(dropped);
         let place = RefCell::new(Place::Mounted(Box::new(mounted)));
         Ok(Stage { place, key: key(variant), cautions, facts })
@@ -104,24 +118,47 @@ impl<'l> Devices<'l> {
         &mut self,
         variant: &Variant,
         device: Device,
-    ) -> Result<(Volume, Option<String>), LabError> {
+    ) -> Result<(Volume, Vec<Fact>), LabError> {
         let recipe = (variant.device.clone(), variant.filesystem.clone(), variant.mkfs.clone());
-        let of = |pattern: &Pattern| Some(pattern.fingerprint().to_owned());
+        let of = |pattern: &Pattern| vec![fact(IMAGE_FACT, pattern.fingerprint().to_owned())];
         match self.patterns.get(&recipe) {
             Some(Some(pattern)) => {
                 let (volume, is_copy) = device.restore(pattern, &variant.mkfs)?;
-                Ok((volume, of(pattern).filter(|_| is_copy)))
+                Ok((volume, if is_copy { of(pattern) } else { Vec::new() }))
             }
-            Some(None) => Ok((device.format(&variant.filesystem, &variant.mkfs)?, None)),
+            Some(None) => Ok((device.format(&variant.filesystem, &variant.mkfs)?, Vec::new())),
             None => {
                 let volume = device.format(&variant.filesystem, &variant.mkfs)?;
                 // A directory that takes no file without a name: each trial has a mkfs of its own.
                 let pattern = volume.pattern().ok().flatten();
-                let image = pattern.as_ref().and_then(of);
+                let image = pattern.as_ref().map(of).unwrap_or_default();
                 self.patterns.insert(recipe, pattern);
                 Ok((volume, image))
             }
         }
+    }
+
+    /// A saved image on the device of a variant, with what is known of it.
+    fn saved_volume(
+        &mut self,
+        name: &str,
+        spec: &DeviceSpec,
+        device: Device,
+    ) -> Result<(Volume, Vec<Fact>), LabError> {
+        let (image, pattern) = match self.saved.entry((name.to_owned(), spec.clone())) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let image = self.lab.library().load(name)?;
+                let pattern = Pattern::of_saved(&image, spec, self.lab)?;
+                place.insert((image, pattern))
+            }
+        };
+        let facts = vec![
+            fact(IMAGE_NAME_FACT, name.to_owned()),
+            fact(IMAGE_FACT, pattern.fingerprint().to_owned()),
+            fact(IMAGE_RECIPE_FACT, image.record.recipe_key()),
+        ];
+        Ok((device.restore_saved(image, pattern)?, facts))
     }
 
     /// Takes back the device of a place.
@@ -208,6 +245,11 @@ impl Stage {
 fn gone() -> LabError {
     let (what, path) = ("cannot find the filesystem of", PathBuf::from(WORK));
     LabError::Io { what, path, source: std::io::ErrorKind::NotFound.into() }
+}
+
+/// The bytes of a loop device.
+fn bytes(device: &DeviceSpec) -> u64 {
+    if let DeviceSpec::Loop { bytes, .. } = device { *bytes } else { 0 }
 }
 
 fn key(variant: &Variant) -> Key {

@@ -14,6 +14,7 @@ use treering_sys::{MountOptions, load_module, mount, power_off};
 
 use crate::init_error::InitError;
 use crate::initramfs::MODULES;
+use crate::overhead::Overhead;
 use crate::protocol::{ARGUMENT, GuestJob, PORT, Report};
 
 /// What a program expects: type, and where.
@@ -43,6 +44,7 @@ pub fn is_guest(arguments: &[impl AsRef<OsStr>]) -> bool {
 #[derive(Clone)]
 pub struct GuestMachine {
     port: Arc<Mutex<File>>,
+    overhead: Arc<Overhead>,
 }
 
 impl GuestMachine {
@@ -65,7 +67,7 @@ impl GuestMachine {
         let node = port()?;
         let opened = OpenOptions::new().read(true).write(true).open(&node);
         let port = opened.map_err(|source| InitError::Port { node, source })?;
-        Ok(Self { port: Arc::new(Mutex::new(port)) })
+        Ok(Self { port: Arc::new(Mutex::new(port)), overhead: Arc::default() })
     }
 
     /// Says that it is ready and waits for its job; from then on it says that it is alive.
@@ -79,6 +81,7 @@ impl GuestMachine {
         let mut line = String::new();
         BufReader::new(own.map_err(lost)?).read_line(&mut line).map_err(lost)?;
         let job = serde_json::from_str(&line).map_err(InitError::Job)?;
+        self.overhead.begin();
         let pulse = self.clone();
         thread::spawn(move || {
             while pulse.tell(&Report::Alive).is_ok() {
@@ -120,16 +123,27 @@ impl GuestMachine {
     }
 
     fn tell(&self, report: &Report) -> io::Result<()> {
-        let mut line = serde_json::to_vec(report)?;
-        line.push(b'\n');
-        self.port.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
+        self.overhead.of(|| {
+            let mut line = serde_json::to_vec(report)?;
+            line.push(b'\n');
+            self.port.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
+        })
+    }
+
+    fn tell_event(&self, event: TrialEvent) -> Result<(), SinkError> {
+        let told = self.tell(&Report::Event(Box::new(event)));
+        told.map_err(|error| SinkError::new("the host cannot be reached", error))
     }
 }
 
 impl TrialSink for GuestMachine {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
-        let told = self.tell(&Report::Event(Box::new(event.clone())));
-        told.map_err(|error| SinkError::new("the host cannot be reached", error))
+        if let TrialEvent::Ended { .. } = event
+            && let Some(metric) = self.overhead.metric()
+        {
+            self.tell_event(TrialEvent::Measured(metric))?;
+        }
+        self.tell_event(event.clone())
     }
 }
 

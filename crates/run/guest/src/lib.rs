@@ -15,6 +15,7 @@ mod init_error;
 mod initramfs;
 mod kernel;
 mod modules;
+mod overhead;
 mod program;
 mod protocol;
 mod qemu;

@@ -11,6 +11,7 @@ use treering_model::{DeviceSpec, Variant};
 use treering_sys::{DeviceUse, Errno, MountOptions, device_bytes, flush_buffers, open_device};
 
 use crate::device_caution::DeviceCaution;
+use crate::error::unfit;
 use crate::filesystems::{self, Availability, MkfsRequest, OptionRefusal};
 use crate::guard::{
     EraseList, Inspection, clear_signatures, erase, find_signatures, inspect_on, obstacles_to_use,
@@ -423,8 +424,4 @@ pub(crate) fn large_enough(filesystem: &Filesystem, bytes: u64) -> Result<(), La
         return Err(unfit(format!("{name} needs {least} bytes, but the device has {bytes}")));
     }
     Ok(())
-}
-
-pub(crate) fn unfit(why: String) -> LabError {
-    DeviceError::Unfit(why).into()
 }

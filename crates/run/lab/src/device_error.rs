@@ -116,6 +116,14 @@ pub enum DeviceError {
         /// Why.
         why: String,
     },
+    /// A saved image is not what was saved.
+    #[error("the saved image `{name}` cannot be used: {why}")]
+    BadImage {
+        /// The image.
+        name: String,
+        /// Why.
+        why: String,
+    },
     /// The run that made it is alive.
     #[error("the run that made {what} is still running (process {pid})")]
     Alive {
@@ -158,6 +166,9 @@ impl DeviceError {
             Self::Missing { how, .. } => Some(how.clone()),
             Self::StillUsed { .. } => {
                 Some("stop what uses it, then run `treering lab release`".to_owned())
+            }
+            Self::BadImage { name, .. } => {
+                Some(format!("`treering image remove {name}` removes it; then save it anew"))
             }
             Self::Alive { .. } => Some("wait for it, or stop it first".to_owned()),
             Self::UnknownFilesystem { .. } => {

@@ -100,3 +100,8 @@ impl LabError {
         move |source| Self::Io { what, path, source }
     }
 }
+
+/// What is asked for cannot be.
+pub(crate) fn unfit(why: String) -> LabError {
+    DeviceError::Unfit(why).into()
+}

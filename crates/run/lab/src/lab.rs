@@ -11,6 +11,7 @@ use treering_sys::{LockError, MountTable, lock_exclusive};
 
 use crate::DeviceError;
 use crate::LabError;
+use crate::aged::ImageLibrary;
 use crate::filesystems::{Availability, availability};
 use crate::machine::{Machine, names};
 use crate::register::{Found, Kind, PlanIdentity, RecordId, Register, private_directory};
@@ -19,6 +20,8 @@ use crate::tools::ToolPath;
 
 /// Where images are kept when nobody says where: on disk, and gone some time after a reboot.
 const IMAGES: &str = "/var/tmp/treering";
+/// Where saved images are when nobody says where.
+const LIBRARY: &str = "/var/lib/treering/images";
 
 /// A place to make devices and filesystems in, and to take them away again. Copies are the same
 /// lab.
@@ -28,6 +31,7 @@ pub struct Lab {
     pub(crate) tools: ToolPath,
     pub(crate) register: Arc<Register>,
     images: PathBuf,
+    library: ImageLibrary,
 }
 
 impl Lab {
@@ -41,6 +45,7 @@ impl Lab {
             tools: ToolPath::new(OsStr::new("")),
             register: Arc::new(Register::open(register)?),
             images: PathBuf::from(IMAGES),
+            library: ImageLibrary::new(Path::new(LIBRARY)),
         })
     }
 
@@ -54,6 +59,17 @@ impl Lab {
     #[must_use]
     pub fn with_images_in(self, directory: &Path) -> Self {
         Self { images: directory.to_owned(), ..self }
+    }
+
+    /// Takes saved images from here.
+    #[must_use]
+    pub fn with_library(self, library: ImageLibrary) -> Self {
+        Self { library, ..self }
+    }
+
+    /// Where saved images are.
+    pub fn library(&self) -> &ImageLibrary {
+        &self.library
     }
 
     /// Names this plan in the records of what is made from now on.

@@ -5,6 +5,7 @@
 //! guard has looked at: formatted, mounted and given back, and in the register as long as it is
 //! ours.
 
+mod aged;
 mod caches;
 mod clean;
 mod device;
@@ -28,6 +29,7 @@ mod tools;
 mod volume;
 mod workplace;
 
+pub use aged::{AgedTarget, ImageLibrary, ImageRecord, NewImage, SavedImage};
 pub use caches::{CacheDrop, CacheEvidence, SettleLimits, Settled, drop_and_verify, settle};
 pub use clean::remove_leftovers;
 pub use device::{Device, Member};

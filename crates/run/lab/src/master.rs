@@ -23,13 +23,24 @@ pub(crate) struct Master {
 impl Master {
     /// A copy of this image, in the directory that it is in.
     pub(crate) fn of(image: &File, directory: &Path) -> io::Result<Self> {
+        let master = Self::empty(directory, image.metadata()?.len())?;
+        copy(image, &master.file)?;
+        Ok(master)
+    }
+
+    /// Nothing but a hole of so many bytes.
+    pub(crate) fn empty(directory: &Path, bytes: u64) -> io::Result<Self> {
         let nameless = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or_default();
         let mut options = OpenOptions::new();
         options.read(true).write(true).mode(0o600).custom_flags(nameless);
         let master = Self { file: options.open(directory)? };
-        master.file.set_len(image.metadata()?.len())?;
-        copy(image, &master.file)?;
+        master.file.set_len(bytes)?;
         Ok(master)
+    }
+
+    /// Writes a piece of it.
+    pub(crate) fn write_at(&self, piece: &[u8], place: u64) -> io::Result<()> {
+        self.file.write_all_at(piece, place)
     }
 
     /// Writes it into an image that is empty.

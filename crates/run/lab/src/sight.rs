@@ -15,7 +15,7 @@ use treering_sys::{
     device_bytes, dir_again, mount_detached, open_device, open_top,
 };
 
-use crate::device::unfit;
+use crate::error::unfit;
 use crate::families::mounted_families;
 use crate::guard::find_signatures;
 use crate::machine::{DeviceNumber, Machine, block_number, word};

@@ -8,18 +8,20 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use treering_model::Fingerprint;
 use treering_model::filesystems::Filesystem;
+use treering_model::{DeviceSpec, Fingerprint};
 use treering_sys::{MountOptions, MountTable, explain_mount, mount};
 
-use crate::device::{Device, Held, available, count_fits, known, large_enough, refused, unfit};
+use crate::aged::SavedImage;
+use crate::device::{Device, Held, available, count_fits, known, large_enough, refused};
+use crate::error::unfit;
 use crate::filesystems::{MkfsRequest, arguments, mount_options};
 use crate::machine::DeviceNumber;
 use crate::master::Master;
 use crate::register::{Kind, Record, RecordId, mounted_line};
 use crate::release::{OurMount, free_mount};
 use crate::tools::{self, ToolRun};
-use crate::{DeviceError, LabError};
+use crate::{DeviceError, Lab, LabError};
 
 /// The name that people find on a device of ours.
 const LABEL: &str = "treering";
@@ -55,6 +57,8 @@ pub struct Volume {
     /// `None` for a directory that is used as it is.
     filesystem: Option<&'static Filesystem>,
     record: FormatRecord,
+    /// Whether it is a copy whose original may be mounted.
+    is_copy: bool,
 }
 
 impl Device {
@@ -96,7 +100,7 @@ impl Device {
         }
         self.refill()?;
         let record = FormatRecord { command: run.command, output: run.output, tool_version };
-        Ok(Volume { device: self, filesystem: Some(filesystem), record })
+        Ok(Volume { device: self, filesystem: Some(filesystem), record, is_copy: false })
     }
 
     fn leave_as_it_is(self, options: &[String]) -> Result<Volume, LabError> {
@@ -106,14 +110,15 @@ impl Device {
         if !options.is_empty() {
             return Err(unfit("a directory is used as it is, without mkfs options".to_owned()));
         }
-        Ok(Volume { device: self, filesystem: None, record: FormatRecord::default() })
+        let record = FormatRecord::default();
+        Ok(Volume { device: self, filesystem: None, record, is_copy: false })
     }
 
     fn in_memory(self, filesystem: &'static Filesystem) -> Result<Volume, LabError> {
         match &self.held {
             Held::Memory(_) | Held::Images(..) => {
                 let record = FormatRecord::default();
-                Ok(Volume { device: self, filesystem: Some(filesystem), record })
+                Ok(Volume { device: self, filesystem: Some(filesystem), record, is_copy: false })
             }
             Held::Blocks(_) | Held::Directory(_) => {
                 let name = filesystem.name;
@@ -133,7 +138,22 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// 16 hexadecimal digits that are equal where all bytes are equal.
+    /// A saved image, read once and ready to be put on devices of a variant: its bytes are kept
+    /// beside the images of the lab.
+    ///
+    /// # Errors
+    /// When it is not what was saved, its own check cannot be run here, or there is no room.
+    pub fn of_saved(image: &SavedImage, device: &DeviceSpec, lab: &Lab) -> Result<Self, LabError> {
+        let DeviceSpec::Loop { directory, .. } = device else {
+            return Err(unfit("a saved image is restored to a loop device".to_owned()));
+        };
+        let masters = vec![image.master(&lab.images(directory.as_deref())?)?];
+        let (filesystem, record) = (image.filesystem(), FormatRecord::default());
+        let fingerprint = image.record.fingerprint.clone();
+        Ok(Self { filesystem, record, masters, fingerprint })
+    }
+
+    /// 16 hexadecimal digits that are equal where all bytes are equal; of a saved image its own 32.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -156,7 +176,29 @@ impl Device {
             return Ok((self.format(pattern.filesystem.name, options)?, false));
         }
         let (filesystem, record) = (Some(pattern.filesystem), pattern.record.clone());
-        Ok((Volume { device: self, filesystem, record }, true))
+        Ok((Volume { device: self, filesystem, record, is_copy: false }, true))
+    }
+
+    /// Puts a saved image on its loop device, and makes sure that it is what was saved: the
+    /// filesystem's own check finds no fault, and the layout of all files is the same.
+    ///
+    /// # Errors
+    /// When the host cannot empty the image file, it cannot be written, or something differs.
+    pub fn restore_saved(
+        mut self,
+        image: &SavedImage,
+        pattern: &Pattern,
+    ) -> Result<Volume, LabError> {
+        self.prepare()?;
+        if !self.fill(&pattern.masters)? {
+            return Err(unfit("a saved image needs a file that can be emptied".to_owned()));
+        }
+        for member in self.members() {
+            image.check(&member.node, &self.lab)?;
+        }
+        self.forget()?;
+        let (filesystem, record) = (Some(pattern.filesystem), pattern.record.clone());
+        Ok(Volume { device: self, filesystem, record, is_copy: true })
     }
 }
 
@@ -213,6 +255,9 @@ impl Volume {
         let numbers: Vec<DeviceNumber> =
             members.iter().filter(|_| !is_in_memory).map(|member| member.number).collect();
         let mut all = mount_options(filesystem, &devices, bytes, options);
+        if self.is_copy {
+            all.extend(filesystem.of_copies.iter().map(|&option| option.to_owned()));
+        }
         all.extend(options.iter().cloned());
         let parsed = MountOptions::parse(&all).map_err(DeviceError::MountOption)?;
         if !rustix::process::geteuid().is_root() {

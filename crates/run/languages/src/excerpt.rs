@@ -1,6 +1,7 @@
 //! A line of a text with a caret below a place in it, as a terminal can show it: harmless, not
 //! wider than a page, and aligned whatever stands before the caret.
 
+use treering_model::is_unsafe;
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::place::Place;
@@ -13,8 +14,6 @@ const BEFORE: usize = 60;
 const NEAR_BYTES: usize = 400;
 /// What stands for a tab.
 const TAB: &str = "    ";
-/// What stands for what a terminal must not get.
-const HARMLESS: char = '\u{fffd}';
 
 /// The line of a place, and a line with a caret. `None` where the place is the whole file, or in no
 /// line of the text.
@@ -54,15 +53,9 @@ fn boundary(line: &[u8], at: usize) -> usize {
 fn cell(character: char) -> (String, usize) {
     match character {
         '\t' => (TAB.to_owned(), TAB.len()),
-        // Signs that join, turn or hide what stands around them.
-        '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{ad}' => (HARMLESS.to_string(), 1),
-        _ => match character.width() {
+        _ => match character.width().filter(|_| !is_unsafe(character)) {
             Some(width) => (character.to_string(), width),
-            None => (HARMLESS.to_string(), 1),
+            None => (char::REPLACEMENT_CHARACTER.to_string(), 1),
         },
     }
 }

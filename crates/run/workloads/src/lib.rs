@@ -11,6 +11,7 @@ pub mod ffsb;
 pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
+mod imitation;
 mod span;
 mod sync_all;
 

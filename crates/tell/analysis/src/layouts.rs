@@ -33,8 +33,8 @@ pub struct LayoutMeasure {
 }
 
 /// The measures that series show, the first ones being those that move most.
-pub const LAYOUT_MEASURES: [LayoutMeasure; 7] = {
-    use treering_model::Unit::{Bytes, Count, Percent};
+pub const LAYOUT_MEASURES: [LayoutMeasure; 8] = {
+    use treering_model::Unit::{Bytes, Count, Percent, Seconds};
     [
         LayoutMeasure {
             name: "adjacent siblings",
@@ -57,6 +57,11 @@ pub const LAYOUT_MEASURES: [LayoutMeasure; 7] = {
             unit: Bytes,
         },
         LayoutMeasure { name: "span median", of: |layout| layout.span_median, unit: Count },
+        LayoutMeasure {
+            name: "modelled read",
+            of: |layout| layout.modelled_read.as_ref().map(|read| read.seconds.typical),
+            unit: Seconds,
+        },
         LayoutMeasure {
             name: "free extents",
             of: |layout| layout.free_space.as_ref().map(|free| free.extents as f64),

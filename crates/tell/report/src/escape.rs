@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use treering_model::is_unsafe;
+
 /// The text with every character that acts on the reader's screen, or hides, made visible.
 pub(crate) fn visible(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -39,18 +41,6 @@ pub(crate) fn ascii(text: &str) -> String {
     safe
 }
 
-/// Whether a character acts on the screen or cannot be seen.
-pub(crate) fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}'
-            | '\u{e0000}'..='\u{e0fff}')
-}
-
 fn push_visible(safe: &mut String, c: char) {
     match c {
         '\n' => safe.push_str("\\n"),
@@ -70,7 +60,9 @@ fn push_code(safe: &mut String, c: char) {
 
 #[cfg(test)]
 mod tests {
-    use super::{ascii, is_unsafe, visible};
+    use treering_model::is_unsafe;
+
+    use super::{ascii, visible};
     use proptest::prelude::{any, proptest};
 
     #[test]

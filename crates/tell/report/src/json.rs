@@ -7,7 +7,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-use crate::escape::is_unsafe;
+use treering_model::is_unsafe;
 
 /// Writes a value in one line, without the line's end.
 pub(crate) fn write<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {

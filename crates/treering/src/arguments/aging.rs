@@ -13,6 +13,14 @@ use super::{AnyRunArgs, NativeRunArgs, OutputArgs};
 /// The name of the verb.
 pub(crate) const AGE: &str = "age";
 
+/// The option that keeps the aged filesystem.
+const SAVE: &str = "save";
+
+/// The name of the image that the aged filesystem is to be saved as.
+pub(crate) fn image_to_save(matches: &clap::ArgMatches) -> Option<&str> {
+    matches.get_one::<String>(SAVE).map(String::as_str)
+}
+
 /// Verbs about profiles.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgeVerb {
@@ -25,6 +33,21 @@ pub(crate) enum AgeVerb {
     Show(ShowProfileArgs),
     /// Measure the files of a directory, and print a profile with their sizes and directories.
     Profile(MeasureProfileArgs),
+    /// Extract what the commits of a git repository did to its files, to be replayed without git.
+    Extract(ExtractArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExtractArgs {
+    /// The repository, or a directory of its work tree; it is only read.
+    #[arg(value_name = "GIT_DIR")]
+    pub(crate) repository: PathBuf,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The last commit; its first parents are followed to the beginning.
+    #[arg(long, default_value = "HEAD", value_name = "REVISION")]
+    pub(crate) revision: String,
 }
 
 #[derive(Debug, Args)]
@@ -47,6 +70,10 @@ Age a filesystem as a mail server does, until its layout changes no more:
   treering age /mnt/test --profile mail --until steady --until written=3x
 Then measure on it, or compare its layout with that of a fresh copy:
   treering layout /mnt/test --fresh-copy
+Write less: what is deleted or replaced on the way is allocated, not written:
+  treering age /mnt/test --profile mail --until operations=100000 --fast-forward
+Keep it as an image that each trial of a plan starts from:
+  treering age /mnt/test --profile mail --until steady --save old-mail
 
 The aged files stay in TARGET/age-0 (TARGET/kernel-N with --profile kernel-tree). One seed gives
 one list of operations; its fingerprint is part of the result. docs/aging.md has the details.";
@@ -73,6 +100,16 @@ pub(super) fn command() -> Command {
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true)
         .arg_required_else_help(true);
+    let command = command.arg(
+        Arg::new(SAVE)
+            .long(SAVE)
+            .value_name("NAME")
+            .help(
+                "Then save the whole filesystem as an image of this name, which a plan can start \
+                 from; it is unmounted for that and mounted again. Requires root",
+            )
+            .conflicts_with("dry_run"),
+    );
     // Doc comments of the groups would stand in for the words on the command.
     AgeVerb::augment_subcommands(command)
         .subcommand_required(false)

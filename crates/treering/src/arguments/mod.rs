@@ -6,10 +6,13 @@ mod classic;
 mod comparing;
 mod completing;
 mod history;
+mod images;
+mod keeping;
 mod layout;
 mod links;
 mod quantities;
 mod settings;
+mod sharing;
 mod tracing;
 
 use std::ffi::OsString;
@@ -17,24 +20,27 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
+use treering_languages::loadfile::generate::BLOCKS_MAX;
 use treering_script::Workload;
-use treering_workloads::dbench::BLOCKS_MAX;
 
 use crate::colour;
 
-pub(crate) use aging::{AGE, AgeVerb, MeasureProfileArgs};
+pub(crate) use aging::{AGE, AgeVerb, ExtractArgs, MeasureProfileArgs, image_to_save};
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use comparing::{
     BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs, RootArgs,
 };
 pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
 pub(crate) use history::HistoryArgs;
+pub(crate) use images::{ImageArgs, ImageVerb};
+pub(crate) use keeping::{KeepArgs, KeepVerb};
 pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
 use quantities::half_life;
 pub(crate) use quantities::{percentage, size, width};
 use settings::argument;
 pub(crate) use settings::{settings, settings_of_words};
+pub(crate) use sharing::{MergeArgs, PackArgs};
 pub(crate) use tracing::{
     CostArgs, PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
@@ -87,10 +93,16 @@ pub(crate) enum Verb {
     Export(ExportArgs),
     /// Import the logs of other tools, and trials exported by treering.
     Import(ImportArgs),
+    /// Write trials into one file for others: figures, environment and plan, without names.
+    Pack(PackArgs),
+    /// Add the trials of a pack to the store, without duplicates.
+    Merge(MergeArgs),
     /// Compare stored trials: better, worse, the same or unclear.
     Report(ReportArgs),
     /// Show how measurements went on from kernel to kernel or day to day, and where they changed.
     History(HistoryArgs),
+    /// Check the store, and give back space that it no longer uses.
+    Store(KeepArgs),
     /// List, show, record and import data sets: the source trees that compilebench works on.
     Dataset(DatasetArgs),
     /// Compare filesystems under a workload: freshly made, on one device, in interleaved rounds.
@@ -103,6 +115,8 @@ pub(crate) enum Verb {
     Doctor(DoctorArgs),
     /// Measure the layout of files and free space of a directory, a device or an image.
     Layout(LayoutArgs),
+    /// Keep aged filesystems as images that plans start from: list, show, verify, restore.
+    Image(ImageArgs),
     /// Show which filesystems can be made here, and release what killed runs left behind.
     Lab(LabArgs),
     /// Create links with the names of the classic tools: compilebench, fs_mark, fio and the others.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
-use treering_workloads::dbench::generate_load;
+use treering_languages::loadfile::generate;
 
 use super::output::with_writer;
 use crate::arguments::GenerateArgs;
@@ -13,7 +13,7 @@ use crate::failure::{Failure, Kind};
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args = GenerateArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
-    let load = generate_load(args.seed, args.blocks);
+    let load = generate::text(args.seed, args.blocks);
     with_writer(args.output.as_deref(), |out| out.write_all(&load))?;
     Ok(ExitCode::SUCCESS)
 }

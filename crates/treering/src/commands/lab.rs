@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use treering_lab::{Availability, Lab, Leftover, PlanIdentity, Reboots, filesystems};
+use treering_lab::{Availability, ImageLibrary, Lab, Leftover, PlanIdentity, Reboots, filesystems};
 use treering_observe::block_trace::LeftInstance;
 use treering_report::{Cell, Column, Report, Table};
 
@@ -32,6 +32,10 @@ pub(crate) fn open() -> Result<Lab, Failure> {
         opened = Lab::open(&register[1]);
     }
     let lab = opened?;
+    let lab = match crate::places::images_dir() {
+        Ok(directory) => lab.with_library(ImageLibrary::new(&directory)),
+        Err(_) => lab,
+    };
     Ok(match std::env::var_os("PATH") {
         Some(path) => lab.with_tools_in(&path),
         None => lab,

@@ -14,6 +14,7 @@ mod fio_check;
 mod generate;
 mod guest;
 mod history;
+mod image;
 mod import;
 mod lab;
 mod layout;
@@ -24,7 +25,9 @@ mod native;
 mod original_fio;
 mod output;
 mod report;
+mod share;
 mod show;
+mod store;
 mod trace;
 mod trial;
 
@@ -109,13 +112,17 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Include(args) => annotate::include(&args),
         Verb::Export(args) => export::run(&args),
         Verb::Import(args) => import::run(&args),
+        Verb::Pack(args) => share::pack(&args),
+        Verb::Merge(args) => share::merge(&args),
         Verb::Report(args) => report::run(&args),
         Verb::History(args) => history::run(&args),
+        Verb::Store(args) => store::run(&args.verb),
         Verb::Dataset(args) => dataset::run(args.verb),
         Verb::Compare(args) => compare::run(&args),
         Verb::BisectStep(args) => Ok(compare::bisect_step(&args)),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Layout(args) => layout::run(&args),
+        Verb::Image(args) => image::run(&args.verb),
         Verb::Lab(args) => lab::run(&args.verb),
         Verb::Trace(args) => trace::run(&args),
         Verb::Links(args) => links::run(&args),

@@ -32,15 +32,16 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     let own = NativeRunArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
-    run_as(workload, matches, &own)
+    run_as(workload, matches, &own).map(|(code, _)| code)
 }
 
-/// The same, with these options in place of those that were typed.
+/// The same, with these options in place of those that were typed, and with the trial, unless it
+/// was a dry run.
 pub(super) fn run_as(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
     own: &NativeRunArgs,
-) -> Result<ExitCode, Failure> {
+) -> Result<(ExitCode, Option<Done>), Failure> {
     let any = AnyRunArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
     let settings = settings(workload.manifest().native, matches);
@@ -54,7 +55,7 @@ pub(super) fn run_as(
         let facts = dry_facts(own.dir.as_deref())?;
         job.check(&facts)?;
         outline(job.as_ref(), &facts, any.calls)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok((ExitCode::SUCCESS, None));
     }
     let dir = own.dir.clone().ok_or_else(|| Failure::new(Kind::Usage, "--dir is missing"))?;
     let place = take_named(&dir)?;
@@ -97,7 +98,7 @@ pub(super) fn run_as(
     }
     let code = exit_code(&done);
     done.say_left_behind();
-    Ok(code)
+    Ok((code, Some(done)))
 }
 
 /// Who hears of the run beside the store.
@@ -215,6 +216,10 @@ fn percentage<N: FromStr + PartialOrd + Display>(
         Failure::new(Kind::Usage, message).hint(hint)
     })
 }
+
+/// Those of the engine's parameters that do not change what is written.
+pub(super) const OF_LOOKING: [&str; 5] =
+    ["latency", "layout", "layout-every", "heat", "heat-half-life"];
 
 /// How the engine was told to run, kept beside the parameters of the job.
 fn parameters(

@@ -1,6 +1,9 @@
 //! `treering age`: what it leaves, when it ends, what it says.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use treering_model::Ending;
 use treering_testkit::{LoopFs, require_loop_fs, require_root, temp_dir, tree_of};
@@ -14,6 +17,7 @@ fn profiles_are_listed_and_printed_and_can_be_used_as_files() {
     let list = program.run(["age", "list"]).ends_with(0).stdout;
     for name in [
         "kernel-tree",
+        "source-history",
         "mail",
         "database",
         "container",
@@ -52,7 +56,7 @@ fn a_directory_is_measured_and_its_profile_makes_files_like_its_own() {
     program.run(["age", "profile", source.to_str().unwrap(), "-o", file]).ends_with(0);
     let words = ["age", target, "-p", file, "--live", "1M", "--until", "operations=100"];
     program.run(words.iter().chain(&["--no-store"])).ends_with(0);
-    let sizes: Vec<u64> = tree_of(std::path::Path::new(target)).into_values().collect();
+    let sizes: Vec<u64> = tree_of(Path::new(target)).into_values().collect();
     assert!(sizes.len() > 100, "{sizes:?}");
     assert!(sizes.iter().all(|bytes| (4096..8192).contains(bytes)), "{sizes:?}");
     program.run(["age", "profile", "/nowhere/at/all"]).ends_with(2);
@@ -135,4 +139,139 @@ fn a_filesystem_is_aged_until_its_layout_is_steady_or_it_is_full() {
         let stopped = last(&program).fact("age.stopped_by").unwrap().to_owned();
         assert!(stopped.starts_with("full=90%: "), "{kind}: {stopped}");
     }
+}
+
+/// Runs git, with nothing but what the test says.
+/// The files below a directory of which a block of 4 KiB is all zeros.
+fn with_zeros(dir: &Path) -> Vec<std::path::PathBuf> {
+    let is_zero = |block: &[u8]| block.iter().all(|byte| *byte == 0);
+    let has_zeros =
+        |path: &std::path::PathBuf| fs::read(path).unwrap().chunks_exact(4096).any(is_zero);
+    tree_of(dir).into_keys().map(|name| dir.join(name)).filter(has_zeros).collect()
+}
+
+#[test]
+fn fast_forward_leaves_data_everywhere_and_the_same_files() {
+    require_root!();
+    for kind in ["ext4", "xfs", "btrfs"] {
+        require_loop_fs!(kind);
+        let files = [false, true].map(|fast_forward| {
+            let place = LoopFs::new(kind, 400);
+            let target = place.path().to_str().unwrap();
+            let words = ["age", target, "-p", "database", "--live", "20M", "--no-store"];
+            let words = words.iter().chain(&["--until", "operations=3000"]);
+            let more: &[&str] = if fast_forward { &["--fast-forward"] } else { &[] };
+            program().run(words.chain(more)).ends_with(0);
+            let zeros = with_zeros(place.path());
+            assert!(zeros.is_empty(), "{kind}: {zeros:?}");
+            tree_of(place.path())
+        });
+        assert!(files[0] == files[1], "{kind}");
+    }
+}
+
+#[test]
+fn fast_forward_without_fallocate_is_refused_and_leaves_nothing() {
+    require_root!();
+    require_loop_fs!("ext4");
+    // As ext2 and ext3 are.
+    let place = LoopFs::with_options("ext4", 64, &["-O", "^extent,^64bit"]);
+    let target = place.path().to_str().unwrap();
+    let words = ["age", target, "-p", "mail", "--live", "1M", "--until", "operations=10"];
+    let words = words.iter().chain(&["--fast-forward", "--no-store"]);
+    program().run(words).ends_with(4).complains("cannot allocate what is not written");
+    assert!(!place.path().join("age-0").exists());
+}
+
+fn git(place: &Path, words: &[&str], input: &[u8]) {
+    use std::io::Write;
+    let mut command = Command::new("git");
+    command.arg("-C").arg(place).args(words).stdin(Stdio::piped()).stdout(Stdio::null());
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", place);
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    assert!(child.wait().unwrap().success(), "git {words:?}");
+}
+
+/// The stream of a repository: files come, change, move and go, a branch is merged.
+fn repository(place: &Path, commits: u32) {
+    git(place, &["init", "-q", "--initial-branch=main", "."], b"");
+    let mut stream = String::new();
+    let mut commit = |branch: &str, extra: &str, changes: &[(&str, Option<usize>)]| {
+        use std::fmt::Write;
+        let head = format!("commit refs/heads/{branch}\ncommitter a <a@b> 1700000000 +0000\n");
+        let _ = write!(stream, "{head}data 1\nm\n{extra}");
+        for (path, bytes) in changes {
+            let _ = match bytes {
+                Some(bytes) => {
+                    writeln!(stream, "M 100644 inline {path}\ndata {bytes}\n{}", "x".repeat(*bytes))
+                }
+                None => writeln!(stream, "D {path}"),
+            };
+        }
+        stream.push('\n');
+    };
+    let many = (0..40).map(|number| format!("src/d{}/f{number}", number % 7)).collect::<Vec<_>>();
+    let all: Vec<_> = many.iter().map(|path| (path.as_str(), Some(3000))).collect();
+    commit("main", "", &all);
+    commit("main", "", &[("\"odd\\nna\\303\\244me %\"", Some(7)), ("src/d0/f0", None)]);
+    commit("side", "from refs/heads/main\n", &[("side/new", Some(11))]);
+    commit("main", "merge refs/heads/side\n", &[("side/new", Some(11)), ("kind", Some(1))]);
+    commit("main", "", &[("kind", None), ("kind/inside", Some(2))]);
+    commit("main", "", &[("kind/inside", None), ("kind", Some(3))]);
+    commit("main", "", &[]);
+    for number in 0..commits {
+        let path = format!("src/d{}/n{}", number % 7, number % 90);
+        let size = 500 + (number as usize * 7919) % 20_000;
+        commit(
+            "main",
+            "",
+            &[(&path, Some(size)), (&many[number as usize % 39 + 1], Some(size / 2))],
+        );
+    }
+    let links = "M 120000 inline link\ndata 4\nkind\n";
+    commit("main", "", &[]);
+    stream.truncate(stream.len() - 1);
+    stream += links;
+    git(place, &["fast-import", "--quiet"], stream.as_bytes());
+}
+
+#[test]
+fn the_history_of_a_repository_is_replayed_without_it() {
+    let program = program();
+    let place = temp_dir();
+    let (source, target) = (place.path().join("source"), place.path().join("target"));
+    fs::create_dir(&source).unwrap();
+    fs::create_dir(&target).unwrap();
+    repository(&source, 200);
+    let file = place.path().join("history");
+    let (file, source_text) = (file.to_str().unwrap(), source.to_str().unwrap());
+    program.run(["age", "extract", source_text, "-o", file]).ends_with(0);
+    let text = fs::read_to_string(file).unwrap();
+    assert!(
+        text.contains("w 7 odd%0Ana%C3%A4me %25\n") && text.contains("d src/d0/f0\n"),
+        "{text}"
+    );
+    // Compared with what git itself checks out.
+    git(&source, &["checkout", "-q", "-f", "main"], b"");
+    let wanted: BTreeMap<_, _> = tree_of(&source)
+        .into_iter()
+        .filter(|(path, _)| !path.starts_with(".git") && path != "link")
+        .collect();
+    fs::remove_dir_all(&source).unwrap();
+    let target = target.to_str().unwrap();
+    let words = ["age", target, "-p", "source-history", "--history", file];
+    program.run(words.iter().chain(&["--measure-every", "50", "--quiet"])).ends_with(0);
+    let found: BTreeMap<_, _> = tree_of(&Path::new(target).join("age-0")).into_iter().collect();
+    assert_eq!(found, wanted);
+    let trial = last(&program);
+    assert_eq!(trial.ending, Ending::Completed);
+    assert_eq!(trial.fact("age.operations"), Some("205"));
+    // What is wrong is said.
+    program.run(["age", target, "-p", "source-history"]).ends_with(2).complains("--history is");
+    program.run(["age", target, "--history", file, "--until", "operations=1"]).ends_with(2);
+    fs::write(file, "treering history 1\nstep\nw 3 ../out\n").unwrap();
+    program.run(words).ends_with(2).complains("history:3: not a path");
+    program.run(["age", "extract", "/nowhere/at/all"]).ends_with(2).complains("repository");
+    program.run(["age", "extract", target, "--revision=--all"]).ends_with(2);
 }

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use treering_model::{Ending, Metric, Scope, Trial};
-use treering_testkit::{LoopFs, Program, Ran, is_root, require_loop_fs, skip};
+use treering_testkit::{LoopFs, Program, Ran, is_root, require_loop_fs, require_tool, skip};
 
 use crate::program;
 use crate::trial::{again, cautions, failure, last, tasks};
@@ -206,19 +206,9 @@ fn a_plan_of_commands_is_compared_like_any_other() {
     }
 }
 
-fn is_missing(tool: &str) -> bool {
-    let is_there = Command::new(tool).arg("--version").output().is_ok();
-    if !is_there {
-        skip(&format!("{tool} is not installed"));
-    }
-    !is_there
-}
-
 #[test]
 fn sysbench_is_a_workload() {
-    if is_missing("sysbench") {
-        return;
-    }
+    require_tool!("sysbench");
     let program = program();
     let files = "sysbench fileio --file-num=4 --file-total-size=4M";
     let (prepare, cleanup) = (format!("{files} prepare"), format!("{files} cleanup"));
@@ -232,9 +222,7 @@ fn sysbench_is_a_workload() {
 
 #[test]
 fn db_bench_is_a_workload() {
-    if is_missing("db_bench") {
-        return;
-    }
+    require_tool!("db_bench");
     let program = program();
     let words = ["--cleanup", "rm -rf db", "--metric"];
     let metric_of = [r"puts=^fillsync .* ([\d.]+) ops/sec,unit=ops/s,primary", "--"];

@@ -6,7 +6,9 @@ use std::process::Command;
 
 use serde_json::Value;
 use treering_model::{Ending, HeatReport, Scope, Work};
-use treering_testkit::{LoopFs, Program, Ran, require_root, temp_dir, traced, tree_of};
+use treering_testkit::{
+    LoopFs, Program, Ran, require_root, require_tool, temp_dir, traced, tree_of,
+};
 
 use crate::program;
 use crate::trial::{again, failure, last};
@@ -89,8 +91,7 @@ const JOBS: [&str; 18] = [
 #[test]
 fn work_is_the_originals_on_a_real_filesystem() {
     require_root!();
-    let Ok(version) = Command::new("fio").arg("--version").output() else { return };
-    assert!(version.status.success());
+    require_tool!("fio");
     let (program, place) = (program(), LoopFs::in_memory(64));
     for job in JOBS {
         let (theirs, ours) = (place.path().join("theirs"), place.path().join("ours"));

@@ -10,19 +10,10 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value;
-use treering_testkit::{Program, Ran, at_once, skip, temp_dir};
+use treering_testkit::{Program, Ran, at_once, require_tool, temp_dir};
 
 use crate::fio::{done, schema};
 use crate::program;
-
-/// Whether the original is here; says so when it is not.
-fn is_missing() -> bool {
-    let is_there = Command::new("fio").arg("--version").output().is_ok();
-    if !is_there {
-        skip("fio is not installed");
-    }
-    !is_there
-}
 
 fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(' ').filter(|word| !word.is_empty())
@@ -161,9 +152,7 @@ const TIMED: &[&str] = &[
 
 #[test]
 fn a_steady_state_is_reported_as_by_the_original() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     at_once(TIMED, |line| {
         let program = program();
         let line = format!("--name=v --size=1m --output-format=json {line}");
@@ -185,9 +174,7 @@ fn a_steady_state_is_reported_as_by_the_original() {
 
 #[test]
 fn counts_files_and_names_are_the_originals() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     at_once(LINES, |line| {
         let program = program();
         let line = format!("--name=v --size=1m --output-format=json {line}");
@@ -230,9 +217,7 @@ const CODES: &[&str] = &[
 
 #[test]
 fn exit_codes_and_errors_of_jobs_are_the_originals() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     at_once(CODES, |line| {
         let program = program();
         let line = format!("--output-format=json {line}");
@@ -277,9 +262,7 @@ const KINDS: [&str; 18] = [
 
 #[test]
 fn each_verifies_what_the_other_wrote() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let layouts =
         ["--bs=4k", "--bsrange=1k-8k", "--bs=4k --verify_interval=512 --verify_offset=256"];
     at_once(&KINDS, |kind| {
@@ -338,9 +321,7 @@ fn a_log_of_requests_is_done_again() {
         let count = log.lines().filter(|line| line.contains(word)).count();
         assert_eq!(job[way]["total_ios"], count, "{way}");
     }
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let theirs = original(dir.path(), line).stdout;
     let theirs = document(&String::from_utf8(theirs).unwrap())["jobs"][0].take();
     for way in ["read", "write", "sync"] {
@@ -363,9 +344,7 @@ fn requests(document: &Value) -> Vec<u64> {
 
 #[test]
 fn reports_during_a_run_are_whole_grow_and_end_with_the_result() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     // The clones hold the rates: there is time for reports, however slow the machine is.
     let line = "--ioengine=null --rw=randread --size=400k --rate_iops=100 --name=a --numjobs=2 \
                 --name=b --stonewall --thread --status-interval=200ms --output-format=json";
@@ -446,9 +425,7 @@ fn a_signal_asks_for_a_report() {
 
 #[test]
 fn warnings_are_printed_and_fatal_where_that_is_asked_for() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let common = "--name=a --size=64k --output-format=terse --ioengine=null";
     for (line, code) in [
         ("--time_based", 1),
@@ -483,9 +460,7 @@ fn listed(document: &Value) -> Vec<Value> {
 
 #[test]
 fn options_are_listed_as_the_original_lists_them() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let job = "[global]\nioengine=null\nsize=64k\nthread\ntime_based=0\n[a]\nnorandommap\n\
                rw=randread\n[b]\nstonewall\n";
     for line in [

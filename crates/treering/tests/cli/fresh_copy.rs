@@ -65,6 +65,11 @@ fn a_used_filesystem_costs_more_than_its_fresh_copy() {
         assert!(read.iter().all(|bytes| *bytes == read[0]), "{kind} {read:?}");
         let siblings = |side: &str| reported[side]["adjacent_siblings"].as_f64().unwrap();
         assert!(siblings("aged") + 0.3 < siblings("fresh"), "{kind} {reported}");
+        let modelled = |side: &str| {
+            let read = reported[side].pointer("/modelled_read/seconds/typical");
+            read.and_then(Value::as_f64).unwrap()
+        };
+        assert!(modelled("aged") > modelled("fresh"), "{kind} {reported}");
         // Without permission to trace there are none, and a line says so.
         match (seeks(&reported, false), seeks(&reported, true)) {
             (Some(aged), Some(fresh)) => assert!(aged > 2 * fresh, "{kind} {aged} {fresh}"),

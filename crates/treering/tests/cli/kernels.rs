@@ -115,10 +115,10 @@ fn counted_instructions_repeat_and_are_not_counted_on_two_cpus() {
     let store = place.path().join("results.db");
     let words = ["compare", "--icount", "--workload", "fs_mark", "--size", "512MiB"];
     let mut command = program.command(words);
-    command.args(["--rounds", "3", "--no-warm-up", "--store"]).arg(&store);
+    command.args(["--rounds", "2", "--no-warm-up", "--store"]).arg(&store);
     let ran = Ran::of(command.arg("--kernel").arg(&kernels[0]).args(JOB));
     let kept = trials(&store);
-    assert_eq!(kept.len(), 3, "{ran}");
+    assert_eq!(kept.len(), 2, "{ran}");
     for trial in &kept {
         assert_eq!(trial.ending, Ending::Completed, "{ran}");
         assert_eq!(fact(trial, Accelerator::FACT), Some(Accelerator::Icount.name()));
@@ -171,6 +171,15 @@ fn the_published_reports_take_turns_when_they_are_repeated() {
             names.dedup();
             assert_eq!(names.len(), kernels.len(), "{together:?}");
         }
+        // The guest is the one that the plan describes.
+        let mut print = program.command(["compare", "--print-plan"]);
+        print.arg(top.join("examples/plans").join(plan).with_extension("toml"));
+        for kernel in kernels {
+            print.args(["--kernel", kernel]);
+        }
+        let written = Ran::of(&mut print).ends_with(0).stdout;
+        let is_described = |line: &&str| line.contains("guest = { cpus = 2, memory = \"512MiB\"");
+        assert_eq!(written.lines().filter(is_described).count(), kernels.len(), "{written}");
         if plan == "report-2012" {
             // Thousands of operations of compilebench take long to plan in a build for tests.
             continue;
@@ -192,7 +201,8 @@ fn a_guest_that_cannot_mount_its_disk_fails_alone_and_the_round_goes_on() {
     let store = place.path().join("results.db");
     let kernel = kernels[0].display();
     let plan = format!(
-        "rounds = 1\nwarm-up = false\ndevice = {{ loop = \"512MiB\" }}\n\
+        "rounds = 1\nwarm-up = false\ndevice = {{ loop = \"64MiB\" }}\n\
+         guest = {{ accelerator = \"tcg\" }}\n\
          [[variant]]\nname = \"good\"\nkernel = \"{kernel}\"\nfilesystem = \"ext4\"\n\
          [[variant]]\nname = \"bad\"\nkernel = \"{kernel}\"\nfilesystem = \"ext4\"\n\
          mount = \"no_such_option\"\n\

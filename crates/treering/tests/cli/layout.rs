@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use treering_testkit::{
-    LoopFs, Program, TempDir, require_loop_fs, require_root, skip, temp_dir_in,
+    LoopFs, Program, TempDir, require_loop_fs, require_root, require_tool, skip, temp_dir_in,
 };
 
 use crate::program;
@@ -69,10 +69,6 @@ fn said(command: &mut Command) -> String {
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {words}");
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn is_there(tool: &str) -> bool {
-    Command::new(tool).arg("-V").output().is_ok()
 }
 
 /// The JSON of a layout.
@@ -377,7 +373,9 @@ fn a_device_is_looked_at_where_it_is_mounted_and_nothing_is_left() {
     let content = said(Command::new("cksum").arg(&image.file));
     let private = layout(&program, &image.file, &[]);
     assert!(private["through"].as_str().unwrap().contains("norecovery"), "{private}");
-    for field in ["files", "adjacent_siblings", "traversal_score", "extents_per_file"] {
+    for field in
+        ["files", "adjacent_siblings", "traversal_score", "extents_per_file", "modelled_read"]
+    {
         assert_eq!(private[field], reported[field], "{field}");
     }
     assert_eq!(fs::metadata(&image.file).unwrap().modified().unwrap(), before);
@@ -423,10 +421,7 @@ fn a_killed_look_leaves_no_mount_and_no_loop_device() {
 fn without_root_the_kernel_tells_what_it_tells() {
     require_root!();
     require_loop_fs!("btrfs");
-    if !is_there("setpriv") {
-        skip("setpriv is not installed");
-        return;
-    }
+    require_tool!("setpriv");
     for (kind, tells) in [("ext4", true), ("xfs", true), ("btrfs", false)] {
         let image = Image::new(kind, 400, &[]);
         fs::write(image.mounted.join("open"), vec![1; 20_000]).unwrap();

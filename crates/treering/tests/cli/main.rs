@@ -94,16 +94,21 @@ mod history;
 mod full;
 
 /// Logs of other tools.
+mod images;
 mod importing;
 
 /// Runs that are stopped or killed, and what is left of them.
 mod interrupted;
 
 /// Kernels that take turns, each booted in a guest.
+mod keeping;
 mod kernels;
 
 /// Guests in which something goes wrong.
 mod kernels_failing;
+
+/// A machine that reboots by kexec between two kernels.
+mod kexec;
 
 /// Where files lie, beside the tools that know.
 mod layout;
@@ -124,6 +129,7 @@ mod reference;
 mod reboots;
 
 /// Completion, manual pages, colors, names of devices.
+mod sharing;
 mod shells;
 
 /// Lists, single trials and exports.

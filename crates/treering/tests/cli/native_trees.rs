@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use treering_datasets::{Dataset, State, library};
 use treering_model::{Better, Ending, Op, Scope, Trial, TrialBuilder, TrialEvent};
 use treering_testkit::{
     FileSizes, FourLists, LoopFs, Program, require_loop_fs, require_root, tree_of,
 };
-use treering_workloads::compilebench::dataset::{Dataset, State, library};
 
 use crate::program;
 use crate::trial::{again, calls, cautions, last, living, standing, tasks};

@@ -7,19 +7,10 @@ use std::process::Command;
 
 use serde_json::Value;
 use treering_model::Mode;
-use treering_testkit::{LoopFs, Program, Ran, require_root, skip};
+use treering_testkit::{LoopFs, Program, Ran, require_root, require_tool};
 
 use crate::program;
 use crate::trial::last;
-
-/// Whether the original is here; says so when it is not.
-fn is_missing() -> bool {
-    let is_there = Command::new("fio").arg("--version").output().is_ok();
-    if !is_there {
-        skip("fio is not installed");
-    }
-    !is_there
-}
 
 const FOREIGN: &str = "[a]\nrw=write\nsize=64k\nblock_error_percentiles=1\n";
 
@@ -35,9 +26,7 @@ fn alone(program: &Program, words: &[&str]) -> Ran {
 
 #[test]
 fn what_is_not_native_is_run_by_the_installed_fio_and_kept() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let program = program();
     written(&program, FOREIGN);
     let ran = program.run(["fio", "j.fio", "--label", "mine"]).ends_with(0);
@@ -63,9 +52,7 @@ fn what_is_not_native_is_run_by_the_installed_fio_and_kept() {
 
 #[test]
 fn faults_and_questions_are_answered_by_fio() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let program = program();
     written(&program, "[a]\nsize=64k\nrw=sideways\n");
     program.run(["fio", "j.fio"]).ends_with(1).complains("fio: failed parsing rw=sideways");
@@ -83,9 +70,7 @@ fn faults_and_questions_are_answered_by_fio() {
 
 #[test]
 fn a_link_that_finds_itself_first_runs_the_other_fio() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let program = program();
     written(&program, FOREIGN);
     let links = program.home().join("links");
@@ -186,9 +171,8 @@ fn a_job_file_comes_on_standard_input_and_goes_on_to_fio() {
         document["jobs"][0]["jobname"].as_str().unwrap().to_owned()
     };
     assert_eq!(name(&piped("[p]\nsize=64k\nrw=write\n", Some("/no/such/directory"))), "p");
-    if !is_missing() {
-        assert_eq!(name(&piped(FOREIGN, None)), "a");
-    }
+    require_tool!("fio");
+    assert_eq!(name(&piped(FOREIGN, None)), "a");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use treering_model::{Ending, REBOOT_KERNEL_FACT, Trial};
-use treering_testkit::{Program, Ran, Running};
+use treering_testkit::{Program, Ran, Running, temp_dir_in};
 
 use crate::kernels::{fact, trials};
 use crate::program;
@@ -227,6 +227,32 @@ fn each_trial_has_a_boot_into_its_kernel_and_nothing_stays() {
 }
 
 #[test]
+fn a_store_that_is_named_and_not_there_yet_is_made_before_the_first_boot() {
+    let stand = Stand::new();
+    stand.plan("1", "workload = \"fs_mark\"\noptions = { files = 20, size = 4096 }\n");
+    // Results are never on the filesystem under test.
+    let work = temp_dir_in(Path::new("/dev/shm"));
+    let plan = stand.program.home().join("plan.toml");
+    let usual = stand.program.home().join("work").display().to_string();
+    let text = fs::read_to_string(&plan).unwrap();
+    fs::write(&plan, text.replace(&usual, &work.path().display().to_string())).unwrap();
+    let store = stand.program.home().join("new.db");
+    let named = ["--yes", "--store", store.to_str().unwrap()];
+    Ran::of(&mut stand.compare(&named)).ends_with(0);
+    for _ in 0..2 {
+        stand.boots().unwrap().ends_with(0);
+    }
+    stand.nothing_is_left();
+    assert_eq!(trials(&store).len(), 2);
+    // Of a campaign that has begun it is not made anew: its disk may not be mounted.
+    Ran::of(&mut stand.compare(&named)).ends_with(0);
+    fs::remove_file(&store).unwrap();
+    let ran = stand.boots().unwrap();
+    assert_ne!(ran.code, Some(0), "{ran}");
+    assert!(!store.exists());
+}
+
+#[test]
 fn a_kernel_that_does_not_come_back_is_a_failed_trial_and_the_plan_goes_on() {
     let stand = Stand::new();
     Ran::of(&mut stand.compare(&["--yes"])).ends_with(0);
@@ -357,7 +383,9 @@ fn what_cannot_be_booted_is_said_before_anything_is_changed() {
     let stand = Stand::new();
     let plan = stand.program.home().join("plan.toml");
     let text = fs::read_to_string(&plan).unwrap();
+    let beside = format!("--store={}", stand.program.home().join("x.db").display());
     for (from, to, option, said) in [
+        ("6.12.9", "6.12.9", beside.as_str(), "is on the filesystem under test"),
         (NEW, "6.13.0", "--quiet", "the kernel 6.13.0 cannot be booted by grub"),
         ("6.12.9", "6.12.9", "--boot-loader=kexec", "kexec cannot be used: there is no kexec"),
         ("6.12.9", "6.12.9", "--store=/dev/shm/x.db", "lost by a reboot"),

@@ -5,7 +5,9 @@ use std::process::Command;
 
 use serde_json::Value;
 use treering_model::Scope;
-use treering_testkit::{LoopFs, Program, Ran, require_loop_fs, require_root, skip, temp_dir};
+use treering_testkit::{
+    LoopFs, Program, Ran, require_loop_fs, require_root, require_tool, skip, temp_dir,
+};
 
 use crate::trial::last;
 use crate::{only_release, program};
@@ -255,6 +257,16 @@ fn a_trace_has_its_price_on_modelled_disks() {
     }
     let busy = |row: &[&str]| row[6].parse::<f64>().unwrap();
     assert!(busy(&rows[0]) > 0.0 && busy(&rows[1]) >= 5.0, "{ran}");
+    // The page of the trace says the same, of a whole file only.
+    let shown = |options: &[&str]| -> Value {
+        let words = [&["trace", "show", file, "--format", "json"], options].concat();
+        serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap()
+    };
+    let priced = &shown(&[])["runs"][0]["modelled_disk"];
+    assert_eq!(priced["disk"], "hdd-7200");
+    let typical = number(priced, "/busy_seconds/typical");
+    assert!((typical - busy(&rows[0])).abs() < 1e-6 * typical.max(1.0), "{priced} {ran}");
+    assert!(shown(&["--times", "0:1000"])["runs"][0].get("modelled_disk").is_none());
     program.run(["trace", "cost", file, "--disk", "tape"]).ends_with(2).complains("no disk 'tape'");
     std::fs::write(&mine, disks.replace("queue = 1", "queue = 0")).unwrap();
     let words = ["trace", "cost", file, "--disk", mine.to_str().unwrap()];
@@ -637,10 +649,7 @@ fn what_is_written_without_write_calls_is_in_the_amplification() {
     if !can_trace(&place) {
         return;
     }
-    if Command::new("fio").arg("--version").output().is_err() {
-        skip("fio is not installed");
-        return;
-    }
+    require_tool!("fio");
     let program = program();
     let dir = place.path().to_str().unwrap();
     for engine in ["libaio", "io_uring", "mmap"] {

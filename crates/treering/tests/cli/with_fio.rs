@@ -3,26 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use treering_model::{Ending, Op, Scope, Trial};
 use treering_store::{Access, Detail, Filter, Store};
-use treering_testkit::{Program, Ran, skip};
+use treering_testkit::{Program, Ran, require_tool};
 
 use crate::program;
 use crate::trial::{again, calls, failure, last, tasks};
-
-/// Whether the original is here; says so when it is not.
-fn is_missing() -> bool {
-    let is_there = Command::new("fio").arg("--version").output().is_ok();
-    if !is_there {
-        skip("fio is not installed");
-    }
-    !is_there
-}
 
 fn write(program: &Program, job: &str) {
     fs::write(program.home().join("j.fio"), job).unwrap();
@@ -72,9 +62,7 @@ fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 
 #[test]
 fn it_tells_the_same_figures_as_a_native_run() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let program = program();
     let elsewhere = program.home().join("elsewhere");
     let job = format!(
@@ -123,9 +111,7 @@ fn it_tells_the_same_figures_as_a_native_run() {
 
 #[test]
 fn it_decides_what_it_can_and_says_so_in_its_own_words() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let program = program();
     write(&program, "[a]\nsize=64k\nrw=write\nverify=crc32c\nbuffer_pattern=0xdeadbeef\n");
     // The one word behind the option is the job file.
@@ -153,9 +139,7 @@ const ENDLESS: &str = "[s]\nsize=1m\ntime_based\nruntime=1000\nrw=randrw\nnumjob
 
 #[test]
 fn a_signal_stops_it_and_what_it_did_is_kept() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let program = program();
     write(&program, ENDLESS);
     let place = program.home().join("d");
@@ -172,9 +156,7 @@ fn a_signal_stops_it_and_what_it_did_is_kept() {
 
 #[test]
 fn nothing_of_it_runs_on_after_a_kill() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let program = program();
     write(&program, ENDLESS);
     let place = program.home().join("d");
@@ -189,9 +171,7 @@ fn nothing_of_it_runs_on_after_a_kill() {
 
 #[test]
 fn plans_take_it_too() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let program = program();
     write(&program, "[a]\nsize=1m\nrw=randwrite\n");
     for variant in ["a", "b"] {
@@ -256,9 +236,7 @@ fn table<'p>(page: &'p Value, name: &str) -> Vec<Vec<&'p Value>> {
 
 #[test]
 fn both_ways_do_the_same_work_by_the_same_requests() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let program = program();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fio");
     let examples = EXAMPLES.map(|(name, changes)| {
@@ -287,9 +265,7 @@ fn both_ways_do_the_same_work_by_the_same_requests() {
 
 #[test]
 fn what_differs_is_reported_and_is_an_exit_code() {
-    if is_missing() {
-        return;
-    }
+    require_tool!("fio");
     let program = program();
     // Another file is read by the one than by the other, by a fio of our own.
     let other = program.home().join("other-fio");

@@ -12,10 +12,12 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use treering_testkit::{FourLists, LoopFs, Program, Ran, is_root, require_loop_fs, require_root};
+use treering_testkit::{
+    FourLists, LoopFs, Program, Ran, is_root, is_tool, require_loop_fs, require_root, skip,
+};
 
 use blocks::{Block, blocks};
-use tables::{INSTEAD, NOT_RUN, PREPARE, STUBS};
+use tables::{INSTEAD, NEEDS, NOT_RUN, PREPARE, STUBS};
 
 /// The room on the filesystem that stands at /mnt.
 const ROOM_MIB: u64 = 20_480;
@@ -50,6 +52,7 @@ pages! {
     plan: "docs/plan.md",
     reading: "docs/reading.md",
     report: "docs/report.md",
+    share: "docs/share.md",
     slower_with_age: "docs/slower-with-age.md",
     statistics: "docs/statistics.md",
     trace: "docs/trace.md",
@@ -103,7 +106,7 @@ fn every_line_of_the_tables_is_needed() {
     for (what, _, reason) in INSTEAD {
         assert!(all.contains(what), "no command has {what} ({reason}) any more");
     }
-    for (what, reason) in NOT_RUN {
+    for (what, reason) in NOT_RUN.iter().chain(NEEDS) {
         assert!(all.contains(what), "no command has {what} ({reason}) any more");
     }
 }
@@ -115,6 +118,7 @@ fn commands_work(page: &str) {
     let blocks: Vec<Block> = blocks(&text)
         .into_iter()
         .filter(|block| !NOT_RUN.iter().any(|(what, _)| block.text.contains(what)))
+        .filter(|block| can_run(page, block))
         .collect();
     let filesystem = LoopFs::new("ext4", ROOM_MIB);
     let program = Program::new(env!("CARGO_BIN_EXE_treering"));
@@ -147,6 +151,16 @@ fn commands_work(page: &str) {
     let faults = fs::read_to_string(tools.join("faults")).unwrap_or_default();
     assert!(faults.is_empty(), "{page}:\n{faults}\n{ran}");
     ran.ends_with(0);
+}
+
+/// Whether the programs of others that a block needs are here; says so where one is not.
+fn can_run(page: &str, block: &Block) -> bool {
+    let mut needed = NEEDS.iter().filter(|(what, _)| block.text.contains(what));
+    let absent = needed.find(|(_, tool)| !is_tool(tool));
+    if let Some((_, tool)) = absent {
+        skip(&format!("{page}:{}: {tool} is not installed", block.line));
+    }
+    absent.is_none()
 }
 
 /// The directory with what is found on the path: the program, and what stands in for others.

@@ -67,7 +67,17 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("treering history --by date --anchor", "imported logs are of no plan"),
     ("treering history --by label --gate", "two labels are no history: it exits with 5"),
+    ("--save old-mail", "unmounts what it saves; tests/cli/images.rs has filesystems of its own"),
+    ("treering age extract", "reads a repository of the reader's; tests/cli/aging.rs makes one"),
     ("git bisect run ./judge.sh", "builds and mounts what a reader bisects"),
+];
+
+/// Blocks that need a program of others, known by a part of them: skipped where it is absent.
+pub(crate) const NEEDS: &[(&str, &str)] = &[
+    ("--with-fio", "fio"),
+    ("run fio --check", "fio"),
+    ("-- fio ", "fio"),
+    ("-- python3 ", "python3"),
 ];
 
 /// Programs that stand in for others, and why.
@@ -93,7 +103,7 @@ mount --bind /mnt/srv /srv
 cd /mnt/work
 export PATH="$TOOLS:$PATH" LOAD="$TOOLS/load.txt"
 mkdir -p target/release benches tree/fs/ext4
-for name in create_tree layouts mark_files play_load profile_rates; do
+for name in create_tree layouts mark_files play_load profile_rates step_cost; do
     ln -s /bin/true target/release/$name
 done
 ln -s /bin/true benches/on_loop.sh

@@ -1,7 +1,9 @@
 //! btrfs, on one device or several. The devices beside the first are named in the mount options, so
 //! that nobody has to scan for them.
 
-use super::{Filesystem, Making, Members, Metadata, Mkfs, Place, Signature, UntouchedMount};
+use super::{
+    Checking, Filesystem, Making, Members, Metadata, Mkfs, Place, Signature, UntouchedMount,
+};
 
 pub(super) const ALL: &[Filesystem] = &[BTRFS];
 
@@ -29,6 +31,7 @@ pub const BTRFS: Filesystem = Filesystem {
     has_blocks: true,
     lists_inodes: true,
     untouched: Some(UntouchedMount { fs_type: "btrfs", options: "ro,rescue=nologreplay" }),
+    checking: Some(Checking { program: "btrfs", arguments: &["check", "--readonly"] }),
     metadata: Metadata::Chosen {
         options: &["-m", "--metadata"],
         one_device: "dup",

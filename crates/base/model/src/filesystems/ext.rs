@@ -6,7 +6,7 @@
 //! done at once (`lazy_itable_init=0,lazy_journal_init=0`), which costs time in mkfs and nothing
 //! later.
 
-use super::{Filesystem, Making, Metadata, Mkfs, RefusedOption, UntouchedMount};
+use super::{Checking, Filesystem, Making, Metadata, Mkfs, RefusedOption, UntouchedMount};
 
 pub(super) const ALL: &[Filesystem] = &[EXT4, EXT3, EXT2];
 
@@ -54,6 +54,7 @@ const COMMON: Filesystem = Filesystem {
     has_blocks: true,
     lists_inodes: true,
     untouched: Some(UntouchedMount { fs_type: "ext4", options: "ro,noload,errors=continue" }),
+    checking: Some(Checking { program: "e2fsck", arguments: &["-fn"] }),
     metadata: Metadata::Once,
     ..Filesystem::UNKNOWN
 };

@@ -57,6 +57,10 @@ pub struct Filesystem {
     pub has_boot_sector: bool,
     /// How it is mounted so that nothing of it is changed.
     pub untouched: Option<UntouchedMount>,
+    /// Mount options by which a copy is mounted while its original may be, too.
+    pub of_copies: &'static [&'static str],
+    /// The program that checks an unmounted one and changes nothing; it comes with mkfs.
+    pub checking: Option<Checking>,
     /// How often metadata is stored.
     pub metadata: Metadata,
     /// Where sysfs lists the devices of a mounted one.
@@ -149,6 +153,15 @@ pub struct UntouchedMount {
     pub options: &'static str,
 }
 
+/// The program that checks a filesystem: it exits with 0 where nothing is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checking {
+    /// Its name.
+    pub program: &'static str,
+    /// What stands before the device.
+    pub arguments: &'static [&'static str],
+}
+
 /// How often metadata is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metadata {
@@ -196,6 +209,8 @@ impl Filesystem {
         lists_inodes: false,
         has_boot_sector: false,
         untouched: None,
+        of_copies: &[],
+        checking: None,
         metadata: Metadata::Unknown,
         members: None,
         log_prefixes: &[],

@@ -1,6 +1,6 @@
 //! XFS.
 
-use super::{Filesystem, Making, Metadata, Mkfs, Place, Signature, UntouchedMount};
+use super::{Checking, Filesystem, Making, Metadata, Mkfs, Place, Signature, UntouchedMount};
 
 pub(super) const ALL: &[Filesystem] = &[XFS];
 
@@ -30,6 +30,8 @@ pub const XFS: Filesystem = Filesystem {
     has_blocks: true,
     lists_inodes: true,
     untouched: Some(UntouchedMount { fs_type: "xfs", options: "ro,norecovery,nouuid" }),
+    of_copies: &["nouuid"],
+    checking: Some(Checking { program: "xfs_repair", arguments: &["-n"] }),
     metadata: Metadata::Once,
     log_prefixes: &["XFS"],
     debug_options: &["CONFIG_XFS_DEBUG"],

@@ -20,4 +20,7 @@ metrics! {
     USER_CPU_PERCENT = "user_cpu_percent", Percent, Lower;
     /// System CPU time by the elapsed time, as logs print it.
     SYSTEM_CPU_PERCENT = "system_cpu_percent", Percent, Lower;
+    /// CPU time in which a guest sent its events to the host, by the time for which its processors
+    /// were busy during the trial.
+    GUEST_PORT_CPU_PERCENT = "guest_port_cpu_percent", Percent, Lower;
 }

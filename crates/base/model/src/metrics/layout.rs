@@ -19,6 +19,9 @@ metrics! {
     /// The stretch of disk over which the files of a directory lie, by their bytes; the median
     /// over the directories.
     SPAN_MEDIAN = "layout_span_median", Count, Lower;
+    /// What reading all files in the order of a walk would take on the modelled disk hdd-7200, from
+    /// their extents alone.
+    MODELLED_READ_SECONDS = "layout_modelled_read_seconds", Seconds, Lower;
     /// Extents of free space.
     FREE_EXTENTS = "layout_free_extents", Count, Lower;
     /// The mean size of an extent of free space.

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::modelled::ModelledSeconds;
+
 /// The version of this form. Readers leave out what is newer.
 pub const LAYOUT_VERSION: u32 = 1;
 
@@ -62,12 +64,23 @@ pub struct Layout {
     pub gap_bytes: Option<LayoutQuantiles>,
     /// Median over the directories of the stretch over which their files lie, by their bytes.
     pub span_median: Option<f64>,
+    /// What reading all files would take on a modelled disk; not known of a sample.
+    pub modelled_read: Option<LayoutRead>,
     /// Free space, where it is reported.
     pub free_space: Option<LayoutFree>,
     /// Why free space is not reported.
     pub free_space_problem: Option<String>,
     /// How full the filesystem is.
     pub fullness: LayoutFullness,
+}
+
+/// A read of all files in the order of the walk, one request at a time, from their extents alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LayoutRead {
+    /// The disk by its name.
+    pub disk: String,
+    /// For how long it would be busy.
+    pub seconds: ModelledSeconds,
 }
 
 /// What was met besides files that could be measured.

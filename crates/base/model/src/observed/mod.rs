@@ -4,3 +4,4 @@ pub(crate) mod artifact;
 pub(crate) mod fresh_copy;
 pub(crate) mod heat;
 pub(crate) mod layout;
+pub(crate) mod modelled;

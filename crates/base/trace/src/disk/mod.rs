@@ -1,9 +1,11 @@
-//! Disks as models, and what a trace would take on one: seeks have a price here even where the
-//! device that was traced has none. Nothing is measured or read from a disk.
+//! Disks as models, and what a trace or a read would take on one: seeks have a price here even
+//! where the device that was traced has none. Nothing is measured or read from a disk.
 
 mod curve;
 mod model;
+mod reader;
 mod replay;
 
 pub use model::{Disk, DiskError};
-pub use replay::{DiskCost, DiskReplay, ModelledSeconds};
+pub use reader::DiskReader;
+pub use replay::{DiskCost, DiskReplay};

@@ -5,6 +5,7 @@
 //! point is the angle. Switches between heads cost nothing (tracks are skewed for that).
 
 use serde::Deserialize;
+use treering_model::harmless;
 
 use super::curve::{SeekCurve, SeekText};
 
@@ -127,7 +128,7 @@ impl Disk {
     pub fn read(text: &str) -> Result<Self, DiskError> {
         let wrong = |what: &str| DiskError(what.to_owned());
         let text: DiskText =
-            toml::from_str(text).map_err(|error| DiskError(error.to_string().trim().to_owned()))?;
+            toml::from_str(text).map_err(|error| DiskError(harmless(error.to_string().trim())))?;
         let TransferText { outer_bytes_per_second: outer, inner_bytes_per_second: inner, .. } =
             text.transfer;
         let positive = |number: f64| (1e-6..1e13).contains(&number);
@@ -168,10 +169,10 @@ impl Disk {
         })
     }
 
-    /// As fast as it may be, and as slow: seeks, latencies and overheads shorter and longer by its
-    /// uncertainty, transfer rates by half of it. The speed of rotation is known.
-    pub(super) fn extremes(&self) -> [Self; 2] {
-        [1.0 - self.uncertainty, 1.0 + self.uncertainty].map(|factor| self.scaled(factor))
+    /// As it is, as fast as it may be, and as slow: seeks, latencies and overheads shorter and
+    /// longer by its uncertainty, transfer rates by half of it. The speed of rotation is known.
+    pub(super) fn with_extremes(&self) -> [Self; 3] {
+        [1.0, 1.0 - self.uncertainty, 1.0 + self.uncertainty].map(|factor| self.scaled(factor))
     }
 
     fn scaled(&self, factor: f64) -> Self {

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use treering_model::ModelledSeconds;
+
 use super::model::{Disk, Parts, Wanted};
 use crate::event::{Action, DeviceNumber, Entry, Event};
 
@@ -16,17 +18,6 @@ const FORGOTTEN_NS: u64 = 1_000_000_000;
 const FORGOTTEN_LATER: u64 = 1024;
 /// Devices that are distinguished.
 const DEVICES_MAX: usize = 256;
-
-/// A time in seconds with its interval from the uncertainty of the model.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ModelledSeconds {
-    /// As the numbers of the disk are.
-    pub typical: f64,
-    /// With a disk as fast as it may be.
-    pub low: f64,
-    /// With one as slow as it may be.
-    pub high: f64,
-}
 
 /// What the requests to a device would take.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -194,19 +185,13 @@ impl OneDevice {
             head.serve_down_to(disk, 0);
         }
         let seconds = |ns: f64| ns / 1e9;
-        let [typical, low, high] =
-            self.heads.each_ref().map(|head| seconds(head.now_ns - head.idle_ns));
+        let busy = self.heads.each_ref().map(|head| seconds(head.now_ns - head.idle_ns));
         let parts = self.heads[0].parts;
         DiskCost {
             device,
             requests: self.requests,
             bytes: self.bytes,
-            // A faster disk that meets a place at another angle need not be faster.
-            busy: ModelledSeconds {
-                typical,
-                low: low.min(typical).min(high),
-                high: high.max(typical).max(low),
-            },
+            busy: ModelledSeconds::of(busy),
             seek_seconds: seconds(parts.seek),
             rotation_seconds: seconds(parts.rotation),
             transfer_seconds: seconds(parts.transfer),
@@ -220,9 +205,8 @@ impl OneDevice {
 impl DiskReplay {
     /// On this disk, each device of the trace on one of its own, from its first byte on.
     pub fn new(disk: &Disk) -> Self {
-        let [fast, slow] = disk.extremes();
         Self {
-            disks: [disk.clone(), fast, slow],
+            disks: disk.with_extremes(),
             names: BTreeMap::new(),
             issued: BTreeMap::new(),
             queued: BTreeMap::new(),
@@ -275,11 +259,29 @@ impl DiskReplay {
     }
 }
 
+/// One event of a read, for tests.
+#[cfg(test)]
+pub(super) fn event_of_read(action: Action, time_ns: u64, offset: u64, bytes: u32) -> Entry {
+    use crate::event::{DeviceNumber, Event, Flags, Operation};
+    Entry::Event(Event {
+        time_ns,
+        sector: offset / 512,
+        bytes,
+        device: DeviceNumber::new(8, 0),
+        action,
+        operation: Operation::Read,
+        flags: Flags::default(),
+        process: 0,
+        cpu: 0,
+        error: 0,
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{DiskCost, DiskReplay};
+    use super::{DiskCost, DiskReplay, event_of_read};
     use crate::disk::Disk;
-    use crate::event::{Action, DeviceNumber, Entry, Event, Flags, Operation};
+    use crate::event::Action;
 
     /// Requests of 4 KiB at these offsets, so many at a time, 10 µs each as they were recorded.
     fn replay(disk: &str, offsets: impl IntoIterator<Item = u64>, depth: usize) -> DiskCost {
@@ -288,18 +290,7 @@ mod tests {
         let mut time_ns = 1_000_000;
         let mut event = |action, offset: u64| {
             time_ns += 10_000;
-            replay.entry(&Entry::Event(Event {
-                time_ns,
-                sector: offset / 512,
-                bytes: 4096,
-                device: DeviceNumber::new(8, 0),
-                action,
-                operation: Operation::Read,
-                flags: Flags::default(),
-                process: 0,
-                cpu: 0,
-                error: 0,
-            }));
+            replay.entry(&event_of_read(action, time_ns, offset, 4096));
         };
         for offset in offsets {
             event(Action::Issue, offset);

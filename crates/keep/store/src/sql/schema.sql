@@ -188,7 +188,7 @@ CREATE TABLE metrics (
   PRIMARY KEY (trial, seq)
 ) STRICT, WITHOUT ROWID;
 
--- Doubts.
+-- Cautions.
 CREATE TABLE cautions (
   trial INTEGER NOT NULL REFERENCES trials,
   seq INTEGER NOT NULL,

@@ -27,3 +27,6 @@ mod round_trip;
 
 /// Sample events.
 mod sample;
+
+/// The file as a whole.
+mod upkeep;

@@ -123,6 +123,10 @@ impl Words {
             self.word("handicap");
             self.number(u64::from(variant.handicap_percent));
         }
+        if let Some(image) = &variant.image {
+            self.word("image");
+            self.word(image);
+        }
         if let Some(guest) = &variant.guest {
             self.word("guest");
             self.path(&guest.kernel);

@@ -12,7 +12,7 @@ mod write;
 
 use std::fmt;
 
-use treering_model::{DeviceSpec, Variant};
+use treering_model::{DeviceSpec, GuestSpec, Variant};
 use treering_script::Job;
 
 pub use deciding::{family, foreseen, is_known, known_metrics};
@@ -31,6 +31,9 @@ pub struct Plan {
     pub question: String,
     /// What is compared; the first is the baseline.
     pub variants: Vec<Variant>,
+    /// The guests of variants whose kernels are named outside the plan, as `[guest]` describes
+    /// them; their own kernel is an empty path.
+    pub guest: Option<GuestSpec>,
     /// What is run on each of them.
     pub jobs: Vec<PlannedJob>,
     /// When it ends.
@@ -169,6 +172,7 @@ impl fmt::Debug for Plan {
             .field("name", &self.name)
             .field("question", &self.question)
             .field("variants", &self.variants)
+            .field("guest", &self.guest)
             .field("jobs", &self.jobs)
             .field("stopping", &self.stopping)
             .field("conditions", &self.conditions)

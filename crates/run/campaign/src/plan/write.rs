@@ -37,6 +37,10 @@ impl Plan {
             header(&mut to, "[device]");
             device_keys(spec).into_iter().for_each(|(key, value)| line(&mut to, key, &value));
         }
+        if let Some(guest) = &self.guest {
+            header(&mut to, "[guest]");
+            guest_keys(guest).into_iter().for_each(|(key, value)| line(&mut to, key, &value));
+        }
         self.variants.iter().for_each(|each| variant(&mut to, each, shared.is_none()));
         self.jobs.iter().for_each(|planned| job(&mut to, planned));
         self.write_observing(&mut to);
@@ -102,6 +106,20 @@ fn stopping(to: &mut String, rule: &Stopping) {
     }
 }
 
+/// What a guest is like, without its kernel.
+fn guest_keys(guest: &GuestSpec) -> Vec<(&'static str, String)> {
+    let mut keys = vec![
+        ("cpus", guest.cpus.to_string()),
+        ("memory", text(&size(guest.memory_bytes))),
+        ("disk", text(guest.disk.name())),
+    ];
+    keys.extend(guest.accelerator.map(|one| ("accelerator", text(one.name()))));
+    if guest.timeout_seconds != GuestSpec::TIMEOUT_SECONDS {
+        keys.push(("timeout", guest.timeout_seconds.to_string()));
+    }
+    keys
+}
+
 fn variant(to: &mut String, variant: &Variant, with_device: bool) {
     header(to, "[[variant]]");
     line(to, "name", &text(&variant.name));
@@ -113,20 +131,16 @@ fn variant(to: &mut String, variant: &Variant, with_device: bool) {
             line(to, key, &texts(options));
         }
     }
+    if let Some(image) = &variant.image {
+        line(to, "image", &text(image));
+    }
     if let Some(kernel) = &variant.kernel {
         line(to, "kernel", &text(kernel));
     }
     if let Some(guest) = &variant.guest {
         line(to, "kernel", &path(&guest.kernel));
-        let mut pairs = vec![
-            format!("cpus = {}", guest.cpus),
-            format!("memory = {}", text(&size(guest.memory_bytes))),
-            format!("disk = {}", text(guest.disk.name())),
-        ];
-        pairs.extend(guest.accelerator.map(|one| format!("accelerator = {}", text(one.name()))));
-        if guest.timeout_seconds != GuestSpec::TIMEOUT_SECONDS {
-            pairs.push(format!("timeout = {}", guest.timeout_seconds));
-        }
+        let pairs = guest_keys(guest);
+        let pairs: Vec<_> = pairs.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         line(to, "guest", &format!("{{ {} }}", pairs.join(", ")));
     }
     if variant.handicap_percent > 0 {

@@ -9,9 +9,9 @@ use proptest::{collection, option};
 use treering_campaign::plan::{
     Conditions, Judging, Machine, ObservedIn, Observing, Plan, PlannedJob, Stopping,
 };
+use treering_datasets::State;
 use treering_model::{Accelerator, DeviceSpec, GuestDisk, GuestSpec, Variant};
 use treering_script::Settings;
-use treering_workloads::compilebench::dataset::State;
 
 use crate::{read_file, read_plan};
 
@@ -67,8 +67,12 @@ fn variant() -> impl Strategy<Value = Variant> {
     (word(), kernel, what, 0..900_u32).prop_map(
         |(name, (kernel, guest), (filesystem, device, mkfs, mount), handicap_percent)| {
             let is_directory = matches!(device, DeviceSpec::Directory { .. });
+            let is_one_loop = matches!(device, DeviceSpec::Loop { count: 1, .. });
+            let image = (is_one_loop && mkfs.is_empty() && handicap_percent % 2 == 1)
+                .then(|| name.trim().to_owned());
             Variant {
                 name: name.trim().to_owned(),
+                image,
                 kernel,
                 guest: guest.filter(|_| !is_directory),
                 device,
@@ -198,21 +202,22 @@ fn plan() -> impl Strategy<Value = Plan> {
     let variants = collection::vec(variant(), 1..5);
     let question = prop_oneof![Just(String::new()), word()];
     let how = (stopping(), conditions(), observing());
-    (word(), question, variants, jobs, how, (primary, threshold)).prop_map(
-        |(name, question, variants, jobs, how, (primary, threshold))| Plan {
-            name: name.trim().to_owned(),
-            question,
-            variants: unique(variants, |variant| &mut variant.name),
-            jobs: unique::<PlannedJob>(jobs, |job| &mut job.name),
-            stopping: how.0,
-            conditions: how.1,
-            observing: how.2,
-            judging: Judging {
-                primary: primary.iter().map(|metric| metric.trim().to_owned()).collect(),
-                threshold,
-            },
+    let shared = guest().prop_map(|guest| GuestSpec { kernel: PathBuf::new(), ..guest });
+    let whole = (word(), question, variants, option::of(shared), jobs, how, (primary, threshold));
+    whole.prop_map(|(name, question, variants, guest, jobs, how, (primary, threshold))| Plan {
+        name: name.trim().to_owned(),
+        question,
+        variants: unique(variants, |variant| &mut variant.name),
+        jobs: unique::<PlannedJob>(jobs, |job| &mut job.name),
+        guest,
+        stopping: how.0,
+        conditions: how.1,
+        observing: how.2,
+        judging: Judging {
+            primary: primary.iter().map(|metric| metric.trim().to_owned()).collect(),
+            threshold,
         },
-    )
+    })
 }
 
 proptest! {

@@ -9,7 +9,7 @@ use treering_model::DeviceSpec;
 use treering_model::filesystems::{BTRFS, EXT2, EXT3, EXT4, Place, Signature, XFS, ext_signature};
 use treering_sys::{DeviceUse, MountTable, fd_path, loop_status, open_device};
 
-use crate::device::unfit;
+use crate::error::unfit;
 use crate::machine::{Machine, block_number, word};
 use crate::sight::{Sight, SightKind};
 use crate::{DeviceCaution, LabError};

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use treering_model::{DeviceSpec, Variant};
 use treering_sys::open_top;
 
-use crate::device::unfit;
+use crate::error::unfit;
 use crate::{Device, DeviceCaution, EraseList, Lab, LabError, Mounted, Workplace};
 
 pub use copy::{Copier, CopyError};
@@ -75,6 +75,7 @@ impl Scratch {
             device,
             filesystem: like.fs_type.clone(),
             mkfs,
+            image: None,
             mount: like.mount.clone(),
             handicap_percent: 0,
         };

@@ -79,6 +79,7 @@ pub(crate) fn variant(filesystem: &str, device: DeviceSpec) -> Variant {
         filesystem: filesystem.to_owned(),
         mkfs: Vec::new(),
         mount: Vec::new(),
+        image: None,
         handicap_percent: 0,
     }
 }

@@ -1,8 +1,9 @@
 //! The language of load files: lines of operations, parsed once and shared by all clients.
 //!
 //! `words` cuts lines, `numbers` and `text` are what stands in them, `parse` makes operations of
-//! them.
+//! them, and `generate` writes a load of our own with the published mix.
 
+pub mod generate;
 mod numbers;
 mod parse;
 #[cfg(test)]

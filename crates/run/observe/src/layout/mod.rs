@@ -10,6 +10,7 @@ mod reported;
 mod space;
 mod walk;
 mod watch;
+mod whole_read;
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -26,6 +27,7 @@ pub use walk::Met;
 use walk::{Halt, Purpose, Walk};
 pub(crate) use watch::LayoutObserver;
 pub use watch::LayoutWanted;
+use whole_read::WholeRead;
 
 /// How a layout is to be surveyed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,7 +103,7 @@ pub fn survey(
     let mut reported = |met: &Met| news(met, total);
     let mut walk = Walk::new(confinement, facts.block_bytes, purpose, map, &mut reported);
     walk.go(top).map_err(|halt| halted(halt, &facts))?;
-    let Walk { met, tree, mut map, .. } = walk;
+    let Walk { met, tree, mut map, read, .. } = walk;
     let space = space::look(top.as_fd(), &facts, map.as_mut());
     let tree = tree.layout(sampled);
     let is_sample = sampled < 1.0;
@@ -111,6 +113,7 @@ pub fn survey(
         directories: met.directories,
         sampled_files: is_sample.then_some(tree.files),
         passed: met.passed(),
+        modelled_read: read.filter(|_| !is_sample).map(WholeRead::end),
         intervals: is_sample.then(|| reported::intervals(&tree)),
         free_space: space.free,
         free_space_problem: space.problem,

@@ -12,6 +12,7 @@ use treering_sys::{
 };
 
 use super::inodes::Inodes;
+use super::whole_read::WholeRead;
 use crate::tree::{Entry, Passed, Visit, WalkError, traverse};
 
 /// Files beside each other that are drawn together in a sample.
@@ -90,6 +91,7 @@ pub(super) struct Walk<'w> {
     pub(super) met: Met,
     pub(super) tree: TreeMeasures,
     pub(super) map: Option<MapMeasures>,
+    pub(super) read: Option<WholeRead>,
     inodes: Inodes,
     extents: ExtentBuffer,
     /// Files that were opened and reported their extents.
@@ -117,6 +119,7 @@ impl<'w> Walk<'w> {
             met: Met::default(),
             tree: TreeMeasures::new(block_bytes),
             map,
+            read: WholeRead::new(),
             inodes: Inodes::default(),
             extents: ExtentBuffer::default(),
             reported: 0,
@@ -162,12 +165,15 @@ impl<'w> Walk<'w> {
             Err(errno) => return self.not_opened(errno),
         };
         self.tree.begin_file();
-        let (tree, map) = (&mut self.tree, &mut self.map);
+        let (tree, map, read) = (&mut self.tree, &mut self.map, &mut self.read);
         let asked = file_extents(&file, &mut self.extents, |extent| {
             let extent = placed(extent);
             tree.extent(&extent);
             if let Some(map) = map {
                 map.extent(&extent);
+            }
+            if let Some(read) = read {
+                read.extent(&extent);
             }
         });
         match asked {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use treering_model::metrics::MetricSpec;
 use treering_model::metrics::layout::{
     ADJACENT_SIBLINGS_PERCENT, EXTENTS_PER_FILE, FREE_EXTENTS, FREE_IN_LARGE_PERCENT,
-    FREE_IN_SMALL_PERCENT, FREE_MEAN_BYTES, GAP_BYTES_P90, SCORE_PERCENT, SPAN_MEDIAN,
-    TRAVERSAL_SCORE_PERCENT,
+    FREE_IN_SMALL_PERCENT, FREE_MEAN_BYTES, GAP_BYTES_P90, MODELLED_READ_SECONDS, SCORE_PERCENT,
+    SPAN_MEDIAN, TRAVERSAL_SCORE_PERCENT,
 };
 use treering_model::{
     Artifact, Fact, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION,
@@ -129,6 +129,7 @@ fn metrics(layout: &Layout, scope: &Scope) -> Vec<Metric> {
         (ADJACENT_SIBLINGS_PERCENT, percent(layout.adjacent_siblings)),
         (GAP_BYTES_P90, layout.gap_bytes.map(|gap| gap.p90 as f64)),
         (SPAN_MEDIAN, layout.span_median),
+        (MODELLED_READ_SECONDS, layout.modelled_read.as_ref().map(|read| read.seconds.typical)),
         (FREE_EXTENTS, free.map(|free| free.extents as f64)),
         (FREE_MEAN_BYTES, free.and_then(|free| free.mean_bytes)),
         (FREE_IN_LARGE_PERCENT, percent(free.and_then(|free| free.large_share))),

@@ -35,11 +35,13 @@ impl Ending {
         self.rules.iter().any(Rule::needs_layout).then(|| self.feed.clone())
     }
 
-    /// A task has ended that carried out so many operations.
-    pub(super) fn task_ended(&mut self, totals: &TaskTotals, operations: u64) {
+    /// A task has ended that carried out so many operations, and allocated so many more bytes
+    /// than it wrote of those allocated before.
+    pub(super) fn task_ended(&mut self, totals: &TaskTotals, operations: u64, ahead_bytes: i64) {
         self.sofar.operations += operations;
         let written = totals.ops.iter().filter(|op| op.op == Op::Write).map(|op| op.bytes);
-        self.sofar.written_bytes += written.sum::<u64>();
+        let written = self.sofar.written_bytes.saturating_add(written.sum());
+        self.sofar.written_bytes = written.saturating_add_signed(ahead_bytes);
     }
 
     /// The filesystem is full: what a rule about that waits for, and otherwise the end.

@@ -175,6 +175,11 @@ impl Generator {
         }
     }
 
+    /// What stands of a population.
+    pub(super) fn standing(&self, files: usize) -> Vec<Live> {
+        self.populations[files].live.iter().copied().collect()
+    }
+
     /// The next operation; `None` of a model that has none.
     pub(super) fn next(&mut self) -> Option<Operation> {
         let mut point = self.random.below(self.weights);

@@ -1,6 +1,7 @@
 //! Aging with all its settings: the profile, its rules, and who carries it out.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
@@ -9,6 +10,8 @@ use treering_script::{
 
 use super::ending::Ending;
 use super::generator::Generator;
+use super::history::{BYTES_MAX, History, Replay};
+use super::history_session::HistorySession;
 use super::options::Native;
 use super::player::ROOT;
 use super::profile::{Amount, Kind, Model, Profile, TEXT_BYTES_MAX, profile_text, profiles, read};
@@ -21,11 +24,17 @@ use crate::compilebench::{AGING_PHASE, Compilebench};
 const LIVE_BYTES_UNKNOWN: u64 = 1 << 30;
 /// Operations of another workload that are planned where no rule counts them.
 const PLANNED_OPERATIONS: u64 = 2000;
+/// The workload of a profile that replays a history.
+const HISTORY: &str = "history";
+/// Commits between two measurements, where nobody says.
+const COMMITS_EVERY: u64 = 100;
 
 /// Who carries the profile out.
 enum By {
     Model(Model),
     Workload(Box<dyn Job>),
+    /// Commits between two measurements.
+    History(Arc<History>, u64),
 }
 
 /// A profile with its rules.
@@ -34,6 +43,7 @@ pub(super) struct AgeJob {
     rules: Vec<Rule>,
     seed: u64,
     live: Option<u64>,
+    fast_forward: bool,
     parameters: Vec<(String, String)>,
 }
 
@@ -47,6 +57,7 @@ impl AgeJob {
         options.until = rules.iter().map(Rule::to_string).collect();
         let by = match profile(&options.profile, settings)? {
             Profile::Model(model) => By::Model(adapted(model, &options)),
+            Profile::Workload { name, .. } if name == HISTORY => by_history(&options, settings)?,
             Profile::Workload { name, options: given } => {
                 By::Workload(other(&name, given, &options, &rules, settings)?)
             }
@@ -54,13 +65,19 @@ impl AgeJob {
         let has_operations = match &by {
             By::Model(model) => !model.operations.is_empty(),
             By::Workload(_) => true,
+            // It ends by itself.
+            By::History(..) => false,
         };
+        if options.history.is_some() && !matches!(by, By::History(..)) {
+            return Err(ConfigError::new("--history has no effect on this profile")
+                .hint("name --profile source-history"));
+        }
         if has_operations && rules.is_empty() {
             return Err(ConfigError::new("--until is missing: nothing would end it")
                 .hint("for example --until operations=10000, --until steady or --until full=70%"));
         }
-        let (seed, live) = (options.seed, options.live);
-        Ok(Self { by, rules, seed, live, parameters: options.parameters() })
+        let Native { seed, live, fast_forward, .. } = options;
+        Ok(Self { by, rules, seed, live, fast_forward, parameters: options.parameters() })
     }
 
     /// Bytes that stand at a time.
@@ -104,6 +121,44 @@ fn profile(name: &str, settings: &Settings) -> Result<Profile, ConfigError> {
     read(name, &text)
 }
 
+/// The history that the options name.
+fn by_history(options: &Native, settings: &Settings) -> Result<By, ConfigError> {
+    let unused = [
+        ("--live", options.live.is_some()),
+        ("--shuffled", options.shuffled.is_some()),
+        ("--fast-forward", options.fast_forward),
+    ];
+    if let Some((option, _)) = unused.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(ConfigError::new(format!("{option} has no effect on this profile"))
+            .hint("the history says which files stand, and they are written whole"));
+    }
+    let name = options.history.as_deref().ok_or_else(|| {
+        ConfigError::new("--history is missing: the profile replays a file")
+            .hint("`treering age extract GIT_DIR -o FILE` writes one")
+    })?;
+    let path = settings.file(name);
+    let failed = |what: String| ConfigError::new(format!("{}: {what}", path.display()));
+    let text = settings.files.read(&path, BYTES_MAX + 1);
+    let text = text.map_err(|error| failed(error.to_string()))?;
+    if text.len() as u64 > BYTES_MAX {
+        return Err(failed("longer than 1 GiB".to_owned()));
+    }
+    let history = History::read(name, text)?;
+    Ok(By::History(Arc::new(history), options.measure_every.unwrap_or(COMMITS_EVERY)))
+}
+
+fn footprint_of(history: &History, facts: &TargetFacts) -> Footprint {
+    let rounded_up = history.peak_files.saturating_mul(facts.block_bytes / 2);
+    Footprint {
+        peak_files: history.peak_files,
+        peak_dirs: 1 + history.made_dirs,
+        peak_bytes: history.peak_bytes,
+        peak_block_bytes: history.peak_bytes.saturating_add(rounded_up),
+        written_files: history.written_files,
+        written_bytes: history.written_bytes,
+    }
+}
+
 /// A model with what the options say of it.
 fn adapted(mut model: Model, options: &Native) -> Model {
     if let Some(measure_every) = options.measure_every {
@@ -131,6 +186,7 @@ fn other(
     let unused = [
         ("--live", options.live.is_some()),
         ("--shuffled", options.shuffled.is_some()),
+        ("--fast-forward", options.fast_forward),
         ("--measure-every", options.measure_every.is_some_and(|every| every != 1)),
     ];
     if let Some((option, _)) = unused.into_iter().find(|(_, is_given)| *is_given) {
@@ -172,6 +228,7 @@ impl Job for AgeJob {
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
         let model = match &self.by {
             By::Workload(job) => return job.footprint(facts),
+            By::History(history, _) => return footprint_of(history, facts),
             By::Model(model) => model,
         };
         let live_bytes = self.live_bytes(facts);
@@ -211,6 +268,13 @@ impl Job for AgeJob {
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
         let model = match &self.by {
             By::Workload(job) => return job.outline(facts),
+            By::History(history, every) => {
+                let later = history.steps - 1;
+                return vec![
+                    "fill with the first commit".to_owned(),
+                    format!("age by {later} commits, {every} in a step"),
+                ];
+            }
             By::Model(model) => model,
         };
         let mut generator = Generator::new(model.clone(), self.seed, self.live_bytes(facts));
@@ -226,6 +290,9 @@ impl Job for AgeJob {
             let every = model.measure_every;
             lines.push(format!("age in steps of {every} operations until {}", rules.join(" or ")));
         }
+        if self.fast_forward {
+            lines.push("write what was allocated and still stands".to_owned());
+        }
         lines
     }
 
@@ -237,14 +304,22 @@ impl Job for AgeJob {
     fn tasks(&self, facts: &TargetFacts) -> u64 {
         match &self.by {
             By::Workload(job) => job.tasks(facts),
-            By::Model(model) => 1 + model.files.len() as u64 + self.steps(model),
+            By::History(history, every) => {
+                let later = (history.steps - 1).min(self.operations().unwrap_or(u64::MAX));
+                1 + later.div_ceil(*every)
+            }
+            By::Model(model) => {
+                let populations = model.files.len() as u64;
+                let written = if self.fast_forward { populations } else { 0 };
+                1 + populations + self.steps(model) + written
+            }
         }
     }
 
     fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric> {
         match &self.by {
             By::Workload(job) => job.foreseen_metrics(facts),
-            By::Model(_) => foreseen(),
+            By::Model(_) | By::History(..) => foreseen(),
         }
     }
 
@@ -255,10 +330,14 @@ impl Job for AgeJob {
                 let inner = job.begin(facts);
                 Box::new(ThroughSession::new(inner, ending, AGING_PHASE))
             }
+            By::History(history, every) => {
+                let replay = Replay::new(Arc::clone(history));
+                Box::new(HistorySession::new(replay, ending, *every))
+            }
             By::Model(model) => {
                 let live_bytes = self.live_bytes(facts);
                 let generator = Generator::new(model.clone(), self.seed, live_bytes);
-                Box::new(AgeSession::new(generator, ending, live_bytes))
+                Box::new(AgeSession::new(generator, ending, live_bytes, self.fast_forward))
             }
         }
     }

@@ -2,12 +2,15 @@
 //! it is enough.
 //!
 //! `profile` reads profiles, `generator` draws operations from them, `player` carries them out;
-//! `rules` and `ending` decide when it ends; `session` and `through` put it together. Nothing here
-//! calls the kernel.
+//! `fast_forward` knows what was only allocated; `rules` and `ending` decide when it ends;
+//! `session` and `through` put it together. Nothing here calls the kernel.
 
 mod ending;
+mod fast_forward;
 mod from_disk;
 mod generator;
+mod history;
+mod history_session;
 mod job;
 mod options;
 mod player;
@@ -21,9 +24,10 @@ use treering_model::TaskTotals;
 use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
 
 pub use from_disk::{MeasuredTree, measured_profile};
+pub use history::{Change, checked_history, history_head, history_step};
 use job::AgeJob;
 use player::Counted;
-pub use profile::{profile_text, profiles};
+pub use profile::{check_profile, profile_text, profiles};
 
 /// Operations that a task of such a run carried out: of another workload each task is one.
 pub fn operations_of(task: &TaskTotals) -> u64 {

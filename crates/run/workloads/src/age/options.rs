@@ -31,6 +31,11 @@ options! {
         /// Share of the files at the beginning that is created in random order [default: the
         /// profile's].
         shuffled: Option<f64> = Percent;
+        /// Allocate (fallocate) what files hold instead of writing it, and write at the end what
+        /// then stands: less is written, and the layout differs a little.
+        fast_forward: bool = Flag;
+        /// With the profile source-history: the history, as `treering age extract` writes it.
+        history: Option<String> = Text;
         /// The random seed.
         seed: u64 = Number, "1";
     }

@@ -11,14 +11,15 @@ use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
 
+use super::fast_forward::{FastForward, can_allocate};
 use super::generator::{Action, Generator, Live, Operation};
 use super::profile::FilesPlan;
 
 /// The directory in which everything happens.
 pub(super) const ROOT: &str = "age-0";
 
-const ROOT_DIR: Dir = Dir(1);
-const HERE: Dir = Dir(2);
+pub(super) const ROOT_DIR: Dir = Dir(1);
+pub(super) const HERE: Dir = Dir(2);
 const THERE: Dir = Dir(3);
 const FILE: File = File(0);
 /// The most bytes of one write.
@@ -31,6 +32,12 @@ pub(super) struct Counted {
     pub(super) operations: u64,
     /// Whether the filesystem was full before all were.
     pub(super) is_full: bool,
+    /// Bytes that were allocated instead of written, less those of them written now.
+    #[serde(default)]
+    pub(super) ahead_bytes: i64,
+    /// Whether the filesystem cannot allocate, where that is needed: nothing was done.
+    #[serde(default)]
+    pub(super) cannot_allocate: bool,
 }
 
 /// What a task does.
@@ -42,6 +49,8 @@ pub(super) enum Part {
     Fill(usize),
     /// So many operations.
     Operate(u64),
+    /// Writes what the files of a population hold and was only allocated.
+    Write(usize),
 }
 
 /// The code of a task. One runs at a time.
@@ -49,12 +58,17 @@ pub(super) enum Part {
 pub(super) struct Player {
     part: Part,
     generator: Arc<Mutex<Generator>>,
+    forward: Option<FastForward>,
     counted: Counted,
 }
 
 impl Player {
-    pub(super) fn new(part: Part, generator: &Arc<Mutex<Generator>>) -> Self {
-        Self { part, generator: Arc::clone(generator), counted: Counted::default() }
+    pub(super) fn new(
+        part: Part,
+        generator: &Arc<Mutex<Generator>>,
+        forward: Option<FastForward>,
+    ) -> Self {
+        Self { part, generator: Arc::clone(generator), forward, counted: Counted::default() }
     }
 }
 
@@ -83,7 +97,7 @@ fn c_string(text: String) -> CString {
 }
 
 /// What became of a write.
-enum Wrote {
+pub(super) enum Wrote {
     All,
     /// The filesystem was full before.
     Full,
@@ -101,18 +115,34 @@ fn write(io: &mut dyn Io, from: u64, bytes: u64) -> Result<Wrote, Stop> {
     Ok(Wrote::All)
 }
 
-/// Writes a file under a name, whole.
-fn create(
+/// How what a file holds comes into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Data {
+    Written,
+    /// There is only room for it.
+    Allocated,
+}
+
+fn put(io: &mut dyn Io, data: Data, from: u64, bytes: u64) -> Result<Wrote, Stop> {
+    if data == Data::Written || bytes == 0 {
+        return write(io, from, bytes);
+    }
+    let allocated = io.allocate(FILE, from, bytes, false).unless_full()?;
+    Ok(if allocated.is_ok() { Wrote::All } else { Wrote::Full })
+}
+
+/// Makes a file under a name, whole.
+pub(super) fn create(
     io: &mut dyn Io,
     name: &CString,
     how: CreateHow,
-    bytes: u64,
+    (data, bytes): (Data, u64),
     fsync: bool,
 ) -> Result<Wrote, Stop> {
     if io.create(ROOT_DIR, name, how, FILE).unless_full()?.is_err() {
         return Ok(Wrote::Full);
     }
-    let wrote = write(io, 0, bytes)?;
+    let wrote = put(io, data, 0, bytes)?;
     if fsync && matches!(wrote, Wrote::All) {
         io.fsync(FILE)?;
     }
@@ -129,11 +159,15 @@ impl Player {
         self.lock().model().files[files].clone()
     }
 
-    fn prepare(&self, io: &mut dyn Io) -> Result<(), Stop> {
+    fn prepare(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let plans = self.lock().model().files.clone();
         let root = c_string(ROOT.to_owned());
         io.make_dir(Dir::TARGET, &root)?;
         io.open_dir(Dir::TARGET, &root, ROOT_DIR)?;
+        if self.forward.is_some() && !can_allocate(io, ROOT_DIR, FILE)? {
+            self.counted.cannot_allocate = true;
+            return io.remove_dir(Dir::TARGET, &root);
+        }
         for plan in plans {
             io.make_dir(ROOT_DIR, &c_string(plan.name.clone()))?;
             for directory in 0..plan.directories {
@@ -151,6 +185,15 @@ impl Player {
         io.open_dir(Dir::TARGET, &c_string(ROOT.to_owned()), ROOT_DIR)?;
         match self.part {
             Part::Prepare => {}
+            Part::Write(files) => {
+                let standing = self.lock().standing(files);
+                let plan = self.plan(files);
+                for live in standing {
+                    // A file for which there was no room does not keep the others from theirs.
+                    let wrote = self.write_allocated(io, &plan, files, &live)?;
+                    self.counted.is_full |= matches!(wrote, Wrote::Full);
+                }
+            }
             Part::Fill(files) => {
                 let made = self.lock().initial(files);
                 let plan = self.plan(files);
@@ -190,7 +233,7 @@ impl Player {
     }
 
     fn carry_out(
-        &self,
+        &mut self,
         io: &mut dyn Io,
         plan: &FilesPlan,
         what: &Operation,
@@ -200,29 +243,35 @@ impl Player {
         match &what.action {
             Action::Create(live) if live.files.is_some() => self.create_unit(io, plan, what, live),
             Action::Create(live) => {
-                create(io, &name(live), CreateHow::Exclusive, live.bytes, fsync)
+                let data = self.ahead(live.bytes);
+                create(io, &name(live), CreateHow::Exclusive, data, fsync)
             }
             Action::Rewrite(live, bytes) => {
-                create(io, &name(live), CreateHow::Truncate, *bytes, fsync)
+                self.emptied(what.files, live);
+                let data = self.ahead(*bytes);
+                create(io, &name(live), CreateHow::Truncate, data, fsync)
             }
             Action::Replace(live, bytes) => {
                 let (name, other) = (format!("f{}", live.id), format!("t{}", live.id));
                 let directory = directory_path(plan, live.directory);
                 let temporary = c_string(format!("{directory}/{other}"));
-                let wrote = create(io, &temporary, CreateHow::Exclusive, *bytes, fsync)?;
+                let data = self.ahead(*bytes);
+                let wrote = create(io, &temporary, CreateHow::Exclusive, data, fsync)?;
                 if matches!(wrote, Wrote::All) {
+                    self.emptied(what.files, live);
                     io.open_dir(ROOT_DIR, &c_string(directory), HERE)?;
                     io.rename(HERE, &c_string(other), HERE, &c_string(name))?;
                 }
                 Ok(wrote)
             }
             Action::Append(live, bytes) => {
-                io.open(ROOT_DIR, &name(live), OpenHow::Append, FILE)?;
-                let wrote = write(io, live.bytes, *bytes)?;
-                finish(io, fsync)?;
-                Ok(wrote)
+                let data = self.more(what.files, live, *bytes);
+                append(io, &name(live), live.bytes, data, fsync)
             }
             Action::Overwrite(live, position, bytes) => {
+                if let Wrote::Full = self.write_allocated(io, plan, what.files, live)? {
+                    return Ok(Wrote::Full);
+                }
                 io.open(ROOT_DIR, &name(live), OpenHow::Write, FILE)?;
                 io.seek(FILE, *position)?;
                 let wrote = write(io, *position, *bytes)?;
@@ -236,10 +285,15 @@ impl Player {
                 io.rename(HERE, &file, THERE, &file)?;
                 Ok(Wrote::All)
             }
-            Action::Delete(live) => Self::delete(io, plan, live).map(|()| Wrote::All),
+            Action::Delete(live) => {
+                self.emptied(what.files, live);
+                Self::delete(io, plan, live).map(|()| Wrote::All)
+            }
             Action::Compact(gone, output) => {
-                let wrote = create(io, &name(output), CreateHow::Exclusive, output.bytes, fsync)?;
+                let data = self.ahead(output.bytes);
+                let wrote = create(io, &name(output), CreateHow::Exclusive, data, fsync)?;
                 if matches!(wrote, Wrote::All) {
+                    gone.iter().for_each(|live| self.emptied(what.files, live));
                     gone.iter().try_for_each(|live| Self::delete(io, plan, live))?;
                 }
                 Ok(wrote)
@@ -247,8 +301,66 @@ impl Player {
         }
     }
 
+    /// What comes into a file: in fast-forward room for so many bytes, which are counted.
+    fn ahead(&mut self, bytes: u64) -> (Data, u64) {
+        if self.forward.is_none() {
+            return (Data::Written, bytes);
+        }
+        self.counted.ahead_bytes = self.counted.ahead_bytes.saturating_add_unsigned(bytes);
+        (Data::Allocated, bytes)
+    }
+
+    /// What comes behind the end of a file: as what it holds came.
+    fn more(&mut self, files: usize, live: &Live, bytes: u64) -> (Data, u64) {
+        let is_written = |forward: &FastForward| forward.is_written(files, live.id);
+        let is_written = self.forward.as_ref().is_none_or(is_written);
+        if is_written { (Data::Written, bytes) } else { self.ahead(bytes) }
+    }
+
+    fn emptied(&self, files: usize, live: &Live) {
+        if let Some(forward) = &self.forward {
+            forward.emptied(files, live.id);
+        }
+    }
+
+    /// Writes what a file or unit holds, if there is only room for it.
+    fn write_allocated(
+        &mut self,
+        io: &mut dyn Io,
+        plan: &FilesPlan,
+        files: usize,
+        live: &Live,
+    ) -> Result<Wrote, Stop> {
+        let Some(forward) = self.forward.clone() else { return Ok(Wrote::All) };
+        if forward.is_written(files, live.id) {
+            return Ok(Wrote::All);
+        }
+        let path = path(plan, live);
+        let parts: Vec<(String, u64)> = if live.files.is_some() {
+            let sizes = (0u64..).zip(self.lock().unit_sizes(files, live));
+            sizes.map(|(number, bytes)| (format!("{path}/f{number}"), bytes)).collect()
+        } else {
+            vec![(path, live.bytes)]
+        };
+        for (name, bytes) in parts {
+            // The last one of a filesystem that became full may be missing.
+            let opened = io.open(ROOT_DIR, &c_string(name), OpenHow::Write, FILE);
+            if opened.unless_missing()?.is_none() {
+                continue;
+            }
+            let wrote = write(io, 0, bytes)?;
+            io.close(FILE)?;
+            if let Wrote::Full = wrote {
+                return Ok(Wrote::Full);
+            }
+            self.counted.ahead_bytes = self.counted.ahead_bytes.saturating_sub_unsigned(bytes);
+        }
+        forward.wrote(files, live.id);
+        Ok(Wrote::All)
+    }
+
     fn create_unit(
-        &self,
+        &mut self,
         io: &mut dyn Io,
         plan: &FilesPlan,
         what: &Operation,
@@ -265,7 +377,8 @@ impl Player {
         for (number, bytes) in (0..).zip(sizes) {
             let number: u64 = number;
             let file = c_string(format!("{path}/f{number}"));
-            if let Wrote::Full = create(io, &file, CreateHow::Exclusive, bytes, what.fsync)? {
+            let data = self.ahead(bytes);
+            if let Wrote::Full = create(io, &file, CreateHow::Exclusive, data, what.fsync)? {
                 return Ok(Wrote::Full);
             }
         }
@@ -281,6 +394,20 @@ impl Player {
         io.open_dir(ROOT_DIR, &c_string(directory_path(plan, live.directory)), HERE)?;
         io.remove_dir(HERE, &c_string(format!("u{}", live.id)))
     }
+}
+
+/// Adds to a file behind its end.
+fn append(
+    io: &mut dyn Io,
+    name: &CString,
+    end: u64,
+    (data, bytes): (Data, u64),
+    fsync: bool,
+) -> Result<Wrote, Stop> {
+    io.open(ROOT_DIR, name, OpenHow::Append, FILE)?;
+    let wrote = put(io, data, end, bytes)?;
+    finish(io, fsync)?;
+    Ok(wrote)
 }
 
 fn finish(io: &mut dyn Io, fsync: bool) -> Result<(), Stop> {

@@ -4,6 +4,7 @@
 //! What is drawn from a profile is `generator`'s.
 
 use serde::Deserialize;
+use treering_model::harmless;
 use treering_script::ConfigError;
 
 use super::sizes::{SizeText, Sizes, Wrong};
@@ -26,8 +27,9 @@ macro_rules! profile {
 }
 
 /// Names with the text of their files.
-static ALL: [(&str, &str); 7] = [
+static ALL: [(&str, &str); 8] = [
     profile!("kernel-tree"),
+    profile!("source-history"),
     profile!("mail"),
     profile!("database"),
     profile!("container"),
@@ -44,6 +46,14 @@ pub fn profiles() -> impl Iterator<Item = (&'static str, String)> {
 /// The file of a profile that is built in.
 pub fn profile_text(name: &str) -> Option<&'static str> {
     ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// Whether a text is a profile; `name` is for the error.
+///
+/// # Errors
+/// When it is none: the message says where and why.
+pub fn check_profile(name: &str, text: &str) -> Result<(), ConfigError> {
+    read(name, text).map(drop)
 }
 
 fn about(text: &str) -> String {
@@ -223,7 +233,7 @@ pub(super) struct Model {
 /// Reads the text of a profile; `name` is what a message calls it.
 pub(super) fn read(name: &str, text: &str) -> Result<Profile, ConfigError> {
     let wrong = |what: String| {
-        ConfigError::new(format!("{name}: {}", what.trim_end()))
+        ConfigError::new(format!("{name}: {}", harmless(what.trim_end())))
             .hint("`treering age show mail` prints a complete profile")
     };
     let written: ProfileText = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;

@@ -7,19 +7,21 @@ use treering_model::{Caution, Fact, Metric, Op, Scope, TaskTotals};
 use treering_script::{LayoutFeed, ParallelGroup, Phase, Session, SessionError, Task};
 
 use super::ending::Ending;
+use super::fast_forward::FastForward;
 use super::generator::Generator;
 use super::player::{Counted, Part, Player, ROOT};
 
 /// The phases, by name.
-const FILL: &str = "fill";
-const AGE: &str = "age";
+pub(super) const FILL: &str = "fill";
+pub(super) const AGE: &str = "age";
+pub(super) const WRITE: &str = "write";
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    operations: u64,
-    wall_ns: u64,
-    cpu_ns: u64,
+pub(super) struct Sums {
+    pub(super) operations: u64,
+    pub(super) wall_ns: u64,
+    pub(super) cpu_ns: u64,
 }
 
 /// A run in progress.
@@ -31,11 +33,19 @@ pub(super) struct AgeSession {
     /// Parts of the present phase that are to come, the last one first.
     to_come: Vec<Part>,
     phase: Option<&'static str>,
+    forward: Option<FastForward>,
+    /// Why nothing was done.
+    refusal: Option<SessionError>,
     sums: Sums,
 }
 
 impl AgeSession {
-    pub(super) fn new(generator: Generator, ending: Ending, live_bytes: u64) -> Self {
+    pub(super) fn new(
+        generator: Generator,
+        ending: Ending,
+        live_bytes: u64,
+        fast_forward: bool,
+    ) -> Self {
         let measure_every = generator.model().measure_every;
         Self {
             generator: Arc::new(Mutex::new(generator)),
@@ -44,15 +54,17 @@ impl AgeSession {
             measure_every,
             to_come: Vec::new(),
             phase: None,
+            forward: fast_forward.then(FastForward::default),
+            refusal: None,
             sums: Sums::default(),
         }
     }
 
     fn next_part(&mut self) -> Option<Part> {
-        if self.ending.failure().is_some() {
+        if self.failure().is_some() {
             return None;
         }
-        if self.phase == Some(FILL) {
+        if self.phase != Some(AGE) {
             return self.to_come.pop();
         }
         if self.ending.is_over() {
@@ -64,7 +76,7 @@ impl AgeSession {
 }
 
 /// The metrics of a run with these sums.
-fn metrics(sums: Sums) -> Vec<Metric> {
+pub(super) fn metrics(sums: Sums) -> Vec<Metric> {
     let seconds = sums.wall_ns as f64 / 1e9;
     if sums.operations == 0 || seconds <= 0.0 {
         return Vec::new();
@@ -85,25 +97,25 @@ pub(super) fn foreseen() -> Vec<Metric> {
 
 impl Session for AgeSession {
     fn next_phase(&mut self) -> Option<Phase> {
-        let populations =
-            self.generator.lock().unwrap_or_else(PoisonError::into_inner).model().files.len();
+        let (populations, has_operations) = {
+            let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+            (generator.model().files.len(), generator.has_operations())
+        };
         let (name, tasks) = match self.phase {
             None => {
                 self.to_come = (0..populations).rev().map(Part::Fill).collect();
                 self.to_come.push(Part::Prepare);
                 (FILL, self.to_come.len() as u64)
             }
-            Some(FILL) if self.ending.failure().is_none() => {
-                let has_operations = {
-                    let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
-                    generator.has_operations()
-                };
-                if !has_operations {
-                    return None;
-                }
+            _ if self.failure().is_some() => return None,
+            Some(FILL) if has_operations => {
                 self.ending.begins();
                 let left = self.ending.operations_left().unwrap_or(0);
                 (AGE, left.div_ceil(self.measure_every))
+            }
+            Some(FILL | AGE) if self.forward.is_some() => {
+                self.to_come = (0..populations).rev().map(Part::Write).collect();
+                (WRITE, populations as u64)
             }
             Some(_) => return None,
         };
@@ -115,13 +127,14 @@ impl Session for AgeSession {
         let part = self.next_part()?;
         let (subject, op) = match part {
             Part::Prepare => ("directories".to_owned(), Op::MakeDir),
-            Part::Fill(files) => {
+            Part::Fill(files) | Part::Write(files) => {
                 let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
-                (generator.model().files[files].name.clone(), Op::Create)
+                let op = if part == Part::Fill(files) { Op::Create } else { Op::Write };
+                (generator.model().files[files].name.clone(), op)
             }
             Part::Operate(count) => (format!("{count} operations"), Op::Create),
         };
-        let script = Box::new(Player::new(part, &self.generator));
+        let script = Box::new(Player::new(part, &self.generator, self.forward.clone()));
         let kind = self.phase.unwrap_or(FILL);
         let tasks = vec![Task::new(kind, &subject, op, script)];
         Some(ParallelGroup { tasks, ..ParallelGroup::default() })
@@ -130,7 +143,8 @@ impl Session for AgeSession {
     fn task_ended(&mut self, totals: &TaskTotals) {
         let counted: Counted = totals.counters.read().unwrap_or_default();
         let is_aging = self.phase == Some(AGE);
-        self.ending.task_ended(totals, if is_aging { counted.operations } else { 0 });
+        let operations = if is_aging { counted.operations } else { 0 };
+        self.ending.task_ended(totals, operations, counted.ahead_bytes);
         if is_aging {
             self.ending.stepped();
         }
@@ -140,10 +154,16 @@ impl Session for AgeSession {
         if counted.is_full {
             self.ending.is_full();
         }
+        if counted.cannot_allocate {
+            self.refusal = Some(SessionError::new(
+                "the filesystem cannot allocate what is not written (fallocate); leave out \
+                 --fast-forward: nothing was aged",
+            ));
+        }
     }
 
     fn failure(&self) -> Option<SessionError> {
-        self.ending.failure()
+        self.refusal.clone().or_else(|| self.ending.failure())
     }
 
     fn layouts(&self) -> Option<LayoutFeed> {
@@ -169,6 +189,7 @@ impl Session for AgeSession {
     }
 
     fn remains(&self) -> Vec<String> {
-        self.phase.map(|_| ROOT.to_owned()).into_iter().collect()
+        let made = self.phase.filter(|_| self.refusal.is_none());
+        made.map(|_| ROOT.to_owned()).into_iter().collect()
     }
 }

@@ -47,7 +47,7 @@ impl Session for ThroughSession<'_> {
     fn task_ended(&mut self, totals: &TaskTotals) {
         let parts = [&totals.kind, " ", &totals.subject, " ", &totals.state, "\n"];
         parts.iter().for_each(|part| self.print.add(part.as_bytes()));
-        self.ending.task_ended(totals, u64::from(self.is_aging));
+        self.ending.task_ended(totals, u64::from(self.is_aging), 0);
         if self.is_aging {
             self.ending.stepped();
         }

@@ -8,11 +8,11 @@ use treering_script::{
     ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
 };
 
-use super::classic_output::{opening, row, scores, starting};
-use super::config::Config;
+use super::config::{Config, Role};
 use super::counts::{Count, Sums};
 use super::options::Classic;
 use super::session::BENCHMARK;
+use super::text::{opening, row, scores, starting};
 use crate::cautions;
 
 /// The directory, as it was named.
@@ -89,7 +89,7 @@ impl Output {
 
 impl ClassicOutput for Output {
     fn open(&mut self, _scene: &ClassicScene) -> Said {
-        out(opening(&self.config, &self.directory))
+        out(opening(self.config.sleep_seconds, &self.directory))
     }
 
     fn refused(&mut self, _error: &ConfigError) -> Said {
@@ -99,7 +99,11 @@ impl ClassicOutput for Output {
 
     fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
         match event {
-            TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => out(starting(&self.config)),
+            TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => {
+                let Config { iterations, sleep_seconds, .. } = self.config;
+                let threads = Role::ALL.map(|role| (self.config.threads_of(role), role.plural()));
+                out(starting(&threads, iterations, sleep_seconds))
+            }
             TrialEvent::Ticked { counters, .. } => self.row(counters),
             // Also when it failed: what was done before is not lost.
             TrialEvent::PhaseEnded(phase) if phase.name == BENCHMARK => self.scores(),

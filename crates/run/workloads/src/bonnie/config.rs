@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use treering_script::{ConfigError, Identity, Meeting, Settings, SyncScope};
 
+use super::asked::{FileKind, FilesShape, IoShape};
 use super::dice::Source;
 use super::identity::Accounts;
 use super::options::{COPIES_MAX, Classic};
-use super::shape::{FileKind, FilesShape, Fsync, IoShape, Shape, possible_tests};
+use super::shape::{Fsync, Shape, possible_tests};
 use super::spec::{FilesSpec, SizeSpec};
 use super::test::Test;
+use super::text::{CsvVersion, Label};
 
 /// MiB that the file has at least by default.
 const LEAST_MIB: u64 = 300;
@@ -26,30 +28,10 @@ const FILES_KIB_MAX: u64 = 1 << 20;
 /// No file of random numbers needs to be longer; more is not read.
 const RANDOM_BYTES_MAX: u64 = 64 << 20;
 
-/// The formats of the line with commas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CsvVersion {
-    /// 1.96 and 1.97: 48 fields.
-    Short(&'static str),
-    /// 1.98: 50 fields.
-    Long,
-}
-
-impl CsvVersion {
-    fn of(number: &'static str) -> Self {
-        if number == "1.98" { Self::Long } else { Self::Short(number) }
-    }
-}
-
 /// How the results are reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Telling {
-    /// The name of the machine.
-    pub(super) name: String,
-    pub(super) seed: u64,
-    pub(super) mib: u64,
-    /// Files by 1024; 0 where there are none.
-    pub(super) k: u64,
+    pub(super) label: Label,
     /// Whether only lines are printed, and how many.
     pub(super) lines_only: bool,
     pub(super) quiet: bool,
@@ -57,9 +39,6 @@ pub(super) struct Telling {
     pub(super) wait: Wait,
     /// Where others are met.
     pub(super) meeting: Option<Meeting>,
-    pub(super) csv: CsvVersion,
-    /// Whether columns are where the original has them.
-    pub(super) csv_as_original: bool,
     /// As whom it works, where that was asked for.
     pub(super) greeting: Option<Identity>,
 }
@@ -78,6 +57,15 @@ pub(super) struct ClassicConfig {
 /// A wrong command line, in the original's words where it has any.
 fn usage<T>(words: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError::new(words).hint("`bonnie++ --help` lists the options and their forms"))
+}
+
+/// What `-b` and its like ask for.
+const fn fsync(options: &Classic) -> Fsync {
+    match (options.fsync_writes, options.fsync) {
+        (true, _) => Fsync::Each,
+        (false, true) => Fsync::Updates,
+        (false, false) => Fsync::Never,
+    }
 }
 
 impl ClassicConfig {
@@ -115,11 +103,7 @@ impl ClassicConfig {
             runs: u32::try_from(runs.unwrap_or(1)).unwrap_or(1),
             copies: u16::try_from(copies.unwrap_or(1)).unwrap_or(1),
             source,
-            fsync: match (options.fsync_writes, options.fsync) {
-                (true, _) => Fsync::Each,
-                (false, true) => Fsync::Updates,
-                (false, false) => Fsync::Never,
-            },
+            fsync: fsync(&options),
             direct: options.direct,
             sync: match options.sync_scope {
                 "machine" => SyncScope::Machine,
@@ -131,17 +115,19 @@ impl ClassicConfig {
         };
         let csv = CsvVersion::of(options.csv_version);
         let telling = Telling {
-            name: name(options.machine.as_ref().unwrap_or(&machine.name))?,
-            seed,
-            mib,
-            k,
+            label: Label {
+                name: name(options.machine.as_ref().unwrap_or(&machine.name))?,
+                seed,
+                mib,
+                k,
+                csv,
+                // Only the long lines have columns in wrong places.
+                csv_as_original: csv == CsvVersion::Long && options.csv_columns == "original",
+            },
             lines_only: runs.is_some(),
             quiet: after.quiet,
             wait,
             meeting,
-            csv,
-            // Only the long lines have columns in wrong places.
-            csv_as_original: csv == CsvVersion::Long && options.csv_columns == "original",
             greeting,
         };
         (options.ram, options.byte_size) = (Some(ram_mib.to_string()), byte_mib.to_string());
@@ -160,7 +146,7 @@ impl ClassicConfig {
         options.dir = vec![full(dir.clone())];
         options.size = Some(shape.io.map_or_else(
             || "0".to_owned(),
-            |io| format!("{}:{}:{}:{}", telling.mib, io.chunk, io.seeks, io.seekers),
+            |io| format!("{}:{}:{}:{}", telling.label.mib, io.chunk, io.seeks, io.seekers),
         ));
         options.number = shape.files.map_or_else(
             || "0".to_owned(),
@@ -170,17 +156,20 @@ impl ClassicConfig {
                     FileKind::SymbolicLinks => "-2".to_owned(),
                     FileKind::Regular => files.max_bytes.to_string(),
                 };
-                format!("{}:{max}:{}:{}:{}", telling.k, files.min_bytes, files.dirs, files.chunk)
+                format!(
+                    "{}:{max}:{}:{}:{}",
+                    telling.label.k, files.min_bytes, files.dirs, files.chunk
+                )
             },
         );
-        options.machine = Some(telling.name.clone());
+        options.machine = Some(telling.label.name.clone());
         options.runs = telling.lines_only.then(|| shape.runs.to_string());
         options.user = telling.greeting.map(|who| format!("{}:{}", who.user, who.group));
         options.fsync = shape.fsync == Fsync::Updates;
-        options.seed = Some(telling.seed);
+        options.seed = Some(telling.label.seed);
         options.random_file = options.random_file.map(|file| full(settings.file(&file)));
         options.copies = shape.copies.to_string();
-        options.csv_columns = if telling.csv_as_original { "original" } else { "right" };
+        options.csv_columns = if telling.label.csv_as_original { "original" } else { "right" };
         options.parameters()
     }
 }
@@ -403,7 +392,8 @@ fn check_files(k: u64, ram_mib: u64, after: &Greeted) -> Result<(), ConfigError>
 #[cfg(test)]
 mod tests {
     use super::{ClassicConfig, CsvVersion, Wait, default_mib};
-    use crate::bonnie::shape::{FileKind, Fsync};
+    use crate::bonnie::asked::FileKind;
+    use crate::bonnie::shape::Fsync;
     use crate::bonnie::test::Test;
     use treering_script::{Identity, Machine, Meeting, Settings, SyncScope};
 
@@ -432,18 +422,18 @@ mod tests {
         let config = read(&[ROOT]);
         let (shape, telling) = (&config.shape, &config.telling);
         let io = shape.io.unwrap();
-        assert_eq!((telling.mib, io.bytes, io.char_bytes), (2048, 2 << 30, 3 << 20));
+        assert_eq!((telling.label.mib, io.bytes, io.char_bytes), (2048, 2 << 30, 3 << 20));
         assert_eq!((io.chunk, io.seeks, io.seekers), (8192, 8192, 5));
         let files = shape.files.unwrap();
         assert_eq!((files.count, files.max_bytes, files.dirs), (16_384, 0, 1));
         assert_eq!(shape.tests, Test::ALL);
         assert_eq!((shape.runs, shape.copies, shape.fsync), (1, 1, Fsync::Never));
-        assert_eq!((telling.seed, telling.csv), (0x6553_e192, CsvVersion::Long));
-        assert_eq!((&*telling.name, telling.lines_only), ("oak", false));
+        assert_eq!((telling.label.seed, telling.label.csv), (0x6553_e192, CsvVersion::Long));
+        assert_eq!((&*telling.label.name, telling.lines_only), ("oak", false));
         assert_eq!(config.dir.to_str(), Some("."));
         assert_eq!(telling.greeting, Some(Identity { user: 0, group: 0 }));
         assert_eq!((shape.identity, shape.sync), (None, SyncScope::Target));
-        assert_eq!(read(&[ROOT, ("ram", "0")]).telling.mib, 300);
+        assert_eq!(read(&[ROOT, ("ram", "0")]).telling.label.mib, 300);
     }
 
     #[test]
@@ -469,10 +459,10 @@ mod tests {
         let few = [ROOT, ("size", "1000"), ("copies", "2"), ("ram", "1001")];
         assert!(refused(&few).ends_with("RAM is 1001M."));
         assert_eq!(
-            read(&[ROOT, ("size", "1000"), ("copies", "2"), ("ram", "1000")]).telling.mib,
+            read(&[ROOT, ("size", "1000"), ("copies", "2"), ("ram", "1000")]).telling.label.mib,
             1000
         );
-        assert_eq!(read(&[ROOT, ("size", "100"), ("ram", "0")]).telling.mib, 100);
+        assert_eq!(read(&[ROOT, ("size", "100"), ("ram", "0")]).telling.label.mib, 100);
         let many = refused(&[ROOT, ("size", "0"), ("number", "28340"), ("ram", "0")]);
         assert!(many.ends_with("Not enough ram to test with 28340K files."));
         read(&[ROOT, ("size", "0"), ("number", "28339"), ("ram", "0")]);
@@ -533,6 +523,6 @@ mod tests {
         assert_eq!(config.shape.io.unwrap().char_bytes, 20 << 20);
         let config = read(&[ROOT, ("number", "1:-1"), ("csv-version", "1.96")]);
         assert_eq!(config.shape.files.unwrap().kind, FileKind::HardLinks);
-        assert_eq!(config.telling.csv, CsvVersion::Short("1.96"));
+        assert_eq!(config.telling.label.csv, CsvVersion::Short("1.96"));
     }
 }

@@ -172,9 +172,10 @@ impl Headline {
 #[cfg(test)]
 mod tests {
     use super::{Headline, Measured};
+    use crate::bonnie::asked::IoShape;
     use crate::bonnie::dice::Source;
     use crate::bonnie::meter::Noted;
-    use crate::bonnie::shape::{Fsync, IoShape, Shape};
+    use crate::bonnie::shape::{Fsync, Shape};
     use crate::bonnie::test::Test;
     use treering_model::{Cpu, Metric, TaskTotals};
     use treering_script::SyncScope;

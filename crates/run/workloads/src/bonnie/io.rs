@@ -4,8 +4,9 @@
 use treering_model::Counters;
 use treering_script::{CreateHow, File, Io, OpenHow, Script, Stop};
 
+use super::asked::IoShape;
 use super::meter::{Meter, Trouble};
-use super::shape::{Fsync, Home, IoShape};
+use super::shape::{Fsync, Home};
 use super::test::Test;
 
 pub(super) const FILE: File = File(0);

@@ -4,12 +4,13 @@ use treering_model::metrics::times;
 use treering_model::{Caution, Metric, Mode};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
+use super::asked::FileKind;
 use super::config::ClassicConfig;
 use super::headline::Headline;
 use super::native;
 use super::options::Native;
 use super::session::{BonnieSession, Style};
-use super::shape::{FileKind, Shape};
+use super::shape::Shape;
 use super::test::Test;
 
 /// A dry run lists no more lines.

@@ -2,9 +2,10 @@
 
 use treering_script::{ConfigError, SyncScope};
 
+use super::asked::{FileKind, FilesShape, IoShape};
 use super::dice::Source;
 use super::options::Native;
-use super::shape::{FileKind, FilesShape, Fsync, IoShape, Shape, possible_tests};
+use super::shape::{Fsync, Shape, possible_tests};
 use super::test::Test;
 
 /// Threads of all copies.

@@ -6,12 +6,12 @@ use treering_script::{
     Witness,
 };
 
-use super::classic_output::{Report, Result, header, line, table};
 use super::config::{ClassicConfig, Telling, Wait, greeting};
 use super::headline::Measured;
 use super::meter::Noted;
 use super::shape::Shape;
 use super::test::Test;
+use super::text::{Report, Result, header, line, table};
 use crate::cautions;
 
 /// The exit code after a signal.
@@ -25,7 +25,7 @@ pub(super) fn classic_mode(settings: &Settings) -> std::result::Result<ClassicMo
         make_roots: MakeRoots::OneLevel,
         log: None,
         times_all: true,
-        seed: telling.seed,
+        seed: telling.label.seed,
         signal_exit: SIGNAL_EXIT,
         catches_sigint: true,
         output: Box::new(Output { shape, telling, begun: 0, measured: Default::default() }),
@@ -143,7 +143,7 @@ impl Output {
         for (place, pair) in results.iter_mut().zip(self.measured.iter().zip(Test::ALL)) {
             *place = result(pair);
         }
-        let report = Report { shape: &self.shape, telling: &self.telling, results };
+        let report = Report { asked: &self.shape.asked(), label: &self.telling.label, results };
         let (table, line) = (table(&report), line(&report));
         match (self.telling.lines_only, self.telling.quiet) {
             (true, _) => Said { out: line, ..Said::default() },
@@ -157,7 +157,7 @@ impl ClassicOutput for Output {
     fn open(&mut self, _scene: &ClassicScene) -> Said {
         let greeting = self.telling.greeting.map(|who| greeting(who) + "\n").unwrap_or_default();
         let header = match (self.telling.lines_only, self.shape.runs) {
-            (true, 2..) => header(self.telling.csv, self.telling.csv_as_original),
+            (true, 2..) => header(self.telling.label.csv, self.telling.label.csv_as_original),
             _ => String::new(),
         };
         Said { out: header + &self.prompt(), ..self.progress(&greeting) }

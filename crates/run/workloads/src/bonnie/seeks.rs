@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use treering_model::Counters;
 use treering_script::{Io, OpenHow, Script, Stop};
 
+use super::asked::IoShape;
 use super::dice::Dice;
 use super::io::FILE;
 use super::meter::{Meter, Trouble};
-use super::shape::{Fsync, Home, IoShape};
+use super::shape::{Fsync, Home};
 
 /// One ticket in so many is an update.
 const UPDATE_EACH: u32 = 10;

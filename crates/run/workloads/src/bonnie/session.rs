@@ -8,13 +8,14 @@ use treering_script::{
     Unfinished,
 };
 
+use super::asked::FileKind;
 use super::files::{Create, Ground, Operation, Visit};
 use super::headline::Headline;
 use super::io::IoScript;
 use super::meter::{Noted, Trouble};
 use super::prepare::{MakeDirs, MakeRoot, RemoveFile};
 use super::seeks::{Seeker, Tickets};
-use super::shape::{FileKind, Home, Shape, root_name};
+use super::shape::{Home, Shape, root_name};
 use super::test::Test;
 
 /// The kind of tasks that belong to no test.
@@ -189,7 +190,7 @@ impl BonnieSession {
 
     /// Bytes that a copy is expected to move, for progress.
     fn expected_bytes(&self, test: Test) -> u64 {
-        let io = |of: fn(&super::shape::IoShape) -> u64| self.shape.io.as_ref().map_or(0, of);
+        let io = |of: fn(&super::asked::IoShape) -> u64| self.shape.io.as_ref().map_or(0, of);
         match test {
             Test::CharWrite | Test::CharRead => io(|io| io.char_bytes),
             Test::BlockWrite | Test::BlockRead => io(|io| io.bytes),

@@ -4,57 +4,9 @@ use std::ffi::CString;
 
 use treering_script::{Dir, Identity, Io, Stop, SyncScope};
 
+use super::asked::{Asked, FilesShape, IoShape};
 use super::dice::Source;
 use super::test::Test;
-
-/// The large file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct IoShape {
-    /// Its bytes: whole chunks.
-    pub(super) bytes: u64,
-    /// Bytes that are moved one by one; 0 leaves those tests out.
-    pub(super) char_bytes: u64,
-    /// Bytes of a call.
-    pub(super) chunk: u32,
-    pub(super) seeks: u64,
-    pub(super) seekers: u16,
-}
-
-/// What the many files are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileKind {
-    Regular,
-    /// Names of one file.
-    HardLinks,
-    SymbolicLinks,
-}
-
-/// The many files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FilesShape {
-    pub(super) count: u32,
-    /// Maximum file size and at least.
-    pub(super) max_bytes: u64,
-    pub(super) min_bytes: u64,
-    pub(super) kind: FileKind,
-    /// Subdirectories; with one the files are in the directory itself.
-    pub(super) dirs: u32,
-    /// Bytes of a call.
-    pub(super) chunk: u32,
-}
-
-impl FilesShape {
-    /// Subdirectories that are made.
-    pub(super) const fn subdirs(&self) -> u32 {
-        if self.dirs > 1 { self.dirs } else { 0 }
-    }
-
-    /// The subdirectory of a file. As in the original, each takes one more than its share, and the
-    /// last ones fewer.
-    pub(super) fn subdir(&self, file: u32) -> Option<u32> {
-        (self.dirs > 1).then(|| file / (self.count / self.dirs + 1))
-    }
-}
 
 /// What is fsynced beyond the ends of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,16 +42,14 @@ pub(super) struct Shape {
 }
 
 impl Shape {
+    /// What the results are about.
+    pub(super) fn asked(&self) -> Asked {
+        Asked { io: self.io, files: self.files, copies: self.copies }
+    }
+
     /// What a rate of this test counts, of all copies.
     pub(super) fn work(&self, test: Test) -> u64 {
-        let io = self.io.map_or(0, |io| match test {
-            Test::CharWrite | Test::CharRead => io.char_bytes,
-            Test::Seeks => io.seeks,
-            _ => io.bytes,
-        });
-        let files = self.files.map_or(0, |files| u64::from(files.count));
-        let one = if test.is_io() { io } else { files };
-        one.saturating_mul(u64::from(self.copies))
+        self.asked().work(test)
     }
 
     /// Tasks of a test.
@@ -169,32 +119,4 @@ impl Home {
 /// The name of a native copy's directory.
 pub(super) fn root_name(copy: u16) -> String {
     format!("bonnie-{copy}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{FileKind, FilesShape};
-
-    #[test]
-    fn each_subdirectory_takes_one_more_than_its_share() {
-        let shape = |count, dirs| FilesShape {
-            count,
-            max_bytes: 0,
-            min_bytes: 0,
-            kind: FileKind::Regular,
-            dirs,
-            chunk: 8192,
-        };
-        let counts = |shape: FilesShape| {
-            let mut counts = vec![0; shape.dirs as usize];
-            (0..shape.count).for_each(|file| counts[shape.subdir(file).unwrap() as usize] += 1);
-            counts
-        };
-        let ten = counts(shape(1024, 10));
-        assert_eq!((ten[0], ten[8], ten[9]), (103, 103, 97));
-        assert_eq!(counts(shape(1024, 3)), [342, 342, 340]);
-        assert_eq!(counts(shape(1024, 1024))[..3], [2, 2, 2]);
-        assert_eq!(shape(1024, 1).subdir(1000), None);
-        assert_eq!(shape(3, 99_999).subdir(2), Some(2), "more of them than files");
-    }
 }

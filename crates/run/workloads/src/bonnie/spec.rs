@@ -1,10 +1,7 @@
 //! The values of `-s` and `-n`: numbers with colons between.
 
-use super::shape::FileKind;
+use super::asked::{CHUNK, FileKind, SEEKERS, SEEKS};
 
-pub(super) const CHUNK: u32 = 8192;
-pub(super) const SEEKS: u64 = 8192;
-pub(super) const SEEKERS: u16 = 5;
 /// Chunks are powers of 2 in this range.
 const CHUNKS: std::ops::RangeInclusive<u64> = 256..=1 << 20;
 /// The original has no such limit; more than one name cannot stand for so many threads.

@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use treering_datasets::State;
 use treering_script::SyncScope;
 
 use super::cpython::{PythonDict, PythonRandom};
-use super::dataset::State;
-use super::operation::{Kind, Operation, Tally};
+use super::operation::{Kind, Operation};
 use super::plan::{CacheDrop, INITIAL_CREATE, OPERATIONS, PlannedPhase, Work, native_order_phase};
+use super::tally::Tally;
 
 /// What shapes the classic sequence.
 #[derive(Clone, Debug)]
@@ -133,7 +134,7 @@ impl Sequence {
         if kind.leads_to(state) != Some(state) {
             self.dict(state).remove(&tree);
         }
-        let tally = Tally::of(kind, self.looks_compiled(state));
+        let tally = kind.tally(self.looks_compiled(state));
         if let Some(next) = kind.leads_to(state).filter(|&next| next != state) {
             self.dict(next).insert(&tree);
         }
@@ -162,8 +163,9 @@ impl Sequence {
 #[cfg(test)]
 mod tests {
     use super::{ClassicShape, Sequence, phases};
-    use crate::compilebench::operation::{Kind, Tally};
+    use crate::compilebench::operation::Kind;
     use crate::compilebench::plan::{PlannedPhase, Work};
+    use crate::compilebench::tally::Tally;
 
     fn shape() -> ClassicShape {
         ClassicShape {

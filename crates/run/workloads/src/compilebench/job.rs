@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use treering_datasets::{Dataset, classic, library};
 use treering_model::metrics::times;
 use treering_model::{Caution, CautionCode, Metric, Mode};
 use treering_script::{
@@ -9,9 +10,7 @@ use treering_script::{
     TargetFacts, with_causes,
 };
 
-use super::classic_output;
 use super::classic_plan::{self, ClassicShape};
-use super::dataset::{Dataset, classic, library};
 use super::footprint::footprint;
 use super::headline;
 use super::native_plan::{self, Mix, NativeShape, SyncPolicy};
@@ -19,6 +18,7 @@ use super::options::{Classic, Native};
 use super::plan::{INITIAL_CREATE, NATIVE_ORDER, PlannedPhase, Work};
 use super::recipes::{NativeList, Recipe, Recipes};
 use super::session::{AgingSession, Style, kind_name, native_tree};
+use super::text;
 
 /// So many trees and operations are looked at for the kinds of operation that a run has.
 const FORESEEN_TREES: u32 = 100;
@@ -261,13 +261,13 @@ impl AgingJob {
             Work::NativeCreate(list) => {
                 let bytes = self.recipes.native_list(*list).bytes();
                 let kind = format!("native {}", list.name());
-                classic_output::task_outline(&kind, &native_tree(existing), bytes)
+                text::task_outline(&kind, &native_tree(existing), bytes)
             }
             Work::NativeWalk(_) | Work::NativeDelete(_) => None,
             Work::Operation(operation) => {
                 let recipe = operation.kind.recipe(operation.state);
                 let bytes = recipe.map_or(0, |recipe| self.recipes.get(recipe).listed_bytes);
-                classic_output::task_outline(operation.kind.name(), &operation.tree, bytes)
+                text::task_outline(operation.kind.name(), &operation.tree, bytes)
             }
         }
     }

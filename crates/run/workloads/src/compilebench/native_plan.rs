@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use treering_datasets::State;
 use treering_script::{ConfigError, Random, SyncScope};
 
-use super::dataset::State;
-use super::operation::{Kind, Operation, Tally};
+use super::operation::{Kind, Operation};
 use super::plan::{CacheDrop, INITIAL_CREATE, OPERATIONS, PlannedPhase, Work, native_order_phase};
+use super::tally::Tally;
 
 /// How often each kind of operation is drawn, as weights in the order of [`Kind::ALL`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,7 +225,7 @@ impl Sequence {
             None => self.trees.remove(&number),
         };
         self.busy.insert(number);
-        let tally = Tally::of(kind, state.is_compiled());
+        let tally = kind.tally(state.is_compiled());
         Some(Operation { kind, tree: format!("kernel-{number}"), state, unlink_first, tally })
     }
 

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use super::dataset::State;
+use treering_datasets::State;
+
 use super::recipes::Recipe;
+use super::tally::Tally;
 
 /// What is done to a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -91,6 +93,22 @@ impl Kind {
             (Self::Delete | Self::Read | Self::Stat, _) => None,
         }
     }
+
+    /// The row of the classic summary, `compiled` being what the caller takes the tree for.
+    pub(super) const fn tally(self, compiled: bool) -> Tally {
+        match (self, compiled) {
+            (Self::Create, _) => Tally::Create,
+            (Self::Patch, _) => Tally::Patch,
+            (Self::Compile, _) => Tally::Compile,
+            (Self::Clean, _) => Tally::Clean,
+            (Self::Read, false) => Tally::Read,
+            (Self::Read, true) => Tally::ReadCompiled,
+            (Self::Delete, false) => Tally::Delete,
+            (Self::Delete, true) => Tally::DeleteCompiled,
+            (Self::Stat, false) => Tally::Stat,
+            (Self::Stat, true) => Tally::StatCompiled,
+        }
+    }
 }
 
 /// One planned operation on a tree.
@@ -106,88 +124,6 @@ pub(super) struct Operation {
     pub(super) unlink_first: bool,
     /// The row of the classic summary in which it counts.
     pub(super) tally: Tally,
-}
-
-/// The rows of the classic summary, in their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Tally {
-    /// The trees made first.
-    InitialCreate,
-    /// Trees made later.
-    Create,
-    /// Patches.
-    Patch,
-    /// Compiles.
-    Compile,
-    /// Cleans.
-    Clean,
-    /// Reads of trees without products.
-    Read,
-    /// Reads of trees with products.
-    ReadCompiled,
-    /// Deletes of trees without products.
-    Delete,
-    /// Deletes of trees with products.
-    DeleteCompiled,
-    /// Stats of trees without products.
-    Stat,
-    /// Stats of trees with products.
-    StatCompiled,
-}
-
-impl Tally {
-    /// All rows in the order in which the original prints them.
-    pub(super) const ALL: [Self; 11] = [
-        Self::InitialCreate,
-        Self::Create,
-        Self::Patch,
-        Self::Compile,
-        Self::Clean,
-        Self::Read,
-        Self::ReadCompiled,
-        Self::Delete,
-        Self::DeleteCompiled,
-        Self::Stat,
-        Self::StatCompiled,
-    ];
-
-    /// The row's name as printed, with the original's spelling.
-    pub(super) const fn label(self) -> &'static str {
-        match self {
-            Self::InitialCreate => "intial create",
-            Self::Create => "create",
-            Self::Patch => "patch",
-            Self::Compile => "compile",
-            Self::Clean => "clean",
-            Self::Read => "read tree",
-            Self::ReadCompiled => "read compiled tree",
-            Self::Delete => "delete tree",
-            Self::DeleteCompiled => "delete compiled tree",
-            Self::Stat => "stat tree",
-            Self::StatCompiled => "stat compiled tree",
-        }
-    }
-
-    /// Whether the row is an average of seconds rather than of MB/s.
-    pub(super) const fn in_seconds(self) -> bool {
-        matches!(self, Self::Delete | Self::DeleteCompiled | Self::Stat | Self::StatCompiled)
-    }
-
-    /// The row of an operation, `compiled` being what the caller takes the tree for.
-    pub(super) const fn of(kind: Kind, compiled: bool) -> Self {
-        match (kind, compiled) {
-            (Kind::Create, _) => Self::Create,
-            (Kind::Patch, _) => Self::Patch,
-            (Kind::Compile, _) => Self::Compile,
-            (Kind::Clean, _) => Self::Clean,
-            (Kind::Read, false) => Self::Read,
-            (Kind::Read, true) => Self::ReadCompiled,
-            (Kind::Delete, false) => Self::Delete,
-            (Kind::Delete, true) => Self::DeleteCompiled,
-            (Kind::Stat, false) => Self::Stat,
-            (Kind::Stat, true) => Self::StatCompiled,
-        }
-    }
 }
 
 impl fmt::Display for Kind {

@@ -9,9 +9,9 @@ use treering_script::{
     Settings, Witness,
 };
 
-use super::classic_output::{ClassicSummary, opening_line, task_line};
 use super::options::Classic;
 use super::plan::INITIAL_CREATE;
+use super::text::{ClassicSummary, opening_line, task_line};
 
 /// How a classic command line is run.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {

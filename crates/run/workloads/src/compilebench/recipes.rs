@@ -7,9 +7,8 @@
 
 use std::sync::Arc;
 
+use treering_datasets::{Dataset, FileList};
 use treering_script::{NameId, Names};
-
-use super::dataset::{Dataset, FileList};
 
 /// What turns a tree of one state into another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

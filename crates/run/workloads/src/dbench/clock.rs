@@ -2,75 +2,8 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use super::panel::{Dial, Panel, Part, Signal};
-
-/// What a tick says, for the output.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Tick {
-    pub(super) part: Part,
-    /// Clients that have moved bytes in the warm-up, all of them afterwards, and at the end those
-    /// that are not done.
-    pub(super) active: u64,
-    /// The mean of the clients' lines.
-    pub(super) lines: u64,
-    pub(super) bytes: u64,
-    /// Seconds since the part's beginning; those of the end go on from the measured ones.
-    pub(super) seconds: f64,
-    pub(super) latency_ns: u64,
-    /// When the measured time began, from the start.
-    pub(super) measured_ns: u64,
-}
-
-impl Tick {
-    /// Megabytes per second.
-    pub(super) fn megabytes(&self) -> f64 {
-        if self.seconds > 0.0 { self.bytes as f64 / 1e6 / self.seconds } else { 0.0 }
-    }
-}
-
-/// Before this there is no line; a second may be cut a little short.
-pub(super) const FIRST_SECOND: f64 = 0.9;
-
-/// What of the ticks the result is made of.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
-    /// The latest second that counted.
-    pub(super) latest: Option<Tick>,
-    /// The one in which it was over.
-    pub(super) limit: Option<Tick>,
-    /// The longest wait of all that counted.
-    pub(super) latency_ns: u64,
-}
-
-impl Seen {
-    /// One more.
-    pub(super) fn hear(&mut self, tick: Tick) {
-        let counts = match tick.part {
-            Part::WarmUp => false,
-            Part::Measured => {
-                if tick.seconds >= FIRST_SECOND {
-                    self.latest = Some(tick);
-                }
-                true
-            }
-            Part::Over if self.limit.is_none() => {
-                self.limit = Some(tick);
-                true
-            }
-            Part::Over => false,
-        };
-        if counts {
-            self.latency_ns = self.latency_ns.max(tick.latency_ns);
-        }
-    }
-
-    /// The tick whose rate is the result: with a single pass that of the end.
-    pub(super) fn decisive(&self, once: bool) -> Option<Tick> {
-        self.latest.filter(|_| !once).or(self.limit)
-    }
-}
+use super::panel::{Dial, Panel, Signal};
+use super::tick::{Part, Tick};
 
 /// So long beyond the warm-up it is waited for bytes while operations are done.
 const PATIENCE_SECONDS: f64 = 10.0;
@@ -186,7 +119,8 @@ mod tests {
     use treering_model::Counters;
 
     use super::{Clock, Tick};
-    use crate::dbench::panel::{Dial, Panel, Part, Signal};
+    use crate::dbench::panel::{Dial, Panel, Signal};
+    use crate::dbench::tick::Part;
 
     const SECOND: u64 = 1_000_000_100;
 

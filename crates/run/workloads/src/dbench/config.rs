@@ -6,8 +6,8 @@ use std::sync::Arc;
 use treering_model::Fingerprint;
 use treering_script::{ConfigError, Settings, WorkerKind};
 
-use super::generate;
 use super::load_text::read;
+use super::loadfile::generate;
 use super::loadfile::{Lines, Load, parse};
 use super::options::{Classic, Native, Style};
 use super::player::Manner;

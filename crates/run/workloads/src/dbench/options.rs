@@ -2,7 +2,7 @@
 
 use treering_script::{ClassicPayload, ConfigError, Manifest, Settings, Support, options};
 
-use super::generate::BLOCKS_MAX;
+use super::loadfile::generate::BLOCKS_MAX;
 use super::player::CLIENTS_MAX;
 
 /// dbench's name tag.

@@ -9,13 +9,13 @@ use treering_script::{
 };
 
 use super::account::{Account, ClientAccount};
-use super::classic_output::{self as output, Result as Outcome};
-use super::clock::{Seen, Tick};
 use super::load_text::read;
 use super::loadfile::{Kind, parse};
 use super::missing::lines;
 use super::options::Classic;
 use super::session::PLAY;
+use super::text::{self as output, Result as Outcome};
+use super::tick::{Seen, Tick};
 use crate::cautions;
 
 /// How a classic command line is run. What is wrong with it was reported when the job was made.

@@ -2,19 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::{Deserialize, Serialize};
 use treering_script::Board;
 
-/// What all clients are to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Part {
-    WarmUp,
-    /// What counts.
-    Measured,
-    /// It is over.
-    Over,
-}
+use super::tick::Part;
 
 /// Says to all clients which part it is.
 #[derive(Clone, Debug, Default)]

@@ -12,12 +12,13 @@ use treering_script::{
 };
 
 use super::account::Account;
-use super::clock::{Clock, Seen};
+use super::clock::Clock;
 use super::config::{BASE, Config, Ends};
 use super::headline::Headline;
 use super::loadfile::{Kind, Load};
-use super::panel::{Dial, Panel, Part};
+use super::panel::{Dial, Panel};
 use super::player::{Common, Manner, Player};
+use super::tick::{Part, Seen};
 
 /// The phases, by name.
 const SETUP: &str = "setup";

@@ -2,10 +2,9 @@
 //! File System Benchmark 6.0-RC2.
 //!
 //! `profile` is the language, `plan` what a worker makes of it, `worker` the operations, `fileset`
-//! and `population` the files that all workers share, `prepare` what is done before, and `tally`
-//! the original's way of counting, which `classic_output` prints. Nothing here calls the kernel.
+//! and `population` the files that all workers share, `prepare` what is done before. Nothing here
+//! calls the kernel.
 
-mod classic_output;
 mod fileset;
 mod headline;
 mod job;
@@ -19,35 +18,16 @@ mod population;
 mod prepare;
 mod session;
 mod slots;
-mod tally;
 mod worker;
 
+use treering_classic::ffsb::{tally, text};
 use treering_languages::ffsb::{self as profile, operation};
-use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
+use treering_script::ConfigError;
 
+use crate::imitation::imitation;
 use job::BenchJob;
 
-/// The workload.
-#[derive(Clone, Copy, Debug)]
-pub struct Ffsb;
-
-impl Workload for Ffsb {
-    fn manifest(&self) -> &'static Manifest {
-        &options::MANIFEST
-    }
-
-    fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
-        Ok(Box::new(BenchJob::classic(settings)?))
-    }
-
-    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
-        output::classic_mode(settings)
-    }
-
-    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
-        Ok(Box::new(BenchJob::native(settings)?))
-    }
-}
+imitation!(Ffsb, BenchJob);
 
 /// Whether a profile can be read: its warnings, with line and column. `file` is its name in them.
 ///

@@ -7,12 +7,12 @@ use treering_script::{
     ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
 };
 
-use super::classic_output::{self, GroupReport};
 use super::job::read_profile;
 use super::options::Classic;
 use super::profile::Profile;
 use super::session::{AGE, BENCHMARK, FINAL_SYNC, PREPARE, SETUP, SYNC, group_kind};
 use super::tally::{Prepared, Tally};
+use super::text::{self, GroupReport};
 use crate::cautions;
 
 /// How a classic command line is run.
@@ -107,9 +107,7 @@ impl Output {
         };
         let aging = self.profile.filesystems[number].aging.as_ref();
         match aging.filter(|_| !std::mem::replace(&mut self.aging[number], true)) {
-            Some(aging) => {
-                out(classic_output::aging(subject, self.shares[number], aging.until_share))
-            }
+            Some(aging) => out(text::aging(subject, self.shares[number], aging.until_share)),
             None => Said::default(),
         }
     }
@@ -118,9 +116,9 @@ impl Output {
         if task.kind == PREPARE {
             let Some(Prepared { reused }) = task.counters.read() else { return Said::default() };
             return out(match (reused, self.is_reused(&task.subject)) {
-                (true, _) => classic_output::reusing(&task.subject),
-                (false, true) => classic_output::recreating(&task.subject),
-                (false, false) => classic_output::creating(&task.subject),
+                (true, _) => text::reusing(&task.subject),
+                (false, true) => text::recreating(&task.subject),
+                (false, false) => text::creating(&task.subject),
             });
         }
         if task.kind != SYNC {
@@ -129,17 +127,17 @@ impl Output {
             }
             return Said::default();
         }
-        let syncing = classic_output::syncing(seconds(task.wall_ns));
+        let syncing = text::syncing(seconds(task.wall_ns));
         if !self.final_sync {
             return out(syncing);
         }
         self.until(task);
-        out(syncing + &classic_output::finished(&witness.time()))
+        out(syncing + &text::finished(&witness.time()))
     }
 
     /// How long the setup took, when something comes after it: one that failed is not reported.
     fn set_up(&mut self) -> Said {
-        let words = self.set_up_ns.take().map(|ns| classic_output::set_up(seconds(ns)));
+        let words = self.set_up_ns.take().map(|ns| text::set_up(seconds(ns)));
         words.map(out).unwrap_or_default()
     }
 
@@ -155,7 +153,7 @@ impl Output {
         let in_seconds = |ns: u64| ns as f64 / 1e9;
         let took = in_seconds(self.ended_ns.saturating_sub(began_ns));
         let (user, system) = (in_seconds(self.user_ns), in_seconds(self.system_ns));
-        out(classic_output::report(&groups, took, user, system))
+        out(text::report(&groups, took, user, system))
     }
 }
 
@@ -170,7 +168,7 @@ impl ClassicOutput for Output {
             .warnings
             .iter()
             .fold(String::new(), |lines, warning| lines + "treering: " + warning + "\n");
-        let out = classic_output::configuration(&self.profile, &self.shares);
+        let out = text::configuration(&self.profile, &self.shares);
         Said { out, err: lines, ..Said::default() }
     }
 
@@ -182,19 +180,19 @@ impl ClassicOutput for Output {
         match event {
             TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => {
                 // A command comes between the sync and the start.
-                let command = self.profile.callout.as_deref().map(classic_output::calling_out);
+                let command = self.profile.callout.as_deref().map(text::calling_out);
                 match command {
                     Some(words) => {
                         self.starting = true;
                         out(words)
                     }
-                    None => out(classic_output::starting(&witness.time())),
+                    None => out(text::starting(&witness.time())),
                 }
             }
             TrialEvent::TaskBegan { kind, .. }
                 if kind.starts_with("threadgroup") && std::mem::take(&mut self.starting) =>
             {
-                out(classic_output::starting(&witness.time()))
+                out(text::starting(&witness.time()))
             }
             TrialEvent::PhaseBegan { name, .. } => {
                 self.final_sync = name == FINAL_SYNC;
@@ -208,7 +206,7 @@ impl ClassicOutput for Output {
             }
             TrialEvent::Ended { ending: Ending::Completed, .. } => {
                 self.set_up_ns.take().map_or_else(Said::default, |wall_ns| {
-                    out(classic_output::set_up(seconds(wall_ns)) + &classic_output::set_up_only())
+                    out(text::set_up(seconds(wall_ns)) + &text::set_up_only())
                 })
             }
             // What was done before it failed is not lost.

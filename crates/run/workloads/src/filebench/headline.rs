@@ -5,7 +5,8 @@ use treering_model::metrics::latency::LATENCY_NANOSECONDS;
 use treering_model::metrics::{cpu, rates, times};
 use treering_model::{Metric, Scope, TaskTotals};
 
-use super::plan::{Class, Plan, Row};
+use super::plan::Plan;
+use super::summary::{Row, Summary};
 use super::tally::{Account, Tally};
 use crate::span::Span;
 
@@ -21,44 +22,6 @@ pub(super) struct Headline {
     sync_ns: u64,
     tasks: u64,
     cpu_ns: u64,
-}
-
-/// The figures of the IO Summary.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Summary {
-    pub(super) operations: u64,
-    pub(super) reads: u64,
-    pub(super) writes: u64,
-    pub(super) bytes: u64,
-    /// How many of them were timed.
-    pub(super) timed: u64,
-    /// The mean latency of those.
-    pub(super) mean_ns: f64,
-}
-
-impl Summary {
-    /// Of all rows.
-    pub(super) fn of(rows: &[Row], sums: &[Tally]) -> Self {
-        let mut summary = Self::default();
-        let (mut total_ns, mut weight) = (0.0, 0_u64);
-        for (row, sum) in rows.iter().zip(sums).filter(|(row, _)| row.class.counts()) {
-            summary.operations += sum.count;
-            summary.bytes = summary.bytes.saturating_add(sum.bytes);
-            match row.class {
-                Class::Read => summary.reads += sum.count,
-                Class::Write => summary.writes += sum.count,
-                Class::Other | Class::Beside => {}
-            }
-            if sum.timed > 0 {
-                // A sample stands for all of its row.
-                total_ns += sum.mean_ns() * sum.count as f64;
-                weight += sum.count;
-                summary.timed += sum.timed;
-            }
-        }
-        summary.mean_ns = if weight > 0 { total_ns / weight as f64 } else { 0.0 };
-        summary
-    }
 }
 
 impl Headline {

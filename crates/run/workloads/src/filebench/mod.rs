@@ -1,10 +1,9 @@
 //! filebench: workload files in WML, the language of filebench 1.5, and personalities by name.
 //!
 //! `wml` is the language and `plan` what a file means; `tree` lays filesets out and `pool` knows
-//! what of them stands; `prepare` makes them, `worker` does the flowops of a thread, `tally`
-//! counts, and `classic_output` is the original's table. Nothing here calls the kernel.
+//! what of them stands; `prepare` makes them, `worker` does the flowops of a thread.
+//! Nothing here calls the kernel.
 
-mod classic_output;
 mod draw;
 mod headline;
 mod job;
@@ -17,39 +16,20 @@ mod plan;
 mod pool;
 mod prepare;
 mod session;
-mod tally;
 #[cfg(test)]
 mod tests;
 mod tree;
 mod worker;
 
 pub use personalities::names as personality_names;
+use treering_classic::filebench::{summary, tally, text};
 use treering_languages::wml;
-use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
+use treering_script::ConfigError;
 
+use crate::imitation::imitation;
 use job::BenchJob;
 
-/// The workload.
-#[derive(Clone, Copy, Debug)]
-pub struct Filebench;
-
-impl Workload for Filebench {
-    fn manifest(&self) -> &'static Manifest {
-        &options::MANIFEST
-    }
-
-    fn classic(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
-        Ok(Box::new(BenchJob::classic(settings)?))
-    }
-
-    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
-        output::classic_mode(settings)
-    }
-
-    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
-        Ok(Box::new(BenchJob::native(settings)?))
-    }
-}
+imitation!(Filebench, BenchJob);
 
 /// A workload file as it is understood, written again, and what is to be said of it. `file` is its
 /// name in messages.

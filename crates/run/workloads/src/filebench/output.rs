@@ -7,12 +7,12 @@ use treering_script::{
     ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
 };
 
-use super::classic_output::report;
 use super::job::{Understood, understand_classic};
 use super::namespace::roots;
 use super::options::Classic;
 use super::session::{ALLOCATION, BENCHMARK, DIRECTORIES, SETUP};
 use super::tally::{Account, Became, Tally, TreeCounters};
+use super::text::report;
 use super::wml::{Action, CUSTOM, Value, Variable};
 use crate::cautions;
 

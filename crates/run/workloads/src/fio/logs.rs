@@ -9,6 +9,8 @@ use std::fmt::Write;
 
 use treering_languages::fio::{Section, Wanted};
 
+use super::tally::Line;
+
 /// Lines of a clone that are kept; a job that makes more must put several into one.
 const LINES_MAX: usize = 3 << 20;
 
@@ -38,10 +40,6 @@ fn prefix(wanted: &Wanted, kind: usize) -> Option<&str> {
         _ => wanted.latencies.as_deref(),
     }
 }
-
-/// A line with its kind: kind, milliseconds, value, direction, bytes, offset. Those of
-/// `write_iolog` have microseconds, and the number of the file as their value.
-pub(super) type Line = [u64; 6];
 
 /// A time that one line stands for.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,17 +1,15 @@
 //! fio: job files run natively, as fio 3.33 runs them.
 //!
 //! The language is that of `treering_languages::fio`; `scene` is who works when, `layout` makes
-//! the files before, `generator` decides which request comes next, `runner` carries it out and
-//! `tally` counts as the original does, which `classic_output` prints. `with_fio` has the original
-//! do it instead, and `check` compares the two. Nothing else here calls the kernel.
+//! the files before, `generator` decides which request comes next and `runner` carries it out.
+//! `with_fio` has the original do it instead, and `check` compares the two. Nothing else here calls
+//! the kernel.
 
 pub mod check;
-mod classic_output;
 mod file_hash;
 mod generator;
 mod headline;
 mod help;
-mod histogram;
 mod job;
 mod layout;
 mod logs;
@@ -24,13 +22,13 @@ mod scene;
 mod session;
 mod sizes;
 mod status;
-mod tally;
 mod tausworthe;
 mod typed;
 mod verify;
 mod with_fio;
 mod worker;
 
+use treering_classic::fio::{histogram, tally};
 use treering_languages::fio::{self, Machine, Surroundings, WITH_FIO};
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 

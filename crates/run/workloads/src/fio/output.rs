@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use treering_classic::fio::text::{Format, When, report};
 use treering_languages::fio::{Direction, Section, show};
 use treering_model::{Counters, Ending, TaskTotals, TrialEvent};
 use treering_script::{
@@ -11,15 +12,14 @@ use treering_script::{
     Witness,
 };
 
-use super::classic_output::{Format, When, header, report, rows, started};
 use super::job::{read_jobs, shown_command};
 use super::layout::{Became, LaidOut};
-use super::logs::{self, CUT, Line};
+use super::logs::{self, CUT};
 use super::options::{CLASSIC, WARNINGS_FATAL};
 use super::scene::Scene;
 use super::session::LAYOUT;
 use super::status::{seconds_left, so_far};
-use super::tally::{Complaint, Tally};
+use super::tally::{Complaint, Line, Tally};
 use super::verify::{state, state_name};
 use crate::cautions;
 
@@ -296,7 +296,7 @@ impl Output {
         let (time, disk) = (witness.time(), self.disk(elapsed_ms, witness));
         let unix_ms = self.started_unix_ms.saturating_add(elapsed_ms);
         let when = When { process: self.process, unix_ms, time, elapsed_ms, left_s, disk };
-        let rows = rows(&self.scene, done);
+        let rows = self.scene.report(done);
         let first = self.scene.jobs.first();
         let all = self
             .formats
@@ -310,7 +310,7 @@ impl Output {
 impl ClassicOutput for Output {
     fn open(&mut self, _scene: &ClassicScene) -> Said {
         let mut said = self.say(self.warnings(true));
-        let normally = self.say_normally(|| header(&self.scene) + &started(&self.scene));
+        let normally = self.say_normally(|| self.scene.opening());
         said.out.push_str(&normally.out);
         said.log.push_str(&normally.log);
         said.err = self.warnings(false);

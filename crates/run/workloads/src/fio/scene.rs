@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
+use treering_classic::fio::text::{self, Row};
 use treering_languages::fio::{Draws, REPLAY_BYTES_MAX, Replay, Section};
 use treering_script::{ConfigError, Settings};
 
 use super::namespace::Namespace;
+use super::tally::Tally;
 use super::tausworthe::Seeds;
 use super::worker::Worker;
 
@@ -93,6 +95,32 @@ impl Scene {
     /// Those of a batch, with their numbers.
     pub(super) fn batch(&self, batch: usize) -> impl Iterator<Item = (usize, &Arc<Worker>)> {
         self.workers.iter().enumerate().filter(move |(_, worker)| worker.batch == batch)
+    }
+
+    /// What each job is and how many clones begin, in the original's words.
+    pub(super) fn opening(&self) -> String {
+        let jobs = self.jobs.iter().enumerate().map(|(section, job)| {
+            let worker = self.workers.iter().find(|worker| worker.section == section);
+            (&**job, worker.map_or(0, |worker| worker.group))
+        });
+        let threads = self.workers.iter().filter(|worker| worker.job.thread).count();
+        text::header(jobs) + &text::started(threads, self.workers.len() - threads)
+    }
+
+    /// Puts what the clones did into rows.
+    pub(super) fn report(&self, done: &[Option<Tally>]) -> Vec<Row> {
+        let mut rows: Vec<(usize, Row)> = Vec::new();
+        for ((worker, number), tally) in self.workers.iter().zip(self.rows()).zip(done) {
+            let Some(tally) = tally else { continue };
+            match rows.last_mut() {
+                Some((last, row)) if *last == number => row.tally.merge(tally),
+                _ => {
+                    let (job, group) = (Arc::clone(&worker.job), worker.group);
+                    rows.push((number, Row { job, group, tally: tally.clone() }));
+                }
+            }
+        }
+        rows.into_iter().map(|(_, row)| row).collect()
     }
 
     /// Under which number each worker is reported: those of a group together, where its job says

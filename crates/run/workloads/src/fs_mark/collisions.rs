@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::locator::{Locator, Since};
+use super::account::Since;
+use super::locator::Locator;
 use super::naming::mix;
 use super::shape::Shape;
 

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use treering_script::{ConfigError, Settings, WorkerKind};
 
+use super::methods::{Policy, SyncMethod};
 use super::options::{Classic, Files, Naming, Native, WORKERS_MAX};
-use super::shape::{Policy, Shape, SyncMethod};
+use super::shape::Shape;
 
 /// The longest name that Linux takes.
 const NAME_MAX: usize = 255;
@@ -216,7 +217,7 @@ fn native_policy(options: &Native) -> Result<Policy, ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::{ClassicConfig, native};
-    use crate::fs_mark::shape::{Policy, SyncMethod};
+    use crate::fs_mark::methods::{Policy, SyncMethod};
     use treering_script::{Settings, WorkerKind};
 
     fn settings(given: &[(&str, &str)]) -> Settings {

@@ -5,11 +5,12 @@
 
 use std::ffi::CStr;
 
-use serde::{Deserialize, Serialize};
 use treering_script::Dir;
 
+use super::account::Since;
+use super::methods::{HASH_SECONDS, Policy};
 use super::naming::{Paths, dir_name, mix};
-use super::shape::{HASH_SECONDS, Policy, Shape};
+use super::shape::Shape;
 
 /// The slot of a native worker's root.
 pub(super) const ROOT: Dir = Dir(1);
@@ -17,17 +18,6 @@ pub(super) const ROOT: Dir = Dir(1);
 const OPEN_MAX: u32 = 1000;
 /// The slot of the first one.
 const FIRST_SUBDIR: u16 = 2;
-
-/// From which file on names and subdirectories follow which time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Since {
-    /// The first file.
-    pub(super) file: u64,
-    /// The time in its name.
-    pub(super) stamp: u32,
-    /// The subdirectory that the time decides: the start of a round robin, or all of a hash.
-    pub(super) subdir: u32,
-}
 
 /// Finds a worker's files.
 #[derive(Debug)]
@@ -200,7 +190,8 @@ pub(super) fn all_subdirs(policy: Policy) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::{Locator, ROOT, Since};
-    use crate::fs_mark::shape::{Policy, Shape, SyncMethod};
+    use crate::fs_mark::methods::{Policy, SyncMethod};
+    use crate::fs_mark::shape::Shape;
     use treering_script::Dir;
 
     fn shape(policy: Policy) -> Shape {

@@ -9,8 +9,8 @@ use treering_script::{
 };
 
 use super::account::FileCounters;
-use super::classic_output::{Row, closing, header};
 use super::config::ClassicConfig;
+use super::text::{Asked, Row, closing, header};
 use crate::cautions;
 
 /// How a classic command line is run.
@@ -80,7 +80,16 @@ fn used_percent(room: Room) -> u64 {
 impl ClassicOutput for Output {
     fn open(&mut self, scene: &ClassicScene) -> Said {
         let ClassicConfig { shape, verbose, .. } = &self.config;
-        let text = |is_log| header(&scene.words, &scene.started, shape, *verbose, is_log);
+        let asked = Asked {
+            bytes: shape.bytes,
+            write_bytes: shape.write_bytes,
+            name_bytes: shape.name_bytes,
+            random_bytes: shape.random_bytes,
+            sync: shape.sync,
+            policy: shape.policy,
+            workers: shape.workers,
+        };
+        let text = |is_log| header(&scene.words, &scene.started, &asked, *verbose, is_log);
         Said { out: text(false), log: text(true), ..Said::default() }
     }
 

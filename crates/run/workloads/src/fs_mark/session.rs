@@ -8,7 +8,7 @@ use treering_script::{
     WorkerKind,
 };
 
-use super::account::FileCounters;
+use super::account::{FileCounters, Since};
 use super::collisions::Collisions;
 use super::headline::{CREATE, Headline, UNLINK};
 use super::shape::Shape;
@@ -214,7 +214,7 @@ impl Session for MarkSession {
         let (key, root) = (key(&self.shape, iteration, totals.worker), self.root_of(totals.worker));
         let since = match self.style {
             Style::Classic { .. } => counters.since,
-            Style::Native => vec![super::locator::Since { file: 0, stamp: iteration, subdir: 0 }],
+            Style::Native => vec![Since { file: 0, stamp: iteration, subdir: 0 }],
         };
         self.collisions.add(&self.shape, key, root, counters.files, &since);
         if totals.worker + 1 == self.shape.workers && !self.shape.keep && self.is_classic() {

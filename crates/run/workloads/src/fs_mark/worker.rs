@@ -7,8 +7,9 @@ use treering_script::{CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, S
 
 use super::account::{Account, FileCounters, Timed};
 use super::locator::{Locator, ROOT};
+use super::methods::{Reopened, SyncMethod};
 use super::naming::dir_name;
-use super::shape::{Reopened, Shape, SyncMethod};
+use super::shape::Shape;
 
 const FILE: File = File(0);
 /// The slot of the subdirectory in which a classic worker unlinks.

@@ -39,7 +39,8 @@ fn fact(facts: &[Fact], name: &str) -> String {
 
 /// The profiles that the generator carries out.
 fn of_the_generator() -> impl Iterator<Item = &'static str> {
-    profiles().map(|(name, _)| name).filter(|name| !["kernel-tree", "shuffled"].contains(name))
+    let others = ["kernel-tree", "shuffled", "source-history"];
+    profiles().map(|(name, _)| name).filter(move |name| !others.contains(name))
 }
 
 #[test]
@@ -66,6 +67,29 @@ fn a_seed_leaves_the_same_files_in_memory_and_on_a_disk() {
         let files = wanted.entries.iter().filter(|(_, kind, _)| *kind == EntryKind::File).count();
         assert!(files as u64 <= footprint.peak_files * 2 + 300, "{profile}: {files}");
         assert_eq!(session.remains(), ["age-0"]);
+    }
+}
+
+#[test]
+fn fast_forward_leaves_the_same_files_and_all_of_them_written() {
+    for profile in of_the_generator() {
+        let mut plain = None;
+        for fast_forward in ["false", "true"] {
+            let given =
+                [("profile", profile), ("until", "operations=150"), ("live", "4M"), ("seed", "5")];
+            let mut given = given.to_vec();
+            given.extend([("fast-forward", fast_forward)].iter().filter(|one| one.1 == "true"));
+            let job = job(&given);
+            let memory = MemoryFilesystem::default();
+            let mut session = job.begin(&TargetFacts::unknown());
+            let tasks = play(session.as_mut(), &memory);
+            let facts = session.facts();
+            let found = [fact(&facts, "age.fingerprint"), fact(&facts, "age.written_bytes")];
+            let is_written = tasks.0.iter().any(|task| task.kind == "write");
+            assert_eq!(is_written, fast_forward == "true", "{profile}");
+            let found = (memory.snapshot(), found);
+            assert_eq!(*plain.get_or_insert_with(|| found.clone()), found, "{profile}");
+        }
     }
 }
 
@@ -113,4 +137,6 @@ fn what_would_never_end_and_what_is_no_profile_is_refused() {
     assert_eq!(refused(&[("profile", "shuffled")]), None);
     let kernel = [("profile", "kernel-tree"), ("until", "operations=3"), ("live", "1G")];
     assert!(refused(&kernel).unwrap().contains("--live has no effect"));
+    let kernel = [("profile", "kernel-tree"), ("until", "operations=3"), ("fast-forward", "true")];
+    assert!(refused(&kernel).unwrap().contains("--fast-forward has no effect"));
 }

@@ -320,7 +320,7 @@ fn looked_for(blog: &str, sizes: &BTreeMap<String, u64>, comments: bool) -> Vec<
 
 #[test]
 fn a_reader_reads_until_an_article_is_missing() {
-    for (bytes, given, blogs) in [(65_536, None, 40), (8, Some(("read-bytes", "8")), 2)] {
+    for (bytes, given, blogs) in [(65_536, None, 40), (512, Some(("read-bytes", "512")), 2)] {
         let asked: Vec<(&str, &str)> = ONE_OF_EACH.into_iter().chain(given).collect();
         let (job, memory) = (classic(&asked), MemoryFilesystem::default());
         let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);

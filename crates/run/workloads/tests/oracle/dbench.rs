@@ -9,10 +9,11 @@ use treering_engine::{
     EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
     Target,
 };
+use treering_languages::loadfile::generate;
 use treering_model::Metric;
 use treering_script::{EntryKind, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
-use treering_workloads::dbench::{Dbench, generate_load};
+use treering_workloads::dbench::Dbench;
 
 use crate::{Tasks, assert_was_foreseen};
 
@@ -151,7 +152,7 @@ proptest! {
 fn a_load_that_was_made_plays_without_a_surprise_pass_after_pass() {
     let dir = temp_dir();
     let path = dir.path().join("load");
-    let load = generate_load(5, 1);
+    let load = generate::text(5, 1);
     // The last line removes the files.
     let lines = load.iter().filter(|byte| **byte == b'\n').count() - 1;
     std::fs::write(&path, load).unwrap();

@@ -332,10 +332,7 @@ fn figures(row: &ForestRow) -> String {
 /// The whole row in words.
 fn spoken(row: &ForestRow) -> String {
     let who = format!("{}, {}", visible(&row.metric), visible(&row.contender));
-    let better = match row.better {
-        Better::Higher => "higher is better",
-        Better::Lower => "lower is better",
-    };
+    let better = row.better.phrase();
     let change = row.ratio.map_or_else(String::new, |ratio| format!(" = {}", change_text(ratio)));
     format!("{who}: {}{change}, {} ({better})", figures(row), words(row.verdict))
 }

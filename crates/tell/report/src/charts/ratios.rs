@@ -5,7 +5,6 @@
 //! that are no pairs are drawn in `rounds`.
 
 use maud::{Markup, html};
-use treering_model::Better;
 
 use super::axis::{Axis, Scale};
 use super::figure::{Entry, Figure};
@@ -53,10 +52,7 @@ pub(super) fn on_page(ratios: &Ratios) -> Markup {
 
 /// The chart in its wide layout.
 pub(super) fn figure(ratios: &Ratios) -> Figure {
-    let better = match ratios.better {
-        Better::Higher => "higher is better",
-        Better::Lower => "lower is better",
-    };
+    let better = ratios.better.phrase();
     let below = match ratios.left_out {
         0 => String::new(),
         more => format!("Charts omitted here (their values are among the raw numbers): {more}."),

@@ -4,7 +4,7 @@
 //! that went wrong as a mark far from the others.
 
 use maud::{Markup, html};
-use treering_model::{Better, Unit};
+use treering_model::Unit;
 
 use super::axis::Axis;
 use super::figure::{Entry, Figure};
@@ -28,10 +28,7 @@ const NUMBERED: usize = 12;
 pub(super) fn figure(rounds: &Rounds) -> Figure {
     let values: Vec<f64> = rounds.variants.iter().flat_map(present).collect();
     let axis = value_axis(values.iter().copied(), LOG_FROM);
-    let better = match rounds.better {
-        Better::Higher => "higher is better",
-        Better::Lower => "lower is better",
-    };
+    let better = rounds.better.phrase();
     let below = match rounds.left_out {
         0 => String::new(),
         more => format!("Charts omitted here (their values are among the raw numbers): {more}."),

@@ -5,7 +5,7 @@ use treering_model::Better::{Higher, Lower};
 use treering_model::metrics::is_observation;
 use treering_model::{Metric, Unit};
 
-use super::identity::{better, scope};
+use super::identity::scope;
 use crate::{Cell, Column, Number, Style, Table};
 
 /// Rows that the remark about a p99.9 names.
@@ -297,7 +297,7 @@ pub(super) fn metrics(metrics: &[&Metric]) -> Table {
             Cell::text(scope(&metric.scope)),
             Cell::measured(metric.value, metric.unit),
             Cell::whole(metric.tasks),
-            Cell::text(better(metric.better)),
+            Cell::text(metric.better.phrase()),
             Cell::text(if metric.primary { "primary" } else { "secondary" }),
         ]
     }));

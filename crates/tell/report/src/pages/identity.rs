@@ -1,7 +1,7 @@
 //! What a page says of a trial before its figures: when, how it ended, how long it took.
 
 use jiff::Timestamp;
-use treering_model::{Better, Ending, Metric, Scope, Unit};
+use treering_model::{Ending, Metric, Scope, Unit};
 
 use crate::{Cell, Number, Tone};
 
@@ -50,14 +50,6 @@ pub(super) fn scope(scope: &Scope) -> String {
         Scope::Trial => "trial".to_owned(),
         Scope::Phase(name) => format!("phase {name}"),
         Scope::Kind(name) => name.clone(),
-    }
-}
-
-/// Which way is better, in words.
-pub(super) fn better(better: Better) -> &'static str {
-    match better {
-        Better::Higher => "higher is better",
-        Better::Lower => "lower is better",
     }
 }
 

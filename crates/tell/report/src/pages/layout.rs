@@ -4,7 +4,8 @@ use std::io;
 
 use serde::Serialize;
 use treering_model::{
-    LAYOUT_VERSION, Layout, LayoutCount, LayoutFree, LayoutIntervals, LayoutMap, LayoutUse, Unit,
+    LAYOUT_VERSION, Layout, LayoutCount, LayoutFree, LayoutIntervals, LayoutMap, LayoutRead,
+    LayoutUse, Unit,
 };
 
 use crate::{Cell, Chart, Column, DeviceMapChart, Number, Report, Style, Table, json};
@@ -201,7 +202,24 @@ fn measures(layout: &Layout) -> Table {
         cells.push(Cell::text(meaning));
         table.rows.push(cells);
     }
+    if let Some(read) = layout.modelled_read.as_ref().filter(|_| !is_sample) {
+        table.rows.extend(modelled(read));
+    }
     table
+}
+
+/// The rows of a read on a modelled disk.
+fn modelled(read: &LayoutRead) -> [Vec<Cell>; 2] {
+    let LayoutRead { disk, seconds } = read;
+    let row = |name: &str, value: Cell, meaning: &str| {
+        vec![Cell::text(format!("{name} on {disk}, modelled")), value, Cell::text(meaning)]
+    };
+    let time = Cell::measured(seconds.typical, Unit::Seconds);
+    let range = Cell::range(seconds.low, seconds.high, Unit::Seconds);
+    [
+        row("read", time, "of all files in directory order, from their extents alone"),
+        row("low–high", range, "the same, from the uncertainty of the model"),
+    ]
 }
 
 /// Name, value, where its interval is, and what it says.

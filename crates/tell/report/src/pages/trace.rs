@@ -1,10 +1,10 @@
 //! What traces of block devices say: a table of figures, a column for each run, and plots.
 
 use serde_json::{Value, json};
-use treering_model::{Artifact, Trial, Unit};
+use treering_model::{Artifact, MODELLED_DISK, ModelledSeconds, Trial, Unit};
 use treering_trace::{
-    ARTIFACT_KIND, ARTIFACT_VERSION, CountedBy, DeviceFigures, Digest, Figures, KindFigures,
-    LatencyFigures, Summary, losses,
+    ARTIFACT_KIND, ARTIFACT_VERSION, CountedBy, DeviceFigures, Digest, DiskCost, Figures,
+    KindFigures, LatencyFigures, Summary, losses,
 };
 
 use crate::charts::trace::seeks;
@@ -20,6 +20,21 @@ pub struct TracedRun {
     pub name: String,
     /// What it says.
     pub summary: Summary,
+    /// What its requests would take on [`MODELLED_DISK`], of each device; empty where that is not
+    /// known.
+    pub on_disk: Vec<DiskCost>,
+}
+
+impl TracedRun {
+    /// The sum over its devices.
+    fn busy_on_disk(&self) -> Option<ModelledSeconds> {
+        let all = self.on_disk.iter().map(|cost| cost.busy);
+        all.reduce(|a, b| ModelledSeconds {
+            typical: a.typical + b.typical,
+            low: a.low + b.low,
+            high: a.high + b.high,
+        })
+    }
 }
 
 /// The page about traces, with plots where they can be shown.
@@ -34,7 +49,9 @@ pub fn page(runs: &[TracedRun], plots: bool) -> Report {
         let from_ns = runs.first().map_or(0, |run| run.summary.from_ns);
         page.chart(Chart::Trace(trace_chart(&whole).from(from_ns)));
     }
-    page.table(figures("trace", "", &whole));
+    let mut table = figures("trace", "", &whole);
+    let is_modelled = add_disk(&mut table, runs);
+    page.table(table);
     for run in runs.iter().filter(|run| !run.summary.phases.is_empty()) {
         let phases: Vec<(&str, &Digest)> =
             run.summary.phases.iter().map(|(name, digest)| (name.as_str(), digest)).collect();
@@ -46,7 +63,30 @@ pub fn page(runs: &[TracedRun], plots: bool) -> Report {
     if runs.iter().any(|run| run.summary.whole.figures.is_ordered()) {
         define(&mut page);
     }
+    if is_modelled {
+        page.note(
+            "The time on a modelled disk is that for which a hard disk would have had requests, \
+             with an interval from the uncertainty of the model; `treering trace cost` divides it \
+             into seeks, rotation and transfer, for other disks too.",
+        );
+    }
     page
+}
+
+/// Adds what the requests would take on a disk whose seeks cost; says whether that is known of any.
+fn add_disk(table: &mut Table, runs: &[TracedRun]) -> bool {
+    let busy: Vec<_> = runs.iter().map(TracedRun::busy_on_disk).collect();
+    if busy.iter().all(Option::is_none) {
+        return false;
+    }
+    let mut row = |title: &str, cell: &dyn Fn(&ModelledSeconds) -> Cell| {
+        let cells = busy.iter().map(|busy| busy.as_ref().map_or(Cell::Missing, cell));
+        let title = Cell::text(format!("{title} on {MODELLED_DISK}, modelled"));
+        table.rows.push(std::iter::once(title).chain(cells).collect());
+    };
+    row("time", &|busy| Cell::measured(busy.typical, Unit::Seconds));
+    row("low–high", &|busy| Cell::range(busy.low, busy.high, Unit::Seconds));
+    true
 }
 
 /// What the words of the tables mean.
@@ -293,6 +333,9 @@ fn of_run(run: &TracedRun) -> Value {
     let phases: Vec<Value> = phases.collect();
     if !phases.is_empty() {
         value["phases"] = json!(phases);
+    }
+    if let Some(seconds) = run.busy_on_disk() {
+        value["modelled_disk"] = json!({ "disk": MODELLED_DISK, "busy_seconds": seconds });
     }
     value
 }

@@ -3,7 +3,9 @@
 use treering_analysis::compare::JobProfile;
 use treering_analysis::{Known, Summary, is_request_figure, summary};
 use treering_model::Better::{Higher, Lower};
-use treering_model::{Change, Ending, Interval, Metric, PhaseTotals, TaskTotals, Trial, Unit};
+use treering_model::{
+    Change, Ending, Interval, Metric, PLAN_FACT, PhaseTotals, TaskTotals, Trial, Unit,
+};
 
 use super::figures::{
     calls, cpu, few_beyond, is_of_observer, metrics, phases, rates, requests, times, trends,
@@ -87,7 +89,8 @@ fn add_circumstances(page: &mut Report, trial: &Trial) {
     }
     if !trial.facts.is_empty() {
         page.heading("Environment");
-        let facts = trial.facts.iter();
+        // A document of many lines is no row of a table; JSON has it.
+        let facts = trial.facts.iter().filter(|fact| fact.name != PLAN_FACT);
         page.key_values(facts.map(|fact| (fact.name.clone(), Cell::some_text(&fact.value))));
     }
 }

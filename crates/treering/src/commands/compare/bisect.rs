@@ -79,7 +79,8 @@ fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
         let hint = "a guest works on a device: device = { loop = \"4GiB\" }";
         return Err(Failure::new(Kind::Usage, message).hint(hint));
     }
-    let variant = variant.clone();
+    let guest = variant.guest.clone().or_else(|| plan.guest.clone());
+    let variant = Variant { guest, ..variant.clone() };
     let revision = revision();
     // Before an hour of compiling.
     let good = named(&variant, GOOD, &args.good)?;

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         None => quick::plan(&args.quick, &lab)?,
     };
     if args.plan.is_some() && !args.quick.kernels.is_empty() {
-        plan.variants = quick::under_kernels(plan.variants, &args.quick)?;
+        plan.variants = quick::under_kernels(plan.variants, plan.guest.as_ref(), &args.quick)?;
     }
     plan.conditions.machine = args.quick.machine.unwrap_or(plan.conditions.machine);
     if args.quick.icount {

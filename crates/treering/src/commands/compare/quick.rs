@@ -37,6 +37,7 @@ pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
         name: args.name.clone(),
         question: String::new(),
         variants,
+        guest: None,
         jobs,
         stopping,
         conditions: Conditions {
@@ -132,20 +133,22 @@ fn variants(args: &QuickArgs, lab: &Lab, jobs: &[PlannedJob]) -> Result<Vec<Vari
             filesystem: name.clone(),
             mkfs: Vec::new(),
             mount: args.mount.clone(),
+            image: None,
             handicap_percent: 0,
             name,
         })
         .collect();
-    if args.kernels.is_empty() { Ok(variants) } else { under_kernels(variants, args) }
+    if args.kernels.is_empty() { Ok(variants) } else { under_kernels(variants, None, args) }
 }
 
-/// Each variant under each of the kernels.
+/// Each variant under each of the kernels, in a guest of its own or in such a one.
 pub(super) fn under_kernels(
     variants: Vec<Variant>,
+    guest: Option<&GuestSpec>,
     args: &QuickArgs,
 ) -> Result<Vec<Variant>, Failure> {
     match args.machine.unwrap_or_default() {
-        Machine::Guest => in_guests(variants, &args.kernels),
+        Machine::Guest => in_guests(variants, guest, &args.kernels),
         Machine::Reboot => {
             let release = |path: &PathBuf| {
                 let name = path.to_string_lossy().into_owned();
@@ -217,7 +220,11 @@ fn under<K>(
 }
 
 /// Each variant under each of these kernels, in guests.
-fn in_guests(variants: Vec<Variant>, kernels: &[PathBuf]) -> Result<Vec<Variant>, Failure> {
+fn in_guests(
+    variants: Vec<Variant>,
+    guest: Option<&GuestSpec>,
+    kernels: &[PathBuf],
+) -> Result<Vec<Variant>, Failure> {
     let found = |path: &PathBuf| {
         let found = path.canonicalize().map_err(|error| {
             Failure::of_path(path, &error).context("--kernel: no kernel can be read")
@@ -233,7 +240,8 @@ fn in_guests(variants: Vec<Variant>, kernels: &[PathBuf]) -> Result<Vec<Variant>
             .hint("a guest works on a device: device = { loop = \"4GiB\" }"));
     }
     Ok(under(&variants, &numbered(named), |variant, path| {
-        let spec = variant.guest.clone().unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
+        let spec = variant.guest.as_ref().or(guest).cloned();
+        let spec = spec.unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
         let guest = Some(GuestSpec { kernel: path.clone(), ..spec });
         Variant { kernel: None, guest, ..variant.clone() }
     }))
@@ -327,6 +335,7 @@ fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
             filesystem: String::new(),
             mkfs: Vec::new(),
             mount: Vec::new(),
+            image: None,
             handicap_percent: 0,
         });
     }

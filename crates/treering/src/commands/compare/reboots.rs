@@ -2,7 +2,7 @@
 //! systemd unit continues the plan after it. What is done to the machine is in the lab; here is
 //! when, and what the boot that came says about the one that was asked for.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use treering_campaign::plan::{Machine, Plan};
 use treering_campaign::{PlannedCell, observing_rounds, rounds};
@@ -10,7 +10,7 @@ use treering_lab::{
     AskedBoot, BootLoader, Continuation, PlanIdentity, RebootLock, RebootRecord, Reboots,
 };
 use treering_model::filesystems::{is_in_memory, name_of};
-use treering_model::{Fact, REBOOT_KERNEL_FACT, TrialId};
+use treering_model::{DeviceSpec, Fact, REBOOT_KERNEL_FACT, TrialId};
 use treering_script::with_causes;
 use treering_sys::filesystem_facts;
 
@@ -19,6 +19,7 @@ use crate::arguments::CompareArgs;
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use crate::places;
+use crate::storage::{open_to_write, refuse_under_test};
 
 /// Variables that decide where a run finds its things.
 const KEPT: [&str; 5] = ["HOME", "PATH", "TREERING_DATA", "XDG_DATA_HOME", "LANG"];
@@ -43,6 +44,8 @@ pub(super) struct Rebooting<'a> {
     loader: BootLoader,
     continuation: Continuation,
     identity: PlanIdentity,
+    /// The store, where one is named.
+    store: Option<PathBuf>,
     /// The campaign as it is recorded; none before it has begun.
     record: Option<RebootRecord>,
     /// The campaign of a plan that begins now.
@@ -78,7 +81,7 @@ impl<'a> Rebooting<'a> {
             Some(record) => record.loader,
             None => machine.loader(args.boot_loader)?,
         };
-        survives_boots(args)?;
+        survives_boots(plan, args)?;
         for release in releases(plan)? {
             machine.commands(loader, release)?;
         }
@@ -90,6 +93,7 @@ impl<'a> Rebooting<'a> {
             loader,
             continuation,
             identity,
+            store: args.page.store.store.clone(),
             record,
             campaign,
             _lock: lock,
@@ -178,6 +182,13 @@ impl<'a> Rebooting<'a> {
             let message = "the campaign was released: the machine is not rebooted any more";
             return Err(Failure::new(Kind::Interrupted, message).hint(GO_ON));
         }
+        if self.record.is_none()
+            && let Some(store) = &self.store
+        {
+            // After a boot it has to be there: one that is missing then is on a disk that is not
+            // mounted, and must not be begun anew.
+            open_to_write(store)?;
+        }
         let commands = self.machine.commands(self.loader, release)?;
         let mut asked = AskedBoot {
             release: release.to_owned(),
@@ -251,8 +262,11 @@ fn is_of(
     Ok(())
 }
 
-/// Results must still be there after a boot.
-fn survives_boots(args: &CompareArgs) -> Result<(), Failure> {
+/// Results must still be there after a boot, and may be written then.
+fn survives_boots(plan: &Plan, args: &CompareArgs) -> Result<(), Failure> {
+    if let Some(named) = &args.page.store.store {
+        refuse_under_test(named, &directories(plan))?;
+    }
     let store = match &args.page.store.store {
         Some(store) => store.clone(),
         None => places::default_store()?,
@@ -266,6 +280,17 @@ fn survives_boots(args: &CompareArgs) -> Result<(), Failure> {
         return Err(Failure::new(Kind::Usage, message).hint("name one on a disk with --store FILE"));
     }
     Ok(())
+}
+
+/// The directories under test that are there before any boot.
+fn directories(plan: &Plan) -> Vec<&Path> {
+    let devices = plan.variants.iter().map(|variant| &variant.device);
+    devices
+        .filter_map(|device| match device {
+            DeviceSpec::Directory { path } => Some(path.as_path()),
+            DeviceSpec::Loop { .. } | DeviceSpec::Block { .. } => None,
+        })
+        .collect()
 }
 
 /// The kernels of a plan, each once.
@@ -326,7 +351,7 @@ pub(super) fn dry_lines(plan: &Plan, args: &CompareArgs) -> Result<Vec<String>, 
     let shown = |words: &[String]| -> String {
         words.iter().map(|word| super::super::trial::quoted(word)).collect::<Vec<_>>().join(" ")
     };
-    let path = |path: std::path::PathBuf| path.display().to_string();
+    let path = |path: PathBuf| path.display().to_string();
     let mut lines = vec![format!(
         "each trial has a boot of its own, by {}; nothing is done without --yes",
         loader.name()

@@ -13,7 +13,7 @@ use treering_campaign::{
 };
 use treering_engine::{EngineOptions, PayloadKind, Progress};
 use treering_lab::{LabError, Workplace, find_leftovers, remove_leftovers};
-use treering_model::{Beginning, Cell, Ending, Fact, TrialEvent, TrialId, TrialSink};
+use treering_model::{Beginning, Cell, Ending, Fact, PLAN_FACT, TrialEvent, TrialId, TrialSink};
 use treering_sys::StopFlag;
 
 use super::following::Following;
@@ -177,7 +177,7 @@ impl<'a> Runner<'a> {
             cell: cell.clone(),
             label: label.clone(),
             parameters,
-            facts: [stage.facts.clone(), self.facts()].concat(),
+            facts: [stage.facts.clone(), self.facts(&cell, trial)].concat(),
             cautions: stage.cautions.clone(),
             trace: wanted.trace,
             layout_every: wanted.layout.map(|layout| layout.every_tasks),
@@ -247,8 +247,9 @@ impl<'a> Runner<'a> {
         format!("trial {} of {}, about {left} left", done + 1, self.all)
     }
 
-    /// Facts of every trial of the plan: what a report needs to judge as the plan says.
-    fn facts(&self) -> Vec<Fact> {
+    /// Facts of every trial of the plan: what a report needs to judge as the plan says. The first
+    /// trial has the plan itself, too.
+    fn facts(&self, cell: &Cell, trial: TrialId) -> Vec<Fact> {
         let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
         let judging = &self.plan.judging;
         let mut facts = Vec::new();
@@ -263,6 +264,9 @@ impl<'a> Runner<'a> {
         }
         if let Some(level) = self.following.rule().look_alpha() {
             facts.push(fact(LEVEL_FACT, level.to_string()));
+        }
+        if cell.campaign == trial {
+            facts.push(fact(PLAN_FACT, self.plan.to_toml()));
         }
         facts
     }
@@ -326,7 +330,8 @@ impl Conducting for Runner<'_> {
             store: self.args.page.store.store.clone(),
             ..AnyRunArgs::default()
         };
-        let facts = [stage.facts.clone(), self.facts(), self.facts_of_boot()].concat();
+        let facts = self.facts(&cell, trial);
+        let facts = [stage.facts.clone(), facts, self.facts_of_boot()].concat();
         let (wanted, parameters) = self.plan.observed(planned.role);
         let remount = || stage.remount();
         let asked = Asked {

@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use treering_workloads::compilebench::dataset::library::{self, Existing, LibraryError};
-use treering_workloads::compilebench::dataset::record::{RecordError, Recording, record};
-use treering_workloads::compilebench::dataset::report::DatasetReport;
-use treering_workloads::compilebench::dataset::{Dataset, Note, Selection, check_title, classic};
+use treering_datasets::library::{self, Existing, LibraryError};
+use treering_datasets::record::{RecordError, Recording, record};
+use treering_datasets::report::DatasetReport;
+use treering_datasets::{Dataset, Note, Selection, check_title, classic};
 
 use crate::arguments::{DatasetVerb, RecordArgs};
 use crate::classic_output::say;

@@ -1,11 +1,11 @@
 //! The pages of `treering dataset`: the list, and one data set in numbers.
 
+use treering_datasets::State;
+use treering_datasets::format::ListCount;
+use treering_datasets::library::{DatasetInfo, Origin};
+use treering_datasets::report::{DatasetReport, Difference, StateReport};
 use treering_model::Unit;
 use treering_report::{Cell, Column, Report, Table};
-use treering_workloads::compilebench::dataset::State;
-use treering_workloads::compilebench::dataset::format::ListCount;
-use treering_workloads::compilebench::dataset::library::{DatasetInfo, Origin};
-use treering_workloads::compilebench::dataset::report::{DatasetReport, Difference, StateReport};
 
 use treering_script::with_causes;
 
@@ -80,10 +80,9 @@ fn states(report: &DatasetReport) -> Table {
     ];
     let mut table = Table::new("states", "The tree in its four states", columns);
     for state in &report.states {
-        let size =
-            |of: fn(&treering_workloads::compilebench::dataset::report::SizeQuantiles) -> u64| {
-                state.sizes.as_ref().map_or(Cell::Missing, |sizes| bytes(of(sizes)))
-            };
+        let size = |of: fn(&treering_datasets::report::SizeQuantiles) -> u64| {
+            state.sizes.as_ref().map_or(Cell::Missing, |sizes| bytes(of(sizes)))
+        };
         table.rows.push(vec![
             Cell::text(state.state.label()),
             Cell::whole(state.count.files),

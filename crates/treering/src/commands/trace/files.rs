@@ -5,10 +5,12 @@ use std::fs::{File, create_dir_all, read_dir};
 use std::io::{BufWriter, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use treering_model::MODELLED_DISK;
 use treering_observe::block_trace::TracedDevice;
 use treering_report::pages::trace::TracedRun;
 use treering_trace::{
-    BlktraceReader, BlktraceWriter, Entry, TraceFileError, TraceReader, Window, is_trace, summarise,
+    BlktraceReader, BlktraceWriter, Disk, DiskReplay, Entry, TraceFileError, TraceReader, Window,
+    is_trace, summarise,
 };
 
 use crate::classic_output::say;
@@ -122,13 +124,23 @@ fn of_blktrace(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// What a trace says.
 pub(super) fn summary(path: &Path, window: Window) -> Result<TracedRun, Failure> {
     let mut input = open(path)?;
-    let summary =
-        summarise(window, || input.next_entry()).map_err(|error| unreadable(path, error))?;
+    // A part of a trace has no beginning at which the head of a disk would be somewhere.
+    let disk = Disk::named(MODELLED_DISK).filter(|_| window == Window::default());
+    let mut replay = disk.as_ref().map(DiskReplay::new);
+    let next = || {
+        let entry = input.next_entry()?;
+        if let (Some(replay), Some(entry)) = (&mut replay, &entry) {
+            replay.entry(entry);
+        }
+        Ok(entry)
+    };
+    let summary = summarise(window, next).map_err(|error| unreadable(path, error))?;
     if !input.is_whole() {
         say(&format!("{}: truncated; showing what is there", path.display()));
     }
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    Ok(TracedRun { name, summary })
+    let on_disk = replay.map(DiskReplay::end).unwrap_or_default();
+    Ok(TracedRun { name, summary, on_disk })
 }
 
 /// Tells all that is in a trace.

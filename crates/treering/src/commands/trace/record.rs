@@ -60,7 +60,8 @@ pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
     let digest = recording.end(written);
     let summary = Summary { whole: digest, phases: Vec::new(), begin_ns: 0, from_ns: 0 };
     let name = program.to_string_lossy().into_owned();
-    page::write(&[TracedRun { name, summary }], &args.page.output())?;
+    let run = TracedRun { name, summary, on_disk: Vec::new() };
+    page::write(&[run], &args.page.output())?;
     Ok(exit_code(status))
 }
 

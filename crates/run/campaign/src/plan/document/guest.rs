@@ -24,6 +24,13 @@ const PACKAGES: [&str; 2] = [".deb", ".rpm"];
 #[derive(Clone, Debug)]
 pub(super) struct Guest(GuestSpec);
 
+impl Guest {
+    /// The same, with an empty path for the kernel.
+    pub(super) fn spec(self) -> GuestSpec {
+        self.0
+    }
+}
+
 /// What a section says of guests.
 pub(super) fn guest(value: &Value<'_>) -> Result<Guest, Fault> {
     let section = value.section(&GUEST)?;

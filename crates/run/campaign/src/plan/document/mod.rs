@@ -94,7 +94,8 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     let jobs = job::jobs(&top, known)?;
     let judging = judging(&top, &jobs)?;
     let stopping = ending::stopping(&top, family(variants.len(), &jobs, &judging))?;
-    Ok(Plan { name, question, variants, jobs, stopping, conditions, observing, judging })
+    let guest = guest.map(guest::Guest::spec);
+    Ok(Plan { name, question, variants, guest, jobs, stopping, conditions, observing, judging })
 }
 
 /// What the TOML reader says, at its place.

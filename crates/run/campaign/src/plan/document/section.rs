@@ -52,7 +52,17 @@ pub(super) static DEVICE: Schema = Schema {
 };
 pub(super) static VARIANT: Schema = Schema {
     title: "[[variant]]",
-    keys: &["name", "filesystem", "mkfs", "mount", "kernel", "guest", "device", "handicap"],
+    keys: &[
+        "name",
+        "filesystem",
+        "mkfs",
+        "mount",
+        "image",
+        "kernel",
+        "guest",
+        "device",
+        "handicap",
+    ],
 };
 pub(super) static JOB: Schema = Schema {
     title: "[[job]]",

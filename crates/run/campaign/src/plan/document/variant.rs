@@ -91,12 +91,13 @@ fn variant(
         None => (default_name, default_span),
     };
     let mkfs = section.get("mkfs").map_or(Ok(Vec::new()), |value| words::mkfs(&value))?;
+    let image = section.get("image").map(|value| image(&value, section, on)).transpose()?;
     let mount = section.get("mount").map_or(Ok(Vec::new()), |value| words::mount(&value))?;
     let (kernel, guest) = guest::kernel_and_guest(section, guest, known)?;
     let handicap_percent = section.get("handicap").map_or(Ok(0), |value| handicap(&value))?;
     let device = on.spec.clone();
     let variant =
-        Variant { name, kernel, guest, device, filesystem, mkfs, mount, handicap_percent };
+        Variant { name, kernel, guest, device, filesystem, mkfs, image, mount, handicap_percent };
     if let (Some(_), DeviceSpec::Directory { .. }) = (&variant.guest, &variant.device) {
         let message = "a kernel in a guest cannot work in a directory of this machine";
         return Err(Fault::at(on.span.clone().unwrap_or(section.span.clone()), message, "")
@@ -124,6 +125,22 @@ fn name(value: &Value<'_>) -> Result<String, Fault> {
     Ok(name.to_owned())
 }
 
+/// The name of a saved image; whether there is one is found out by the lab.
+fn image(value: &Value<'_>, section: &Section<'_>, on: &PlacedDevice) -> Result<String, Fault> {
+    let name = value.word("the name of a saved image")?;
+    if let Some(mkfs) = section.get("mkfs") {
+        let message = "a saved image was made with options of its own";
+        let fault = Fault::at(mkfs.key_span, message, "has no meaning here");
+        return Err(fault.also(value.span.clone(), "the image").hint("leave `mkfs` out"));
+    }
+    if !matches!(on.spec, DeviceSpec::Loop { count: 1, .. }) {
+        let message = "a saved image is restored to one loop image";
+        let hint = "give the variant one, as large as the image: device = { loop = \"4GiB\" }";
+        return Err(value.fault(message, "").hint(hint));
+    }
+    Ok(name.to_owned())
+}
+
 fn handicap(value: &Value<'_>) -> Result<u32, Fault> {
     let percent = share(value, 0.0, f64::from(HANDICAP_PERCENT_MAX) / 100.0)? * 100.0;
     (0..=HANDICAP_PERCENT_MAX).find(|whole| (percent - f64::from(*whole)).abs() < 1e-9).ok_or_else(
@@ -145,7 +162,9 @@ fn filesystem<'d>(value: &Value<'d>, known: &Known<'_>) -> Result<&'d str, Fault
 
 /// A directory is used as it is.
 fn is_left_alone(section: &Section<'_>, on: &PlacedDevice) -> Result<(), Fault> {
-    let Some(stray) = section.any_of(&["filesystem", "mkfs", "mount"]) else { return Ok(()) };
+    let Some(stray) = section.any_of(&["filesystem", "mkfs", "image", "mount"]) else {
+        return Ok(());
+    };
     let message = format!("`{}` is not possible on a directory", stray.key);
     let mut fault = Fault::at(stray.key_span, message, "has no meaning here");
     if let Some(span) = &on.span {

@@ -7,11 +7,11 @@ use treering_script::{CreateHow, Dir, Io, Script, Stop};
 
 use super::Ground;
 use super::slots::Slots;
+use crate::bonnie::asked::FileKind;
 use crate::bonnie::dice::Dice;
 use crate::bonnie::io::{FILE, piece};
 use crate::bonnie::meter::Meter;
 use crate::bonnie::names::FileNames;
-use crate::bonnie::shape::FileKind;
 
 /// The code of one copy.
 #[derive(Debug)]

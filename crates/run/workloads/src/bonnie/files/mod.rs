@@ -8,9 +8,10 @@ mod visit;
 pub(super) use create::Create;
 pub(super) use visit::{Operation, Visit};
 
+use super::asked::{FileKind, FilesShape};
 use super::dice::Source;
 use super::names::FileNames;
-use super::shape::{FileKind, FilesShape, Fsync, Home};
+use super::shape::{Fsync, Home};
 use treering_script::SyncScope;
 
 /// What the tests of a copy have in common.

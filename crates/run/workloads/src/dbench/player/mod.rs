@@ -20,7 +20,8 @@ use treering_script::{Dir, Errno, Expect, Io, MAX_DIRS, Script, Stop};
 
 use super::account::Account;
 use super::loadfile::{Expected, Load, NameId, Op, Operation};
-use super::panel::{Dial, Panel, Part, Signal};
+use super::panel::{Dial, Panel, Signal};
+use super::tick::Part;
 use client::Client;
 
 /// The slot of a directory that is read or synced.

@@ -13,6 +13,7 @@ use treering_languages::faults::{Fault, Faults};
 use treering_script::ConfigError;
 
 use super::draw::{Amount, Spread};
+use super::summary::{Class, Row};
 use super::wml::{Quit, Script};
 use bind::Binder;
 
@@ -76,31 +77,6 @@ pub(super) struct FilesetPlan {
     pub(super) writeonly: bool,
     /// Whether somebody deletes files of it meanwhile.
     pub(super) deletes: bool,
-}
-
-/// A line of the results.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
-    pub(super) name: String,
-    pub(super) class: Class,
-}
-
-/// How a flowop counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
-    Read,
-    Write,
-    /// Any other operation on files.
-    Other,
-    /// None.
-    Beside,
-}
-
-impl Class {
-    /// Whether it counts in the summary.
-    pub(super) const fn counts(self) -> bool {
-        !matches!(self, Self::Beside)
-    }
 }
 
 /// What a flowop does.

@@ -56,11 +56,13 @@ fn open(table: &Table) -> Markup {
 }
 
 fn heading(column: &Column, unit: &str) -> Markup {
-    let arrow = match column.better {
-        Some(Better::Higher) => Some(("↑", "higher is better")),
-        Some(Better::Lower) => Some(("↓", "lower is better")),
-        None => None,
-    };
+    let arrow = column.better.map(|better| {
+        let sign = match better {
+            Better::Higher => "↑",
+            Better::Lower => "↓",
+        };
+        (sign, better.phrase())
+    });
     html! {
         th scope="col" class=[variant(column)] {
             (visible(&column.name))

@@ -1,0 +1,51 @@
+//! Foreign texts in messages: what a terminal can show of them.
+
+/// Characters of a line, at most.
+const LINE_MAX: usize = 160;
+
+/// A text in which signs that would control a terminal, or hide or turn what stands around them,
+/// are replaced by U+FFFD, and lines of more than 160 characters are cut short.
+pub fn harmless(text: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let mut shown: String = line.chars().take(LINE_MAX).map(replaced).collect();
+        if line.chars().nth(LINE_MAX).is_some() {
+            shown.push('…');
+        }
+        lines.push(shown.trim_end().to_owned());
+    }
+    lines.join("\n")
+}
+
+/// Whether a character acts on a terminal, hides or turns what stands around it, or cannot be seen.
+pub fn is_unsafe(sign: char) -> bool {
+    sign.is_control()
+        || matches!(sign,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+fn replaced(sign: char) -> char {
+    match sign {
+        '\t' => ' ',
+        sign if is_unsafe(sign) => char::REPLACEMENT_CHARACTER,
+        sign => sign,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn what_controls_a_terminal_is_replaced_and_long_lines_are_cut() {
+        assert_eq!(harmless("a\u{1b}[2J\tb\nc\u{202e}d \n"), "a\u{fffd}[2J b\nc\u{fffd}d");
+        let long = harmless(&"ä".repeat(1000));
+        assert_eq!((long.chars().count(), long.ends_with('…')), (161, true));
+        assert_eq!(harmless(&"x".repeat(160)), "x".repeat(160));
+    }
+}

@@ -1,0 +1,96 @@
+//! A program alone on a modelled disk: it reads one stretch after the other, and the next one is
+//! asked for when the last one is there.
+
+use treering_model::ModelledSeconds;
+
+use super::model::{Disk, Wanted};
+
+/// The reader, its head over the first byte when it begins.
+#[derive(Clone, Debug)]
+pub struct DiskReader {
+    /// Typical, fast, slow.
+    disks: [Disk; 3],
+    now_ns: [f64; 3],
+    end: u64,
+}
+
+impl DiskReader {
+    /// Of a disk that does nothing else.
+    pub fn new(disk: &Disk) -> Self {
+        Self { disks: disk.with_extremes(), now_ns: [0.0; 3], end: 0 }
+    }
+
+    /// Reads a stretch; one beyond the end of the disk is read at its end.
+    pub fn read(&mut self, offset: u64, bytes: u64) {
+        let last = self.disks[0].capacity_bytes.saturating_sub(bytes);
+        let wanted = Wanted { offset: offset.min(last), bytes, is_write: false };
+        for (disk, now_ns) in self.disks.iter().zip(&mut self.now_ns) {
+            *now_ns += disk.time(*now_ns, self.end, wanted, 1).total();
+        }
+        self.end = wanted.offset.saturating_add(bytes);
+    }
+
+    /// What everything took so far.
+    pub fn seconds(&self) -> ModelledSeconds {
+        ModelledSeconds::of(self.now_ns.map(|ns| ns / 1e9))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DiskReader;
+    use crate::disk::replay::event_of_read;
+    use crate::disk::{Disk, DiskReplay};
+    use crate::event::Action;
+    use proptest::prelude::{any, prop, prop_assert, proptest};
+
+    fn reader() -> DiskReader {
+        DiskReader::new(&Disk::named("hdd-7200").unwrap())
+    }
+
+    #[test]
+    fn stretches_in_order_take_their_transfer_and_scattered_ones_far_longer() {
+        let (mut ordered, mut scattered) = (reader(), reader());
+        for number in 0..10_000u64 {
+            ordered.read(number * 65_536, 65_536);
+            scattered.read(number * 7919 % 10_000 * 65_536, 65_536);
+        }
+        let transfer = 10_000.0 * 65_536.0 / 175e6;
+        assert!((ordered.seconds().typical / transfer - 1.0).abs() < 0.01);
+        let seconds = scattered.seconds();
+        assert!(seconds.typical > 3.0 * transfer, "{seconds:?}");
+        assert!(seconds.low < seconds.high, "{seconds:?}");
+    }
+
+    #[test]
+    fn a_reader_takes_what_its_trace_takes() {
+        let disk = Disk::named("hdd-7200").unwrap();
+        let (mut reader, mut replay) = (DiskReader::new(&disk), DiskReplay::new(&disk));
+        for number in 0..2000u64 {
+            let offset = number * 7919 % 2000 * (4096 * 512);
+            reader.read(offset, 8192);
+            for action in [Action::Issue, Action::Complete] {
+                // The device of the trace is never idle.
+                replay.entry(&event_of_read(action, number + 1, offset, 8192));
+            }
+        }
+        let (read, replayed) = (reader.seconds(), replay.end()[0].busy);
+        assert!((read.typical / replayed.typical - 1.0).abs() < 0.001, "{read:?} {replayed:?}");
+        assert!((read.high / replayed.high - 1.0).abs() < 0.001, "{read:?} {replayed:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_read_takes_a_time(
+            stretches in prop::collection::vec((any::<u64>(), any::<u64>()), 0..50)
+        ) {
+            let mut reader = reader();
+            for (offset, bytes) in stretches {
+                reader.read(offset, bytes);
+            }
+            let seconds = reader.seconds();
+            prop_assert!(seconds.low >= 0.0 && seconds.high.is_finite());
+            prop_assert!(seconds.low <= seconds.typical && seconds.typical <= seconds.high);
+        }
+    }
+}

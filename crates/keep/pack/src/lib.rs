@@ -1,0 +1,26 @@
+//! A pack: trials in one file, for another store or another machine. Pure: records to bytes and
+//! back.
+//!
+//! The first line says how many bytes follow and their SHA-256; they are one Zstandard frame of
+//! JSON lines, so that `tail -n +2 FILE | zstd -d` shows all of it. Names of machines, people and
+//! places are left out by `names`. Where trials come from, and which store they go to, is the
+//! command line's.
+
+mod canon;
+mod error;
+mod limits;
+mod names;
+mod read;
+mod record;
+mod seal;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use canon::Canon;
+pub use error::PackError;
+pub use names::{LeftOut, NameKind, Names};
+pub use read::Unpacking;
+pub use record::{Head, PackedPlan, Record};
+pub use seal::Seal;
+pub use write::{Packing, sealed};

@@ -1,0 +1,163 @@
+//! Reading a pack that anybody may have written: first its seal, then record by record.
+
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+
+use treering_model::{Annotation, Beginning, TrialEvent};
+use zstd::stream::read::Decoder;
+
+use crate::limits::{CONTENT_BYTES, CONTENT_RATIO, LINE_BYTES_MOST, PLANS_MOST, WINDOW_LOG};
+use crate::{Head, PackError, PackedPlan, Record, Seal};
+
+/// A pack being read. What is in it was written by anybody; that it is as it was written is sure.
+pub struct Unpacking<R: Read> {
+    lines: BufReader<io::Take<Decoder<'static, BufReader<R>>>>,
+    seal: Seal,
+    head: Head,
+    plans: Vec<PackedPlan>,
+    most: u64,
+    line: u64,
+    next: Option<Record>,
+    /// Whether a trial has begun.
+    is_within: bool,
+}
+
+impl<R: Read + Seek> Unpacking<R> {
+    /// Reads the whole file once to see that it is as it was written, then its head and plans.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the file.
+    pub fn open(mut from: R) -> Result<Self, PackError> {
+        let seal = Seal::read(&mut from)?;
+        let start = from.stream_position()?;
+        seal.verify(&mut from)?;
+        from.seek(SeekFrom::Start(start))?;
+        let mut decoder = Decoder::new(from)?.single_frame();
+        decoder.window_log_max(WINDOW_LOG)?;
+        let most = CONTENT_BYTES.saturating_add(seal.bytes.saturating_mul(CONTENT_RATIO));
+        let head = Head { treering_version: String::new(), has_names: false, has_traces: false };
+        let mut unpacking = Self {
+            lines: BufReader::new(decoder.take(most + 1)),
+            seal,
+            head,
+            plans: Vec::new(),
+            most,
+            line: 0,
+            next: None,
+            is_within: false,
+        };
+        unpacking.advance()?;
+        let Some(Record::Pack(head)) = unpacking.next.take() else {
+            return Err(unpacking.out_of_place("what the pack is"));
+        };
+        unpacking.head = head;
+        unpacking.advance()?;
+        let mut plan_bytes = 0;
+        while let Some(Record::Plan(plan)) = unpacking.next.take_if(|next| is_plan(next)) {
+            let files = plan.files.iter().map(|(name, text)| name.len() + text.len());
+            plan_bytes += (plan.document.len() + files.sum::<usize>()) as u64;
+            if plan_bytes > LINE_BYTES_MOST || unpacking.plans.len() == PLANS_MOST {
+                return Err(unpacking.out_of_place("the beginning of a trial"));
+            }
+            unpacking.plans.push(plan);
+            unpacking.advance()?;
+        }
+        Ok(unpacking)
+    }
+
+    /// How the pack is closed.
+    pub const fn seal(&self) -> &Seal {
+        &self.seal
+    }
+
+    /// What is said of it.
+    pub const fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The plans in it.
+    pub fn plans(&self) -> &[PackedPlan] {
+        &self.plans
+    }
+
+    /// The beginning of the next trial; what is left of the one before it is skipped.
+    ///
+    /// # Errors
+    /// [`PackError::Order`] for anything else; whatever is wrong with a line.
+    pub fn next_trial(&mut self) -> Result<Option<Beginning>, PackError> {
+        if self.is_within {
+            while self.next_event()?.is_some() {}
+            while self.next_annotation()?.is_some() {}
+        }
+        self.is_within = true;
+        match self.next.take() {
+            None => Ok(None),
+            Some(Record::Event(TrialEvent::Began(beginning))) => {
+                self.advance()?;
+                Ok(Some(beginning))
+            }
+            Some(_) => Err(self.out_of_place("the beginning of a trial")),
+        }
+    }
+
+    /// The next event of the trial; `None` behind its last one.
+    ///
+    /// # Errors
+    /// Whatever is wrong with a line.
+    pub fn next_event(&mut self) -> Result<Option<TrialEvent>, PackError> {
+        let is_more = |next: &Record| matches!(next, Record::Event(event) if !begins(event));
+        match self.next.take_if(|next| is_more(next)) {
+            Some(Record::Event(event)) => {
+                self.advance()?;
+                Ok(Some(event))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What was said of the trial next, behind its last event.
+    ///
+    /// # Errors
+    /// Whatever is wrong with a line.
+    pub fn next_annotation(&mut self) -> Result<Option<Annotation>, PackError> {
+        match self.next.take_if(|next| matches!(next, Record::Annotation(_))) {
+            Some(Record::Annotation(annotation)) => {
+                self.advance()?;
+                Ok(Some(annotation))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Reads the next line.
+    fn advance(&mut self) -> Result<(), PackError> {
+        let mut line = Vec::new();
+        let mut lines = (&mut self.lines).take(LINE_BYTES_MOST + 1);
+        lines.read_until(b'\n', &mut line)?;
+        self.line += 1;
+        if line.len() as u64 > LINE_BYTES_MOST {
+            return Err(PackError::LongLine { line: self.line });
+        }
+        if self.lines.get_ref().limit() == 0 {
+            return Err(PackError::TooMuch { most: self.most });
+        }
+        self.next = if line.is_empty() {
+            None
+        } else {
+            let record = serde_json::from_slice(&line);
+            Some(record.map_err(|source| PackError::Record { line: self.line, source })?)
+        };
+        Ok(())
+    }
+
+    const fn out_of_place(&self, expected: &'static str) -> PackError {
+        PackError::Order { line: self.line, expected }
+    }
+}
+
+const fn is_plan(record: &Record) -> bool {
+    matches!(record, Record::Plan(_))
+}
+
+const fn begins(event: &TrialEvent) -> bool {
+    matches!(event, TrialEvent::Began(_))
+}

@@ -1,0 +1,115 @@
+//! The first line of a pack: how many bytes follow, and their SHA-256.
+
+use std::fmt::Write;
+use std::io::{self, Read};
+
+use sha2::{Digest, Sha256};
+
+use crate::PackError;
+use crate::limits::PACK_VERSION;
+
+/// What every first line begins with.
+const MAGIC: &str = "treering-pack";
+
+/// Digits of the number of bytes and of the digest: the line has the same length in every pack.
+const COUNT_DIGITS: usize = 20;
+const DIGEST_DIGITS: usize = 64;
+
+/// What closes a pack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seal {
+    /// Bytes behind the first line.
+    pub bytes: u64,
+    /// Their SHA-256 in 64 hexadecimal digits.
+    pub sha256: String,
+}
+
+impl Seal {
+    /// Of bytes that were counted and digested.
+    pub(crate) fn of(bytes: u64, digest: Sha256) -> Self {
+        let mut sha256 = String::with_capacity(DIGEST_DIGITS);
+        for byte in digest.finalize() {
+            let _memory_takes_it = write!(sha256, "{byte:02x}");
+        }
+        Self { bytes, sha256 }
+    }
+
+    /// The first line.
+    pub(crate) fn line(&self) -> String {
+        format!("{MAGIC} {PACK_VERSION} {:0COUNT_DIGITS$} {}\n", self.bytes, self.sha256)
+    }
+
+    /// A first line as long as every other, until the true one is known.
+    pub(crate) fn blank() -> String {
+        Self { bytes: 0, sha256: "0".repeat(DIGEST_DIGITS) }.line()
+    }
+
+    /// Reads the first line.
+    pub(crate) fn read(from: &mut impl Read) -> Result<Self, PackError> {
+        let mut line = Vec::new();
+        from.take(Self::blank().len() as u64).read_to_end(&mut line)?;
+        let line = String::from_utf8(line).map_err(|_| PackError::NotAPack)?;
+        let mut words = line.trim_end_matches('\n').split(' ');
+        if words.next() != Some(MAGIC) {
+            return Err(PackError::NotAPack);
+        }
+        let version: Option<u32> = words.next().and_then(|word| word.parse().ok());
+        match version.ok_or(PackError::NotAPack)? {
+            newer if newer > PACK_VERSION => return Err(PackError::Newer(newer)),
+            _ => {}
+        }
+        let bytes = words.next().and_then(|word| word.parse().ok());
+        let (Some(bytes), Some(digest)) = (bytes, words.next()) else {
+            return Err(PackError::NotAPack);
+        };
+        let seal = Self { bytes, sha256: digest.to_owned() };
+        // Only what would be written again is what was written.
+        if seal.line() == line { Ok(seal) } else { Err(PackError::NotAPack) }
+    }
+
+    /// Reads everything behind the first line, and refuses what is not what was written.
+    pub(crate) fn verify(&self, from: &mut impl Read) -> Result<(), PackError> {
+        let mut digested = Digested::of(io::sink());
+        let found = io::copy(&mut from.take(self.bytes.saturating_add(1)), &mut digested)?;
+        if found != self.bytes {
+            return Err(PackError::Length { expected: self.bytes, found });
+        }
+        let (seal, _) = digested.seal();
+        if seal.sha256 != self.sha256 {
+            let expected = self.sha256.clone();
+            return Err(PackError::Digest { expected, found: seal.sha256 });
+        }
+        Ok(())
+    }
+}
+
+/// Counts and digests what is written through it.
+pub(crate) struct Digested<W> {
+    to: W,
+    bytes: u64,
+    digest: Sha256,
+}
+
+impl<W> Digested<W> {
+    pub(crate) fn of(to: W) -> Self {
+        Self { to, bytes: 0, digest: Sha256::new() }
+    }
+
+    /// What went through, and where it went.
+    pub(crate) fn seal(self) -> (Seal, W) {
+        (Seal::of(self.bytes, self.digest), self.to)
+    }
+}
+
+impl<W: io::Write> io::Write for Digested<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.bytes += written as u64;
+        self.digest.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}

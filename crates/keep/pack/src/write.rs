@@ -1,0 +1,67 @@
+//! Writing a pack, record by record.
+
+use std::io::{Seek, SeekFrom, Write};
+
+use zstd::stream::write::Encoder;
+
+use crate::limits::LINE_BYTES_MOST;
+use crate::seal::Digested;
+use crate::{Head, PackError, Record, Seal};
+
+/// How hard to compress: a pack is written once and sent to others.
+const LEVEL: i32 = 9;
+
+/// A pack being written.
+pub struct Packing<W: Write> {
+    content: Encoder<'static, Digested<W>>,
+}
+
+impl<W: Write + Seek> Packing<W> {
+    /// Begins a pack at the start of a file.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn begin(mut to: W, head: Head) -> Result<Self, PackError> {
+        to.write_all(Seal::blank().as_bytes())?;
+        let content = Encoder::new(Digested::of(to), LEVEL)?;
+        let mut packing = Self { content };
+        packing.add(&Record::Pack(head))?;
+        Ok(packing)
+    }
+
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// When it is too long to be read again, or the file cannot be written.
+    pub fn add(&mut self, record: &Record) -> Result<(), PackError> {
+        let mut line = serde_json::to_vec(record).map_err(PackError::Unwritable)?;
+        line.push(b'\n');
+        if line.len() as u64 > LINE_BYTES_MOST {
+            return Err(PackError::LongRecord { bytes: line.len() as u64 });
+        }
+        Ok(self.content.write_all(&line)?)
+    }
+
+    /// Closes the pack by its first line, and gives the file back.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(self) -> Result<(Seal, W), PackError> {
+        let (seal, mut to) = self.content.finish()?.seal();
+        to.seek(SeekFrom::Start(0))?;
+        to.write_all(seal.line().as_bytes())?;
+        to.flush()?;
+        Ok((seal, to))
+    }
+}
+
+/// A pack with this content, whatever it is: for those who try what readers do with it.
+///
+/// # Errors
+/// When memory does not take it.
+pub fn sealed(content: &[u8]) -> Result<Vec<u8>, PackError> {
+    let mut digested = Digested::of(Vec::new());
+    digested.write_all(&zstd::bulk::compress(content, 1)?)?;
+    let (seal, content) = digested.seal();
+    Ok([seal.line().into_bytes(), content].concat())
+}

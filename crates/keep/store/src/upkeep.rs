@@ -1,0 +1,60 @@
+//! The file as a whole: how large it is, what of it is unused, and giving that back.
+
+use crate::connection::Place;
+use crate::values::fields;
+use crate::{Store, StoreError};
+
+/// How much room the file takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes of the file without its write-ahead log.
+    pub bytes: u64,
+    /// Bytes of it that hold nothing: [`Store::vacuum`] gives them back.
+    pub unused: u64,
+}
+
+impl Store {
+    /// How much room the file takes.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn room(&self) -> Result<Room, StoreError> {
+        let size = self.pragma("PRAGMA page_size")?;
+        let bytes = size.saturating_mul(self.pragma("PRAGMA page_count")?);
+        Ok(Room { bytes, unused: size.saturating_mul(self.pragma("PRAGMA freelist_count")?) })
+    }
+
+    /// Rewrites the file without what holds nothing, and empties the write-ahead log. Others wait
+    /// until it is done. It needs as much space again on the filesystem of the store, for the log,
+    /// and in SQLite's temporary directory (`SQLITE_TMPDIR`, or `/var/tmp`); when that runs out,
+    /// or the power fails, the file stays as it was.
+    ///
+    /// # Errors
+    /// When the store was opened for reading, is in use, or its filesystem is full.
+    pub fn vacuum(&self) -> Result<(), StoreError> {
+        self.writable()?;
+        let run = |batch: &str| {
+            let ran = self.connection.execute_batch(batch);
+            ran.map_err(|error| Place::file(&self.path).refused(error))
+        };
+        // What SQLite keeps aside is as large as the store: not in memory.
+        run("PRAGMA temp_store = file")?;
+        let vacuumed = run("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+        run("PRAGMA temp_store = memory")?;
+        vacuumed
+    }
+
+    /// Flushes nothing to the disk from now on: for a store that nobody needs after a crash.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn without_flushes(&self) -> Result<(), StoreError> {
+        let set = self.connection.pragma_update(None, "synchronous", "off");
+        set.map_err(|error| Place::file(&self.path).refused(error))
+    }
+
+    fn pragma(&self, query: &str) -> Result<u64, StoreError> {
+        let values = self.rows(query, [], "", fields::integer)?;
+        Ok(values.first().copied().unwrap_or_default())
+    }
+}

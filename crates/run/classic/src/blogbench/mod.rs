@@ -1,0 +1,4 @@
+//! blogbench 1.1.
+
+pub mod counts;
+pub mod text;

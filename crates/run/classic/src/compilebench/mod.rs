@@ -1,0 +1,4 @@
+//! compilebench 0.6.
+
+pub mod tally;
+pub mod text;

@@ -1,0 +1,5 @@
+//! fio 3.33.
+
+pub mod histogram;
+pub mod tally;
+pub mod text;

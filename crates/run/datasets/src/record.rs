@@ -1,0 +1,216 @@
+//! Records a dataset from trees on disk: one to four directories, and a build command between two
+//! scans when there is one. Only names, kinds and sizes are taken, nothing of where the trees
+//! stand.
+
+use std::path::Path;
+
+use treering_script::{NameId, NamesBuilder};
+
+use crate::order::{ranks, sorted_list, walk_order};
+pub use crate::record_error::RecordError;
+use crate::scan::{Scanned, scan};
+use crate::{Dataset, FileList, Note, Selection, State, States, build_command};
+
+/// What to record.
+///
+/// Only the clean tree is needed. Without a patched tree, patched is as clean; without a compiled
+/// one, compiled is as clean. When all but the patched compiled tree are there, it is taken to be
+/// the patched tree without what the build removed and with what the build added.
+#[derive(Clone, Debug)]
+pub struct Recording<'a> {
+    /// The dataset's name.
+    pub name: &'a str,
+    /// Where it comes from, in words.
+    pub about: &'a str,
+    /// The clean tree.
+    pub clean: &'a Path,
+    /// The clean tree of the later version.
+    pub patched: Option<&'a Path>,
+    /// A copy of the clean tree after a build.
+    pub compiled: Option<&'a Path>,
+    /// A copy of the patched tree after a build.
+    pub patched_compiled: Option<&'a Path>,
+    /// A shell command that builds in the clean and in the patched tree, each scanned before and
+    /// after.
+    pub build: Option<&'a str>,
+    /// Which part of the trees.
+    pub only: Selection,
+}
+
+/// A recorded dataset.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The dataset.
+    pub dataset: Dataset,
+    /// What was left out.
+    pub counters: Vec<Note>,
+}
+
+/// Records a dataset. What a build command says goes to `output`.
+///
+/// # Errors
+/// When a tree cannot be scanned or kept, or the build command fails.
+pub fn record(
+    recording: &Recording<'_>,
+    output: &mut dyn FnMut(&[u8]),
+) -> Result<Recorded, RecordError> {
+    let built = recording.compiled.is_some() || recording.patched_compiled.is_some();
+    if recording.build.is_some() && built {
+        return Err(RecordError::BuildAndCompiled);
+    }
+    let mut names = NamesBuilder::default();
+    let mut scan = |root: &Path| scan(root, &recording.only, &mut names);
+    let mut build = |directory: &Path, scan: &mut dyn FnMut(&Path) -> Result<_, _>| {
+        let Some(command) = recording.build else { return Ok(None) };
+        run_build(command, directory, output)?;
+        scan(directory).map(Some)
+    };
+    let clean = scan(recording.clean)?;
+    if clean.files.is_empty() {
+        return Err(RecordError::NoFiles { root: recording.clean.to_owned() });
+    }
+    let patched = recording.patched.map(&mut scan).transpose()?;
+    let compiled = match recording.compiled {
+        Some(root) => Some(scan(root)?),
+        None => build(recording.clean, &mut scan)?,
+    };
+    let patched_compiled = match (recording.patched_compiled, recording.patched) {
+        (Some(root), _) => Some(scan(root)?),
+        (None, Some(root)) => build(root, &mut scan)?,
+        (None, None) => None,
+    };
+    let mut scans = [Some(clean), patched, compiled, patched_compiled];
+    let counters = scans.iter_mut().flatten().flat_map(|scan| std::mem::take(&mut scan.counters));
+    let counters = counters.collect();
+    let states = Trees::of(scans, names.len());
+    let dataset = states.dataset(recording, names);
+    check_prefixes(&recording.only, &dataset)?;
+    Ok(Recorded { dataset, counters })
+}
+
+fn run_build(
+    command: &str,
+    directory: &Path,
+    output: &mut dyn FnMut(&[u8]),
+) -> Result<(), RecordError> {
+    let status = build_command::run(command, directory, output)
+        .map_err(|source| RecordError::Build { directory: directory.to_owned(), source })?;
+    if !status.success() {
+        return Err(RecordError::BuildFailed { directory: directory.to_owned(), status });
+    }
+    Ok(())
+}
+
+/// A prefix that finds nothing is a typing error.
+fn check_prefixes(only: &Selection, dataset: &Dataset) -> Result<(), RecordError> {
+    let mut path = Vec::new();
+    let lost = only.without_match(|one| {
+        let files = State::ALL.into_iter().flat_map(|state| dataset.list(state).iter());
+        let marks = dataset.links.iter().chain(&dataset.empty_directories);
+        files.map(|file| file.0).chain(marks.map(|mark| mark.0)).any(|id| {
+            path.clear();
+            dataset.names.write_path(id, &mut path);
+            one.covers(&path)
+        })
+    });
+    match lost.into_iter().next() {
+        Some(prefix) => Err(RecordError::NothingBelow { prefix }),
+        None => Ok(()),
+    }
+}
+
+/// The four states with what was not scanned derived from what was.
+struct Trees {
+    files: [FileList; 4],
+    links: Vec<States>,
+    empty_directories: Vec<States>,
+}
+
+impl Trees {
+    fn of(scans: [Option<Scanned>; 4], names: usize) -> Self {
+        let [clean, patched, compiled, patched_compiled] = scans;
+        let is_derived = patched_compiled.is_none();
+        let clean = clean.unwrap_or_default();
+        let copy = |scan: Option<Scanned>, of: &Scanned| match scan {
+            Some(scan) => scan,
+            None => Scanned {
+                files: of.files.clone(),
+                links: of.links.clone(),
+                empty_directories: of.empty_directories.clone(),
+                counters: Vec::new(),
+            },
+        };
+        let patched = copy(patched, &clean);
+        let compiled = copy(compiled, &clean);
+        let mut trees = [clean, patched, compiled, patched_compiled.unwrap_or_default()];
+        let mut links = marks(trees.each_ref().map(|tree| tree.links.as_slice()), names);
+        let mut empty =
+            marks(trees.each_ref().map(|tree| tree.empty_directories.as_slice()), names);
+        if is_derived {
+            trees[State::PatchedCompiled.index()].files = derived_files(&trees, names);
+            for states in links.iter_mut().chain(&mut empty) {
+                if is_in_patched_compiled(*states) {
+                    *states = states.with(State::PatchedCompiled);
+                }
+            }
+        }
+        Self { files: trees.map(|tree| tree.files), links, empty_directories: empty }
+    }
+
+    fn dataset(self, recording: &Recording<'_>, names: NamesBuilder) -> Dataset {
+        let names = names.build();
+        let order = walk_order(&names);
+        let ranks = ranks(&order);
+        let marked = |marks: &[States]| {
+            let marks = order.iter().map(|id| (*id, marks[id.index()]));
+            marks.filter(|mark| !mark.1.is_empty()).collect()
+        };
+        let (links, empty_directories) = (marked(&self.links), marked(&self.empty_directories));
+        let lists = self.files.map(|list| sorted_list(list, &ranks));
+        Dataset {
+            about: recording.about.to_owned(),
+            links,
+            empty_directories,
+            ..Dataset::from_lists(recording.name, names, lists)
+        }
+    }
+}
+
+/// For every name the states in which it is listed.
+fn marks(lists: [&[NameId]; 4], names: usize) -> Vec<States> {
+    let mut marks = vec![States::default(); names];
+    for (state, list) in State::ALL.into_iter().zip(lists) {
+        for id in list {
+            marks[id.index()] = marks[id.index()].with(state);
+        }
+    }
+    marks
+}
+
+/// Patched, without what the build removed and with what the build added.
+fn is_in_patched_compiled(states: States) -> bool {
+    let clean = states.contains(State::Unpatched);
+    let compiled = states.contains(State::UnpatchedCompiled);
+    let patched = states.contains(State::Patched);
+    (patched && (compiled || !clean)) || (compiled && !clean)
+}
+
+/// The patched compiled files, for want of a scan. Sizes are the patched tree's where it has the
+/// file.
+fn derived_files(trees: &[Scanned; 4], names: usize) -> FileList {
+    let mut files = vec![States::default(); names];
+    for state in State::ALL {
+        for (id, _) in trees[state.index()].files.iter() {
+            files[id.index()] = files[id.index()].with(state);
+        }
+    }
+    let is_in = |file: &(NameId, u64)| is_in_patched_compiled(files[file.0.index()]);
+    let is_new = |file: &(NameId, u64)| !files[file.0.index()].contains(State::Patched);
+    let patched = trees[State::Patched.index()].files.iter();
+    let compiled = trees[State::UnpatchedCompiled.index()].files.iter();
+    let mut derived = FileList::default();
+    for (id, size) in patched.filter(is_in).chain(compiled.filter(is_new).filter(is_in)) {
+        derived.push(id, size);
+    }
+    derived
+}

@@ -1,0 +1,285 @@
+//! What is in a dataset, counted: the data behind `dataset show`, of which the command line makes a
+//! page.
+
+use treering_script::{Kind, NameId, Names};
+
+use crate::format::ListCount;
+use crate::{Dataset, FileList, State};
+
+/// How many of a list's largest files are named.
+const LARGEST: usize = 10;
+
+/// A dataset in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatasetReport {
+    /// The dataset's name.
+    pub name: String,
+    /// Where it comes from; can be empty.
+    pub about: String,
+    /// The four lists, in the order of [`State::ALL`].
+    pub states: [StateReport; 4],
+    /// From clean to patched.
+    pub patch: Difference,
+    /// From compiled to patched compiled, build products alone.
+    pub recompile: Difference,
+    /// What a build adds to the clean tree.
+    pub products: ListCount,
+    /// What a build adds to the patched tree.
+    pub patched_products: ListCount,
+}
+
+/// One list in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateReport {
+    /// Which.
+    pub state: State,
+    /// Files and bytes.
+    pub count: ListCount,
+    /// Directories below the top, with files or empty.
+    pub directories: u64,
+    /// Of these, directories with nothing in them.
+    pub empty_directories: u64,
+    /// Symbolic links.
+    pub links: u64,
+    /// Files without content.
+    pub empty_files: u64,
+    /// Files directly at the top.
+    pub top_files: u64,
+    /// The most components that a file's path has; 1 for a file at the top.
+    pub depth: usize,
+    /// The bytes of the longest path of a file.
+    pub longest_path_bytes: usize,
+    /// Sizes at quantiles, `None` when there is no file.
+    pub sizes: Option<SizeQuantiles>,
+    /// Files by size, one bucket a power of two, the first for empty files; up to the largest file.
+    pub histogram: Vec<SizeBucket>,
+    /// The ten largest files, largest first.
+    pub largest: Vec<LargeFile>,
+}
+
+/// Sizes in bytes at quantiles: the smallest size that so many percent of the files do not exceed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SizeQuantiles {
+    /// The smallest.
+    pub min_bytes: u64,
+    /// 10 %.
+    pub p10_bytes: u64,
+    /// 25 %.
+    pub p25_bytes: u64,
+    /// 50 %.
+    pub p50_bytes: u64,
+    /// 75 %.
+    pub p75_bytes: u64,
+    /// 90 %.
+    pub p90_bytes: u64,
+    /// 99 %.
+    pub p99_bytes: u64,
+    /// The largest.
+    pub max_bytes: u64,
+    /// The arithmetic mean.
+    pub mean_bytes: f64,
+}
+
+/// Files with sizes from one power of two to below the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeBucket {
+    /// The smallest size in it: 0, 1, 2, 4, 8 …
+    pub from_bytes: u64,
+    /// The files in it.
+    pub count: ListCount,
+}
+
+/// A file and its size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LargeFile {
+    /// The path, odd bytes escaped.
+    pub path: String,
+    /// The size.
+    pub bytes: u64,
+}
+
+/// What becomes of a list's files in another list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// In both, with the same size.
+    pub same: ListCount,
+    /// In both with different sizes; bytes as in the second.
+    pub changed: ListCount,
+    /// Only in the second.
+    pub new: ListCount,
+    /// Only in the first.
+    pub removed: ListCount,
+}
+
+impl DatasetReport {
+    /// Counts a dataset.
+    pub fn of(dataset: &Dataset) -> Self {
+        let names = dataset.names.len();
+        let sizes = State::ALL.map(|state| sizes_by_name(dataset.list(state), names));
+        let [clean, patched, compiled, patched_compiled] = &sizes;
+        let products = without(compiled, clean);
+        let patched_products = without(patched_compiled, patched);
+        let paths = PathLengths::of(&dataset.names);
+        Self {
+            name: dataset.name.clone(),
+            about: dataset.about.clone(),
+            states: State::ALL.map(|state| StateReport::of(dataset, &paths, state)),
+            patch: difference(clean, patched),
+            recompile: difference(&products, &patched_products),
+            products: count(products.iter().copied().flatten()),
+            patched_products: count(patched_products.iter().copied().flatten()),
+        }
+    }
+}
+
+/// The size of every name in a list, by the name's id.
+fn sizes_by_name(list: &FileList, names: usize) -> Vec<Option<u64>> {
+    let mut sizes = vec![None; names];
+    for (id, size) in list.iter() {
+        sizes[id.index()] = Some(size);
+    }
+    sizes
+}
+
+fn without(sizes: &[Option<u64>], others: &[Option<u64>]) -> Vec<Option<u64>> {
+    let pairs = sizes.iter().zip(others);
+    pairs.map(|(size, other)| size.filter(|_| other.is_none())).collect()
+}
+
+fn count(sizes: impl Iterator<Item = u64>) -> ListCount {
+    let mut count = ListCount::default();
+    sizes.for_each(|size| count.add(size));
+    count
+}
+
+fn difference(first: &[Option<u64>], second: &[Option<u64>]) -> Difference {
+    let mut difference = Difference::default();
+    for pair in first.iter().zip(second) {
+        match pair {
+            (Some(a), Some(b)) if a == b => difference.same.add(*b),
+            (Some(_), Some(b)) => difference.changed.add(*b),
+            (None, Some(b)) => difference.new.add(*b),
+            (Some(a), None) => difference.removed.add(*a),
+            (None, None) => {}
+        }
+    }
+    difference
+}
+
+impl StateReport {
+    fn of(dataset: &Dataset, paths: &PathLengths, state: State) -> Self {
+        let (names, list) = (&*dataset.names, dataset.list(state));
+        let here = |marks: &[(NameId, crate::States)]| {
+            marks.iter().filter(|mark| mark.1.contains(state)).map(|mark| mark.0).collect()
+        };
+        let empty: Vec<NameId> = here(&dataset.empty_directories);
+        let links: Vec<NameId> = here(&dataset.links);
+        let mut sizes: Vec<u64> = list.iter().map(|file| file.1).collect();
+        sizes.sort_unstable();
+        let listed = || list.iter().map(|file| file.0);
+        let kept = || listed().chain(links.iter().copied()).chain(empty.iter().copied());
+        Self {
+            state,
+            count: ListCount { files: list.len() as u64, bytes: list.bytes() },
+            directories: directories_above(names, kept()) + empty.len() as u64,
+            empty_directories: empty.len() as u64,
+            links: links.len() as u64,
+            empty_files: sizes.partition_point(|size| *size == 0) as u64,
+            top_files: listed().filter(|id| names.parent(*id) == NameId::ROOT).count() as u64,
+            depth: listed().map(|id| paths.depth(names, id)).max().unwrap_or(0),
+            longest_path_bytes: listed().map(|id| paths.bytes(names, id)).max().unwrap_or(0),
+            sizes: quantiles(&sizes, list.bytes()),
+            histogram: histogram(&sizes),
+            largest: largest(names, list),
+        }
+    }
+}
+
+/// The directories below the top that hold any of these names, at any depth.
+fn directories_above(names: &Names, listed: impl Iterator<Item = NameId>) -> u64 {
+    let mut seen = vec![false; names.len()];
+    seen[NameId::ROOT.index()] = true;
+    let mut count = 0;
+    for id in listed {
+        let mut directory = names.parent(id);
+        while !seen[directory.index()] {
+            seen[directory.index()] = true;
+            count += 1;
+            directory = names.parent(directory);
+        }
+    }
+    count
+}
+
+/// Depths and lengths of the paths of all directories, so that a file's are one step away.
+struct PathLengths {
+    /// Depth and bytes, by id; a path has at most 250 components and 4000 bytes.
+    directories: Vec<(u16, u16)>,
+}
+
+impl PathLengths {
+    fn of(names: &Names) -> Self {
+        let mut directories = vec![(0, 0); names.len()];
+        let mut pending = vec![NameId::ROOT];
+        while let Some(directory) = pending.pop() {
+            let (depth, bytes) = directories[directory.index()];
+            for id in names.children(directory).filter(|id| names.kind(*id) == Kind::Directory) {
+                let length = u16::try_from(names.name(id).count_bytes()).unwrap_or(u16::MAX);
+                directories[id.index()] = (depth + 1, bytes + length + 1);
+                pending.push(id);
+            }
+        }
+        Self { directories }
+    }
+
+    fn depth(&self, names: &Names, id: NameId) -> usize {
+        usize::from(self.directories[names.parent(id).index()].0) + 1
+    }
+
+    fn bytes(&self, names: &Names, id: NameId) -> usize {
+        usize::from(self.directories[names.parent(id).index()].1) + names.name(id).count_bytes()
+    }
+}
+
+fn quantiles(sorted: &[u64], sum: u64) -> Option<SizeQuantiles> {
+    let (min, max) = (*sorted.first()?, *sorted.last()?);
+    let at = |percent: usize| sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1];
+    Some(SizeQuantiles {
+        min_bytes: min,
+        p10_bytes: at(10),
+        p25_bytes: at(25),
+        p50_bytes: at(50),
+        p75_bytes: at(75),
+        p90_bytes: at(90),
+        p99_bytes: at(99),
+        max_bytes: max,
+        mean_bytes: sum as f64 / sorted.len() as f64,
+    })
+}
+
+fn histogram(sorted: &[u64]) -> Vec<SizeBucket> {
+    let bucket = |size: u64| (u64::BITS - size.leading_zeros()) as usize;
+    let buckets = sorted.last().map_or(0, |largest| bucket(*largest) + 1);
+    let start = |index: usize| if index == 0 { 0 } else { 1 << (index - 1) };
+    let empty = |index| SizeBucket { from_bytes: start(index), count: ListCount::default() };
+    let mut histogram: Vec<SizeBucket> = (0..buckets).map(empty).collect();
+    for size in sorted {
+        histogram[bucket(*size)].count.add(*size);
+    }
+    histogram
+}
+
+/// The largest files, largest first, equals in the order of the list.
+fn largest(names: &Names, list: &FileList) -> Vec<LargeFile> {
+    let mut largest: Vec<(NameId, u64)> = Vec::with_capacity(LARGEST + 1);
+    for (id, size) in list.iter() {
+        if largest.len() == LARGEST && largest[LARGEST - 1].1 >= size {
+            continue;
+        }
+        let place = largest.partition_point(|file| file.1 >= size);
+        largest.insert(place, (id, size));
+        largest.truncate(LARGEST);
+    }
+    let named = |(id, bytes)| LargeFile { path: names.display_path(id), bytes };
+    largest.into_iter().map(named).collect()
+}

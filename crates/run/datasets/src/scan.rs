@@ -1,0 +1,229 @@
+//! Scans a directory tree: names, kinds and sizes, in an order that does not depend on the disk.
+//!
+//! Links are never followed and other filesystems never entered. What a scan is for, and which
+//! trees make a dataset, is decided in `record`.
+
+use std::fs::{DirEntry, Metadata};
+use std::io;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use treering_script::{Kind, NameId, NamesBuilder};
+
+use crate::record_error::RecordError;
+use crate::{FileList, Selection};
+
+/// Something that a scan left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A directory on which another filesystem (or a subvolume of its own) is mounted.
+    OtherFilesystem(PathBuf),
+    /// Device files, sockets and named pipes below a directory.
+    SpecialFiles {
+        /// The directory that was scanned.
+        root: PathBuf,
+        /// How many.
+        count: u64,
+    },
+}
+
+/// What a scan found, directories by name, the files of a directory by name.
+#[derive(Debug, Default)]
+pub(super) struct Scanned {
+    pub(super) files: FileList,
+    pub(super) links: Vec<NameId>,
+    pub(super) empty_directories: Vec<NameId>,
+    pub(super) counters: Vec<Note>,
+}
+
+/// Scans a tree into the names that all states share.
+pub(super) fn scan(
+    root: &Path,
+    selection: &Selection,
+    names: &mut NamesBuilder,
+) -> Result<Scanned, RecordError> {
+    let unreadable = |source| RecordError::Scan { path: root.to_owned(), source };
+    let top = root.metadata().map_err(unreadable)?;
+    let mut scan = Scan {
+        root,
+        device: top.dev(),
+        selection,
+        names,
+        found: Scanned::default(),
+        special_files: 0,
+        pending: vec![Vec::new()],
+    };
+    while let Some(directory) = scan.pending.pop() {
+        scan.directory(&directory)?;
+    }
+    let (mut found, count) = (scan.found, scan.special_files);
+    if count > 0 {
+        found.counters.push(Note::SpecialFiles { root: root.to_owned(), count });
+    }
+    Ok(found)
+}
+
+struct Scan<'a> {
+    root: &'a Path,
+    device: u64,
+    selection: &'a Selection,
+    names: &'a mut NamesBuilder,
+    found: Scanned,
+    special_files: u64,
+    /// Directories still to be read, as paths in the tree; the last is next.
+    pending: Vec<Vec<u8>>,
+}
+
+/// The entries of one directory; the names in one piece of memory, since there can be millions.
+#[derive(Default)]
+struct Listing {
+    bytes: Vec<u8>,
+    entries: Vec<ListingEntry>,
+}
+
+struct ListingEntry {
+    start: usize,
+    length: usize,
+    what: What,
+}
+
+/// What an entry is, as far as a dataset wants to know.
+#[derive(Clone, Copy)]
+enum What {
+    File(u64),
+    Link,
+    Directory,
+}
+
+impl Listing {
+    fn push(&mut self, name: &[u8], what: What) {
+        self.entries.push(ListingEntry { start: self.bytes.len(), length: name.len(), what });
+        self.bytes.extend_from_slice(name);
+    }
+
+    fn sort(&mut self) {
+        let bytes = &self.bytes;
+        let name = |entry: &ListingEntry| &bytes[entry.start..entry.start + entry.length];
+        self.entries.sort_unstable_by(|a, b| name(a).cmp(name(b)));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u8], What)> {
+        let name = |entry: &ListingEntry| &self.bytes[entry.start..entry.start + entry.length];
+        self.entries.iter().map(move |entry| (name(entry), entry.what))
+    }
+}
+
+impl Scan<'_> {
+    fn directory(&mut self, path: &[u8]) -> Result<(), RecordError> {
+        let listing = self.read(path)?;
+        let mut inside = path.to_owned();
+        if !inside.is_empty() {
+            inside.push(b'/');
+        }
+        let stem = inside.len();
+        let first = self.pending.len();
+        for (name, what) in listing.iter() {
+            inside.truncate(stem);
+            inside.extend_from_slice(name);
+            match what {
+                What::Directory => self.pending.push(inside.clone()),
+                What::File(size) if self.selection.covers(&inside) => {
+                    let id = self.add(&inside, Kind::File)?;
+                    self.found.files.try_push(id, size).map_err(|source| {
+                        RecordError::TooManyBytes { root: self.root.to_owned(), source }
+                    })?;
+                }
+                What::Link if self.selection.covers(&inside) => {
+                    let id = self.add(&inside, Kind::File)?;
+                    self.found.links.push(id);
+                }
+                What::File(_) | What::Link => {}
+            }
+        }
+        self.pending[first..].reverse();
+        let is_empty = listing.entries.is_empty();
+        if is_empty && !path.is_empty() && self.selection.covers(path) {
+            let id = self.add(path, Kind::Directory)?;
+            self.found.empty_directories.push(id);
+        }
+        Ok(())
+    }
+
+    /// The entries of a directory that a dataset can have, sorted.
+    fn read(&mut self, path: &[u8]) -> Result<Listing, RecordError> {
+        let place = self.place(path);
+        let unreadable = |source: io::Error| RecordError::Scan { path: place.clone(), source };
+        let mut listing = Listing::default();
+        for entry in place.read_dir().map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            if let Some(what) = self.what(path, &entry)? {
+                listing.push(entry.file_name().as_bytes(), what);
+            }
+        }
+        listing.sort();
+        Ok(listing)
+    }
+
+    fn what(&mut self, directory: &[u8], entry: &DirEntry) -> Result<Option<What>, RecordError> {
+        let facts = |source: io::Error| RecordError::Scan { path: entry.path(), source };
+        let kind = entry.file_type().map_err(facts)?;
+        if kind.is_symlink() {
+            return Ok(Some(What::Link));
+        }
+        if !kind.is_dir() && !kind.is_file() {
+            self.special_files += 1;
+            return Ok(None);
+        }
+        if kind.is_dir() && !self.is_wanted(directory, entry) {
+            return Ok(None);
+        }
+        // Does not follow links either, should the entry have become one.
+        let facts: Metadata = entry.metadata().map_err(facts)?;
+        if kind.is_file() {
+            return Ok(Some(What::File(facts.len())));
+        }
+        if facts.dev() != self.device {
+            self.found.counters.push(Note::OtherFilesystem(entry.path()));
+            return Ok(None);
+        }
+        Ok(Some(What::Directory))
+    }
+
+    fn is_wanted(&self, directory: &[u8], entry: &DirEntry) -> bool {
+        let name = entry.file_name();
+        let path = match directory {
+            b"" => name.into_vec(),
+            _ => [directory, b"/", name.as_bytes()].concat(),
+        };
+        self.selection.reaches_into(&path)
+    }
+
+    fn add(&mut self, path: &[u8], kind: Kind) -> Result<NameId, RecordError> {
+        self.names
+            .add(path, kind)
+            .map_err(|source| RecordError::Name { path: self.place(path), source })
+    }
+
+    fn place(&self, path: &[u8]) -> PathBuf {
+        self.root.join(std::ffi::OsStr::from_bytes(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use treering_script::NamesBuilder;
+
+    use super::{Note, Selection, scan};
+
+    #[test]
+    fn other_filesystems_are_left_out() {
+        let only = Selection::of(["proc"]).unwrap();
+        let mut names = NamesBuilder::default();
+        let found = scan(Path::new("/"), &only, &mut names).unwrap();
+        assert_eq!(found.counters, [Note::OtherFilesystem(PathBuf::from("/proc"))]);
+        assert!(found.files.is_empty() && names.is_empty());
+    }
+}

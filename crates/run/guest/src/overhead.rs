@@ -1,0 +1,83 @@
+//! What it costs a guest to send its events: the CPU time of the threads that send, of the time
+//! for which its processors were busy.
+
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use treering_model::metrics::cpu::GUEST_PORT_CPU_PERCENT;
+use treering_model::{Metric, Scope};
+use treering_sys::thread_cpu;
+
+/// `/proc/stat` counts in hundredths of a second (`USER_HZ`, proc(5)).
+const TICK_NS: u64 = 10_000_000;
+/// In the line of all processors: user, nice, system; then idle and waiting for I/O; then
+/// interrupts and their softer part.
+const BUSY: [usize; 5] = [0, 1, 2, 5, 6];
+
+/// Counted since the trial began.
+#[derive(Debug, Default)]
+pub(crate) struct Overhead {
+    busy_before_ns: AtomicU64,
+    sending_ns: AtomicU64,
+}
+
+impl Overhead {
+    /// The trial begins.
+    pub(crate) fn begin(&self) {
+        self.busy_before_ns.store(busy_ns(), Ordering::Relaxed);
+        self.sending_ns.store(0, Ordering::Relaxed);
+    }
+
+    /// Counts the CPU time of the calling thread while this runs.
+    pub(crate) fn of<T>(&self, send: impl FnOnce() -> T) -> T {
+        let used = || {
+            let cpu = thread_cpu();
+            cpu.user_ns + cpu.system_ns
+        };
+        let before = used();
+        let sent = send();
+        self.sending_ns.fetch_add(used().saturating_sub(before), Ordering::Relaxed);
+        sent
+    }
+
+    /// The share so far; none where the processors have not been busy for a tick.
+    pub(crate) fn metric(&self) -> Option<Metric> {
+        let busy = busy_ns().checked_sub(self.busy_before_ns.load(Ordering::Relaxed))?;
+        let sending = self.sending_ns.load(Ordering::Relaxed);
+        let share = (busy > 0).then(|| 100.0 * sending as f64 / busy as f64)?;
+        Some(GUEST_PORT_CPU_PERCENT.of(Scope::Trial, share))
+    }
+}
+
+fn busy_ns() -> u64 {
+    fs::read_to_string("/proc/stat").map_or(0, |text| busy_of(&text) * TICK_NS)
+}
+
+/// Ticks in which any processor was busy since the machine began.
+fn busy_of(stat: &str) -> u64 {
+    let all = stat.lines().find_map(|line| line.strip_prefix("cpu "));
+    let ticks: Vec<u64> =
+        all.unwrap_or_default().split_whitespace().filter_map(|one| one.parse().ok()).collect();
+    BUSY.iter().filter_map(|&at| ticks.get(at)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Overhead, busy_of};
+
+    #[test]
+    fn a_processor_that_waits_is_not_busy() {
+        let stat = "cpu  10 2 30 400 50 6 7 80 9 1\ncpu0 1 1 1 1 1 1 1 1 1 1\nintr 5\n";
+        assert_eq!(busy_of(stat), 10 + 2 + 30 + 6 + 7);
+        assert_eq!(busy_of("intr 5\n"), 0);
+    }
+
+    #[test]
+    fn what_is_sent_is_counted() {
+        let overhead = Overhead::default();
+        let sum = overhead.of(|| (0..3_000_000_u64).map(std::hint::black_box).sum::<u64>());
+        assert!(sum > 0 && overhead.sending_ns.load(super::Ordering::Relaxed) > 0);
+        overhead.begin();
+        assert_eq!(overhead.sending_ns.load(super::Ordering::Relaxed), 0);
+    }
+}

@@ -1,0 +1,131 @@
+//! What a restored image must be: a filesystem without faults, with the layout it was saved with.
+//! Nothing of it is changed by looking.
+
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use treering_model::Layout;
+use treering_model::filesystems::Filesystem;
+use treering_observe::layout::{Survey, SurveyPlan, survey};
+
+use super::library::SavedImage;
+use crate::error::unfit;
+use crate::sight::Sight;
+use crate::tools;
+use crate::{DeviceError, Lab, LabError};
+
+/// Runs the filesystem's own check on a device that is not mounted, where it has one.
+pub(super) fn sound(
+    node: &Path,
+    filesystem: &'static Filesystem,
+    lab: &Lab,
+) -> Result<(), LabError> {
+    let Some(checking) = filesystem.checking else { return Ok(()) };
+    let tool = lab.tools.find(checking.program).ok_or_else(|| missing(filesystem))?;
+    let mut arguments: Vec<OsString> = checking.arguments.iter().map(OsString::from).collect();
+    arguments.push(node.into());
+    let run = tools::run(&tool, &arguments, &lab.register.empty_folder()?);
+    let run = run.map_err(LabError::io("cannot run", &tool))?;
+    match run.failure {
+        None => Ok(()),
+        Some(failure) => {
+            let (command, output) = (run.command, run.output);
+            Err(DeviceError::Tool { command, failure, output }.into())
+        }
+    }
+}
+
+/// Whether its check can be run here.
+pub(super) fn available(filesystem: &'static Filesystem, lab: &Lab) -> Result<(), LabError> {
+    let is_there = filesystem.checking.is_none_or(|one| lab.tools.find(one.program).is_some());
+    if is_there { Ok(()) } else { Err(missing(filesystem)) }
+}
+
+fn missing(filesystem: &'static Filesystem) -> LabError {
+    let program = filesystem.checking.map(|checking| checking.program).unwrap_or_default();
+    let package = filesystem.mkfs().map(|mkfs| mkfs.package).unwrap_or_default();
+    let (why, how) = (format!("{program} is not installed"), format!("apt install {package}"));
+    DeviceError::Missing { filesystem: filesystem.name, why, how }.into()
+}
+
+/// The layout of all files on a device that is not mounted.
+pub(super) fn layout(node: &Path) -> Result<Layout, LabError> {
+    let sight = Sight::open(node)?;
+    let mut go_on = |_: &_, _| ControlFlow::Continue(());
+    let surveyed = survey(sight.root(), &SurveyPlan::default(), &mut go_on);
+    let Survey { layout, .. } =
+        surveyed.map_err(|error| unfit(format!("the layout cannot be measured: {error}")))?;
+    Ok(layout)
+}
+
+/// The first measure in which two layouts differ, with both values.
+pub(super) fn difference(saved: &Layout, found: &Layout) -> Option<String> {
+    let whole = |number: u64| number.to_string();
+    // JSON keeps 17 digits, which the reader may round.
+    let share = |share: Option<f64>| share.map_or("none".to_owned(), |share| format!("{share:.9}"));
+    let measures = |layout: &Layout| {
+        let free = layout.free_space.as_ref();
+        [
+            ("files", whole(layout.files)),
+            ("directories", whole(layout.directories)),
+            ("placed files", whole(layout.placed_files)),
+            ("inline files", whole(layout.inline_files)),
+            ("fragmented files", whole(layout.fragmented_files)),
+            ("extents", whole(layout.extents.placed.extents)),
+            ("bytes in extents", whole(layout.extents.placed.bytes)),
+            ("layout score", share(layout.layout_score)),
+            ("traversal score", share(layout.traversal_score)),
+            ("adjacent siblings", share(layout.adjacent_siblings)),
+            ("gap p90", whole(layout.gap_bytes.map_or(0, |gap| gap.p90))),
+            ("free extents", whole(free.map_or(0, |free| free.extents))),
+            ("free bytes", whole(free.map_or(0, |free| free.bytes))),
+        ]
+    };
+    let pairs = measures(saved).into_iter().zip(measures(found));
+    let mut different = pairs.filter(|((_, saved), (_, found))| saved != found);
+    different.next().map(|((name, saved), (_, found))| format!("{name}: {found}, saved {saved}"))
+}
+
+impl SavedImage {
+    /// Makes sure that a device has this image: the filesystem's own check finds no fault, and all
+    /// files lie where they did.
+    ///
+    /// # Errors
+    /// When one of these does not hold, or cannot be found out.
+    pub(crate) fn check(&self, node: &Path, lab: &Lab) -> Result<(), LabError> {
+        sound(node, self.filesystem(), lab)?;
+        let found = layout(node)?;
+        match difference(&self.record.layout, &found) {
+            None => Ok(()),
+            Some(what) => Err(self.wrong(format!("its layout is another than at saving: {what}"))),
+        }
+    }
+
+    /// Whether the filesystem's own check can be run here.
+    ///
+    /// # Errors
+    /// When its program is not installed.
+    pub fn check_available(&self, lab: &Lab) -> Result<(), LabError> {
+        available(self.filesystem(), lab)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_model::{Layout, LayoutFree};
+
+    use super::difference;
+
+    #[test]
+    fn layouts_differ_by_their_first_other_measure() {
+        let saved = Layout { files: 7, traversal_score: Some(0.1 + 0.2), ..Layout::default() };
+        let text = serde_json::to_string(&saved).unwrap();
+        assert_eq!(difference(&saved, &serde_json::from_str(&text).unwrap()), None);
+        let other = Layout { files: 8, ..saved.clone() };
+        assert_eq!(difference(&saved, &other).unwrap(), "files: 8, saved 7");
+        let free = LayoutFree { extents: 3, ..LayoutFree::default() };
+        let other = Layout { free_space: Some(free), ..saved.clone() };
+        assert_eq!(difference(&saved, &other).unwrap(), "free extents: 3, saved 0");
+    }
+}

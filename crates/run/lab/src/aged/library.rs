@@ -1,0 +1,415 @@
+//! The folder of saved images: one folder each, with the record (`image.json`) and the content. An
+//! image is there as a whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use treering_model::Layout;
+use treering_model::filesystems::{Filesystem, by_name};
+use treering_sys::{LockError, lock_exclusive};
+
+use super::content::{Digest, unpack};
+use crate::error::unfit;
+use crate::machine::names;
+use crate::master::Master;
+use crate::register::private_directory;
+use crate::{DeviceError, LabError};
+
+const RECORD: &str = "image.json";
+const CONTENT: &str = "content.zst";
+/// What is being saved has a name that no image has.
+const UNFINISHED: &str = ".unfinished-";
+/// A longer record is none.
+const RECORD_BYTES_MAX: u64 = 1 << 20;
+const NAME_LENGTH_MAX: usize = 64;
+/// The version of the record and the content.
+const VERSION: u32 = 1;
+
+/// What is known of a saved image.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ImageRecord {
+    /// The version of this record; a reader refuses a larger one.
+    pub version: u32,
+    /// The name, which is also that of the folder.
+    pub name: String,
+    /// When it was saved, in milliseconds since 1970.
+    pub saved_unix_ms: i64,
+    /// The type of its filesystem.
+    pub filesystem: String,
+    /// Bytes of the device that it was saved from, and of any that it is restored to.
+    pub device_bytes: u64,
+    /// Bytes that are kept: blocks in use that are not zero.
+    pub data_bytes: u64,
+    /// Bytes of the file that they are kept in.
+    pub stored_bytes: u64,
+    /// XXH3 with 128 bits over what is kept and where it belongs, in hexadecimal digits.
+    pub fingerprint: String,
+    /// How it was made, as names and values: what decides the operations and the filesystem.
+    pub recipe: Vec<(String, String)>,
+    /// What came of it: the rule that ended it, the operations, the trial.
+    #[serde(default)]
+    pub outcome: Vec<(String, String)>,
+    /// The layout of all its files.
+    pub layout: Layout,
+}
+
+impl ImageRecord {
+    /// A value of the recipe.
+    pub fn made_with(&self, name: &str) -> Option<&str> {
+        let found = self.recipe.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// 16 hexadecimal digits that are equal where filesystem, size and recipe are.
+    pub fn recipe_key(&self) -> String {
+        let mut print = treering_model::Fingerprint::of(self.filesystem.as_bytes());
+        print.add(&self.device_bytes.to_le_bytes());
+        for word in self.recipe.iter().flat_map(|(name, value)| [name, value]) {
+            print.add(&(word.len() as u64).to_le_bytes());
+            print.add(word.as_bytes());
+        }
+        print.text()
+    }
+}
+
+/// The folder of saved images.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageLibrary {
+    directory: PathBuf,
+}
+
+impl ImageLibrary {
+    /// The images in this directory, which need not be there.
+    pub fn new(directory: &Path) -> Self {
+        Self { directory: directory.to_owned() }
+    }
+
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The names of all images, sorted; those of damaged ones are among them.
+    pub fn names(&self) -> Vec<String> {
+        let mut found = names(&self.directory);
+        found.retain(|name| is_name(name) && self.directory.join(name).is_dir());
+        found.sort();
+        found
+    }
+
+    /// The image of this name. Its record is read; of its content only the length.
+    ///
+    /// # Errors
+    /// When there is none, or it is not what was saved under this name.
+    pub fn load(&self, name: &str) -> Result<SavedImage, LabError> {
+        refuse_other_names(name)?;
+        let folder = self.directory.join(name);
+        if !folder.is_dir() {
+            let there = self.names();
+            let all =
+                if there.is_empty() { "no image is saved".to_owned() } else { there.join(", ") };
+            return Err(unfit(format!("there is no saved image '{name}' ({all})")));
+        }
+        let wrong =
+            |why: String| LabError::from(DeviceError::BadImage { name: name.to_owned(), why });
+        let text = read_record(&folder.join(RECORD))
+            .map_err(|error| wrong(format!("{RECORD}: {error}")))?;
+        let version = serde_json::from_slice::<Version>(&text);
+        let version = version.map_err(|error| wrong(format!("{RECORD}: {error}")))?.version;
+        if version > VERSION {
+            return Err(wrong(format!("it has version {version}, this treering reads {VERSION}")));
+        }
+        let record: ImageRecord =
+            serde_json::from_slice(&text).map_err(|error| wrong(format!("{RECORD}: {error}")))?;
+        if record.name != name {
+            return Err(wrong(format!("it was saved as '{}'", record.name.escape_default())));
+        }
+        let known = by_name(&record.filesystem).filter(|known| known.mkfs().is_some());
+        let filesystem = known.ok_or_else(|| wrong("its filesystem is unknown".to_owned()))?;
+        let image = SavedImage { record, filesystem, folder };
+        let length =
+            image.open()?.metadata().map_err(LabError::io("cannot look at", image.content()))?;
+        if length.len() != image.record.stored_bytes {
+            let (is, was) = (length.len(), image.record.stored_bytes);
+            return Err(wrong(format!("{CONTENT} has {is} bytes, {was} were saved")));
+        }
+        Ok(image)
+    }
+
+    /// Removes the image of this name, damaged or not.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<(), LabError> {
+        refuse_other_names(name)?;
+        let folder = self.directory.join(name);
+        if !fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
+            return Err(unfit(format!("there is no saved image '{name}'")));
+        }
+        for file in [RECORD, CONTENT] {
+            remove_if_there(&folder.join(file))?;
+        }
+        fs::remove_dir(&folder).map_err(LabError::io("cannot remove", &folder))
+    }
+
+    /// Begins to save an image under this name.
+    ///
+    /// # Errors
+    /// When there is one already, or the folder cannot be written.
+    pub fn begin(&self, name: &str) -> Result<NewImage, LabError> {
+        self.refuse_taken(name)?;
+        let directory = private_directory(&self.directory)?;
+        remove_unfinished(&directory);
+        let folder = directory.join(format!("{UNFINISHED}{}-{name}", std::process::id()));
+        fs::create_dir(&folder).map_err(LabError::io("cannot make", &folder))?;
+        let place = directory.join(name);
+        let mut image = NewImage { folder: Some(folder.clone()), place, lock: None };
+        let lock = File::open(&folder).map_err(LabError::io("cannot open", &folder))?;
+        let _not_every_filesystem_locks = lock_exclusive(&lock);
+        image.lock = Some(lock);
+        Ok(image)
+    }
+
+    /// Refuses what is no name for a new image.
+    ///
+    /// # Errors
+    /// When it is not a name, or one that is there already.
+    pub fn refuse_taken(&self, name: &str) -> Result<(), LabError> {
+        refuse_other_names(name)?;
+        if fs::symlink_metadata(self.directory.join(name)).is_ok() {
+            return Err(unfit(format!(
+                "there is a saved image '{name}' already; `treering image remove {name}` removes it"
+            )));
+        }
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
+fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let begins_well = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    begins_well && name.len() <= NAME_LENGTH_MAX && name.bytes().all(is_plain)
+}
+
+fn refuse_other_names(name: &str) -> Result<(), LabError> {
+    if is_name(name) {
+        return Ok(());
+    }
+    let name = name.escape_default();
+    Err(unfit(format!(
+        "'{name}' is not a name of up to {NAME_LENGTH_MAX} letters, digits, '-', '_' and '.' that \
+         begins with a letter or digit"
+    )))
+}
+
+fn read_record(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    open_file(path)?.take(RECORD_BYTES_MAX + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > RECORD_BYTES_MAX {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "too long"));
+    }
+    Ok(text)
+}
+
+/// Opens a regular file that is no link, without waiting for anybody.
+fn open_file(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"))
+}
+
+fn remove_if_there(path: &Path) -> Result<(), LabError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(LabError::io("cannot remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes what killed runs left; what is being saved now is locked.
+fn remove_unfinished(directory: &Path) {
+    for name in names(directory).iter().filter(|name| name.starts_with(UNFINISHED)) {
+        let folder = directory.join(name);
+        let is_left =
+            File::open(&folder).is_ok_and(|file| lock_exclusive(&file) != Err(LockError::Held));
+        if is_left {
+            let _stays_until_the_next_time = remove_folder(&folder);
+        }
+    }
+}
+
+fn remove_folder(folder: &Path) -> Result<(), LabError> {
+    remove_if_there(&folder.join(RECORD))?;
+    remove_if_there(&folder.join(CONTENT))?;
+    fs::remove_dir(folder).map_err(LabError::io("cannot remove", folder))
+}
+
+/// An image that is being saved; what is not finished is removed.
+#[derive(Debug)]
+pub struct NewImage {
+    folder: Option<PathBuf>,
+    place: PathBuf,
+    lock: Option<File>,
+}
+
+impl NewImage {
+    /// The file for its content.
+    pub(super) fn content(&self) -> Result<File, LabError> {
+        let path = self.folder.as_deref().unwrap_or(Path::new("")).join(CONTENT);
+        let options = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        options.map_err(LabError::io("cannot make", path))
+    }
+
+    /// The image is there from now on.
+    pub(super) fn finish(
+        mut self,
+        mut record: ImageRecord,
+        content: &File,
+    ) -> Result<(), LabError> {
+        let Some(folder) = self.folder.clone() else { return Ok(()) };
+        let failed = || LabError::io("cannot write", &folder);
+        content.sync_all().map_err(failed())?;
+        record.version = VERSION;
+        record.stored_bytes = content.metadata().map_err(failed())?.len();
+        let text = serde_json::to_vec_pretty(&record).map_err(|error| failed()(error.into()))?;
+        let path = folder.join(RECORD);
+        let mut file = OpenOptions::new();
+        let file = file.write(true).create_new(true).mode(0o600).open(&path);
+        let mut file = file.map_err(LabError::io("cannot make", &path))?;
+        file.write_all(&text).and_then(|()| file.sync_all()).map_err(failed())?;
+        fs::rename(&folder, &self.place).map_err(LabError::io("cannot make", &self.place))?;
+        self.folder = None;
+        let above = self.place.parent().unwrap_or(Path::new("/"));
+        let synced = File::open(above).and_then(|above| above.sync_all());
+        synced.map_err(LabError::io("cannot write", above))
+    }
+}
+
+impl Drop for NewImage {
+    fn drop(&mut self) {
+        if let Some(folder) = self.folder.take() {
+            // What stays is removed when the next image is saved.
+            let _unfinished = remove_folder(&folder);
+        }
+    }
+}
+
+/// An image in the library.
+#[derive(Clone, Debug)]
+pub struct SavedImage {
+    /// What is known of it.
+    pub record: ImageRecord,
+    filesystem: &'static Filesystem,
+    folder: PathBuf,
+}
+
+impl SavedImage {
+    /// Its filesystem.
+    pub fn filesystem(&self) -> &'static Filesystem {
+        self.filesystem
+    }
+
+    /// Whether it can be restored to a device of so many bytes with this filesystem.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn suits(&self, filesystem: &str, device_bytes: u64) -> Result<(), LabError> {
+        let ImageRecord { name, filesystem: own, device_bytes: needed, .. } = &self.record;
+        if own != filesystem {
+            return Err(unfit(format!("the saved image '{name}' is {own}, not {filesystem}")));
+        }
+        if *needed != device_bytes {
+            return Err(unfit(format!(
+                "the saved image '{name}' needs a device of {needed} bytes, not {device_bytes}"
+            )));
+        }
+        Ok(())
+    }
+
+    fn content(&self) -> PathBuf {
+        self.folder.join(CONTENT)
+    }
+
+    fn open(&self) -> Result<File, LabError> {
+        open_file(&self.content()).map_err(LabError::io("cannot open", self.content()))
+    }
+
+    pub(super) fn wrong(&self, why: String) -> LabError {
+        DeviceError::BadImage { name: self.record.name.clone(), why }.into()
+    }
+
+    /// Reads all of its content and hands each piece to `each`.
+    fn unpack(&self, each: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> Result<(), LabError> {
+        let mut failed = None;
+        let read =
+            unpack(BufReader::new(self.open()?), self.record.device_bytes, &mut |at, piece| {
+                each(at, piece).map_err(|error| {
+                    // Whoever takes the pieces has failed, not the image.
+                    failed = Some(error);
+                    io::Error::other("not taken")
+                })
+            });
+        if let Some(error) = failed {
+            return Err(LabError::io("cannot restore", self.content())(error));
+        }
+        let found = read.map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => self.wrong(format!("{CONTENT} is cut short")),
+            _ => self.wrong(format!("{CONTENT}: {error}")),
+        })?;
+        let Digest { fingerprint, data_bytes } = found;
+        if (fingerprint.as_str(), data_bytes)
+            != (self.record.fingerprint.as_str(), self.record.data_bytes)
+        {
+            return Err(self.wrong("its content is not what was saved".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Reads everything and compares it with what was saved.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not what was saved.
+    pub fn verify(&self) -> Result<(), LabError> {
+        self.unpack(&mut |_, _| Ok(()))
+    }
+
+    /// Restores it to a new file, sparse and as large as the device was. Where that fails there is
+    /// no file.
+    ///
+    /// # Errors
+    /// When there is such a file, it cannot be written, or the image is not what was saved.
+    pub fn restore_to(&self, path: &Path) -> Result<(), LabError> {
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        let file = file.map_err(LabError::io("cannot make", path))?;
+        let sized = file.set_len(self.record.device_bytes);
+        let filled = sized.map_err(LabError::io("cannot size", path)).and_then(|()| {
+            self.unpack(&mut |place, piece| file.write_all_at(piece, place))?;
+            file.sync_all().map_err(LabError::io("cannot write", path))
+        });
+        if filled.is_err() {
+            remove_if_there(path)?;
+        }
+        filled
+    }
+
+    /// Its content in a file without a name, in a directory.
+    pub(crate) fn master(&self, directory: &Path) -> Result<Master, LabError> {
+        let master = Master::empty(directory, self.record.device_bytes)
+            .map_err(LabError::io("cannot make a file in", directory))?;
+        self.unpack(&mut |place, piece| master.write_at(piece, place))?;
+        Ok(master)
+    }
+}

@@ -1,0 +1,269 @@
+//! From a mounted filesystem to a saved image: unmounted, checked, measured, its blocks in use
+//! copied, and mounted again as it was, whatever came of it.
+
+use std::fs::File;
+use std::io::{BufWriter, Read};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use treering_model::filesystems::{Filesystem, by_name};
+use treering_sys::{
+    DeviceUse, Errno, Mount, MountOptions, MountTable, SpaceRecord, StopFlag, device_bytes, mount,
+    open_device, open_top, space_map, unmount,
+};
+
+use super::check;
+use super::content::{PIECE_BYTES, Packer};
+use super::library::{ImageLibrary, ImageRecord, NewImage};
+use crate::error::unfit;
+use crate::families::mounted_families;
+use crate::machine::{DeviceNumber, Machine, block_number};
+use crate::sight::Sight;
+use crate::{DeviceError, Lab, LabError};
+
+/// How long whoever looks at a device that was just unmounted may keep it.
+const PATIENCE: Duration = Duration::from_secs(5);
+const STEP: Duration = Duration::from_millis(50);
+
+/// A mounted filesystem that can be saved: on one device, mounted once, as a whole.
+#[derive(Debug)]
+pub struct AgedTarget {
+    lab: Lab,
+    filesystem: &'static Filesystem,
+    mount: Mount,
+    node: PathBuf,
+    bytes: u64,
+}
+
+impl AgedTarget {
+    /// The filesystem that a directory is on. Nothing is done to it yet.
+    ///
+    /// # Errors
+    /// When it is none that can be unmounted, checked and mounted again, or images would be saved
+    /// on it.
+    pub fn of(directory: &Path, lab: &Lab) -> Result<Self, LabError> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(DeviceError::NotRoot { what: "saving an image" }.into());
+        }
+        let opened = open_top(directory);
+        let opened = opened.map_err(|e| LabError::io("cannot open", directory)(e.into()))?;
+        let table = MountTable::read();
+        let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
+        let none = || unfit(format!("{} is on no known mount", directory.display()));
+        let mount = table.of(&opened).cloned().ok_or_else(none)?;
+        let point = mount.point.display();
+        let filesystem = by_name(&mount.fs_type).filter(|known| known.mkfs().is_some());
+        let filesystem = filesystem.ok_or_else(|| {
+            unfit(format!("{} at {point} cannot be saved as an image", mount.fs_type))
+        })?;
+        check::available(filesystem, lab)?;
+        let node = PathBuf::from(&mount.source);
+        let number = block_number(&node);
+        let number = number.ok_or_else(|| unfit(format!("{point} is not on a block device")))?;
+        let is_same = |other: &Mount| {
+            other.device == mount.device || block_number(Path::new(&other.source)) == Some(number)
+        };
+        let others = table.mounts.iter().filter(|other| other.id != mount.id && is_same(other));
+        if let Some(other) = others.map(|other| other.point.display()).next() {
+            return Err(unfit(format!("{} is mounted at {point} and at {other}", node.display())));
+        }
+        refuse_parts(&mount, number)?;
+        refuse_places(&mount, lab.library(), &table)?;
+        let device = open_device(&node, DeviceUse::Look);
+        let bytes = device.and_then(device_bytes);
+        let bytes = bytes.map_err(|errno| LabError::io("cannot open", &node)(errno.into()))?;
+        Ok(Self { lab: lab.clone(), filesystem, mount, node, bytes })
+    }
+
+    /// Where it is mounted.
+    pub fn point(&self) -> &Path {
+        &self.mount.point
+    }
+
+    /// Saves it: unmounts it, looks at it, copies it and mounts it again as it was. `record` has
+    /// the name, the recipe and the time.
+    ///
+    /// # Errors
+    /// When it is in use, has faults, or cannot be copied: nothing is saved then. When it cannot be
+    /// mounted again, whatever was saved.
+    pub fn save(
+        &self,
+        image: NewImage,
+        record: ImageRecord,
+        stop: &StopFlag,
+    ) -> Result<(), LabError> {
+        let (point, options) = (&self.mount.point, self.options());
+        let parsed = MountOptions::parse(&[&options]).map_err(DeviceError::MountOption)?;
+        // Else a loop device that was made by `mount -o loop` would go with the mount.
+        let failed = LabError::io("cannot open", &self.node);
+        let held =
+            open_device(&self.node, DeviceUse::Look).map_err(|errno| failed(errno.into()))?;
+        unmount(point).map_err(|errno| match errno {
+            Errno::BUSY => unfit(format!(
+                "{} is in use and cannot be unmounted for saving: leave it in every shell, then \
+                 `treering image save {} {}`",
+                point.display(),
+                record.name,
+                point.display()
+            )),
+            errno => LabError::io("cannot unmount", point)(errno.into()),
+        })?;
+        let saved = self.copy(image, record, stop);
+        let mounted = mount(self.node.as_os_str(), point, &self.mount.fs_type, &parsed);
+        drop(held);
+        saved?;
+        mounted.map_err(|errno| {
+            let mount_source = self.node.clone();
+            let (fs_type, why) = (self.filesystem.name, format!("{errno}; the image is saved"));
+            DeviceError::Mount { mount_source, fs_type, options, why }.into()
+        })
+    }
+
+    /// As it is mounted now: options of the mount and of the filesystem.
+    pub fn options(&self) -> String {
+        let both = self.mount.options.split(',').chain(self.mount.super_options.split(','));
+        let mut kept: Vec<&str> = Vec::new();
+        for option in both.filter(|option| !option.is_empty()) {
+            if !kept.contains(&option) {
+                kept.push(option);
+            }
+        }
+        kept.join(",")
+    }
+
+    fn copy(&self, image: NewImage, record: ImageRecord, stop: &StopFlag) -> Result<(), LabError> {
+        // Nobody else may mount it from here on; our own looks are past that.
+        check::sound(&self.node, self.filesystem, &self.lab)?;
+        let layout = check::layout(&self.node)?;
+        let free = free_ranges(&self.node)?;
+        let mut device = open_when_free(&self.node)?;
+        let file = image.content()?;
+        let failed = || LabError::io("cannot write the image of", &self.node);
+        let packer = Packer::begin(BufWriter::with_capacity(1 << 20, &file)).map_err(failed())?;
+        let packed = self.pack(packer, &mut device, &free, stop)?;
+        let (out, digest) = packed.finish().map_err(failed())?;
+        out.into_inner().map_err(|error| failed()(error.into_error()))?;
+        let record = ImageRecord {
+            filesystem: self.filesystem.name.to_owned(),
+            device_bytes: self.bytes,
+            data_bytes: digest.data_bytes,
+            fingerprint: digest.fingerprint,
+            layout,
+            ..record
+        };
+        image.finish(record, &file)
+    }
+
+    /// Reads the whole device once.
+    fn pack<'f>(
+        &self,
+        mut packer: Packer<BufWriter<&'f File>>,
+        device: &mut File,
+        free: &[(u64, u64)],
+        stop: &StopFlag,
+    ) -> Result<Packer<BufWriter<&'f File>>, LabError> {
+        let (mut piece, mut place, mut next) = (vec![0; PIECE_BYTES], 0, 0);
+        while place < self.bytes {
+            if stop.is_raised() {
+                return Err(unfit("interrupted: nothing is saved".to_owned()));
+            }
+            let left = usize::try_from(self.bytes - place).unwrap_or(PIECE_BYTES);
+            let piece = &mut piece[..left.min(PIECE_BYTES)];
+            device.read_exact(piece).map_err(LabError::io("cannot read", &self.node))?;
+            let behind = place + piece.len() as u64;
+            while let Some(&(begin, end)) = free.get(next).filter(|(begin, _)| *begin < behind) {
+                let within =
+                    |at: u64| usize::try_from(at.clamp(place, behind) - place).unwrap_or(0);
+                piece[within(begin)..within(end).max(within(begin))].fill(0);
+                if end > behind {
+                    break;
+                }
+                next += 1;
+            }
+            packer.add(place, piece).map_err(LabError::io("cannot save", &self.node))?;
+            place = behind;
+        }
+        Ok(packer)
+    }
+}
+
+/// Refuses what is only a part of a filesystem, or one of several devices.
+fn refuse_parts(mount: &Mount, number: DeviceNumber) -> Result<(), LabError> {
+    let point = mount.point.display();
+    if mount.root != Path::new("/") {
+        let root = mount.root.display();
+        return Err(unfit(format!("only {root} of the filesystem is mounted at {point}")));
+    }
+    let families = mounted_families(&Machine::default());
+    let is_of_several =
+        families.iter().any(|one| one.numbers.contains(&number) && one.devices.len() > 1);
+    if is_of_several {
+        return Err(unfit(format!("the filesystem at {point} is on several devices")));
+    }
+    Ok(())
+}
+
+/// Refuses what cannot be unmounted since we need it ourselves.
+fn refuse_places(
+    mount: &Mount,
+    library: &ImageLibrary,
+    table: &MountTable,
+) -> Result<(), LabError> {
+    let point = &mount.point;
+    let shown = point.display();
+    let inside = table.mounts.iter().find(|other| other.parent == mount.id);
+    if let Some(other) = inside {
+        let other = other.point.display();
+        return Err(unfit(format!("{shown} cannot be unmounted: {other} is mounted on it")));
+    }
+    if point == Path::new("/")
+        || std::fs::read_link("/proc/self/cwd").is_ok_and(|here| here.starts_with(point))
+    {
+        return Err(unfit(format!(
+            "{shown} cannot be unmounted: the current directory is on it; start from another"
+        )));
+    }
+    let images = library.directory();
+    let above = images.ancestors().find_map(|above| open_top(above).ok());
+    if above.is_some_and(|above| table.of(&above).is_some_and(|other| other.id == mount.id)) {
+        let images = images.display();
+        return Err(unfit(format!("images are saved in {images}, which is on {shown} itself")));
+    }
+    Ok(())
+}
+
+/// What is free on a device, in order, as the filesystem itself tells; nothing where it does not.
+fn free_ranges(node: &Path) -> Result<Vec<(u64, u64)>, LabError> {
+    let sight = Sight::open(node)?;
+    let mut ranges = Vec::new();
+    let mut devices: Vec<u32> = Vec::new();
+    let asked = space_map(sight.root().as_fd(), |record: &SpaceRecord| {
+        if !devices.contains(&record.device) {
+            devices.push(record.device);
+        }
+        if record.is_free {
+            ranges.push((record.physical, record.physical.saturating_add(record.length)));
+        }
+    });
+    // A log on a device of its own would have places of its own.
+    if asked.is_err() || devices.len() > 1 {
+        return Ok(Vec::new());
+    }
+    ranges.sort_unstable();
+    Ok(ranges)
+}
+
+/// Opens a device for ourselves; whoever looks at what was unmounted has a moment.
+fn open_when_free(node: &Path) -> Result<File, LabError> {
+    let began = Instant::now();
+    loop {
+        match open_device(node, DeviceUse::LookAlone) {
+            Err(Errno::BUSY) if began.elapsed() < PATIENCE => sleep(STEP),
+            opened => {
+                return opened.map_err(|errno| LabError::io("cannot open", node)(errno.into()));
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a read of all measured files would take on a modelled disk, from their extents alone.
+
+use treering_model::{LayoutRead, MODELLED_DISK};
+use treering_stats::layout::{Extent, Placement};
+use treering_trace::{Disk, DiskReader};
+
+/// A reader that meets the extents in the order of the walk.
+#[derive(Clone, Debug)]
+pub(super) struct WholeRead {
+    reader: DiskReader,
+    /// A compressed extent whose length on the device the next one tells.
+    pending: Option<Extent>,
+}
+
+impl WholeRead {
+    /// On the disk whose times stand beside layouts.
+    pub(super) fn new() -> Option<Self> {
+        let disk = Disk::named(MODELLED_DISK)?;
+        Some(Self { reader: DiskReader::new(&disk), pending: None })
+    }
+
+    /// The next extent. Without a place, or never written, it is not read from the device.
+    pub(super) fn extent(&mut self, extent: &Extent) {
+        if extent.placement != Placement::Placed || extent.unwritten {
+            return;
+        }
+        self.read_pending(extent.physical);
+        if extent.encoded {
+            self.pending = Some(*extent);
+        } else {
+            self.reader.read(extent.physical, extent.length);
+        }
+    }
+
+    /// A compressed extent ends where the next one begins, if that is within its length in the
+    /// file, which it has at most.
+    fn read_pending(&mut self, next: u64) {
+        if let Some(extent) = self.pending.take() {
+            let is_next = extent.physical < next && next <= extent.end();
+            let bytes = if is_next { next - extent.physical } else { extent.length };
+            self.reader.read(extent.physical, bytes);
+        }
+    }
+
+    /// What it came to.
+    pub(super) fn end(mut self) -> LayoutRead {
+        self.read_pending(0);
+        LayoutRead { disk: MODELLED_DISK.to_owned(), seconds: self.reader.seconds() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WholeRead;
+    use treering_stats::layout::{Extent, Placement};
+
+    const PIECE: u64 = 1 << 20;
+
+    fn seconds(extents: &[Extent]) -> f64 {
+        let mut read = WholeRead::new().unwrap();
+        extents.iter().for_each(|extent| read.extent(extent));
+        read.end().seconds.typical
+    }
+
+    #[test]
+    fn what_lies_elsewhere_costs_and_what_is_not_read_does_not() {
+        let near = [Extent::placed(0, 0, PIECE), Extent::placed(0, PIECE, PIECE)];
+        let far = [Extent::placed(0, 0, PIECE), Extent::placed(0, PIECE << 10, PIECE)];
+        let (near, far) = (seconds(&near), seconds(&far));
+        assert!((near - 2.0 * PIECE as f64 / 175e6).abs() < 1e-5, "{near}");
+        assert!(far > near + 0.0006, "at least a seek to the next track: {far}");
+        let place = Extent::placed(0, PIECE << 10, PIECE);
+        for silent in [
+            Extent { unwritten: true, ..place },
+            Extent { placement: Placement::Inline, ..place },
+            Extent { placement: Placement::Delayed, ..place },
+        ] {
+            assert_eq!(seconds(&[silent]), 0.0);
+        }
+    }
+
+    #[test]
+    fn compressed_extents_are_as_long_as_the_next_one_tells() {
+        let packed = |physical| Extent { encoded: true, ..Extent::placed(0, physical, 128 << 10) };
+        let alone = seconds(&[packed(0)]);
+        let row = seconds(&[packed(0), packed(32 << 10), packed(64 << 10)]);
+        let half = alone / 2.0;
+        assert!((row - alone - half).abs() < 1e-6, "two of 32 KiB, one of at most 128: {row}");
+    }
+}

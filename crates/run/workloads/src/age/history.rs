@@ -1,0 +1,409 @@
+//! Histories: what the commits of a repository did to its tree, as a text that needs no repository.
+//!
+//! A line each: `step` begins a commit, `w BYTES PATH` writes a file whole, `d PATH` removes one.
+//! Bytes of a path that are not printable ASCII, and `%`, are written as `%XX`. Such a file may
+//! come from anywhere: it is read once to its end, and every change must fit the tree before it.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use treering_script::{ConfigError, path_components};
+
+/// The first line.
+const HEAD: &[u8] = b"treering history 1";
+/// A longer file is no history.
+pub(super) const BYTES_MAX: u64 = 1 << 30;
+/// Longer paths cannot be given to the kernel beneath a target.
+const PATH_BYTES_MAX: usize = 3000;
+/// A larger file nobody has in a source tree.
+const FILE_BYTES_MAX: u64 = 1 << 40;
+
+/// A change of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A file of so many bytes is there from now on, whatever was there.
+    Write(u64, Vec<u8>),
+    /// A file is gone.
+    Delete(Vec<u8>),
+}
+
+/// The lines of a commit. Files that go come first, as git removes them before it writes.
+pub fn history_step(changes: &[Change]) -> String {
+    let mut text = String::from("step\n");
+    let gone = changes.iter().filter(|change| matches!(change, Change::Delete(_)));
+    let come = changes.iter().filter(|change| matches!(change, Change::Write(..)));
+    for change in gone.chain(come) {
+        // Writing to a string does not fail.
+        let _ = match change {
+            Change::Write(bytes, path) => writeln!(text, "w {bytes} {}", escaped(path)),
+            Change::Delete(path) => writeln!(text, "d {}", escaped(path)),
+        };
+    }
+    text
+}
+
+/// The first line of a history, with its newline.
+pub fn history_head() -> String {
+    format!("{}\n", String::from_utf8_lossy(HEAD))
+}
+
+/// The text, if it is a history that can be replayed.
+///
+/// # Errors
+/// When it is none: the message names the line.
+pub fn checked_history(text: Vec<u8>) -> Result<Vec<u8>, ConfigError> {
+    History::read("the history", text).map(|history| history.text)
+}
+
+fn escaped(path: &[u8]) -> String {
+    let mut text = String::with_capacity(path.len());
+    for byte in path {
+        if (0x20..0x7f).contains(byte) && *byte != b'%' {
+            text.push(char::from(*byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
+}
+
+fn unescaped(text: &[u8]) -> Option<Vec<u8>> {
+    let mut path = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            path.push(byte);
+            continue;
+        }
+        let digit = |at: usize| char::from(*after.get(at)?).to_digit(16);
+        path.push(u8::try_from(digit(0)? * 16 + digit(1)?).ok()?);
+        rest = &after[2..];
+    }
+    Some(path)
+}
+
+/// What a change does to the filesystem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    MakeDir(Vec<u8>),
+    Create(Vec<u8>, u64),
+    Unlink(Vec<u8>),
+    RemoveDir(Vec<u8>),
+}
+
+/// The tree as it is after some changes.
+#[derive(Debug, Default)]
+struct Tree {
+    files: HashMap<Vec<u8>, u64>,
+    /// Directories with how many entries they have.
+    dirs: HashMap<Vec<u8>, u64>,
+}
+
+fn parent(path: &[u8]) -> Option<&[u8]> {
+    path.iter().rposition(|byte| *byte == b'/').map(|slash| &path[..slash])
+}
+
+impl Tree {
+    /// What a change does; `None` where it does not fit.
+    fn apply(&mut self, change: Change) -> Option<Vec<Effect>> {
+        let mut effects = Vec::new();
+        match change {
+            Change::Write(bytes, path) => {
+                if let Some(old) = self.files.get_mut(&path) {
+                    *old = bytes;
+                    effects.push(Effect::Unlink(path.clone()));
+                } else {
+                    if self.dirs.contains_key(&path) {
+                        return None;
+                    }
+                    self.enter(&path, &mut effects)?;
+                    self.files.insert(path.clone(), bytes);
+                }
+                effects.push(Effect::Create(path, bytes));
+            }
+            Change::Delete(path) => {
+                self.files.remove(&path)?;
+                effects.push(Effect::Unlink(path.clone()));
+                self.leave(&path, &mut effects);
+            }
+        }
+        Some(effects)
+    }
+
+    /// Counts a new entry in its directory; those that are missing are made, the upper ones first.
+    fn enter(&mut self, path: &[u8], effects: &mut Vec<Effect>) -> Option<()> {
+        let mut missing = Vec::new();
+        let mut above = parent(path);
+        while let Some(dir) = above {
+            if self.files.contains_key(dir) {
+                return None;
+            }
+            if let Some(entries) = self.dirs.get_mut(dir) {
+                *entries += 1;
+                break;
+            }
+            missing.push(dir.to_vec());
+            above = parent(dir);
+        }
+        for dir in missing.into_iter().rev() {
+            self.dirs.insert(dir.clone(), 1);
+            effects.push(Effect::MakeDir(dir));
+        }
+        Some(())
+    }
+
+    /// Counts an entry that is gone; directories that are empty go, too, as git removes them.
+    fn leave(&mut self, path: &[u8], effects: &mut Vec<Effect>) {
+        let mut above = parent(path);
+        while let Some(dir) = above {
+            let Some(entries) = self.dirs.get_mut(dir) else { return };
+            *entries -= 1;
+            if *entries > 0 {
+                return;
+            }
+            self.dirs.remove(dir);
+            effects.push(Effect::RemoveDir(dir.to_vec()));
+            above = parent(dir);
+        }
+    }
+}
+
+/// A history that fits together.
+#[derive(Debug)]
+pub(super) struct History {
+    text: Vec<u8>,
+    /// Commits.
+    pub(super) steps: u64,
+    /// The most files and bytes that stand at a time, and the directories that are ever made.
+    pub(super) peak_files: u64,
+    pub(super) peak_bytes: u64,
+    pub(super) made_dirs: u64,
+    pub(super) written_files: u64,
+    pub(super) written_bytes: u64,
+}
+
+impl History {
+    /// Reads a history; `name` is what a message calls it.
+    pub(super) fn read(name: &str, text: Vec<u8>) -> Result<Self, ConfigError> {
+        let wrong = |line: usize, what: &str| {
+            ConfigError::new(format!("{name}:{}: {what}", line + 1))
+                .hint("`treering age extract GIT_DIR -o FILE` writes a history")
+        };
+        let mut history = Self {
+            text: Vec::new(),
+            steps: 0,
+            peak_files: 0,
+            peak_bytes: 0,
+            made_dirs: 0,
+            written_files: 0,
+            written_bytes: 0,
+        };
+        let (mut tree, mut live_bytes) = (Tree::default(), 0u64);
+        for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            if number == 0 {
+                if line != HEAD {
+                    return Err(wrong(0, "not a history of commits"));
+                }
+                continue;
+            }
+            let Some(line) = read_line(line).map_err(|what| wrong(number, what))? else { continue };
+            let Line::Change(change) = line else {
+                history.steps += 1;
+                continue;
+            };
+            if history.steps == 0 {
+                return Err(wrong(number, "a change before the first `step`"));
+            }
+            let before = match &change {
+                Change::Write(_, path) | Change::Delete(path) => tree.files.get(path).copied(),
+            };
+            let after = if let Change::Write(bytes, _) = &change { *bytes } else { 0 };
+            let effects = tree.apply(change);
+            let effects =
+                effects.ok_or_else(|| wrong(number, "it does not fit the tree before"))?;
+            live_bytes = (live_bytes - before.unwrap_or(0)).saturating_add(after);
+            history.peak_bytes = history.peak_bytes.max(live_bytes);
+            history.peak_files = history.peak_files.max(tree.files.len() as u64);
+            history.written_bytes = history.written_bytes.saturating_add(after);
+            for effect in effects {
+                history.made_dirs += u64::from(matches!(effect, Effect::MakeDir(_)));
+                history.written_files += u64::from(matches!(effect, Effect::Create(..)));
+            }
+        }
+        if history.steps == 0 {
+            return Err(wrong(0, "no `step` in it"));
+        }
+        history.text = text;
+        Ok(history)
+    }
+}
+
+enum Line {
+    Step,
+    Change(Change),
+}
+
+/// `None` for an empty line.
+fn read_line(line: &[u8]) -> Result<Option<Line>, &'static str> {
+    match line {
+        b"" => Ok(None),
+        b"step" => Ok(Some(Line::Step)),
+        [b'd', b' ', path @ ..] => Ok(Some(Line::Change(Change::Delete(read_path(path)?)))),
+        [b'w', b' ', rest @ ..] => {
+            let blank = rest.iter().position(|byte| *byte == b' ');
+            let (bytes, path) = rest.split_at(blank.ok_or("no path behind the size")?);
+            let bytes = str::from_utf8(bytes).ok().and_then(|bytes| bytes.parse::<u64>().ok());
+            let bytes = bytes.filter(|bytes| *bytes <= FILE_BYTES_MAX);
+            let bytes = bytes.ok_or("not a size of up to 1 TiB")?;
+            Ok(Some(Line::Change(Change::Write(bytes, read_path(&path[1..])?))))
+        }
+        _ => Err("neither `step` nor `w BYTES PATH` nor `d PATH`"),
+    }
+}
+
+fn read_path(text: &[u8]) -> Result<Vec<u8>, &'static str> {
+    let path = unescaped(text).ok_or("a `%` without two hexadecimal digits")?;
+    let mut components = 0;
+    for component in path_components(&path).map_err(|_wrong| "not a path within a tree")? {
+        components += component.len() + 1;
+    }
+    // Equal files have equal paths: no `a//b`, no `./a`.
+    let is_plain = components == path.len() + 1 && path.len() <= PATH_BYTES_MAX;
+    if is_plain { Ok(path) } else { Err("not a plain path of up to 3000 bytes") }
+}
+
+/// A history being replayed.
+#[derive(Debug)]
+pub(super) struct Replay {
+    history: std::sync::Arc<History>,
+    at: usize,
+    tree: Tree,
+    done: u64,
+}
+
+impl Replay {
+    pub(super) fn new(history: std::sync::Arc<History>) -> Self {
+        // The reader has seen the head, and each line.
+        Self { history, at: HEAD.len() + 1, tree: Tree::default(), done: 0 }
+    }
+
+    /// Commits that are to come.
+    pub(super) fn left(&self) -> u64 {
+        self.history.steps - self.done
+    }
+
+    pub(super) fn live_bytes(&self) -> u64 {
+        self.tree.files.values().sum()
+    }
+
+    /// What the next commit does, and its own text.
+    pub(super) fn next(&mut self) -> Option<(Vec<Effect>, Vec<u8>)> {
+        let (mut effects, begin, mut has_begun) = (Vec::new(), self.at, false);
+        let history = std::sync::Arc::clone(&self.history);
+        while self.at < history.text.len() {
+            let rest = &history.text[self.at..];
+            let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+            match read_line(&rest[..length]).ok()? {
+                Some(Line::Step) if has_begun => break,
+                Some(Line::Step) => has_begun = true,
+                Some(Line::Change(change)) => effects.extend(self.tree.apply(change)?),
+                None => {}
+            }
+            self.at += length + 1;
+        }
+        let end = self.at.min(history.text.len());
+        self.done += u64::from(has_begun);
+        has_begun.then(|| (effects, history.text[begin.min(end)..end].to_vec()))
+    }
+}
+
+/// Names that stand after the last commit that was replayed; for tests.
+#[cfg(test)]
+fn standing(replay: &Replay) -> std::collections::HashSet<Vec<u8>> {
+    replay.tree.files.keys().cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::{Change, Effect, History, Replay, history_head, history_step, standing};
+
+    fn read(rest: &str) -> Result<History, String> {
+        let text = format!("treering history 1\n{rest}").into_bytes();
+        History::read("it", text).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_and_replayed() {
+        let odd = b"dir\n/\xff %".to_vec();
+        let text = history_head()
+            + &history_step(&[Change::Write(10, b"a/b/c".to_vec()), Change::Write(3, odd.clone())])
+            + &history_step(&[Change::Write(5, b"a".to_vec()), Change::Delete(b"a/b/c".to_vec())])
+            + &history_step(&[]);
+        assert!(text.contains("w 3 dir%0A/%FF %25\n"), "{text}");
+        let history = History::read("it", text.into_bytes()).unwrap();
+        assert_eq!((history.steps, history.peak_files, history.peak_bytes), (3, 2, 13));
+        assert_eq!((history.written_bytes, history.made_dirs), (18, 3));
+        let mut replay = Replay::new(Arc::new(history));
+        let (first, _) = replay.next().unwrap();
+        assert_eq!(first[..2], [Effect::MakeDir(b"a".to_vec()), Effect::MakeDir(b"a/b".to_vec())]);
+        let (second, _) = replay.next().unwrap();
+        let wanted = [
+            Effect::Unlink(b"a/b/c".to_vec()),
+            Effect::RemoveDir(b"a/b".to_vec()),
+            Effect::RemoveDir(b"a".to_vec()),
+            Effect::Create(b"a".to_vec(), 5),
+        ];
+        assert_eq!(second, wanted);
+        assert_eq!(replay.left(), 1);
+        assert!(replay.next().unwrap().0.is_empty() && replay.next().is_none());
+        assert_eq!(standing(&replay), [b"a".to_vec(), odd].into_iter().collect());
+        assert_eq!(replay.live_bytes(), 8);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_where_it_stands() {
+        for (rest, wanted) in [
+            ("", "no `step`"),
+            ("w 1 a\n", "it:2: a change before"),
+            ("step\nd a\n", "it:3: it does not fit"),
+            ("step\nw 1 a\nw 1 a/b\n", "it:4: it does not fit"),
+            ("step\nw 1 a/b\nw 1 a\n", "it:4: it does not fit"),
+            ("step\nw 1 ../a\n", "it:3: not a path"),
+            ("step\nw 1 /a\n", "it:3: not a path"),
+            ("step\nw 1 a//b\n", "it:3: not a p"),
+            ("step\nw 1 %00\n", "it:3: not a path"),
+            ("step\nw 1 %2\n", "two hexadecimal"),
+            ("step\nw 1 %+2\n", "two hexadecimal"),
+            ("step\nw 1 %2E%2E/a\n", "not a path"),
+            ("step\nw 99999999999999999999 a\n", "not a size"),
+            ("step\nw 1\n", "no path"),
+            ("step\nx\n", "neither"),
+        ] {
+            let error = read(rest).unwrap_err();
+            assert!(error.contains(wanted), "{rest}: {error}");
+        }
+        assert!(History::read("it", b"\xff".to_vec()).is_err());
+        assert_eq!(read("step\n\nstep").unwrap().steps, 2);
+    }
+
+    const LINES: &str = "(step\n|w [0-9]{1,3} [ab/]{1,4}\n|d [ab/]{1,4}\n|[ -~]{0,9}\n){0,40}";
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_or_the_replay_fail(rest in LINES) {
+            if let Ok(history) = read(&format!("step\n{rest}")) {
+                let steps = history.steps;
+                let mut replay = Replay::new(Arc::new(history));
+                for _ in 0..steps {
+                    prop_assert!(replay.next().is_some());
+                }
+                prop_assert!(replay.next().is_none() && replay.left() == 0);
+            }
+        }
+    }
+}

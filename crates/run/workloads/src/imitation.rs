@@ -1,0 +1,41 @@
+//! A workload of which one job type serves both command lines, in a line: that of most tools.
+
+/// Declares the workload of a folder that has its name tag in `options::MANIFEST`, its
+/// [`ClassicMode`] in `output::classic_mode`, and a job with `classic` and `native`.
+///
+/// [`ClassicMode`]: treering_script::ClassicMode
+macro_rules! imitation {
+    ($workload:ident, $job:ty) => {
+        /// The workload.
+        #[derive(Clone, Copy, Debug)]
+        pub struct $workload;
+
+        impl ::treering_script::Workload for $workload {
+            fn manifest(&self) -> &'static ::treering_script::Manifest {
+                &options::MANIFEST
+            }
+
+            fn classic(&self, settings: &::treering_script::Settings) -> $crate::imitation::Made {
+                Ok(Box::new(<$job>::classic(settings)?))
+            }
+
+            fn classic_mode(
+                &self,
+                settings: &::treering_script::Settings,
+            ) -> Result<::treering_script::ClassicMode, ::treering_script::ConfigError> {
+                output::classic_mode(settings)
+            }
+
+            fn native(&self, settings: &::treering_script::Settings) -> $crate::imitation::Made {
+                Ok(Box::new(<$job>::native(settings)?))
+            }
+        }
+    };
+}
+
+use treering_script::{ConfigError, Job};
+
+/// A job, or what is wrong with its settings.
+pub(crate) type Made = Result<Box<dyn Job>, ConfigError>;
+
+pub(crate) use imitation;

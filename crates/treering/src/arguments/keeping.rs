@@ -1,0 +1,34 @@
+//! Arguments of `treering store`.
+
+use clap::{Args, Subcommand};
+
+use super::{OutputArgs, StoreArgs};
+
+#[derive(Debug, Args)]
+pub(crate) struct KeepArgs {
+    #[command(subcommand)]
+    pub(crate) verb: KeepVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeepVerb {
+    /// Show where the store is, how large it is, and how many trials it has.
+    Info {
+        #[command(flatten)]
+        store: StoreArgs,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Check the structure of the file, and read every trial whole. Nothing is written. Exits with
+    /// 3 if anything is damaged.
+    Check {
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// Rewrite the file without the space that is no longer used. Needs as much free space as the
+    /// store has, beside it and in the temporary directory, and no run that is recording.
+    Vacuum {
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+}

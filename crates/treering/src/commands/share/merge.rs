@@ -1,0 +1,175 @@
+//! `treering merge`: the trials of a pack into a store, all or none.
+//!
+//! They are recorded into a store of their own first, which takes whatever a store takes and
+//! refuses all else; then it is copied in one transaction.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use treering_model::{Beginning, TrialEvent, TrialId};
+use treering_pack::Unpacking;
+use treering_store::{Access, Store, StoreError};
+
+use super::{canon, failure as unreadable};
+use crate::arguments::MergeArgs;
+use crate::failure::{Failure, Kind};
+use crate::places;
+use crate::storage::{failure, open_to_write};
+
+/// Adds the trials that are not there.
+pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
+    let file = File::open(&args.file).map_err(|error| Failure::of_path(&args.file, &error))?;
+    let pack = Unpacking::open(file).map_err(|error| unreadable(&args.file, &error))?;
+    let place = match &args.store.store {
+        Some(place) => place.clone(),
+        None => places::default_store()?,
+    };
+    let there = match Store::open(&place, Access::ReadOnly) {
+        Ok(store) => Some(store),
+        Err(StoreError::Missing { .. } | StoreError::Empty { .. }) => None,
+        Err(error) => return Err(failure(&error)),
+    };
+    let mut waiting = Waiting::beside(&place, args.dry_run)?;
+    let merged = Merging { path: &args.file, pack, there, waiting: &mut waiting }.all()?;
+    if !args.dry_run && merged.new > 0 {
+        let mut store = open_to_write(&place)?;
+        store.absorb(waiting.path()).map_err(|error| failure(&error))?;
+    }
+    let Merged { new, known } = merged;
+    let (verb, place) = (if args.dry_run { "to add" } else { "added" }, place.display());
+    _ = writeln!(std::io::stdout(), "{place}: {new} trials {verb}, {known} there already");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How many trials there are.
+#[derive(Default)]
+struct Merged {
+    new: u64,
+    known: u64,
+}
+
+struct Merging<'a> {
+    path: &'a Path,
+    pack: Unpacking<File>,
+    there: Option<Store>,
+    waiting: &'a mut Waiting,
+}
+
+impl Merging<'_> {
+    /// Every trial of the pack, recorded or recognised.
+    fn all(mut self) -> Result<Merged, Failure> {
+        let mut merged = Merged::default();
+        while let Some(beginning) = self.read(Unpacking::next_trial)? {
+            let trial = beginning.trial;
+            let known = match &self.there {
+                Some(store) => match store.events(trial) {
+                    Ok(events) => Some(events),
+                    Err(StoreError::NoSuchTrial { .. }) => None,
+                    Err(error) => return Err(failure(&error)),
+                },
+                None => None,
+            };
+            if let Some(events) = known {
+                self.recognise(beginning, &events)?;
+                merged.known += 1;
+            } else {
+                self.record(beginning)?;
+                merged.new += 1;
+            }
+        }
+        Ok(merged)
+    }
+
+    fn read<T>(
+        &mut self,
+        next: impl Fn(&mut Unpacking<File>) -> Result<T, treering_pack::PackError>,
+    ) -> Result<T, Failure> {
+        next(&mut self.pack).map_err(|error| unreadable(self.path, &error))
+    }
+
+    /// Refuses a trial that only has the identity of one that is there.
+    fn recognise(&mut self, beginning: Beginning, events: &[TrialEvent]) -> Result<(), Failure> {
+        let trial = beginning.trial;
+        let (mut here, mut packed) = (canon(), canon());
+        events.iter().for_each(|event| here.add(event));
+        packed.add(&TrialEvent::Began(beginning));
+        while let Some(event) = self.read(Unpacking::next_event)? {
+            packed.add(&event);
+        }
+        if here.finish() == packed.finish() {
+            return Ok(());
+        }
+        let path = self.path.display();
+        let message = format!("{path}: trial {trial} is another one than that in the store");
+        Err(Failure::new(Kind::Usage, message).hint(
+            "nothing was added; one of both was changed, or packed with other names left out",
+        ))
+    }
+
+    fn record(&mut self, beginning: Beginning) -> Result<(), Failure> {
+        let trial = beginning.trial;
+        let mut recorder = self.waiting.store.recorder().copying();
+        let refused = |path: &Path, error: &StoreError| {
+            let failure = failure(error);
+            failure.context(format!("{}: trial {trial}", path.display()))
+        };
+        let mut next = Some(TrialEvent::Began(beginning));
+        while let Some(event) = next {
+            recorder.record(&event).map_err(|error| refused(self.path, &error))?;
+            let read = self.pack.next_event();
+            next = read.map_err(|error| unreadable(self.path, &error))?;
+        }
+        drop(recorder);
+        self.annotate(trial)
+    }
+
+    fn annotate(&mut self, trial: TrialId) -> Result<(), Failure> {
+        while let Some(annotation) = self.read(Unpacking::next_annotation)? {
+            let store = &mut self.waiting.store;
+            let annotated = store.annotate(&[trial], annotation.at_unix_ms, &annotation.change);
+            annotated.map_err(|error| failure(&error))?;
+        }
+        Ok(())
+    }
+}
+
+/// A store in which trials wait until all are known to be good; it goes away by itself.
+struct Waiting {
+    dir: PathBuf,
+    store: Store,
+}
+
+impl Waiting {
+    /// Beside another store, where there is room for it; for nothing but a look, where temporary
+    /// files are.
+    fn beside(place: &Path, is_look: bool) -> Result<Self, Failure> {
+        let parent = match place.parent().filter(|_| !is_look) {
+            Some(parent) if parent == Path::new("") => PathBuf::from("."),
+            Some(parent) => parent.to_owned(),
+            None => std::env::temp_dir(),
+        };
+        let dir = parent.join(format!(".treering-merge-{}", TrialId::new().text()));
+        fs::create_dir_all(&dir).map_err(|error| Failure::of_path(&dir, &error))?;
+        let opened = Store::open(dir.join("pack.treering"), Access::ReadWrite);
+        let opened = opened.and_then(|store| store.without_flushes().map(|()| store));
+        match opened {
+            Ok(store) => Ok(Self { dir, store }),
+            Err(error) => {
+                let _empty_or_not = fs::remove_dir_all(&dir);
+                Err(failure(&error))
+            }
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.store.path().to_owned()
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let _left_behind = fs::remove_dir_all(&self.dir);
+    }
+}

@@ -1,0 +1,47 @@
+//! Trials for others: `treering pack` writes them into one file, `treering merge` takes them from
+//! it. How such a file is built is the business of the crate `pack`.
+
+mod merge;
+mod pack;
+
+use std::path::Path;
+
+use treering_pack::{Canon, NameKind, PackError};
+
+pub(super) use self::merge::run as merge;
+pub(super) use self::pack::run as pack;
+use crate::failure::{Failure, Kind};
+use crate::places;
+
+/// Artifacts that are packed only when asked for: the largest by far.
+const TRACES: &[&str] = &[treering_trace::ARTIFACT_KIND];
+
+/// Variables of the environment that name the user, or end with the name.
+const USER_VARIABLES: [&str; 4] = ["USER", "LOGNAME", "SUDO_USER", "HOME"];
+
+/// What is known to name this machine and its user.
+fn known_names() -> Vec<(NameKind, String)> {
+    let host = places::machine().name;
+    let short = host.split('.').next().unwrap_or_default().to_owned();
+    let variables = places::environment().into_iter();
+    let of_user = variables.filter(|(name, _)| USER_VARIABLES.contains(&&**name));
+    let user = |(_, value): (String, String)| {
+        let last = value.rsplit('/').next().unwrap_or_default();
+        (NameKind::User, last.to_owned())
+    };
+    let hosts = [host, short].map(|name| (NameKind::Host, name));
+    hosts.into_iter().chain(of_user.map(user)).collect()
+}
+
+/// What makes a trial of this store and one of a pack the same.
+fn canon() -> Canon {
+    Canon::new(known_names(), TRACES)
+}
+
+/// What is wrong with a pack, or with its file.
+fn failure(path: &Path, error: &PackError) -> Failure {
+    match error {
+        PackError::Io(error) => Failure::of_path(path, error),
+        _ => Failure::new(Kind::Usage, format!("{}: {error}", path.display())),
+    }
+}

@@ -1,0 +1,116 @@
+//! `treering store`: the store as a file: what it holds, whether it is sound, and its unused space.
+
+use std::io::{Write, stdout};
+use std::process::ExitCode;
+
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use treering_model::{Ending, Unit};
+use treering_report::{Cell, Column, Report, Table};
+use treering_store::{Filter, Store, StoreError, TrialState};
+
+use super::output;
+use crate::arguments::{KeepVerb, OutputArgs, StoreArgs};
+use crate::classic_output::say;
+use crate::colour::is_dumb;
+use crate::failure::{Failure, Kind};
+use crate::storage::{failure, no_results, open_to_read, open_to_write};
+
+/// So many trials that cannot be read are named.
+const NAMED: usize = 20;
+
+/// Does what was asked for.
+pub(crate) fn run(verb: &KeepVerb) -> Result<ExitCode, Failure> {
+    match verb {
+        KeepVerb::Info { store, output } => info(&opened(store)?, output),
+        KeepVerb::Check { store } => check(&opened(store)?),
+        KeepVerb::Vacuum { store } => vacuum(opened(store)?),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Open for reading, and with what waited in memory moved into it.
+fn opened(args: &StoreArgs) -> Result<Store, Failure> {
+    open_to_read(args.store.as_deref())?.ok_or_else(no_results)
+}
+
+fn info(store: &Store, args: &OutputArgs) -> Result<(), Failure> {
+    let room = store.room().map_err(|error| failure(&error))?;
+    let trials = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
+    let of_state = |is: &dyn Fn(&TrialState) -> bool| {
+        Cell::whole(trials.iter().filter(|trial| is(&trial.state)).count() as u64)
+    };
+    let mut table = Table::new("store", "", vec![Column::text("what"), Column::mixed("value")]);
+    let size = |bytes: u64| Cell::measured(bytes as f64, Unit::Bytes);
+    let rows = [
+        ("file", Cell::text(store.path().display().to_string())),
+        ("format", Cell::text(store.version().to_string())),
+        ("size", size(room.bytes)),
+        ("unused", size(room.unused)),
+        ("trials", Cell::whole(trials.len() as u64)),
+        ("interrupted", of_state(&|state| *state == TrialState::Ended(Ending::Interrupted))),
+        ("running", of_state(&|state| *state == TrialState::Running)),
+    ];
+    table.rows.extend(rows.map(|(what, value)| vec![Cell::text(what), value]));
+    let mut page = Report::new("The store");
+    page.table(table);
+    output::write(&page, args)
+}
+
+fn check(store: &Store) -> Result<(), Failure> {
+    store.check().map_err(|error| failure(&error))?;
+    let trials = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
+    let bar = ProgressBar::new(trials.len() as u64);
+    if is_dumb() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    let read = |trial| -> Result<(), StoreError> {
+        store.load(trial)?;
+        bar.inc(1);
+        Ok(())
+    };
+    let all = trials.iter().map(|summary| (summary.trial, read(summary.trial)));
+    let broken: Vec<_> = all.filter_map(|(trial, read)| Some((trial, read.err()?))).collect();
+    bar.finish_and_clear();
+    let path = store.path().display();
+    if broken.is_empty() {
+        _ = writeln!(stdout(), "{path}: {} trials read, no fault found", trials.len());
+        return Ok(());
+    }
+    for (trial, error) in broken.iter().take(NAMED) {
+        say(&format!("treering: trial {trial}: {error}"));
+    }
+    if broken.len() > NAMED {
+        say(&format!("treering: and {} more", broken.len() - NAMED));
+    }
+    let message = format!("{path}: {} of {} trials cannot be read", broken.len(), trials.len());
+    Err(Failure::new(Kind::Environment, message)
+        .hint("all others can be saved with `treering export --format json TRIAL…`"))
+}
+
+fn vacuum(found: Store) -> Result<(), Failure> {
+    let path = found.path().to_owned();
+    drop(found);
+    let store = open_to_write(&path)?;
+    let trials = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
+    if trials.iter().any(|trial| trial.state == TrialState::Running) {
+        let message = format!("a run is recording into {}", path.display());
+        return Err(Failure::new(Kind::Environment, message)
+            .hint("try again when `treering list` shows no running trial"));
+    }
+    let before = store.room().map_err(|error| failure(&error))?;
+    store.vacuum().map_err(|error| {
+        let failure = failure(&error);
+        match error {
+            StoreError::Full { .. } => failure.hint(format!(
+                "as much space as the store has ({} bytes) is needed beside it and in the \
+                 temporary directory (SQLITE_TMPDIR or /var/tmp); the store is unchanged",
+                before.bytes
+            )),
+            _ => failure,
+        }
+    })?;
+    let after = store.room().map_err(|error| failure(&error))?;
+    let released = before.bytes.saturating_sub(after.bytes);
+    _ = writeln!(stdout(), "{}: {} bytes, {released} bytes released", path.display(), after.bytes);
+    Ok(())
+}

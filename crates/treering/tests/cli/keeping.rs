@@ -1,0 +1,104 @@
+//! The store as a file: what it holds, whether it is sound, and giving back what it does not use.
+
+use std::fs;
+use std::path::PathBuf;
+
+use treering_testkit::{LoopFs, Program, fill, require_loop_fs};
+
+use crate::program;
+
+const LOG: &str = "\
+#  ./fs_mark  -d  /mnt/a  -s  0  -n  1000  -L  1
+#\tVersion 3.3, 1 thread(s) starting at Thu Nov 20 19:08:46 2025
+
+FSUse%        Count         Size    Files/sec     App Overhead
+     0         1000            0      RATE            12345
+";
+
+/// A store with three trials, in a file of its own.
+fn stored() -> (Program, PathBuf) {
+    let program = program();
+    let store = program.home().join("some.treering");
+    for rate in ["1000.0", "2000.0", "3000.0"] {
+        let log = program.home().join("fs_mark.log");
+        fs::write(&log, LOG.replace("RATE", rate)).unwrap();
+        program
+            .run(["import", log.to_str().unwrap(), "--store", store.to_str().unwrap()])
+            .ends_with(0);
+    }
+    (program, store)
+}
+
+/// Puts one text in the place of another of the same length, wherever it stands.
+fn overwrite(store: &PathBuf, old: &[u8], new: &[u8]) {
+    let mut bytes = fs::read(store).unwrap();
+    let mut at = 0;
+    while let Some(found) = bytes[at..].windows(old.len()).position(|window| window == old) {
+        at += found;
+        bytes[at..at + old.len()].copy_from_slice(new);
+    }
+    assert!(at > 0, "the text is there");
+    fs::write(store, bytes).unwrap();
+}
+
+#[test]
+fn a_sound_store_is_read_whole_and_says_how_large_it_is() {
+    let (program, store) = stored();
+    let name = store.to_str().unwrap();
+    let size = fs::metadata(&store).unwrap().len();
+    let checked = program.run(["store", "check", "--store", name]).ends_with(0).stdout;
+    assert_eq!(checked, format!("{name}: 3 trials read, no fault found\n"));
+    let info = program.run(["store", "info", "--store", name, "--format", "csv"]).ends_with(0);
+    assert!(info.stdout.contains("trials,3"), "{}", info.stdout);
+    assert!(info.stdout.contains(&format!("size,{size}")), "{}", info.stdout);
+}
+
+#[test]
+fn a_store_without_unused_space_is_as_large_after_a_vacuum_and_holds_the_same() {
+    let (program, store) = stored();
+    let name = store.to_str().unwrap();
+    let list = || program.run(["list", "--store", name, "--format", "json"]).ends_with(0).stdout;
+    let before = list();
+    let words = program.run(["store", "vacuum", "--store", name]).ends_with(0).stdout;
+    assert!(words.ends_with(" bytes released\n"), "{words}");
+    assert_eq!(list(), before);
+    program.run(["store", "check", "--store", name]).ends_with(0);
+}
+
+#[test]
+fn trials_that_cannot_be_read_are_named_and_counted() {
+    let (program, store) = stored();
+    overwrite(&store, b"higher", b"hugher");
+    let name = store.to_str().unwrap();
+    let checked = program.run(["store", "check", "--store", name]).ends_with(3);
+    assert!(checked.stderr.contains("metrics.better"), "{}", checked.stderr);
+    assert!(checked.stderr.contains("3 of 3 trials cannot be read"), "{}", checked.stderr);
+}
+
+#[test]
+fn a_truncated_store_is_damaged() {
+    let (program, store) = stored();
+    let bytes = fs::read(&store).unwrap();
+    fs::write(&store, &bytes[..bytes.len() / 2]).unwrap();
+    let checked = program.run(["store", "check", "--store", store.to_str().unwrap()]).ends_with(3);
+    assert!(checked.stderr.contains("damaged"), "{}", checked.stderr);
+}
+
+#[test]
+fn a_vacuum_without_room_leaves_the_store_as_it_was() {
+    require_loop_fs!("ext4");
+    let place = LoopFs::new("ext4", 64);
+    let (program, made) = stored();
+    let store = place.path().join("some.treering");
+    fs::copy(made, &store).unwrap();
+    let name = store.to_str().unwrap();
+    program.run(["store", "check", "--store", name]).ends_with(0);
+    let full = fill(&place.path().join("full"));
+    let before = fs::read(&store).unwrap();
+    let ran = program.run(["store", "vacuum", "--store", name]);
+    ran.ends_with(3).complains("no space");
+    drop(full);
+    assert!(fs::read(&store).unwrap() == before, "the store is another");
+    program.run(["store", "check", "--store", name]).ends_with(0);
+    program.run(["store", "vacuum", "--store", name]).ends_with(0);
+}

@@ -1,0 +1,170 @@
+//! A plan that reboots its machine by kexec between two real kernels. The machine is a guest whose
+//! system and results are on one disk and whose work is on another; there is no systemd on it, and
+//! `kexec_machine.c` does its part. The tests of `reboots` have stand-ins for everything else.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use treering_guest::{Kernel, needed};
+use treering_model::{Ending, GuestDisk, REBOOT_KERNEL_FACT, Trial};
+use treering_testkit::{Program, Ran, skip, temp_dir};
+
+use crate::bisecting::compiled;
+use crate::kernels::{fact, prepared, trials};
+
+const MACHINE: &str = include_str!("kexec_machine.c");
+/// What a machine that hangs takes at most: five boots and four trials take a minute.
+const SECONDS_MAX: &str = "1200";
+
+/// The system's disk as a directory, and what QEMU boots from.
+struct Stage<'p> {
+    place: &'p Path,
+    root: PathBuf,
+    machine: PathBuf,
+}
+
+impl<'p> Stage<'p> {
+    /// With treering, the machine's programs, and a plan over these kernels; `None` where
+    /// something to make them with is missing.
+    fn new(place: &'p Path, program: &Program, releases: [&str; 2]) -> Option<Self> {
+        let (root, machine) = (place.join("root"), place.join("machine"));
+        if compiled(MACHINE, &machine).is_none() {
+            skip("nothing can be compiled statically here");
+            return None;
+        }
+        if Command::new("cpio").arg("--version").stdout(Stdio::null()).status().is_err() {
+            skip("there is no cpio");
+            return None;
+        }
+        for folder in
+            ["boot", "dev", "proc", "sys", "run", "tmp", "root", "work", "usr/sbin", "usr/bin"]
+        {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        program.copy_to(&root.join("treering"));
+        fs::copy(&machine, root.join("usr/sbin/kexec")).unwrap();
+        symlink("../sbin/kexec", root.join("usr/bin/systemctl")).unwrap();
+        let variant =
+            |release: &str| format!("[[variant]]\nname = \"{release}\"\nkernel = \"{release}\"\n");
+        let plan = format!(
+            "machine = \"reboot\"\nrounds = 2\nwarm-up = false\n\
+             device = {{ directory = \"/work\" }}\n{}\
+             [[job]]\nworkload = \"fs_mark\"\noptions = {{ files = 50, size = 4096 }}\n",
+            releases.map(variant).concat()
+        );
+        fs::write(root.join("plan.toml"), plan).unwrap();
+        Some(Self { place, root, machine })
+    }
+
+    /// Installs a kernel: its image, and an initramfs with its modules.
+    fn install(&self, kernel: &Kernel) {
+        let boot = self.root.join("boot");
+        fs::write(boot.join(format!("vmlinuz-{}", kernel.release)), &kernel.image).unwrap();
+        let tree = self.place.join(&kernel.release);
+        for folder in ["dev", "mnt", "modules"] {
+            fs::create_dir_all(tree.join(folder)).unwrap();
+        }
+        fs::copy(&self.machine, tree.join("init")).unwrap();
+        fs::set_permissions(tree.join("init"), fs::Permissions::from_mode(0o755)).unwrap();
+        for (number, module) in
+            needed(kernel, GuestDisk::Virtio, "ext4").unwrap().iter().enumerate()
+        {
+            let name = format!("modules/{number:04}-{}", module.name);
+            fs::write(tree.join(name), &module.bytes).unwrap();
+        }
+        let archive = boot.join(format!("initrd.img-{}", kernel.release));
+        let script = format!("find . | cpio -o --quiet -H newc >{}", archive.display());
+        Ran::of(Command::new("sh").args(["-c", &script]).current_dir(tree)).ends_with(0);
+    }
+
+    /// An image with ext4, filled from this directory.
+    fn disk(&self, name: &str, from: Option<&Path>) -> PathBuf {
+        let image = self.place.join(name);
+        let mut mkfs = Command::new("mkfs.ext4");
+        mkfs.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin").args(["-q", "-F"]);
+        if let Some(from) = from {
+            mkfs.arg("-d").arg(from);
+        }
+        Ran::of(mkfs.arg(&image).arg("1G")).ends_with(0);
+        image
+    }
+
+    /// Boots the machine with this kernel, and waits until it turns itself off; its console.
+    fn run(&self, release: &str, disks: [&Path; 2]) -> String {
+        let console = self.place.join("console");
+        let mut qemu = Command::new("timeout");
+        qemu.args(["-s", "KILL", SECONDS_MAX, "qemu-system-x86_64"])
+            .args(["-accel", "tcg,thread=multi", "-machine", "q35", "-cpu", "max"])
+            .args(["-smp", "2", "-m", "1024", "-nodefaults", "-no-user-config", "-no-reboot"])
+            .args(["-display", "none", "-serial"])
+            .arg(format!("file:{}", console.display()))
+            .arg("-kernel")
+            .arg(self.root.join(format!("boot/vmlinuz-{release}")))
+            .arg("-initrd")
+            .arg(self.root.join(format!("boot/initrd.img-{release}")))
+            .args(["-append", "console=ttyS0 loglevel=5 panic=-1 oops=panic"]);
+        for disk in disks {
+            qemu.arg("-drive").arg(format!("if=virtio,format=raw,file={}", disk.display()));
+        }
+        let ran = Ran::of(&mut qemu);
+        let said = String::from_utf8_lossy(&fs::read(console).unwrap_or_default()).into_owned();
+        assert_eq!(ran.code, Some(0), "{ran}\n{said}");
+        said
+    }
+
+    /// What is in a directory of the disk afterwards.
+    fn read_back(&self, disk: &Path, folder: &str) -> PathBuf {
+        let to = self.place.join("back").join(folder.trim_start_matches('/'));
+        fs::create_dir_all(&to).unwrap();
+        let mut debugfs = Command::new("debugfs");
+        debugfs.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin").arg("-R");
+        debugfs.arg(format!("rdump {folder} {}", to.display())).arg(disk);
+        Ran::of(&mut debugfs).ends_with(0);
+        to.join(Path::new(folder).file_name().unwrap())
+    }
+}
+
+#[test]
+fn a_machine_that_kexecs_gives_each_trial_its_kernel_and_finishes_the_plan() {
+    let Some((program, kernels)) = prepared() else { return };
+    if kernels.len() < 2 {
+        skip("there is one kernel only");
+        return;
+    }
+    let place = temp_dir();
+    let both = [&kernels[0], &kernels[kernels.len() - 1]].map(|path| Kernel::read(path).unwrap());
+    let releases = [both[0].release.as_str(), both[1].release.as_str()];
+    let Some(stage) = Stage::new(place.path(), &program, releases) else { return };
+    both.iter().for_each(|kernel| stage.install(kernel));
+    let (system, work) = (stage.disk("system", Some(&stage.root)), stage.disk("work", None));
+    let console = stage.run(releases[0], [&system, &work]);
+
+    let results = stage.read_back(&system, "/root").join("results.db");
+    assert!(results.exists(), "{console}");
+    let kept = trials(&results);
+    assert_eq!(kept.len(), 4, "{console}");
+    let cell = |trial: &Trial| trial.beginning.cell.clone().unwrap();
+    for trial in &kept {
+        assert_eq!(trial.ending, Ending::Completed, "{console}");
+        assert_eq!(fact(trial, REBOOT_KERNEL_FACT), Some(cell(trial).variant.as_str()));
+        assert_eq!(fact(trial, "kernel.release"), fact(trial, REBOOT_KERNEL_FACT));
+        assert_eq!(fact(trial, "reboot.loader"), Some("kexec"));
+    }
+    let boots: BTreeSet<_> = kept.iter().map(|trial| fact(trial, "reboot.boot_id")).collect();
+    assert_eq!(boots.len(), 4, "{console}");
+    // Both kernels in the first round, then both in the second.
+    for (number, round) in kept.chunks(2).enumerate() {
+        let names: BTreeSet<_> = round.iter().map(|trial| cell(trial).variant).collect();
+        assert_eq!(names, BTreeSet::from(releases.map(str::to_owned)));
+        assert!(round.iter().all(|trial| cell(trial).round == u32::try_from(number).unwrap() + 1));
+    }
+    // The unit, its link and the record are gone.
+    for folder in ["/etc/systemd/system", "/var/lib/treering"] {
+        let left = stage.read_back(&system, folder);
+        let files = treering_testkit::tree_of(&left);
+        assert!(files.is_empty(), "{folder}: {files:?}");
+    }
+}
