@@ -38,6 +38,8 @@ const FLAG_DIRECT_IO: u32 = 16;
 
 /// Free devices that others took before us, one after the other, until we give up.
 const TRIES: usize = 64;
+/// How long a device may be in the hands of the one that detaches it, at each try.
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// How long udev may take to make the node of a new device.
 const NODE_WAIT: Duration = Duration::from_secs(1);
 
@@ -189,7 +191,14 @@ fn attach(mut configure: impl FnMut(&File) -> Result<(), Errno>) -> Result<LoopD
     for _ in 0..TRIES {
         // SAFETY: LOOP_CTL_GET_FREE takes no argument and returns a number.
         let number = unsafe { ioctl(&control, GetFree)? };
-        let (path, file) = open_node(number)?;
+        let (path, file) = match open_node(number) {
+            // Somebody took it and is giving it back: it cannot be opened until that is done.
+            Err(LoopError::Node(_, Errno::NXIO)) => {
+                sleep(BETWEEN_TRIES);
+                continue;
+            }
+            opened => opened?,
+        };
         match configure(&file) {
             Ok(()) => return Ok(LoopDevice { number, path, file }),
             // Somebody was faster.
