@@ -20,7 +20,6 @@ pub use analysis::{
 pub use blktrace::{BlktraceReader, BlktraceWriter};
 pub use disk::{
     Disk, DiskAnswer, DiskCost, DiskError, DiskReader, DiskReplay, DiskRequest, PlayedHead,
-    PlayedParts,
 };
 pub use error::TraceFileError;
 pub use event::{Action, Device, DeviceNumber, Entry, Event, Flags, Operation};

@@ -9,6 +9,6 @@ mod reader;
 mod replay;
 
 pub use model::{Disk, DiskError};
-pub use played::{DiskAnswer, DiskRequest, PlayedHead, PlayedParts};
+pub use played::{DiskAnswer, DiskRequest, PlayedHead};
 pub use reader::DiskReader;
 pub use replay::{DiskCost, DiskReplay};

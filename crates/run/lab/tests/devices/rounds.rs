@@ -181,8 +181,15 @@ fn preallocated_images_stay_so_and_sectors_are_as_asked() {
     let DeviceSpec::Loop { count, sparse, direct_io, sector_bytes, directory, .. } = spec else {
         return;
     };
-    let huge =
-        DeviceSpec::Loop { bytes: 1 << 60, count, sparse, direct_io, sector_bytes, directory };
+    let huge = DeviceSpec::Loop {
+        bytes: 1 << 60,
+        count,
+        sparse,
+        direct_io,
+        sector_bytes,
+        directory,
+        disk: None,
+    };
     let words = reported(Device::acquire(&variant("xfs", huge), &EraseList::default(), &bench.lab));
     assert!(words.contains("bytes free, but the images need"), "{words}");
 }
