@@ -24,7 +24,7 @@ use treering_model::{PLAYED_STATUS, PlayedStatus};
 use treering_sys::serve_a_device;
 
 use super::model::PlayedModel;
-use super::spindle::{Answer, Spindle};
+use super::spindle::{Answer, Request as Asked, Spindle};
 use super::{HURRY, IMAGE, PLAY};
 
 const ROOT_INODE: u64 = 1;
@@ -211,10 +211,9 @@ impl Filesystem for PlayedFilesystem {
         if inode.0 == STATUS_INODE {
             return self.read_status(offset, size, reply);
         }
+        let asked = Asked::new(offset, u64::from(size), false);
         match self.read_image(offset, size) {
-            Ok(data) => {
-                self.spindle.take(offset, data.len() as u64, false, Answer::Read(reply, data));
-            }
+            Ok(data) => self.spindle.take(asked, Answer::Read(reply, data)),
             Err(error) => reply.error(error.into()),
         }
     }
@@ -248,11 +247,9 @@ impl Filesystem for PlayedFilesystem {
         if offset.saturating_add(u64::from(bytes)) > self.bytes {
             return reply.error(Errno::ENOSPC);
         }
+        let asked = Asked::new(offset, u64::from(bytes), true);
         match self.image.write_all_at(data, offset) {
-            Ok(()) => {
-                let answer = Answer::Written(reply, bytes);
-                self.spindle.take(offset, u64::from(bytes), true, answer);
-            }
+            Ok(()) => self.spindle.take(asked, Answer::Written(reply, bytes)),
             Err(error) => reply.error(error.into()),
         }
     }
@@ -285,10 +282,11 @@ impl Filesystem for PlayedFilesystem {
         if !is_discard && !flags.contains(FallocateFlags::ZERO_RANGE) {
             return reply.error(Errno::EOPNOTSUPP);
         }
+        let asked = Asked::new(offset, length, true);
         match fallocate(self.image.as_fd(), flags | FallocateFlags::KEEP_SIZE, offset, length) {
             // A disk with a head has nothing to do for it; it is there so that images stay sparse.
             Ok(()) if is_discard => reply.ok(),
-            Ok(()) => self.spindle.take(offset, length, true, Answer::Done(reply)),
+            Ok(()) => self.spindle.take(asked, Answer::Done(reply)),
             Err(errno) => reply.error(Errno::from_i32(errno.raw_os_error())),
         }
     }

@@ -27,6 +27,23 @@ impl Answer {
     }
 }
 
+/// What somebody asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Request {
+    /// When it came.
+    pub(super) at_ns: u64,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) is_write: bool,
+}
+
+impl Request {
+    /// Of now.
+    pub(super) fn new(offset: u64, bytes: u64, is_write: bool) -> Self {
+        Self { at_ns: monotonic_ns(), offset, bytes, is_write }
+    }
+}
+
 /// What is done already, but for the answer.
 struct Waiting {
     answer: Answer,
@@ -73,13 +90,15 @@ impl Spindle {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request that is done already is to be answered when the disk would have done it.
-    pub(super) fn take(&self, offset: u64, bytes: u64, is_write: bool, answer: Answer) {
+    /// A request that is done already is to be answered when the disk would have done it, had it
+    /// come when it came to us.
+    pub(super) fn take(&self, request: Request, answer: Answer) {
+        let Request { at_ns, offset, bytes, is_write } = request;
         let mut state = self.state();
         let number = state.next_number;
         state.next_number += 1;
         state.waiting.insert(number, Waiting { answer, bytes, is_write });
-        state.head.take(monotonic_ns(), DiskRequest { number, offset, bytes, is_write });
+        state.head.take(at_ns, DiskRequest { number, offset, bytes, is_write });
         self.work.notify_one();
     }
 

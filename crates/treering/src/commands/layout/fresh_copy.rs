@@ -81,7 +81,10 @@ impl Work<'_> {
         let mkfs = scratch.command().to_vec();
         let on = match &self.args.on {
             Some(on) => on.display().to_string(),
-            None => "an image of the same size".to_owned(),
+            None => match scratch.model() {
+                Some(model) => format!("an image of the same size, played as {}", model.name),
+                None => "an image of the same size".to_owned(),
+            },
         };
         let top = scratch.open()?;
         sync_filesystem(top.as_fd()).map_err(|errno| {
