@@ -16,7 +16,7 @@ mod played_disk;
 mod scan;
 pub mod tree;
 
-pub use played_disk::played_disk_at;
+pub use played_disk::{played_below, played_disk_at};
 
 use std::path::Path;
 use std::time::Duration;

@@ -70,6 +70,12 @@ impl Watch for PlayedWatch {
     }
 }
 
+/// What the played disks that a directory is on did so far; `None` where none are played.
+pub fn played_below(dir: &Path) -> Option<PlayedCounts> {
+    let statuses = statuses_below(dir);
+    (!statuses.is_empty()).then(|| counts(&statuses))
+}
+
 /// What the played disk says whose image is shown at this path; `None` where none is played.
 pub fn played_disk_at(shown: &Path) -> Option<PlayedStatus> {
     let folder = shown.parent()?;
