@@ -186,6 +186,7 @@ fn every_key_stands_in_the_reference_with_its_default() {
         "sector-bytes",
         "images",
         "disk",
+        "against",
         "filesystem",
         "mkfs",
         "mount",

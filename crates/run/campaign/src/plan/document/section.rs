@@ -65,6 +65,7 @@ pub(super) static VARIANT: Schema = Schema {
     title: "[[variant]]",
     keys: &[
         "name",
+        "against",
         "filesystem",
         "mkfs",
         "mount",
