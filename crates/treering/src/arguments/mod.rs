@@ -25,7 +25,7 @@ use treering_script::Workload;
 
 use crate::colour;
 
-pub(crate) use aging::{AGE, AgeVerb, ExtractArgs, MeasureProfileArgs, image_to_save};
+pub(crate) use aging::{AGE, AgeVerb, ExtractArgs, MeasureProfileArgs, SpreadArgs, image_to_save};
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use comparing::{
     BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs, RootArgs,

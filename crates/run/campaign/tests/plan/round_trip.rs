@@ -73,8 +73,12 @@ fn variant() -> impl Strategy<Value = Variant> {
     (word(), kernel, what, 0..900_u32).prop_map(
         |(name, (kernel, guest), (filesystem, device, mkfs, mount), handicap_percent)| {
             let is_directory = matches!(device, DeviceSpec::Directory { .. });
-            let is_one_loop = matches!(device, DeviceSpec::Loop { count: 1, .. });
-            let image = (is_one_loop && mkfs.is_empty() && handicap_percent % 2 == 1)
+            let is_one = match &device {
+                DeviceSpec::Loop { count, .. } => *count == 1,
+                DeviceSpec::Block { paths } => paths.len() == 1,
+                DeviceSpec::Directory { .. } => false,
+            };
+            let image = (is_one && mkfs.is_empty() && handicap_percent % 2 == 1)
                 .then(|| name.trim().to_owned());
             Variant {
                 name: name.trim().to_owned(),
