@@ -447,11 +447,15 @@ mod tests {
             ("83_000_000", "283_000_000", "inner <= outer"),
             ("overhead-ms = 0.1", "overhead-ms = nan", "a time"),
             ("[mechanics]", "[mechanic]", "unknown field"),
-            ("segments = 16", "segments = 0", "buffer: not 1 to 1024"),
-            ("67_108_864", "3", "buffer: not 1 to 1024"),
+            ("overhead-ms = 0.1", "overhead-ms = 0.1\n[buffer]", "missing field"),
         ] {
             let error = Disk::read(&text.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains(wanted), "{to}: {error}");
+        }
+        let text = include_str!("../../disks/hdd-7200-500g.toml");
+        for (from, to) in [("segments = 16", "segments = 0"), ("33_554_432", "3")] {
+            let error = Disk::read(&text.replace(from, to)).unwrap_err().to_string();
+            assert!(error.contains("buffer: not 1 to 1024"), "{to}: {error}");
         }
     }
 }

@@ -351,9 +351,12 @@ mod tests {
 
     #[test]
     fn reads_in_order_take_what_their_transfer_takes() {
-        let cost = replay_of(65_536, "hdd-7200", (0..100_000).map(|number| number << 16), 1);
-        // The disk reads on where nothing is asked for.
+        let cost = replay_of(65_536, "hdd-7200-500g", (0..100_000).map(|number| number << 16), 1);
+        // This one reads on where nothing is asked for.
         let rate = cost.bytes as f64 / (cost.busy.typical + cost.idle_seconds);
+        assert!((rate / 193e6 - 1.0).abs() < 0.02, "{rate}");
+        let cost = replay("hdd-7200", (0..100_000).map(|number| number * 4096), 1);
+        let rate = cost.bytes as f64 / cost.busy.typical;
         assert!((rate / 175e6 - 1.0).abs() < 0.02, "{rate}");
         assert_eq!((cost.requests, cost.beyond), (100_000, 0));
         // Between completions and the next issues nothing was asked for.
