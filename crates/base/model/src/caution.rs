@@ -76,6 +76,8 @@ pub enum CautionCode {
     ProcessesLeft,
     /// The processor of the guest was emulated.
     Emulated,
+    /// The filesystem had been used before, where a new one was to begin with.
+    NotFresh,
 }
 
 /// Below so many operations what happened to be drawn decides the figures of a mix: with the
@@ -87,7 +89,7 @@ pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -123,6 +125,7 @@ impl CautionCode {
         Self::MetricMissing,
         Self::ProcessesLeft,
         Self::Emulated,
+        Self::NotFresh,
     ];
 
     /// The word used in JSON and in the store.
@@ -163,6 +166,7 @@ impl CautionCode {
             Self::MetricMissing => "metric_missing",
             Self::ProcessesLeft => "processes_left",
             Self::Emulated => "emulated",
+            Self::NotFresh => "not_fresh",
         }
     }
 
@@ -219,6 +223,7 @@ impl CautionCode {
             | Self::OtherwiseThanRecorded
             | Self::MetricMissing
             | Self::ProcessesLeft
+            | Self::NotFresh
             | Self::TooFewOperations => self.advice_about_workload(),
             Self::NotQuiet
             | Self::Stolen
@@ -256,6 +261,10 @@ impl CautionCode {
             }
             Self::ProcessesLeft => {
                 "let the command wait for what it starts, or end it in --cleanup"
+            }
+            Self::NotFresh => {
+                "format it: `treering layout TREE --fresh-copy --on DEVICE` and plans do that, and \
+                 fail where mkfs does"
             }
             // Too few operations; the other codes are reported elsewhere.
             _ => "let it run longer, until some thousands of operations ran",
