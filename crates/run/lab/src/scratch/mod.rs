@@ -72,6 +72,7 @@ impl Scratch {
         };
         let variant = Variant {
             name: "fresh copy".to_owned(),
+            against: None,
             kernel: None,
             guest: None,
             device,
