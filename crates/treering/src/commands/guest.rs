@@ -158,7 +158,7 @@ fn trial_on(machine: &GuestMachine, disk: &Disk, trial: GuestTrial) -> Result<()
             layout: trial.layout_every.map(|every_tasks| LayoutWanted { every_tasks, map: true }),
             ..Wanted::default()
         },
-        remount: trial.remount.then_some(&remount),
+        remount: (trial.remount || job.remounts()).then_some(&remount),
         catches_sigint: false,
         speaker: None,
     };

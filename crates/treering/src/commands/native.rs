@@ -10,7 +10,7 @@ use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{
     EngineError, EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, Progress, Target,
 };
-use treering_lab::Workplace;
+use treering_lab::{Remountable, Workplace};
 use treering_model::{Ending, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_observe::layout::LayoutWanted;
@@ -59,6 +59,8 @@ pub(super) fn run_as(
     }
     let dir = own.dir.clone().ok_or_else(|| Failure::new(Kind::Usage, "--dir is missing"))?;
     let place = take_named(&dir)?;
+    let again = job.remounts().then(|| Remountable::of(place.target().path())).transpose()?;
+    let remount = || again.as_ref().map_or_else(|| Ok(dir.clone()), Remountable::again);
     if !own.quiet {
         announce(job.as_ref(), &place)?;
     }
@@ -82,7 +84,7 @@ pub(super) fn run_as(
         cautions: Vec::new(),
         facts: Vec::new(),
         wanted: wanted(own),
-        remount: None,
+        remount: job.remounts().then_some(&remount),
         catches_sigint: false,
         speaker: None,
     };

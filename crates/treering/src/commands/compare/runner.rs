@@ -357,7 +357,7 @@ impl Conducting for Runner<'_> {
             cautions: stage.cautions.clone(),
             facts,
             wanted,
-            remount: self.plan.conditions.remount.then_some(&remount),
+            remount: (self.plan.conditions.remount || job.job.remounts()).then_some(&remount),
             catches_sigint: false,
             speaker: None,
         };
