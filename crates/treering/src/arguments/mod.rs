@@ -10,6 +10,7 @@ mod images;
 mod keeping;
 mod layout;
 mod links;
+mod playing;
 mod quantities;
 mod settings;
 mod sharing;
@@ -36,6 +37,7 @@ pub(crate) use images::{ImageArgs, ImageVerb};
 pub(crate) use keeping::{KeepArgs, KeepVerb};
 pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
+pub(crate) use playing::DiskArgs;
 use quantities::half_life;
 pub(crate) use quantities::{percentage, size, width};
 use settings::argument;
@@ -296,8 +298,8 @@ pub(crate) enum LabVerb {
         #[command(flatten)]
         root: RootArgs,
     },
-    /// Attach a played disk: an empty loop device that answers when a modelled disk would. Prints its
-    /// node, and keeps it until Ctrl-C; then says what the disk had to do.
+    /// Attach a played disk: an empty loop device that answers when a modelled disk would. Prints
+    /// its node, and keeps it until Ctrl-C; then says what the disk had to do.
     Disk(DiskArgs),
     /// Play a disk on a connection of FUSE, which standard input is, over the image that standard
     /// output is.
@@ -315,19 +317,6 @@ pub(crate) enum LabVerb {
         #[command(flatten)]
         output: OutputArgs,
     },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DiskArgs {
-    /// The disk: hdd-7200, hdd-5400, ssd-sata, hp97560, or a TOML file.
-    #[arg(default_value = "hdd-7200")]
-    pub(crate) disk: String,
-    /// How large it is shown, from its outermost track on.
-    #[arg(long, default_value = "4GiB")]
-    pub(crate) size: String,
-    /// Keep the image in this directory [default: /var/tmp/treering].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) images: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
