@@ -294,6 +294,9 @@ impl Volume {
         };
         let made = DirBuilder::new().mode(0o700).create(&mounted.root);
         made.map_err(LabError::io("cannot make the mount point", &mounted.root))?;
+        if let Some(volume) = &mounted.volume {
+            volume.device.play(true)?;
+        }
         if let Err(errno) = mount(&source, &mounted.root, filesystem.name, &parsed) {
             let words = explain_mount(&source, filesystem.name, &parsed);
             let why = match words {
@@ -396,9 +399,18 @@ impl Mounted {
     /// # Errors
     /// When it is in use; it stays mounted then, and in the register.
     pub fn release(mut self) -> Result<Device, LabError> {
+        self.hurry();
         self.unmount()?;
         let volume = self.volume.take().ok_or_else(|| unfit("it is released".to_owned()))?;
         Ok(volume.device)
+    }
+
+    /// What is still to be written belongs to no measurement.
+    fn hurry(&self) {
+        if let Some(volume) = &self.volume {
+            // Who cannot be reached is found out when it is given back.
+            let _unmounted_slowly = volume.device.play(false);
+        }
     }
 
     /// Once: what cannot be unmounted now is left to the register.
@@ -452,6 +464,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
+        self.hurry();
         // What cannot be unmounted stays in the register, where it is found.
         let _in_the_register = self.unmount();
     }

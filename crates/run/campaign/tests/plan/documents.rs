@@ -187,6 +187,7 @@ fn every_key_stands_in_the_reference_with_its_default() {
         "direct-io",
         "sector-bytes",
         "images",
+        "disk",
         "against",
         "filesystem",
         "mkfs",

@@ -32,14 +32,20 @@ fn images(count: std::ops::Range<u16>) -> impl Strategy<Value = DeviceSpec> {
         (1u64 << 20..1 << 40).prop_map(|sectors| sectors * 4096),
     ];
     let sector_bytes = prop_oneof![Just(512), Just(4096)];
-    (bytes, count, any::<bool>(), any::<bool>(), sector_bytes, option::of(path())).prop_map(
-        |(bytes, count, sparse, direct_io, sector_bytes, directory)| DeviceSpec::Loop {
+    let disk =
+        option::of(prop_oneof![Just("hdd-7200".to_owned()), Just("/a/disk.toml".to_owned())]);
+    let disk = disk.prop_map(|disk: Option<String>| disk);
+    let flags = (any::<bool>(), any::<bool>());
+    (bytes, count, flags, sector_bytes, option::of(path()), disk).prop_map(
+        |(bytes, count, (sparse, direct_io), sector_bytes, directory, disk)| DeviceSpec::Loop {
             bytes,
             count,
             sparse,
             direct_io,
             sector_bytes,
             directory,
+            // Of a size that the disk holds.
+            disk: disk.filter(|_| bytes <= 1 << 41),
         },
     )
 }
