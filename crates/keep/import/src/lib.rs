@@ -13,6 +13,7 @@ mod ffsb;
 mod filebench;
 mod fio;
 mod fs_mark;
+mod mdtest;
 mod own;
 
 mod encoding;
@@ -45,6 +46,7 @@ const ALL: &[&dyn Importer] = &[
     &blogbench::Blogbench,
     &fio::Fio,
     &filebench::Filebench,
+    &mdtest::Mdtest,
 ];
 
 /// Reads the output of one tool.

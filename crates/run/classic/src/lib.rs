@@ -12,3 +12,4 @@ pub mod ffsb;
 pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
+pub mod mdtest;

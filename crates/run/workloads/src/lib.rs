@@ -3,6 +3,7 @@
 pub mod age;
 pub mod blogbench;
 pub mod bonnie;
+mod c_random;
 mod cautions;
 pub mod command;
 pub mod compilebench;
@@ -12,6 +13,7 @@ pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
 mod imitation;
+pub mod mdtest;
 mod span;
 mod sync_all;
 
@@ -27,6 +29,7 @@ pub const ALL: &[&dyn Workload] = &[
     &bonnie::Bonnie,
     &dbench::Dbench,
     &blogbench::Blogbench,
+    &mdtest::Mdtest,
     &age::Age,
     &command::AnyCommand,
 ];

@@ -69,6 +69,7 @@ pages! {
     filebench: "docs/workloads/filebench.md",
     fio: "docs/workloads/fio.md",
     fs_mark: "docs/workloads/fs_mark.md",
+    mdtest: "docs/workloads/mdtest.md",
 }
 
 fn root_of_project() -> PathBuf {

@@ -16,6 +16,7 @@ pub mod fio;
 pub mod fs_mark;
 pub mod latency;
 pub mod layout;
+pub mod mdtest;
 mod page;
 pub mod rates;
 mod sections;

@@ -10,3 +10,4 @@ mod fio;
 mod hostile;
 mod logs;
 mod mail;
+mod mdtest;
