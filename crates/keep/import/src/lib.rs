@@ -13,6 +13,7 @@ mod ffsb;
 mod filebench;
 mod fio;
 mod fs_mark;
+mod ior;
 mod mdtest;
 mod own;
 
@@ -47,6 +48,7 @@ const ALL: &[&dyn Importer] = &[
     &fio::Fio,
     &filebench::Filebench,
     &mdtest::Mdtest,
+    &ior::Ior,
 ];
 
 /// Reads the output of one tool.

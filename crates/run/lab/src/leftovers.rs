@@ -115,7 +115,7 @@ pub(crate) fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
 }
 
 /// With these and a number are called the trees of native runs, of every workload, and copies.
-const OURS: [&str; 11] = [
+const OURS: [&str; 12] = [
     "kernel-",
     "native-",
     "fs_mark-",
@@ -126,6 +126,7 @@ const OURS: [&str; 11] = [
     "age-",
     "fio-",
     "filebench-",
+    "ior-",
     "copy-",
 ];
 

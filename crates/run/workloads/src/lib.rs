@@ -13,6 +13,7 @@ pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
 mod imitation;
+pub mod ior;
 pub mod mdtest;
 mod span;
 mod sync_all;
@@ -30,6 +31,7 @@ pub const ALL: &[&dyn Workload] = &[
     &dbench::Dbench,
     &blogbench::Blogbench,
     &mdtest::Mdtest,
+    &ior::Ior,
     &age::Age,
     &command::AnyCommand,
 ];

@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::program;
 
 /// The imitated tools, by the names of their originals.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "compilebench",
     "fs_mark",
     "ffsb",
@@ -18,6 +18,7 @@ const NAMES: [&str; 9] = [
     "fio",
     "filebench",
     "mdtest",
+    "ior",
 ];
 
 #[test]

@@ -35,6 +35,9 @@ mod classic_lines;
 /// mdtest, beside the original where it is in the path.
 mod mdtest;
 
+/// ior, beside the original where it is in the path.
+mod ior;
+
 /// Links with the names of the imitated tools.
 mod links;
 

@@ -69,6 +69,7 @@ pages! {
     filebench: "docs/workloads/filebench.md",
     fio: "docs/workloads/fio.md",
     fs_mark: "docs/workloads/fs_mark.md",
+    ior: "docs/workloads/ior.md",
     mdtest: "docs/workloads/mdtest.md",
 }
 

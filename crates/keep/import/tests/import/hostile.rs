@@ -9,6 +9,7 @@ use crate::bonnie::BONNIE;
 use crate::dbench::DBENCH;
 use crate::filebench::FILEBENCH;
 use crate::fio::{FIO_JSON, FIO_NEW, FIO_OLD};
+use crate::ior::IOR;
 use crate::logs::{COMPILEBENCH, FS_MARK};
 use crate::mdtest::MDTEST;
 
@@ -21,6 +22,7 @@ fn pieces() -> impl Strategy<Value = String> {
         DBENCH,
         BLOGBENCH,
         MDTEST,
+        IOR,
         FIO_OLD,
         FIO_NEW,
         FIO_JSON,

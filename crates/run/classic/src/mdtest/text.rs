@@ -97,7 +97,8 @@ pub fn header(started: &str, words: &[String], asked: &Asked, filesystem: Filesy
     text
 }
 
-fn space(filesystem: Filesystem) -> String {
+/// The line about the filesystem.
+pub fn space(filesystem: Filesystem) -> String {
     let used = |free: u64, all: u64| (1.0 - free as f64 / all as f64) * 100.0;
     let capacity = filesystem.capacity_bytes as f64;
     let gib = capacity / f64::from(1 << 30);

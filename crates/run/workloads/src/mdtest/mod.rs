@@ -22,7 +22,7 @@ mod trees;
 
 use treering_script::{ClassicMode, ConfigError, Manifest, Settings, Workload};
 
-use crate::imitation::Made;
+use crate::imitation::{Made, with_dashes};
 use job::TestJob;
 
 /// The workload.
@@ -63,24 +63,10 @@ fn in_our_form(word: String) -> Vec<String> {
     }
 }
 
-/// A long option of the original, such as `--dataPacketType`, as ours are written.
-fn with_dashes(word: String) -> String {
-    let Some(rest) = word.strip_prefix("--") else { return word };
-    let (name, value) = rest.find('=').map_or((rest, ""), |at| rest.split_at(at));
-    let mut dashed = "--".to_owned();
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() {
-            dashed.push('-');
-        }
-        dashed.push(letter.to_ascii_lowercase());
-    }
-    // The one abbreviation among them.
-    dashed.replace("-c-s-v", "-csv") + value
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{in_our_form, with_dashes};
+    use super::in_our_form;
+    use crate::imitation::with_dashes;
 
     #[test]
     fn long_options_are_those_of_the_original() {

@@ -89,7 +89,7 @@ options! {
         save_rank_performance_details: Option<String> = Path;
         /// A file for each rank with the time of each operation.
         #[support = Support::Rejected(
-            "operations are in histograms: see `treering show --json`, or record them with --trace"
+            "latencies are kept as histograms: see `treering export --format json`"
         )]
         save_per_op_data_csv: () = Path;
         /// Say more.
