@@ -164,7 +164,8 @@ fn native_workers_read_what_their_neighbours_wrote() {
 fn a_random_order_of_a_shared_file_reaches_every_place_once() {
     for (words, classic) in [
         (
-            "file=/m/f block=80 transfer=8 segments=2 ranks=3 write keep random random-offset-seed=7",
+            "file=/m/f block=80 transfer=8 segments=2 ranks=3 write keep random \
+             random-offset-seed=7",
             true,
         ),
         ("block=80 transfer=8 segments=2 workers=3 order=random only=write", false),

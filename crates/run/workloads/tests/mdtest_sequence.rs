@@ -251,7 +251,7 @@ fn natively_files_are_opened_to_read_and_the_target_is_synced() {
         made[3],
         format!("file-read: {top}, open 2:file.mdtest.0.0 to read, read 10, close, syncfs")
     );
-    assert!(made[6].starts_with("file-create 2: open test-dir.1-0/"), "{}", made[6]);
+    assert!(made[7].starts_with("file-create 2: open test-dir.1-0/"), "{}", made[7]);
 }
 
 #[test]

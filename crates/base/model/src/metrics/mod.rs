@@ -17,7 +17,6 @@ pub mod fs_mark;
 pub mod ior;
 pub mod latency;
 pub mod layout;
-pub mod mdtest;
 mod page;
 pub mod rates;
 mod sections;

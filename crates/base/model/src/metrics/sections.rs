@@ -3,14 +3,14 @@
 use super::spec::MetricSpec;
 use super::{
     blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, ior, latency, layout,
-    mdtest, rates, summary, times, trace,
+    rates, summary, times, trace,
 };
 
 /// A part of the vocabulary: its title, and its entries.
 pub(super) type Section = (&'static str, &'static [MetricSpec]);
 
 /// The whole vocabulary.
-pub(super) const SECTIONS: [Section; 17] = [
+pub(super) const SECTIONS: [Section; 16] = [
     ("Rates", rates::ALL),
     ("Times", times::ALL),
     ("CPU", cpu::ALL),
@@ -23,8 +23,7 @@ pub(super) const SECTIONS: [Section; 17] = [
     ("dbench", dbench::ALL),
     ("blogbench", blogbench::ALL),
     ("filebench", filebench::ALL),
-    ("mdtest", mdtest::ALL),
-    ("ior", ior::ALL),
+    ("ior and mdtest", ior::ALL),
     ("Commands", command::ALL),
     ("Block traces", trace::ALL),
     ("Layouts", layout::ALL),

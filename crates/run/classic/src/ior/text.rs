@@ -57,7 +57,7 @@ fn pair(name: &str, value: impl std::fmt::Display) -> String {
 }
 
 /// Bytes as the original shows sizes.
-pub fn human(bytes: u64) -> String {
+fn human(bytes: u64) -> String {
     for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB")] {
         let of = 1_u64 << shift;
         if bytes >= of {

@@ -86,7 +86,7 @@ fn rate(items: u64, seconds: f64) -> f64 {
 
 impl TestResult {
     /// What a rank took; nothing where it had no part.
-    pub fn of_rank(&self, rank: usize) -> RankTime {
+    pub(crate) fn of_rank(&self, rank: usize) -> RankTime {
         self.ranks.get(rank).copied().unwrap_or_default()
     }
 
@@ -96,7 +96,7 @@ impl TestResult {
     }
 
     /// The rate of a rank until itself was.
-    pub fn rate_before_barrier(&self, rank: usize) -> f64 {
+    pub(crate) fn rate_before_barrier(&self, rank: usize) -> f64 {
         rate(self.items, self.of_rank(rank).seconds_before_barrier)
     }
 }

@@ -1,5 +1,5 @@
-//! The tables of mdtest, byte for byte: rates or times of the iterations, what each process had, and
-//! the file of the ranks' performance.
+//! The tables of mdtest, byte for byte: rates or times of the iterations, what each process had,
+//! and the file of the ranks' performance.
 
 use super::results::{Iteration, Test};
 

@@ -336,7 +336,8 @@ mod tests {
             ("check-read", "using readCheck only requires to write a timeStampSignature -- use -G"),
             (
                 "directives:stoneWallingWearOut=1",
-                "the stoneWallingWearOut is only sensible when setting a stonewall deadline with -D",
+                "the stoneWallingWearOut is only sensible when setting a stonewall deadline with \
+                 -D",
             ),
             ("directives:nonsense", "Syntax error in configuration options: nonsense"),
             ("directives:minTimeDuration=3", "-O minTimeDuration: this directive is not supported"),

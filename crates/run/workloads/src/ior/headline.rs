@@ -1,9 +1,8 @@
-//! The headline numbers: bytes by the time from the first beginning to the last end, and how far the
-//! workers were apart.
+//! The headline numbers: bytes by the time from the first beginning to the last end, and how far
+//! the workers were apart.
 
 use treering_classic::ior::counts::TransferCounts;
-use treering_model::metrics::ior::TRANSFERS_PER_WORKER;
-use treering_model::metrics::mdtest::WEAR_OUT_PERCENT;
+use treering_model::metrics::ior::{TRANSFERS_PER_WORKER, WEAR_OUT_PERCENT};
 use treering_model::metrics::times::WORKER_SKEW_RATIO;
 use treering_model::metrics::{cpu, rates};
 use treering_model::{Metric, Scope, TaskTotals};

@@ -243,7 +243,8 @@ mod tests {
         for (words, message) in [
             (
                 "no-barriers=1",
-                "Error, stone wall timer does only work with a branch factor <= 1 (current is 1) and with barriers\n",
+                "Error, stone wall timer does only work with a branch factor <= 1 (current is 1) \
+                 and with barriers\n",
             ),
             ("shared-file collective", "-c not compatible with -S"),
             ("shared-file unique-dir", "-u not compatible with -S"),

@@ -51,7 +51,7 @@ impl Workload for Mdtest {
     }
 }
 
-/// A word as our options are declared. `-V` has a value here, while elsewhere it asks for a version.
+/// A word as our options are declared. `-V` has a value here; elsewhere it asks for a version.
 fn in_our_form(word: String) -> Vec<String> {
     match word.strip_prefix("-V") {
         Some(level) => {

@@ -12,8 +12,8 @@ const DIGITS: usize = 20;
 /// Beginning of the name of a directory for a test.
 pub(super) const TEST_DIRECTORY: &str = "test-dir.";
 
-/// The name of the directory of an iteration: they are numbered, and where a rank's items are spread
-/// over several, these are too.
+/// The name of a test directory: they are numbered by iteration, and within it where the items of a
+/// rank are spread over several.
 pub(super) fn test_directory(iteration: u32, number: u64) -> String {
     format!("{TEST_DIRECTORY}{iteration}-{number}")
 }

@@ -1,5 +1,5 @@
-//! The tree of directories of mdtest: which are there, which of them hold items, and which number an
-//! item has.
+//! The tree of directories of mdtest: which are there, which of them hold items, and which number
+//! an item has.
 //!
 //! Directories are numbered as in a heap: the children of `d` are `d * branch + 1` and those behind
 //! it. A directory holds the items from `d * items` on.

@@ -191,7 +191,8 @@ proptest! {
     #[test]
     fn processes_read_back_what_they_wrote(asked in asked()) {
         let real = temp_dir();
-        let tasks = perform(asked.classic(true, "processes").as_ref(), &Target::open(real.path()).unwrap());
+        let job = asked.classic(true, "processes");
+        let tasks = perform(job.as_ref(), &Target::open(real.path()).unwrap());
         assert_eq!(Snapshot::of_directory(real.path()).unwrap().entries.len(), 0);
         assert_eq!(counts(&tasks, "file-read").2, 0);
         let kinds: BTreeSet<&str> = tasks.iter().map(|task| task.kind.as_str()).collect();
