@@ -76,6 +76,8 @@ pub enum CautionCode {
     ProcessesLeft,
     /// The processor of the guest was emulated.
     Emulated,
+    /// The machine could not play a disk in its time.
+    PlayedLate,
 }
 
 /// Below so many operations what happened to be drawn decides the figures of a mix: with the
@@ -87,7 +89,7 @@ pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -123,6 +125,7 @@ impl CautionCode {
         Self::MetricMissing,
         Self::ProcessesLeft,
         Self::Emulated,
+        Self::PlayedLate,
     ];
 
     /// The word used in JSON and in the store.
@@ -163,6 +166,7 @@ impl CautionCode {
             Self::MetricMissing => "metric_missing",
             Self::ProcessesLeft => "processes_left",
             Self::Emulated => "emulated",
+            Self::PlayedLate => "played_late",
         }
     }
 
@@ -231,6 +235,7 @@ impl CautionCode {
             | Self::MemorySqueezed
             | Self::CachesDroppedOutside
             | Self::Emulated
+            | Self::PlayedLate
             | Self::TraceIncomplete
             | Self::Throttled => self.advice_about_machine(),
         }
@@ -304,6 +309,10 @@ impl CautionCode {
             Self::Emulated => {
                 "take it as a comparison of the work that kernels do, not of their speed: repeat \
                  on a machine with KVM, or boot the kernels on hardware"
+            }
+            Self::PlayedLate => {
+                "stop what else uses the CPUs and the disk behind the image, put the image into \
+                 memory (--images /dev/shm), or play a slower disk"
             }
             // Throttled; the other codes are reported above.
             _ => {

@@ -2,8 +2,8 @@
 
 use super::spec::MetricSpec;
 use super::{
-    blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, ior, latency, layout,
-    rates, summary, times, trace,
+    blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, latency, layout,
+    played, rates, summary, times, trace,
 };
 
 /// A part of the vocabulary: its title, and its entries.
@@ -23,10 +23,10 @@ pub(super) const SECTIONS: [Section; 16] = [
     ("dbench", dbench::ALL),
     ("blogbench", blogbench::ALL),
     ("filebench", filebench::ALL),
-    ("ior and mdtest", ior::ALL),
     ("Commands", command::ALL),
     ("Block traces", trace::ALL),
     ("Layouts", layout::ALL),
+    ("Played disks", played::ALL),
 ];
 
 #[cfg(test)]

@@ -5,3 +5,4 @@ pub(crate) mod fresh_copy;
 pub(crate) mod heat;
 pub(crate) mod layout;
 pub(crate) mod modelled;
+pub(crate) mod played;

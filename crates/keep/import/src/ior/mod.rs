@@ -4,8 +4,7 @@
 
 mod lines;
 
-use treering_model::metrics::ior::REPETITION_MIB_PER_SECOND;
-use treering_model::metrics::rates::MIB_PER_SECOND;
+use treering_model::metrics::rates::{MIB_PER_SECOND, REPETITION_MIB_PER_SECOND};
 use treering_model::{IMPORT_FACT, Scope, USED_FACT};
 
 use crate::log::{Log, first_word};

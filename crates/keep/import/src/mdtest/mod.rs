@@ -5,8 +5,7 @@
 mod command;
 mod lines;
 
-use treering_model::metrics::ior::ITERATION_OPERATIONS_PER_SECOND;
-use treering_model::metrics::rates::OPERATIONS_PER_SECOND;
+use treering_model::metrics::rates::{ITERATION_OPERATIONS_PER_SECOND, OPERATIONS_PER_SECOND};
 use treering_model::{IMPORT_FACT, Scope, USED_FACT};
 
 use crate::log::{Log, first_word};

@@ -2,7 +2,7 @@
 //! the workers were apart.
 
 use treering_classic::ior::counts::TransferCounts;
-use treering_model::metrics::ior::{TRANSFERS_PER_WORKER, WEAR_OUT_PERCENT};
+use treering_model::metrics::rates::{TRANSFERS_PER_WORKER, WEAR_OUT_PERCENT};
 use treering_model::metrics::times::WORKER_SKEW_RATIO;
 use treering_model::metrics::{cpu, rates};
 use treering_model::{Metric, Scope, TaskTotals};

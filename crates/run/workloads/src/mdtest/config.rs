@@ -37,6 +37,9 @@ impl ClassicConfig {
         if dirs.is_empty() {
             return refuse("-d: no directory is named");
         }
+        if !options.others.api.eq_ignore_ascii_case("posix") {
+            return refuse(format!("-a {}: {}", options.others.api, only_posix()));
+        }
         let acts = acts(&options);
         validate(&options, &acts, dirs.len())?;
         let shape = shape(settings, &mut options, acts, dirs.len())?;
@@ -73,9 +76,6 @@ fn acts(options: &Classic) -> Acts {
 /// What the original refuses, in its order, and what we do besides.
 fn validate(options: &Classic, acts: &Acts, dirs: usize) -> Result<(), ConfigError> {
     let Classic { branch, collective, shared_file, unique_dir, data, .. } = options;
-    if !options.others.api.eq_ignore_ascii_case("posix") {
-        return refuse(format!("-a {}: {}", options.others.api, only_posix()));
-    }
     let walls = options.stonewall > 0;
     let several = dirs > 1;
     let refused = [

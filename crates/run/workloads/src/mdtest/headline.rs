@@ -2,7 +2,7 @@
 //! far the workers were apart.
 
 use treering_classic::mdtest::counts::ItemCounts;
-use treering_model::metrics::ior::{ITEMS_PER_WORKER, WEAR_OUT_PERCENT};
+use treering_model::metrics::rates::{ITEMS_PER_WORKER, WEAR_OUT_PERCENT};
 use treering_model::metrics::times::WORKER_SKEW_RATIO;
 use treering_model::metrics::{cpu, rates};
 use treering_model::{Metric, Scope, TaskTotals};
