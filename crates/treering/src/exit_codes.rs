@@ -48,8 +48,8 @@ pub(crate) const TABLE: [(u8, &str); 16] = [
     (130, "native mode: stopped by SIGINT or SIGTERM; the finished tasks are in the store"),
     (
         130,
-        "classic mode of ffsb, dbench and blogbench: the same; for ffsb and blogbench everything \
-         done so far is in the store",
+        "classic mode of ffsb, dbench, blogbench, mdtest and ior: the same; for ffsb and \
+         blogbench everything done so far is in the store",
     ),
     (
         BISECTION_ENDS,

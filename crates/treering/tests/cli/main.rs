@@ -32,6 +32,12 @@ mod classic_model;
 /// The lines, the summary and the options of the original.
 mod classic_lines;
 
+/// mdtest, beside the original where it is in the path.
+mod mdtest;
+
+/// ior, beside the original where it is in the path.
+mod ior;
+
 /// Links with the names of the imitated tools.
 mod links;
 

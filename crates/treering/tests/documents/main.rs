@@ -69,6 +69,8 @@ pages! {
     filebench: "docs/workloads/filebench.md",
     fio: "docs/workloads/fio.md",
     fs_mark: "docs/workloads/fs_mark.md",
+    ior: "docs/workloads/ior.md",
+    mdtest: "docs/workloads/mdtest.md",
 }
 
 fn root_of_project() -> PathBuf {
