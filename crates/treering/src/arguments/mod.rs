@@ -14,6 +14,7 @@ mod quantities;
 mod settings;
 mod sharing;
 mod tracing;
+mod watching;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -44,6 +45,7 @@ pub(crate) use sharing::{MergeArgs, PackArgs};
 pub(crate) use tracing::{
     CostArgs, PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
+pub(crate) use watching::{PointOfSeries, WatchArgs};
 
 /// Measure how a filesystem behaves in use, how it ages, and whether a change made it better or
 /// worse.
@@ -101,6 +103,8 @@ pub(crate) enum Verb {
     Report(ReportArgs),
     /// Show how measurements went on from kernel to kernel or day to day, and where they changed.
     History(HistoryArgs),
+    /// Measure a new point of a series, in turns with an anchor that never changes.
+    Watch(WatchArgs),
     /// Check the store, and give back space that it no longer uses.
     Store(KeepArgs),
     /// List, show, record and import data sets: the source trees that compilebench works on.

@@ -30,6 +30,7 @@ mod show;
 mod store;
 mod trace;
 mod trial;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -116,6 +117,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Merge(args) => share::merge(&args),
         Verb::Report(args) => report::run(&args),
         Verb::History(args) => history::run(&args),
+        Verb::Watch(args) => watch::run(&args),
         Verb::Store(args) => store::run(&args.verb),
         Verb::Dataset(args) => dataset::run(args.verb),
         Verb::Compare(args) => compare::run(&args),

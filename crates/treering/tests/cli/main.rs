@@ -144,6 +144,9 @@ mod trace;
 /// What was kept of a trial.
 mod trial;
 
+/// Series of points beside an anchor.
+mod watching;
+
 /// Comparisons that are made unfair on purpose.
 mod unfair;
 

@@ -97,7 +97,7 @@ impl<'a> Runner<'a> {
         let store = self.args.page.store.store.as_deref();
         let forecast = Forecast::new(self.plan, store, |cell| self.has(cell))?;
         forecast.lines().iter().for_each(|line| self.say(line));
-        super::warn_of_shortfall(self.plan);
+        super::warn_of_shortfall(self.plan, self.args);
         Ok(())
     }
 
@@ -142,6 +142,14 @@ impl<'a> Runner<'a> {
         (trial, cell)
     }
 
+    /// The label of its trial: that of the variant, or of the point of a series.
+    fn label(&self, planned: &PlannedCell) -> String {
+        match &self.args.point {
+            Some(point) => point.label.clone(),
+            None => planned.label(self.plan),
+        }
+    }
+
     /// Removes what a killed run of this plan left here; one that was killed before it left its
     /// mark has made nothing yet.
     fn remove_own_leftovers(&self, work: &Path) -> Result<(), Failure> {
@@ -165,7 +173,7 @@ impl<'a> Runner<'a> {
     /// Runs the trial of a cell whose kernel is booted for it.
     fn run_in_guest(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
         let (trial, cell) = self.cell(planned);
-        let label = planned.label(self.plan);
+        let label = self.label(planned);
         let job = &self.plan.jobs[planned.job];
         let (wanted, parameters) = self.plan.observed(planned.role);
         let asked = GuestTrial {
@@ -265,6 +273,8 @@ impl<'a> Runner<'a> {
         if let Some(level) = self.following.rule().look_alpha() {
             facts.push(fact(LEVEL_FACT, level.to_string()));
         }
+        let of_series = self.args.point.iter().flat_map(|point| &point.facts);
+        facts.extend(of_series.map(|(name, value)| fact(name, value.clone())));
         if cell.campaign == trial {
             facts.push(fact(PLAN_FACT, self.plan.to_toml()));
         }
@@ -326,7 +336,7 @@ impl Conducting for Runner<'_> {
         let workload = workload(&job.workload)
             .ok_or_else(|| Failure::new(Kind::Bug, format!("no workload {}", job.workload)))?;
         let any = AnyRunArgs {
-            label: planned.label(self.plan),
+            label: self.label(planned),
             store: self.args.page.store.store.clone(),
             ..AnyRunArgs::default()
         };
@@ -393,7 +403,7 @@ impl Runner<'_> {
         let (trial, cell) = self.cell(planned);
         let job = &self.plan.jobs[planned.job];
         let beginning = Beginning {
-            label: planned.label(self.plan),
+            label: self.label(planned),
             cell: Some(cell),
             ..beginning(trial, &job.workload, job.job.as_ref())
         };
