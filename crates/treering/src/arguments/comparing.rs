@@ -50,6 +50,9 @@ pub(crate) struct CompareArgs {
     /// Whether the first trial that fails ends it.
     #[arg(skip)]
     pub(crate) gives_up: bool,
+    /// Whether somebody else shows what came of it.
+    #[arg(skip)]
+    pub(crate) is_part: bool,
     /// The point of a series that its trials make.
     #[arg(skip)]
     pub(crate) point: Option<PointOfSeries>,

@@ -41,7 +41,7 @@ use quantities::half_life;
 pub(crate) use quantities::{percentage, size, width};
 use settings::argument;
 pub(crate) use settings::{settings, settings_of_words};
-pub(crate) use sharing::{MergeArgs, PackArgs};
+pub(crate) use sharing::{MergeArgs, PackArgs, RepeatArgs};
 pub(crate) use tracing::{
     CostArgs, PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
@@ -99,6 +99,8 @@ pub(crate) enum Verb {
     Pack(PackArgs),
     /// Add the trials of a pack to the store, without duplicates.
     Merge(MergeArgs),
+    /// Run what a pack has here as well, and compare: what came of it, and what cannot be the same.
+    Repeat(RepeatArgs),
     /// Compare stored trials: better, worse, the same or unclear.
     Report(ReportArgs),
     /// Show how measurements went on from kernel to kernel or day to day, and where they changed.

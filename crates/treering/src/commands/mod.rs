@@ -115,6 +115,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Import(args) => import::run(&args),
         Verb::Pack(args) => share::pack(&args),
         Verb::Merge(args) => share::merge(&args),
+        Verb::Repeat(args) => share::repeat(&args),
         Verb::Report(args) => report::run(&args),
         Verb::History(args) => history::run(&args),
         Verb::Watch(args) => watch::run(&args),

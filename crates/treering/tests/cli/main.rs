@@ -125,6 +125,9 @@ mod planted;
 /// The command line as it is told to users.
 mod reference;
 
+/// Packs that are run again.
+mod repeating;
+
 /// Plans that reboot the machine for each trial, on a machine that is a directory.
 mod reboots;
 

@@ -141,8 +141,8 @@ pub(super) fn read_plan(path: &Path, is_full_size: bool) -> Result<Plan, Failure
 
 /// Says how many rounds are needed where fewer are asked for; it goes on as asked.
 fn warn_of_shortfall(plan: &Plan, args: &CompareArgs) {
-    // A point of a series is no comparison.
-    if let Some(shortfall) = plan.shortfall().filter(|_| args.point.is_none()) {
+    // A point of a series is no comparison, and what is repeated has its rounds.
+    if let Some(shortfall) = plan.shortfall().filter(|_| args.point.is_none() && !args.is_part) {
         say(&format!("caution: {shortfall}"));
     }
 }
@@ -184,8 +184,7 @@ pub(super) fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Cond
         say("interrupted: finished trials are kept; --resume continues with the rest");
         return Ok(Conducted::Done(ExitCode::from(Kind::Interrupted.code())));
     }
-    if args.point.is_some() {
-        // Its page is the history of the series.
+    if args.point.is_some() || args.is_part {
         return Ok(Conducted::Done(ExitCode::SUCCESS));
     }
     page(plan, args, campaign).map(Conducted::Done)

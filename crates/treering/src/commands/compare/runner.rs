@@ -26,11 +26,12 @@ use crate::classic_output::say;
 use crate::commands::guest::GuestTrial;
 use crate::commands::native::usual_latency;
 use crate::commands::report::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT};
+use crate::commands::share::record_of;
 use crate::commands::trial::{Asked, beginning, run as run_trial, take};
 use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 use crate::progress::ProgressShow;
-use crate::sinks::Recording;
+use crate::sinks::{Recording, WithRecord};
 use crate::storage::Keeping;
 use treering_script::{Job, with_causes};
 
@@ -213,6 +214,7 @@ impl<'a> Runner<'a> {
                 return Err(Failure::new(Kind::Bug, "the guests of the plan are not prepared"));
             };
             let key = (planned.variant, planned.job);
+            let mut sinks = WithRecord { record: record_of(job.record.clone()), others: sinks };
             guests.run(key, asked, beginning, (&stage.disks(), self.stop), &mut sinks)
         };
         keeping.settle()?;
@@ -367,6 +369,7 @@ impl Conducting for Runner<'_> {
             remount: self.plan.conditions.remount.then_some(&remount),
             catches_sigint: false,
             speaker: None,
+            record: record_of(job.record.clone()),
         };
         let progress = Arc::new(Progress::new());
         let listeners = self.listeners(job.job.as_ref(), &progress);
