@@ -13,6 +13,7 @@ mod links;
 mod quantities;
 mod settings;
 mod sharing;
+mod sweeping;
 mod tracing;
 mod watching;
 
@@ -42,6 +43,7 @@ pub(crate) use quantities::{percentage, size, width};
 use settings::argument;
 pub(crate) use settings::{settings, settings_of_words};
 pub(crate) use sharing::{MergeArgs, PackArgs, RepeatArgs};
+pub(crate) use sweeping::SweepArgs;
 pub(crate) use tracing::{
     CostArgs, PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
@@ -105,6 +107,8 @@ pub(crate) enum Verb {
     Report(ReportArgs),
     /// Show how measurements went on from kernel to kernel or day to day, and where they changed.
     History(HistoryArgs),
+    /// Show the curves of a plan whose jobs or variants were swept over values, and their knees.
+    Sweep(SweepArgs),
     /// Measure a new point of a series, in turns with an anchor that never changes.
     Watch(WatchArgs),
     /// Check the store, and give back space that it no longer uses.

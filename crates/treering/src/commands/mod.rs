@@ -28,6 +28,7 @@ mod report;
 mod share;
 mod show;
 mod store;
+mod sweep;
 mod trace;
 mod trial;
 mod watch;
@@ -118,6 +119,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Repeat(args) => share::repeat(&args),
         Verb::Report(args) => report::run(&args),
         Verb::History(args) => history::run(&args),
+        Verb::Sweep(args) => sweep::run(&args),
         Verb::Watch(args) => watch::run(&args),
         Verb::Store(args) => store::run(&args.verb),
         Verb::Dataset(args) => dataset::run(args.verb),

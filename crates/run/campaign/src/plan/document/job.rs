@@ -15,8 +15,8 @@ use super::variant::suggestion;
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{PlannedJob, QUICK_OPTIONS};
 
-const JOBS_MAX: usize = 32;
-const DEFAULT_WORKLOAD: &str = "compilebench";
+const JOBS_MAX: usize = 128;
+pub(super) const DEFAULT_WORKLOAD: &str = "compilebench";
 pub(super) fn jobs(top: &Section<'_>, known: &Known<'_>) -> Result<Vec<PlannedJob>, Fault> {
     let Some(value) = top.get("job") else { return Ok(vec![quick(known)?]) };
     let sections = value.sections(&JOB, JOBS_MAX)?;
