@@ -46,7 +46,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
         };
         return Err(Failure::new(Kind::Usage, message));
     }
-    let draws = output::is_html(args.output.format.as_deref());
+    let draws = output::is_html(args.output.format());
     output::write(&page(&plan, &found, draws), &args.output)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -141,6 +141,9 @@ mod results;
 /// Where results are while their place is under test.
 mod staging;
 
+/// Curves over values.
+mod sweeping;
+
 /// Block traces.
 mod trace;
 

@@ -18,8 +18,12 @@ pub struct ChangedFact {
 /// The facts that differ between earlier and later trials, momentary ones left out; those that have
 /// one value on each side first.
 pub fn changed_facts(before: Vec<Trial>, after: Vec<Trial>) -> Vec<ChangedFact> {
-    let variant =
-        |trials: Vec<Trial>| ComparedVariant { name: String::new(), factor: Factor::Id, trials };
+    let variant = |trials: Vec<Trial>| ComparedVariant {
+        name: String::new(),
+        factor: Factor::Id,
+        against: None,
+        trials,
+    };
     let facts = environment(&variant(before), &[variant(after)]);
     let values = |values: &[FactValue]| {
         values.iter().map(|one| one.value.as_str()).collect::<Vec<_>>().join(", ")

@@ -201,6 +201,7 @@ fn show(
     let side = |side: &str, trials| ComparedVariant {
         name: format!("{name}, {side}"),
         factor: Factor::Id,
+        against: None,
         trials,
     };
     let ids = |trials: &[Trial]| {

@@ -170,6 +170,7 @@ pub(super) fn of_runs(trials: &[Trial], files: &PackedFiles) -> Result<Plan, Fai
 fn in_directory(name: String, path: PathBuf) -> Variant {
     Variant {
         name,
+        against: None,
         kernel: None,
         guest: None,
         device: DeviceSpec::Directory { path },

@@ -73,6 +73,8 @@ fn plan(args: &WatchArgs) -> Result<Plan, Failure> {
             *variant = named(variant, &variant.name, kernel)?;
         }
     }
+    // The anchor is what all are held against.
+    plan.variants.iter_mut().for_each(|variant| variant.against = None);
     plan.stopping = Stopping::Fixed { rounds: args.rounds };
     plan.conditions.control = false;
     Ok(plan)
@@ -123,7 +125,7 @@ fn show(plan: &Plan, args: &WatchArgs) -> Result<ExitCode, Failure> {
     let found: History =
         history(&dated, &terms).map_err(|error| Failure::of(Kind::Usage, &error))?;
     let anchor = args.anchor.as_deref();
-    let draws = output::is_html(args.output.format.as_deref());
+    let draws = output::is_html(args.output.format());
     let mut shown = page(&found, &HistoryView { by: BY, anchor, draws });
     for (purpose, command) in next_commands(&found, args) {
         shown.command(&purpose, &command);
