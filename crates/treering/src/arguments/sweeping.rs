@@ -6,10 +6,10 @@ use super::{OutputArgs, StoreArgs};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A job or a variant of a plan with `sweep = { iodepth = [1, 4, 16, 64] }` stands for one of each value.
+A job or a variant of a plan with `sweep = { threads = [1, 4, 16, 64] }` stands for one of each value.
 After `treering compare PLAN`, this shows its curves:
   treering sweep
-  treering sweep --plan depths --metric iops --format html -o depths.html")]
+  treering sweep --plan threads --format html -o threads.html")]
 pub(crate) struct SweepArgs {
     /// The newest campaign of this plan [default: the newest campaign with a sweep].
     #[arg(long, value_name = "NAME")]

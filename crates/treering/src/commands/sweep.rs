@@ -27,7 +27,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
             None => "no trial of the store is of a sweep".to_owned(),
         };
         return Err(Failure::new(Kind::Usage, message)
-            .hint("write sweep = { iodepth = [1, 4, 16] } into a [[job]], and run the plan"));
+            .hint("write sweep = { threads = [1, 4, 16] } into a [[job]], and run the plan"));
     };
     let is_of = |cell: &Cell| cell.campaign == campaign;
     let ids: Vec<TrialId> = all

@@ -10,8 +10,8 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
+use super::command;
 use super::section::Value;
-use super::{Known, command};
 use crate::plan::error::{Fault, quoted};
 
 /// Combinations that one sweep may have, and values of one key.
@@ -22,16 +22,6 @@ const KEYS_MAX: usize = 4;
 const SWEEP: &str = "sweep";
 const WANTED: &str =
     "an array of values, or a range: \"1..8\", \"1..64x4\" (times 4), \"0..100+25\" (plus 25)";
-
-/// Where a value of a sweep is put, if no text of the element has its key in braces.
-enum Goes {
-    /// Among the options of the job.
-    Option,
-    /// Among the options for jobs of a file: `KEY=VALUE` in a list of texts.
-    JobOption,
-    /// Into the element itself.
-    Key,
-}
 
 /// A key of a sweep with its values, as they are written in names and texts.
 struct Swept {
@@ -47,10 +37,7 @@ impl Swept {
 }
 
 /// The document without sweeps.
-pub(super) fn expanded<'d>(
-    document: &DeTable<'d>,
-    known: &Known<'_>,
-) -> Result<Option<DeTable<'d>>, Fault> {
+pub(super) fn expanded<'d>(document: &DeTable<'d>) -> Result<Option<DeTable<'d>>, Fault> {
     let has_sweep =
         |name: &str| elements(document, name).is_some_and(|elements| elements.iter().any(is_swept));
     if !["job", "variant"].into_iter().any(has_sweep) {
@@ -66,7 +53,7 @@ pub(super) fn expanded<'d>(
                 all.push(element.clone());
                 continue;
             };
-            for one in combinations(table, element.span(), name == "job", known)? {
+            for one in combinations(table, element.span(), name == "job")? {
                 all.push(Spanned::new(element.span(), DeValue::Table(one)));
             }
         }
@@ -91,7 +78,6 @@ fn combinations<'d>(
     table: &DeTable<'d>,
     span: Range<usize>,
     is_job: bool,
-    known: &Known<'_>,
 ) -> Result<Vec<DeTable<'d>>, Fault> {
     let Some((key, value)) = table.get_key_value(SWEEP) else { return Ok(vec![table.clone()]) };
     let swept = swept(&Value::new(key, value))?;
@@ -116,7 +102,7 @@ fn combinations<'d>(
         }
         for (swept, value) in chosen.into_iter().rev() {
             label += &format!(", {}={value}", swept.key);
-            put(&mut one, swept, value, is_job, known)?;
+            put(&mut one, swept, value, is_job);
         }
         one.insert(spanned(&span, "name"), Spanned::new(span.clone(), text(label)));
         all.push(one);
@@ -149,7 +135,7 @@ fn name(table: &DeTable<'_>, is_job: bool) -> String {
 
 /// The keys with their values.
 fn swept(value: &Value<'_>) -> Result<Vec<Swept>, Fault> {
-    let table = value.table("a table: sweep = { iodepth = [1, 4, 16] }")?;
+    let table = value.table("a table: sweep = { threads = [1, 4, 16] }")?;
     let mut keys: Vec<_> = table.iter().collect();
     keys.sort_by_key(|(key, _)| key.span().start);
     if keys.is_empty() || keys.len() > KEYS_MAX {
@@ -218,67 +204,26 @@ fn range_of(range: &str) -> Option<Vec<String>> {
     Some(all.take(VALUES_MAX + 1).map(|at| at.to_string()).collect())
 }
 
-/// Puts a value in its place.
-fn put<'d>(
-    one: &mut DeTable<'d>,
-    swept: &Swept,
-    value: &str,
-    is_job: bool,
-    known: &Known<'_>,
-) -> Result<(), Fault> {
+/// Puts a value in its place: into texts that have its key in braces, else among the options of a
+/// job, else into the variant itself.
+fn put(one: &mut DeTable<'_>, swept: &Swept, value: &str, is_job: bool) {
     let key = swept.key.as_str();
     let braced = format!("{{{key}}}");
     if one.values().any(|inside| has(inside.get_ref(), &braced)) {
         one.iter_mut().for_each(|(_, inside)| replace(inside.get_mut(), &braced, value));
-        return Ok(());
+        return;
     }
     let span = swept.span.clone();
-    let place = if is_job { goes(one, key, known) } else { Goes::Key };
-    let options = match place {
-        Goes::Key => {
-            one.insert(swept.spanned(), Spanned::new(span, text(value)));
-            return Ok(());
-        }
-        Goes::Option | Goes::JobOption => {
-            let empty = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
-            one.entry(spanned(&span, "options")).or_insert_with(empty)
-        }
-    };
+    if !is_job {
+        one.insert(swept.spanned(), Spanned::new(span, text(value)));
+        return;
+    }
+    let empty = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
+    let options = one.entry(spanned(&span, "options")).or_insert_with(empty);
     // What is wrong with it is said when it is read.
-    let DeValue::Table(options) = options.get_mut() else { return Ok(()) };
-    if matches!(place, Goes::Option) {
+    if let DeValue::Table(options) = options.get_mut() {
         options.insert(swept.spanned(), Spanned::new(span, text(value)));
-        return Ok(());
     }
-    let added = Spanned::new(span.clone(), text(format!("{key}={value}")));
-    let empty = || Spanned::new(span.clone(), DeValue::Array(DeArray::new()));
-    let list = options.entry(spanned(&span, JOB_OPTION)).or_insert_with(empty);
-    match list.get_mut() {
-        DeValue::Array(texts) => texts.push(added),
-        other => {
-            let before = std::mem::replace(other, DeValue::Boolean(false));
-            let mut texts = DeArray::new();
-            texts.push(Spanned::new(span, before));
-            texts.push(added);
-            *other = DeValue::Array(texts);
-        }
-    }
-    Ok(())
-}
-
-/// Options of jobs in a file, which a workload takes as texts.
-const JOB_OPTION: &str = "job-option";
-
-fn goes(job: &DeTable<'_>, key: &str, known: &Known<'_>) -> Goes {
-    let workload = match job.get("workload").map(Spanned::get_ref) {
-        Some(DeValue::String(name)) => name.as_ref(),
-        _ => super::job::DEFAULT_WORKLOAD,
-    };
-    let Some(workload) = known.workloads.iter().find(|one| one.manifest().name == workload) else {
-        return Goes::Option;
-    };
-    let is_option = |name: &str| workload.manifest().native.iter().any(|spec| spec.name == name);
-    if !is_option(key) && is_option(JOB_OPTION) { Goes::JobOption } else { Goes::Option }
 }
 
 /// Whether a text in it has this word.
