@@ -161,6 +161,7 @@ fn trial_on(machine: &GuestMachine, disk: &Disk, trial: GuestTrial) -> Result<()
         remount: (trial.remount || job.remounts()).then_some(&remount),
         catches_sigint: false,
         speaker: None,
+        record: None,
     };
     let listeners: Vec<Box<dyn TrialSink>> = vec![Box::new(machine.clone())];
     let ran = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});

@@ -15,10 +15,10 @@ use treering_model::{Ending, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_observe::layout::LayoutWanted;
 use treering_report::pages::run::{Stored, page};
-use treering_script::{ClassicPayload, Footprint, Job, TargetFacts, Workload};
+use treering_script::{ClassicPayload, Footprint, Job, JobRecord, TargetFacts, Workload};
 
-use super::output;
 use super::trial::{Asked, Done, outline, run as run_trial, take_named};
+use super::{output, share};
 use crate::arguments::{AGE, AnyRunArgs, NativeRunArgs, OutputArgs, settings};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
@@ -87,6 +87,7 @@ pub(super) fn run_as(
         remount: job.remounts().then_some(&remount),
         catches_sigint: false,
         speaker: None,
+        record: share::record_of(JobRecord::of(&settings)),
     };
     let mut removing = |tree: &str| {
         if !own.quiet {

@@ -55,6 +55,7 @@ pages! {
     share: "docs/share.md",
     slower_with_age: "docs/slower-with-age.md",
     statistics: "docs/statistics.md",
+    sweeps: "docs/sweeps.md",
     trace: "docs/trace.md",
     truth: "docs/truth.md",
     which_filesystem: "docs/which-filesystem.md",
