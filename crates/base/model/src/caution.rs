@@ -78,6 +78,8 @@ pub enum CautionCode {
     Emulated,
     /// The machine could not play a disk in its time.
     PlayedLate,
+    /// The filesystem had been used before, where a new one was to begin with.
+    NotFresh,
 }
 
 /// Below so many operations what happened to be drawn decides the figures of a mix: with the
@@ -89,7 +91,7 @@ pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -126,6 +128,7 @@ impl CautionCode {
         Self::ProcessesLeft,
         Self::Emulated,
         Self::PlayedLate,
+        Self::NotFresh,
     ];
 
     /// The word used in JSON and in the store.
@@ -167,6 +170,7 @@ impl CautionCode {
             Self::ProcessesLeft => "processes_left",
             Self::Emulated => "emulated",
             Self::PlayedLate => "played_late",
+            Self::NotFresh => "not_fresh",
         }
     }
 
@@ -223,6 +227,7 @@ impl CautionCode {
             | Self::OtherwiseThanRecorded
             | Self::MetricMissing
             | Self::ProcessesLeft
+            | Self::NotFresh
             | Self::TooFewOperations => self.advice_about_workload(),
             Self::NotQuiet
             | Self::Stolen
@@ -261,6 +266,10 @@ impl CautionCode {
             }
             Self::ProcessesLeft => {
                 "let the command wait for what it starts, or end it in --cleanup"
+            }
+            Self::NotFresh => {
+                "format it: `treering layout TREE --fresh-copy --on DEVICE` and plans do that, and \
+                 fail where mkfs does"
             }
             // Too few operations; the other codes are reported elsewhere.
             _ => "let it run longer, until some thousands of operations ran",

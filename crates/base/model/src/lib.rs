@@ -30,7 +30,10 @@ mod work;
 
 pub use annotation::{Annotation, Change};
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
-pub use cell::{Cell, CellRole, PLAN_FACT};
+pub use cell::{
+    Cell, CellRole, PLAN_FACT, WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT, WATCH_PREFIX,
+    WATCH_WORK_FACT,
+};
 pub use counters::Counters;
 pub use ending::Ending;
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};

@@ -52,7 +52,7 @@ impl<'l> Devices<'l> {
             Device::check(variant, lab)?;
             if let Some(name) = &variant.image {
                 let image = lab.library().load(name)?;
-                image.suits(&variant.filesystem, bytes(&variant.device))?;
+                image.suits(&variant.filesystem, &variant.device, lab)?;
                 image.check_available(lab)?;
             }
         }
@@ -252,11 +252,6 @@ impl Stage {
 fn gone() -> LabError {
     let (what, path) = ("cannot find the filesystem of", PathBuf::from(WORK));
     LabError::Io { what, path, source: std::io::ErrorKind::NotFound.into() }
-}
-
-/// The bytes of a loop device.
-fn bytes(device: &DeviceSpec) -> u64 {
-    if let DeviceSpec::Loop { bytes, .. } = device { *bytes } else { 0 }
 }
 
 fn key(variant: &Variant) -> Key {

@@ -129,6 +129,9 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let mut tasks_before = 0;
         while let Some(group) = session.next_group() {
             self.interrupted()?;
+            if group.remount {
+                self.renew()?;
+            }
             self.hire(group.tasks.len())?;
             self.prepare_caches(group.caches)?;
             if let Some(command) = &group.command {
@@ -147,6 +150,18 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             }
         }
         Ok(())
+    }
+
+    /// Has the place unmounted and mounted again within a phase. The workers go, with all that they
+    /// have open; what they counted stays.
+    fn renew(&mut self) -> Result<(), EngineError> {
+        let workers = std::mem::take(&mut self.workers);
+        self.intervals.extend(workers.into_iter().map(|mut worker| worker.recorder.end_phase()));
+        if self.place.is_renewed() {
+            return self.place.renew();
+        }
+        let source = "this place is not unmounted and mounted again".into();
+        Err(EngineError::Renewal { source })
     }
 
     /// Sees to it that there are workers enough. All that they need is allocated here.

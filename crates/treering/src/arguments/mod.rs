@@ -14,7 +14,9 @@ mod playing;
 mod quantities;
 mod settings;
 mod sharing;
+mod sweeping;
 mod tracing;
+mod watching;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -26,7 +28,7 @@ use treering_script::Workload;
 
 use crate::colour;
 
-pub(crate) use aging::{AGE, AgeVerb, ExtractArgs, MeasureProfileArgs, image_to_save};
+pub(crate) use aging::{AGE, AgeVerb, ExtractArgs, MeasureProfileArgs, SpreadArgs, image_to_save};
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use comparing::{
     BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs, RootArgs,
@@ -42,10 +44,12 @@ use quantities::half_life;
 pub(crate) use quantities::{percentage, size, width};
 use settings::argument;
 pub(crate) use settings::{settings, settings_of_words};
-pub(crate) use sharing::{MergeArgs, PackArgs};
+pub(crate) use sharing::{MergeArgs, PackArgs, RepeatArgs};
+pub(crate) use sweeping::SweepArgs;
 pub(crate) use tracing::{
     CostArgs, PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
+pub(crate) use watching::{PointOfSeries, WatchArgs};
 
 /// Measure how a filesystem behaves in use, how it ages, and whether a change made it better or
 /// worse.
@@ -99,10 +103,16 @@ pub(crate) enum Verb {
     Pack(PackArgs),
     /// Add the trials of a pack to the store, without duplicates.
     Merge(MergeArgs),
+    /// Run what a pack has here as well, and compare: what came of it, and what cannot be the same.
+    Repeat(RepeatArgs),
     /// Compare stored trials: better, worse, the same or unclear.
     Report(ReportArgs),
     /// Show how measurements went on from kernel to kernel or day to day, and where they changed.
     History(HistoryArgs),
+    /// Show the curves of a plan whose jobs or variants were swept over values, and their knees.
+    Sweep(SweepArgs),
+    /// Measure a new point of a series, in turns with an anchor that never changes.
+    Watch(WatchArgs),
     /// Check the store, and give back space that it no longer uses.
     Store(KeepArgs),
     /// List, show, record and import data sets: the source trees that compilebench works on.

@@ -10,15 +10,15 @@ use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{
     EngineError, EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, Progress, Target,
 };
-use treering_lab::Workplace;
+use treering_lab::{Remountable, Workplace};
 use treering_model::{Ending, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_observe::layout::LayoutWanted;
 use treering_report::pages::run::{Stored, page};
-use treering_script::{ClassicPayload, Footprint, Job, TargetFacts, Workload};
+use treering_script::{ClassicPayload, Footprint, Job, JobRecord, TargetFacts, Workload};
 
-use super::output;
 use super::trial::{Asked, Done, outline, run as run_trial, take_named};
+use super::{output, share};
 use crate::arguments::{AGE, AnyRunArgs, NativeRunArgs, OutputArgs, settings};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
@@ -59,6 +59,8 @@ pub(super) fn run_as(
     }
     let dir = own.dir.clone().ok_or_else(|| Failure::new(Kind::Usage, "--dir is missing"))?;
     let place = take_named(&dir)?;
+    let again = job.remounts().then(|| Remountable::of(place.target().path())).transpose()?;
+    let remount = || again.as_ref().map_or_else(|| Ok(dir.clone()), Remountable::again);
     if !own.quiet {
         announce(job.as_ref(), &place)?;
     }
@@ -82,9 +84,10 @@ pub(super) fn run_as(
         cautions: Vec::new(),
         facts: Vec::new(),
         wanted: wanted(own),
-        remount: None,
+        remount: job.remounts().then_some(&remount),
         catches_sigint: false,
         speaker: None,
+        record: share::record_of(JobRecord::of(&settings)),
     };
     let mut removing = |tree: &str| {
         if !own.quiet {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use treering_model::Ending;
+use treering_model::{CautionCode, Ending};
 use treering_testkit::{LoopFs, require_loop_fs, require_root, temp_dir, tree_of};
 
 use crate::program;
@@ -23,6 +23,7 @@ fn profiles_are_listed_and_printed_and_can_be_used_as_files() {
         "container",
         "round-robin",
         "shuffled",
+        "shuffled-clone",
         "size-age-depth",
     ] {
         assert!(list.contains(name), "{list}");
@@ -37,7 +38,10 @@ fn profiles_are_listed_and_printed_and_can_be_used_as_files() {
     let (file, target) = (file.to_str().unwrap(), target.to_str().unwrap());
     let words = ["age", target, "--profile", file, "--until", "operations=50"];
     program.run(words).ends_with(0);
-    assert_eq!(fs::metadata(format!("{target}/age-0/log/d0/f9")).unwrap().len(), 5 * 4096);
+    assert_eq!(
+        fs::metadata(format!("{target}/age-0/log/d0/f9")).unwrap().len(),
+        (256 << 10) + 5 * 4096
+    );
 }
 
 #[test]
@@ -81,6 +85,81 @@ fn a_workload_may_carry_a_profile_out() {
 }
 
 #[test]
+fn files_of_a_data_set_stand_where_it_says() {
+    let program = program();
+    let place = temp_dir();
+    let (file, target) = (place.path().join("tree.toml"), place.path().join("target"));
+    fs::create_dir(&target).unwrap();
+    let text = "about = \"a part of Linux\"\n[[files]]\nname = \"tree\"\n\
+                dataset = \"linux-6.1-small\"\ncount = 300\n";
+    fs::write(&file, text).unwrap();
+    let (file, target) = (file.to_str().unwrap(), target.to_str().unwrap());
+    let words = ["age", target, "-p", file, "--shuffled", "95%", "--no-store"];
+    program.run(words).ends_with(0);
+    let sizes = tree_of(Path::new(target));
+    assert_eq!(sizes.len(), 300);
+    assert!(sizes.keys().all(|path| path.contains("age-0/tree/")), "{sizes:?}");
+    assert!(sizes.keys().any(|path| path.split('/').count() > 4), "{sizes:?}");
+    let text = text.replace("300\n", "300\nfan-out = 3\n");
+    fs::write(file, &text).unwrap();
+    program.run(words).ends_with(2).complains("only `count` and `shuffled`");
+    fs::write(file, text.replace("fan-out = 3", "").replace("small", "tiny")).unwrap();
+    program.run(words).ends_with(2).complains("there is no dataset 'linux-6.1-tiny'");
+}
+
+#[test]
+fn a_filesystem_that_is_remounted_between_rounds_keeps_no_preallocation() {
+    require_root!();
+    require_loop_fs!("xfs");
+    let pieces = |remounts: &[&str]| {
+        let place = LoopFs::new("xfs", 400);
+        let target = place.path().join("src");
+        fs::create_dir(&target).unwrap();
+        let target = target.to_str().unwrap();
+        let words = ["age", target, "-p", "round-robin", "--measure-every", "10", "--quiet"];
+        let until = ["--until", "operations=100", "--no-store"];
+        program().run(words.iter().chain(&until).chain(remounts)).ends_with(0);
+        let shown = program().run(["layout", target, "--format", "json"]).ends_with(0).stdout;
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        shown["extents_per_file"].as_f64().unwrap()
+    };
+    let (remounted, kept) = (pieces(&["--remount-every", "10"]), pieces(&[]));
+    // What each file had at first, and what came in ten rounds; without a remount the file grows
+    // into what is kept free behind it.
+    assert!(remounted > 9.0 && remounted <= 11.0, "{remounted}");
+    assert!(kept < 6.0, "{kept}");
+}
+
+#[test]
+fn what_cannot_be_remounted_is_refused() {
+    let place = temp_dir();
+    let target = place.path().to_str().unwrap();
+    let words = ["age", target, "-p", "round-robin", "--until", "operations=20", "--no-store"];
+    let refused = |more: &[&str]| program().run(words.iter().chain(more));
+    refused(&["--remount-every", "15", "--measure-every", "10"])
+        .ends_with(2)
+        .complains("not a multiple of the 10 operations of a step");
+    require_root!();
+    let ran = refused(&["--remount-every", "10", "--measure-every", "10"]);
+    assert_ne!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(!place.path().join("age-0").exists());
+}
+
+#[test]
+fn a_directory_that_is_not_empty_is_no_fresh_filesystem() {
+    let program = program();
+    let place = temp_dir();
+    let target = place.path().join("target");
+    fs::create_dir_all(target.join("old")).unwrap();
+    let target = target.to_str().unwrap();
+    let words = ["age", target, "-p", "round-robin", "--until", "operations=20", "--quiet"];
+    program.run(words).ends_with(0);
+    let trial = last(&program);
+    let caution = trial.cautions.iter().find(|one| one.code == CautionCode::NotFresh).unwrap();
+    assert!(caution.message.contains("it has old"), "{}", caution.message);
+}
+
+#[test]
 fn it_must_be_told_where_and_until_when() {
     let program = program();
     program.run(["age"]).ends_with(2);
@@ -104,6 +183,28 @@ fn the_same_seed_has_the_same_fingerprint_and_another_has_another() {
     });
     assert_eq!(prints[0], prints[1]);
     assert_ne!(prints[0], prints[2]);
+}
+
+#[test]
+fn the_layouts_of_equal_runs_are_set_side_by_side() {
+    require_root!();
+    require_loop_fs!("ext4");
+    let program = program();
+    program.run(["age", "spread"]).ends_with(2).complains("no results");
+    for (seed, megabytes) in [("1", 64), ("2", 64), ("1", 64), ("1", 80)] {
+        let place = LoopFs::new("ext4", megabytes);
+        let words = ["age", place.path().to_str().unwrap(), "--live", "4M", "--quiet"];
+        let rest = ["--until", "operations=200", "--seed", seed];
+        program.run(words.iter().chain(&rest)).ends_with(0);
+    }
+    let words = ["age", "spread", "--format", "json"];
+    let page = program.run(words).ends_with(0).stdout;
+    // Two are equal: the others have another list, or another size.
+    assert_eq!(page.matches("\"2 runs\"").count(), 1, "{page}");
+    let list = last(&program);
+    assert!(page.contains(list.fact("age.fingerprint").unwrap()), "{page}");
+    let page = program.run(["age", "spread", "--format", "csv"]).ends_with(0).stdout;
+    assert!(page.contains("free extents,2,"), "{page}");
 }
 
 #[test]
@@ -171,16 +272,71 @@ fn fast_forward_leaves_data_everywhere_and_the_same_files() {
 }
 
 #[test]
+fn fast_forward_of_a_known_future_leaves_data_everywhere_and_the_same_files() {
+    require_root!();
+    let place = temp_dir();
+    let history = place.path().join("history");
+    let mut text = "treering history 1\n".to_owned();
+    for step in 0..400_u32 {
+        text += &format!("step\nw {} d{}/f{}\n", 500 + step * 90, step % 7, step % 61);
+    }
+    fs::write(&history, text).unwrap();
+    let history = ["-p", "source-history", "--history", history.to_str().unwrap()];
+    let trees = place.path().join("trees.toml");
+    let text = program().run(["age", "show", "kernel-tree"]).stdout;
+    let small = text.replace("initial-dirs = \"5\"", "initial-dirs = \"1\"");
+    let mix = "mix = \"patch=3,compile=3,clean=3,delete=1,create=1\"\norder = \"sorted\"\n";
+    fs::write(&trees, small + mix).unwrap();
+    let trees = ["-p", trees.to_str().unwrap()];
+    for kind in ["ext4", "xfs", "btrfs"] {
+        require_loop_fs!(kind);
+        for (profile, until) in [
+            (&trees[..], "operations=10"),
+            (&trees, "written=150M"),
+            (&history, "operations=300"),
+            (&history, "written=5M"),
+        ] {
+            let files = [false, true].map(|fast_forward| {
+                // 2000 operations on trees might need so much.
+                let place = LoopFs::new(kind, 8000);
+                let words = ["age", place.path().to_str().unwrap(), "--no-store", "--quiet"];
+                let end = ["--until", until];
+                let words = words.iter().chain(profile).chain(&end);
+                let more: &[&str] = if fast_forward { &["--fast-forward"] } else { &[] };
+                program().run(words.chain(more)).ends_with(0);
+                let zeros = with_zeros(place.path());
+                assert!(zeros.is_empty(), "{kind} {until}: {zeros:?}");
+                tree_of(place.path())
+            });
+            assert!(files[0] == files[1], "{kind} {profile:?} {until}");
+        }
+    }
+}
+
+#[test]
 fn fast_forward_without_fallocate_is_refused_and_leaves_nothing() {
     require_root!();
     require_loop_fs!("ext4");
     // As ext2 and ext3 are.
-    let place = LoopFs::with_options("ext4", 64, &["-O", "^extent,^64bit"]);
+    let place = LoopFs::with_options("ext4", 600, &["-O", "^extent,^64bit"]);
     let target = place.path().to_str().unwrap();
-    let words = ["age", target, "-p", "mail", "--live", "1M", "--until", "operations=10"];
-    let words = words.iter().chain(&["--fast-forward", "--no-store"]);
-    program().run(words).ends_with(4).complains("cannot allocate what is not written");
-    assert!(!place.path().join("age-0").exists());
+    let history = temp_dir();
+    let history = history.path().join("history");
+    fs::write(&history, "treering history 1\nstep\nw 9 a\n").unwrap();
+    for words in [
+        &["-p", "mail", "--live", "1M", "--until", "operations=10"][..],
+        &["-p", "kernel-tree", "--until", "operations=2"],
+        &["-p", "source-history", "--history", history.to_str().unwrap()],
+    ] {
+        let begin = ["age", target, "--fast-forward", "--no-store"];
+        program()
+            .run(begin.iter().chain(words))
+            .ends_with(4)
+            .complains("cannot allocate what is not written");
+        for left in ["age-0", "kernel-0", "probe"] {
+            assert!(!place.path().join(left).exists());
+        }
+    }
 }
 
 fn git(place: &Path, words: &[&str], input: &[u8]) {

@@ -11,7 +11,7 @@ use treering_campaign::plan::{
 };
 use treering_datasets::State;
 use treering_model::{Accelerator, DeviceSpec, GuestDisk, GuestSpec, Variant};
-use treering_script::Settings;
+use treering_script::{JobRecord, Settings};
 
 use crate::{read_file, read_plan};
 
@@ -73,8 +73,12 @@ fn variant() -> impl Strategy<Value = Variant> {
     (word(), kernel, what, 0..900_u32).prop_map(
         |(name, (kernel, guest), (filesystem, device, mkfs, mount), handicap_percent)| {
             let is_directory = matches!(device, DeviceSpec::Directory { .. });
-            let is_one_loop = matches!(device, DeviceSpec::Loop { count: 1, .. });
-            let image = (is_one_loop && mkfs.is_empty() && handicap_percent % 2 == 1)
+            let is_one = match &device {
+                DeviceSpec::Loop { count, .. } => *count == 1,
+                DeviceSpec::Block { paths } => paths.len() == 1,
+                DeviceSpec::Directory { .. } => false,
+            };
+            let image = (is_one && mkfs.is_empty() && handicap_percent % 2 == 1)
                 .then(|| name.trim().to_owned());
             Variant {
                 name: name.trim().to_owned(),
@@ -155,8 +159,10 @@ fn observing() -> impl Strategy<Value = Observing> {
 
 fn job(name: String, options: Vec<(String, String)>) -> PlannedJob {
     let workload = treering_workloads::ALL[0];
-    let made = workload.native(&Settings::new(options.clone())).unwrap();
-    PlannedJob { name, workload: workload.manifest().name.to_owned(), options, job: made }
+    let settings = Settings::new(options.clone());
+    let job = workload.native(&settings).unwrap();
+    let record = JobRecord::of(&settings);
+    PlannedJob { name, workload: workload.manifest().name.to_owned(), options, job, record }
 }
 
 /// A data set of two files, which is read much faster than a shipped one.

@@ -105,6 +105,7 @@ impl Runner<'_> {
             remount: None,
             catches_sigint: false,
             speaker: None,
+            record: None,
         };
         let progress = Arc::new(Progress::new());
         let done = run_trial(asked, place, Vec::new(), &progress, &mut |_| ())?;

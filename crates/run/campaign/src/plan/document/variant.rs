@@ -17,7 +17,7 @@ use super::section::{DEVICE, Section, VARIANT, Value};
 use super::{Known, words};
 use crate::plan::error::{Fault, quoted};
 
-const VARIANTS_MAX: usize = 64;
+const VARIANTS_MAX: usize = 128;
 
 /// The variants, the baseline first.
 pub(super) fn variants(
@@ -178,8 +178,13 @@ fn image(value: &Value<'_>, section: &Section<'_>, on: &PlacedDevice) -> Result<
         let fault = Fault::at(mkfs.key_span, message, "has no meaning here");
         return Err(fault.also(value.span.clone(), "the image").hint("leave `mkfs` out"));
     }
-    if !matches!(on.spec, DeviceSpec::Loop { count: 1, .. }) {
-        let message = "a saved image is restored to one loop image";
+    let is_one_device = match &on.spec {
+        DeviceSpec::Loop { count, .. } => *count == 1,
+        DeviceSpec::Block { paths } => paths.len() == 1,
+        DeviceSpec::Directory { .. } => false,
+    };
+    if !is_one_device {
+        let message = "a saved image is restored to one device";
         let hint = "give the variant one, as large as the image: device = { loop = \"4GiB\" }";
         return Err(value.fault(message, "").hint(hint));
     }
