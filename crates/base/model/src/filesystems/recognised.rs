@@ -142,3 +142,10 @@ const fn known(name: &'static str, magic: u64, signatures: &'static [Signature])
 const fn at(name: &'static str, offset: u64, magic: &'static [u8]) -> Signature {
     Signature { name, place: Place::Begin(offset), magic }
 }
+
+/// The type under which a played disk is mounted.
+pub const PLAYED_MOUNT: &str = "fuse.treering";
+/// By this a process is connected to what it serves.
+pub const USER_SPACE_DEVICE: &str = "/dev/fuse";
+/// Where connections are shown, by the minor number of the mount, where that is mounted.
+pub const USER_SPACE_CONNECTIONS: &str = "/sys/fs/fuse/connections";

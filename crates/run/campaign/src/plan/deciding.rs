@@ -35,8 +35,8 @@ impl PlannedJob {
 
 impl Plan {
     /// Comparisons that are corrected together: the primary metrics of all jobs for each variant
-    /// that is compared with another. A plan of one variant is compared under something else; that counts as
-    /// one contender.
+    /// that is compared with another. A plan of one variant is compared under something else; that
+    /// counts as one contender.
     pub fn family(&self) -> u32 {
         family(&self.variants, &self.jobs, &self.judging)
     }
