@@ -1,15 +1,19 @@
 //! Ranks that are threads of one process, connected by channels: what tests run.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::Link;
+
+/// Who sent it, and what.
+type Message = (usize, Arc<[u8]>);
 
 /// The end of one rank.
 #[derive(Debug)]
 pub struct Channels {
     rank: usize,
-    to: Vec<Sender<(usize, Vec<u8>)>>,
-    from: Receiver<(usize, Vec<u8>)>,
+    to: Vec<Sender<Message>>,
+    from: Receiver<Message>,
 }
 
 /// The ends of so many ranks.
@@ -28,12 +32,13 @@ impl Link for Channels {
         self.to.len()
     }
 
-    fn send(&self, to: usize, message: &[u8]) {
+    fn send(&self, to: usize, message: &Arc<[u8]>) {
         // Who has left hears nothing, as with any other link.
-        let _has_left = self.to[to].send((self.rank, message.to_vec()));
+        let _has_left = self.to[to].send((self.rank, Arc::clone(message)));
     }
 
     fn receive(&self) -> Option<(usize, Vec<u8>)> {
-        self.from.try_recv().ok()
+        let (from, message) = self.from.try_recv().ok()?;
+        Some((from, message.to_vec()))
     }
 }

@@ -3,6 +3,8 @@
 //! Barriers, gathering and broadcasting are made of these two in `world`, and not asked of MPI:
 //! its own cannot be left when a rank does not come.
 
+use std::sync::Arc;
+
 /// The connection of one rank with all others.
 pub trait Link {
     /// Which rank this is, counted from 0.
@@ -13,7 +15,7 @@ pub trait Link {
 
     /// Sends a message to a rank; does not wait until it was received. Messages from one rank to
     /// another arrive in their order.
-    fn send(&self, to: usize, message: &[u8]);
+    fn send(&self, to: usize, message: &Arc<[u8]>);
 
     /// The next message and who sent it, if one has come; does not wait.
     fn receive(&self) -> Option<(usize, Vec<u8>)>;
@@ -32,7 +34,7 @@ impl Link for Alone {
         1
     }
 
-    fn send(&self, _to: usize, _message: &[u8]) {}
+    fn send(&self, _to: usize, _message: &Arc<[u8]>) {}
 
     fn receive(&self) -> Option<(usize, Vec<u8>)> {
         None

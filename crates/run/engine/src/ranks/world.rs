@@ -6,6 +6,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -201,7 +203,7 @@ impl<'l> World<'l> {
         if !self.is_first() {
             return self.next(Kind::Meeting, 0, false);
         }
-        (1..self.size()).for_each(|to| self.send(to, Kind::Meeting, bytes));
+        self.send_to(1..self.size(), Kind::Meeting, bytes);
         Ok(bytes.to_vec())
     }
 
@@ -278,8 +280,7 @@ impl<'l> World<'l> {
         };
         let signal = u64::from(signal.unwrap_or(0).unsigned_abs());
         let word = [group.to_le_bytes(), signal.to_le_bytes()].concat();
-        let to = if self.is_first() { 1..self.size() } else { 0..1 };
-        to.for_each(|to| self.send(to, Kind::Halt, &word));
+        self.send_to(self.others(), Kind::Halt, &word);
     }
 
     /// To be called now and then while tasks work: listens, and says that we are here.
@@ -319,8 +320,12 @@ impl<'l> World<'l> {
 
     /// Leaves the run before its end, or because it ended so: whoever waits for us hears why.
     pub fn leave(&self, why: &str) {
-        let to = if self.is_first() { 1..self.size() } else { 0..1 };
-        to.for_each(|to| self.send(to, Kind::Left, why.as_bytes()));
+        self.send_to(self.others(), Kind::Left, why.as_bytes());
+    }
+
+    /// Whom this rank speaks to: rank 0 to all others, these to rank 0.
+    fn others(&self) -> Range<usize> {
+        if self.is_first() { 1..self.size() } else { 0..1 }
     }
 
     /// The last meeting, before the process ends: rank 0 is the last to come.
@@ -337,7 +342,7 @@ impl<'l> World<'l> {
         for from in 1..self.size() {
             missing = missing.and(self.wait_for_farewell(from, Some(until)));
         }
-        (1..self.size()).for_each(|to| self.send(to, Kind::Farewell, &[]));
+        self.send_to(1..self.size(), Kind::Farewell, &[]);
         missing
     }
 
@@ -412,11 +417,14 @@ impl<'l> World<'l> {
     }
 
     fn send(&self, to: usize, kind: Kind, bytes: &[u8]) {
-        let mut message = Vec::with_capacity(bytes.len() + 1);
-        message.push(kind as u8);
-        message.extend_from_slice(bytes);
-        self.state.borrow_mut().sent_bytes += message.len() as u64;
-        self.link.send(to, &message);
+        self.send_to(to..to + 1, kind, bytes);
+    }
+
+    /// The same to several ranks, from one piece of memory.
+    fn send_to(&self, to: Range<usize>, kind: Kind, bytes: &[u8]) {
+        let message: Arc<[u8]> = [&[kind as u8], bytes].concat().into();
+        self.state.borrow_mut().sent_bytes += (message.len() * to.len()) as u64;
+        to.for_each(|to| self.link.send(to, &message));
     }
 
     /// Takes in what has come.
