@@ -76,6 +76,10 @@ pub enum CautionCode {
     ProcessesLeft,
     /// The processor of the guest was emulated.
     Emulated,
+    /// The ranks of a run do not see one filesystem.
+    NotShared,
+    /// The ranks of a run have mounted their filesystem in different ways.
+    MountsDiffer,
 }
 
 /// Below so many operations what happened to be drawn decides the figures of a mix: with the
@@ -87,7 +91,7 @@ pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 37] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -123,6 +127,8 @@ impl CautionCode {
         Self::MetricMissing,
         Self::ProcessesLeft,
         Self::Emulated,
+        Self::NotShared,
+        Self::MountsDiffer,
     ];
 
     /// The word used in JSON and in the store.
@@ -163,6 +169,8 @@ impl CautionCode {
             Self::MetricMissing => "metric_missing",
             Self::ProcessesLeft => "processes_left",
             Self::Emulated => "emulated",
+            Self::NotShared => "not_shared",
+            Self::MountsDiffer => "mounts_differ",
         }
     }
 
@@ -231,6 +239,8 @@ impl CautionCode {
             | Self::MemorySqueezed
             | Self::CachesDroppedOutside
             | Self::Emulated
+            | Self::NotShared
+            | Self::MountsDiffer
             | Self::TraceIncomplete
             | Self::Throttled => self.advice_about_machine(),
         }
@@ -297,6 +307,14 @@ impl CautionCode {
             Self::CachesDroppedOutside => {
                 "find who writes to /proc/sys/vm/drop_caches (`grep -rl drop_caches /etc/cron* \
                  /etc/systemd`), stop it and repeat"
+            }
+            Self::NotShared => {
+                "mount the shared filesystem on every client (`mpirun … findmnt --target DIR`), or \
+                 take the figures as those of several filesystems"
+            }
+            Self::MountsDiffer => {
+                "mount it on every client with the same type and options (`mpirun … findmnt \
+                 --target DIR`)"
             }
             Self::TraceIncomplete => {
                 "trace as root where the kernel lets, on a machine that is less busy"

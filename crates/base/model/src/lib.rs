@@ -53,6 +53,9 @@ pub use observed::layout::{
     LayoutMap, LayoutMapCell, LayoutMapGroup, LayoutPassed, LayoutQuantiles, LayoutRead, LayoutUse,
 };
 pub use observed::modelled::{MODELLED_DISK, ModelledSeconds};
+pub use observed::ranks::{
+    RANKS_ARTIFACT, RANKS_FACT, RANKS_VERSION, RankPhase, RankRow, RankTable,
+};
 pub use op::Op;
 pub use sink::{SinkError, TrialSink};
 pub use totals::{Cpu, Interval, OpTotals, PhaseTotals, TaskTotals};

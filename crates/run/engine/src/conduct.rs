@@ -338,7 +338,8 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let all = group.tasks.len();
         let runs = self.work_here(session, phase, group);
         let Some(world) = self.world else {
-            return runs.map(|runs| runs.into_iter().map(|run| Answer::Here(Box::new(run))).collect());
+            return runs
+                .map(|runs| runs.into_iter().map(|run| Answer::Here(Box::new(run))).collect());
         };
         let answers = world.exchange(all, runs?, self.stop);
         self.stop.lift_halt();

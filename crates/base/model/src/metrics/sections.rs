@@ -2,15 +2,15 @@
 
 use super::spec::MetricSpec;
 use super::{
-    blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, latency, layout, rates,
-    summary, times, trace,
+    blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, latency, layout, ranks,
+    rates, summary, times, trace,
 };
 
 /// A part of the vocabulary: its title, and its entries.
 pub(super) type Section = (&'static str, &'static [MetricSpec]);
 
 /// The whole vocabulary.
-pub(super) const SECTIONS: [Section; 15] = [
+pub(super) const SECTIONS: [Section; 16] = [
     ("Rates", rates::ALL),
     ("Times", times::ALL),
     ("CPU", cpu::ALL),
@@ -24,6 +24,7 @@ pub(super) const SECTIONS: [Section; 15] = [
     ("blogbench", blogbench::ALL),
     ("filebench", filebench::ALL),
     ("Commands", command::ALL),
+    ("Ranks", ranks::ALL),
     ("Block traces", trace::ALL),
     ("Layouts", layout::ALL),
 ];

@@ -17,7 +17,10 @@ impl ClockRelation {
     pub(crate) fn of(asked_ns: u64, answered_ns: u64, said_ns: u64) -> Self {
         let trip_ns = answered_ns.saturating_sub(asked_ns);
         let halfway_ns = asked_ns + trip_ns / 2;
-        Self { offset_ns: said_ns.wrapping_sub(halfway_ns).cast_signed(), uncertainty_ns: trip_ns.div_ceil(2) }
+        Self {
+            offset_ns: said_ns.wrapping_sub(halfway_ns).cast_signed(),
+            uncertainty_ns: trip_ns.div_ceil(2),
+        }
     }
 
     /// The surer of both.

@@ -106,8 +106,7 @@ impl World<'_> {
                     if let Some(problem) = other.problem {
                         go.fail(rank, problem);
                     } else if other.what != ready.what {
-                        let why =
-                            format!("it is at '{}', rank 0 at '{}'", other.what, ready.what);
+                        let why = format!("it is at '{}', rank 0 at '{}'", other.what, ready.what);
                         go.fail(rank, why);
                     }
                 }

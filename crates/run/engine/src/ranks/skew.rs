@@ -27,7 +27,8 @@ impl RankSkew {
     /// From the nanoseconds that each rank worked; nothing where fewer than two did.
     pub(crate) fn of(phase: u32, name: &str, worked_ns: &[u64]) -> Option<Self> {
         let with_rank = worked_ns.iter().copied().zip(0..);
-        let mut all: Vec<(u64, usize)> = with_rank.filter(|(worked_ns, _)| *worked_ns > 0).collect();
+        let mut all: Vec<(u64, usize)> =
+            with_rank.filter(|(worked_ns, _)| *worked_ns > 0).collect();
         all.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.cmp(&one.1)));
         if all.len() < 2 {
             return None;

@@ -47,15 +47,8 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 7] = [
-        Self::Meeting,
-        Self::Beat,
-        Self::Halt,
-        Self::Ask,
-        Self::Said,
-        Self::Left,
-        Self::Farewell,
-    ];
+    const ALL: [Self; 7] =
+        [Self::Meeting, Self::Beat, Self::Halt, Self::Ask, Self::Said, Self::Left, Self::Farewell];
 
     fn of(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == byte)
@@ -112,7 +105,13 @@ impl<'l> World<'l> {
             sent_bytes: 0,
             received_bytes: 0,
         };
-        Self { link, limit, state: RefCell::new(state), calls: Cell::new(0), beaten: Cell::new(now) }
+        Self {
+            link,
+            limit,
+            state: RefCell::new(state),
+            calls: Cell::new(0),
+            beaten: Cell::new(now),
+        }
     }
 
     /// Which rank this is.
@@ -133,6 +132,11 @@ impl<'l> World<'l> {
     /// Names the machines of the ranks, for what is said of them.
     pub fn name_hosts(&self, hosts: Vec<String>) {
         self.state.borrow_mut().hosts = hosts;
+    }
+
+    /// The machines of the ranks.
+    pub fn hosts(&self) -> Vec<String> {
+        self.state.borrow().hosts.clone()
     }
 
     /// The clock of each rank against that of rank 0.
@@ -365,7 +369,10 @@ impl<'l> World<'l> {
         let began = Instant::now();
         let mut idle = Idle::default();
         loop {
-            self.listen();
+            if self.listen() {
+                // Who asks for our clock asks again at once.
+                idle = Idle::default();
+            }
             if let Some(message) = self.take(kind, from) {
                 return Ok(message);
             }
@@ -427,9 +434,11 @@ impl<'l> World<'l> {
         to.for_each(|to| self.link.send(to, &message));
     }
 
-    /// Takes in what has come.
-    fn listen(&self) {
+    /// Takes in what has come, if something has.
+    fn listen(&self) -> bool {
+        let mut has_come = false;
         while let Some((from, message)) = self.link.receive() {
+            has_come = true;
             let Some((kind, bytes)) = message.split_first() else { continue };
             let Some(kind) = Kind::of(*kind) else { continue };
             if kind == Kind::Ask {
@@ -449,6 +458,7 @@ impl<'l> World<'l> {
             }
             state.inbox.entry((kind, from)).or_default().push_back(bytes.to_vec());
         }
+        has_come
     }
 
     /// Says that we are here, if the last time is some time ago.

@@ -35,7 +35,6 @@ enum ReportedEnd {
     Lost(String),
 }
 
-
 impl ReportedRun {
     pub(crate) fn of(run: TaskRun) -> Self {
         let end = match run.end {

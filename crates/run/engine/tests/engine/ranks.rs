@@ -28,16 +28,20 @@ struct Told {
 }
 
 /// One rank runs this.
-fn run_rank(link: &Channels, limit: Duration, play: &mut Play, dir: &Path, stop: &StopFlag) -> Told {
+fn run_rank(
+    link: &Channels,
+    limit: Duration,
+    play: &mut Play,
+    dir: &Path,
+    stop: &StopFlag,
+) -> Told {
     let world = World::new(link, limit);
     world.relate_clocks().unwrap();
     let target = Target::open(dir).unwrap();
     let (mut heard, engine, progress) =
         (Heard::default(), options(LatencyMode::All), Progress::new());
-    let run = RunOptions {
-        world: Some(&world),
-        ..RunOptions::new(&engine, &mut heard, &progress, stop)
-    };
+    let run =
+        RunOptions { world: Some(&world), ..RunOptions::new(&engine, &mut heard, &progress, stop) };
     let result = target.run(play, run);
     let (reported, skews) = (std::mem::take(&mut play.reported), world.skews().len());
     Told { result, heard, reported, skews }
@@ -52,9 +56,7 @@ fn together(
 ) -> Vec<Told> {
     thread::scope(|scope| {
         let run = |(rank, link): (usize, Channels)| {
-            scope.spawn(move || {
-                run_rank(&link, limit, &mut play(rank), dir, &StopFlag::new())
-            })
+            scope.spawn(move || run_rank(&link, limit, &mut play(rank), dir, &StopFlag::new()))
         };
         let threads: Vec<_> = channels(ranks).into_iter().enumerate().map(run).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -72,8 +74,10 @@ fn trees(groups: &[usize]) -> Play {
         group((0..*tasks).map(|task| tree(number, task)).collect())
     };
     let groups: Vec<_> = groups.iter().enumerate().map(of).collect();
-    let (first, rest): (Vec<_>, Vec<_>) = groups.into_iter().enumerate().partition(|(n, _)| n % 2 == 0);
-    let of_phase = |groups: Vec<(usize, ParallelGroup)>| groups.into_iter().map(|(_, one)| one).collect();
+    let (first, rest): (Vec<_>, Vec<_>) =
+        groups.into_iter().enumerate().partition(|(n, _)| n % 2 == 0);
+    let of_phase =
+        |groups: Vec<(usize, ParallelGroup)>| groups.into_iter().map(|(_, one)| one).collect();
     Play::new(vec![("one", of_phase(first)), ("two", of_phase(rest))])
 }
 
@@ -230,7 +234,8 @@ fn a_signal_at_one_rank_interrupts_all() {
         let run = |link: Channels| {
             scope.spawn(move || {
                 let stop = StopFlag::new();
-                let raising = crate::operations::Raising { stop: stop.clone(), signal: 15, calls: 0 };
+                let raising =
+                    crate::operations::Raising { stop: stop.clone(), signal: 15, calls: 0 };
                 let tasks = vec![endless("a"), endless("b"), task_of("c", Box::new(raising))];
                 let mut play = Play::new(vec![("p", vec![group(tasks)])]);
                 run_rank(&link, LONG, &mut play, dir, &stop).result
@@ -277,7 +282,8 @@ fn results_that_cannot_be_kept_end_all() {
                 let target = Target::open(dir).unwrap();
                 let (engine, progress) = (options(LatencyMode::All), Progress::new());
                 let (mut heard, mut deaf) = (Heard::default(), Deaf);
-                let sink: &mut dyn TrialSink = if world.is_first() { &mut deaf } else { &mut heard };
+                let sink: &mut dyn TrialSink =
+                    if world.is_first() { &mut deaf } else { &mut heard };
                 let stop = StopFlag::new();
                 let run = RunOptions::new(&engine, sink, &progress, &stop);
                 let tasks = vec![task("a", Vec::new()), task("b", Vec::new())];

@@ -154,6 +154,7 @@ fn perform(
         wanted: Wanted::default(),
         remount: None,
         catches_sigint,
+        ranks: None,
         speaker: Some((&mut speaker, record)),
     };
     let traces = traces.into_iter().map(|traces| Box::new(traces) as Box<dyn TrialSink>);

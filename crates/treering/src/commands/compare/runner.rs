@@ -356,6 +356,7 @@ impl Conducting for Runner<'_> {
             wanted,
             remount: self.plan.conditions.remount.then_some(&remount),
             catches_sigint: false,
+            ranks: None,
             speaker: None,
         };
         let progress = Arc::new(Progress::new());

@@ -64,6 +64,8 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::MetricMissing,
     CautionCode::ProcessesLeft,
     CautionCode::Emulated,
+    CautionCode::NotShared,
+    CautionCode::MountsDiffer,
 ];
 
 /// What was found.
