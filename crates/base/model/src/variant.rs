@@ -42,6 +42,9 @@ pub enum DeviceSpec {
 pub struct Variant {
     /// Its name in tables.
     pub name: String,
+    /// The name of the variant that it is compared with, where that is not the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
     /// The release of the kernel it must run under, when that matters.
     pub kernel: Option<String>,
     /// The kernel that is booted for it in a guest; else it runs under the one that runs.

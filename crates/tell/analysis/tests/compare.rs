@@ -68,7 +68,7 @@ fn variant_of(name: &str, late: i64, rates: &[f64]) -> ComparedVariant {
     let place = |round: i64| late - late % 2 + (late + round) % 2;
     let rounds = (0..).zip(rates);
     let trials = rounds.map(|(round, rate)| trial(2 * round + place(round), *rate)).collect();
-    ComparedVariant { name: name.to_owned(), factor: Factor::Label, trials }
+    ComparedVariant { name: name.to_owned(), factor: Factor::Label, against: None, trials }
 }
 
 fn compared(base: &[f64], other: &[f64]) -> Outcome {
@@ -85,6 +85,37 @@ fn codes(outcome: &Outcome) -> Vec<Code> {
 
 fn near(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-9 * expected.abs(), "{found} against {expected}");
+}
+
+#[test]
+fn each_contender_is_compared_with_the_variant_that_it_names() {
+    let named = |name: &str, late: i64, rates: &[f64], against: &str| ComparedVariant {
+        against: Some(against.to_owned()),
+        ..variant_of(name, late, rates)
+    };
+    let twice: Vec<f64> = P10A.iter().map(|rate| 2.0 * rate).collect();
+    let twice_slow: Vec<f64> = P10B.iter().map(|rate| 2.0 * rate).collect();
+    let others =
+        [variant_of("b", 1, &P10B), named("c", 2, &twice, "c"), named("d", 3, &twice_slow, "c")];
+    let outcome = compare(&variant_of("a", 0, &P10A), &others, &Terms::default()).unwrap();
+    let pairs: Vec<(&str, &str)> =
+        outcome.contenders().map(|(base, one)| (base, one.name.as_str())).collect();
+    assert_eq!(pairs, [("a", "b"), ("c", "d")]);
+    assert!(!outcome.has_one_baseline());
+    let primary: Vec<&MetricComparison> =
+        outcome.comparisons.iter().filter(|one| one.primary).collect();
+    assert_eq!(primary.len(), 2, "c is a baseline only");
+    for one in &primary {
+        near(one.ratio.unwrap().value, 0.978_379_845_786_214_5);
+        // Two questions are corrected together, not three.
+        near(one.p_adjusted.unwrap(), 2.0 * 0.019_531_25);
+    }
+    near(primary[1].baseline_median, 2.0 * 50.9);
+    let lost = [named("b", 1, &P10B, "gone")];
+    let outcome = compare(&variant_of("a", 0, &P10A), &lost, &Terms::default()).unwrap();
+    assert!(outcome.comparisons.is_empty());
+    assert_eq!(codes(&outcome), [Code::NothingInCommon]);
+    assert_eq!(Gate::of(&outcome), Gate::Unclear);
 }
 
 #[test]
@@ -174,7 +205,7 @@ fn a_failed_trial_drops_its_round_and_never_becomes_zero() {
     assert_eq!(codes(&outcome), [Code::FailedTrial]);
     assert!(outcome.cautions[0].message.contains("1 of 7 trials of 'b'"));
     assert!(outcome.cautions[0].message.contains("failed: disk full"));
-    assert_eq!((outcome.contenders[0].completed, outcome.contenders[0].failed), (6, 1));
+    assert_eq!((outcome.variants[1].completed, outcome.variants[1].failed), (6, 1));
 }
 
 #[test]
@@ -639,8 +670,8 @@ fn watched_rounds_give_their_seeks_and_no_time() {
         ("phase run/trace_seeks", "a", "b")
     );
     assert_eq!((one.pairs(), one.verdict), (6, Verdict::Better));
-    assert_eq!((outcome.baseline.observed, outcome.contenders[0].observed), (6, 6));
-    assert_eq!((outcome.baseline.completed, outcome.baseline.failed), (10, 0));
+    assert_eq!((outcome.variants[0].observed, outcome.variants[1].observed), (6, 6));
+    assert_eq!((outcome.variants[0].completed, outcome.variants[0].failed), (10, 0));
     let codes = |outcome: &Outcome| outcome.cautions.iter().map(|c| c.code).collect::<Vec<_>>();
     assert_eq!(codes(&outcome), codes(&plain));
     // Even chosen by hand they say nothing of time.

@@ -47,7 +47,7 @@ fn trial(facts: &[(&str, &str)], seconds: f64) -> Trial {
 }
 
 fn variant(name: &str, factor: Factor, trials: Vec<Trial>) -> ComparedVariant {
-    ComparedVariant { name: name.to_owned(), factor, trials }
+    ComparedVariant { name: name.to_owned(), factor, against: None, trials }
 }
 
 /// What is cautioned beside the single round.

@@ -52,7 +52,7 @@ fn trial(started_unix_ms: i64, files: &str) -> Trial {
 
 fn variant(name: &str, late: i64, rounds: i64) -> ComparedVariant {
     let trials = (0..rounds).map(|round| trial(10 * round + late, "1")).collect();
-    ComparedVariant { name: name.to_owned(), factor: Factor::Label, trials }
+    ComparedVariant { name: name.to_owned(), factor: Factor::Label, against: None, trials }
 }
 
 fn id(variant: &ComparedVariant, round: usize) -> TrialId {
@@ -116,7 +116,7 @@ fn with_facts(name: &str, factor: Factor, trials: &[&[(&str, &str)]]) -> Compare
         };
         Trial { facts: facts.iter().map(fact).collect(), ..trial(round, "1") }
     });
-    ComparedVariant { name: name.to_owned(), factor, trials: trials.collect() }
+    ComparedVariant { name: name.to_owned(), factor, against: None, trials: trials.collect() }
 }
 
 fn standing(facts: &[EnvironmentFact], name: &str) -> Standing {

@@ -89,8 +89,8 @@ pub(crate) struct PageArgs {
     pub(crate) accept: Vec<String>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// The format: terminal, plain, markdown, html, csv, json, benchstat or lkp [default: terminal;
-    /// plain in a pipe].
+    /// The format: terminal, plain, markdown, html, csv, json, benchstat or lkp [default: that of
+    /// the name of --output, such as page.html; else terminal; plain in a pipe].
     #[arg(long)]
     pub(crate) format: Option<String>,
     /// Write to this file instead of standard output.
@@ -107,6 +107,13 @@ pub(crate) struct PageArgs {
     /// Also write every chart as an SVG file to this directory, which is created if needed.
     #[arg(long, value_name = "DIR")]
     pub(crate) charts: Option<PathBuf>,
+}
+
+impl PageArgs {
+    /// The format asked for, by its name or by that of the file.
+    pub(crate) fn format(&self) -> Option<&str> {
+        self.format.as_deref().or_else(|| super::format_of(self.output.as_deref()))
+    }
 }
 
 /// The machine whose boots are meant.

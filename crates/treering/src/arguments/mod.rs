@@ -16,7 +16,7 @@ mod sharing;
 mod tracing;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
@@ -157,8 +157,8 @@ pub(crate) struct ListArgs {
 /// How a page is written.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct OutputArgs {
-    /// The format: terminal, plain, markdown, html, csv or json [default: terminal; plain in a
-    /// pipe].
+    /// The format: terminal, plain, markdown, html, csv or json [default: that of the name of
+    /// --output, such as page.html; else terminal; plain in a pipe].
     #[arg(long)]
     pub(crate) format: Option<String>,
     /// Write to this file instead of standard output.
@@ -168,6 +168,24 @@ pub(crate) struct OutputArgs {
     /// --format plain].
     #[arg(long, value_name = "COLUMNS", value_parser = width())]
     pub(crate) width: Option<u16>,
+}
+
+impl OutputArgs {
+    /// The format asked for, by its name or by that of the file.
+    pub(crate) fn format(&self) -> Option<&str> {
+        self.format.as_deref().or_else(|| format_of(self.output.as_deref()))
+    }
+}
+
+/// The format that the end of a file's name stands for.
+pub(crate) fn format_of(output: Option<&Path>) -> Option<&'static str> {
+    match output?.extension()?.to_str()? {
+        "html" | "htm" => Some("html"),
+        "json" => Some("json"),
+        "csv" => Some("csv"),
+        "md" | "markdown" => Some("markdown"),
+        _ => None,
+    }
 }
 
 #[derive(Debug, Args)]
@@ -504,7 +522,7 @@ pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
 
 /// The workload by whose name treering was called.
 fn link(typed: &[OsString]) -> Option<&'static str> {
-    let name = std::path::Path::new(typed.first()?).file_name()?.to_str()?;
+    let name = Path::new(typed.first()?).file_name()?.to_str()?;
     named(name).map(|workload| workload.manifest().name)
 }
 

@@ -80,8 +80,8 @@ pub(crate) struct RecordTraceArgs {
 /// How a page about traces is written. All have defaults, so that verbs below can be named.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TracePageArgs {
-    /// The format: terminal, plain, markdown, html, csv or json [default: terminal; plain in a
-    /// pipe].
+    /// The format: terminal, plain, markdown, html, csv or json [default: that of the name of
+    /// --output, such as page.html; else terminal; plain in a pipe].
     #[arg(long)]
     pub(crate) format: Option<String>,
     /// Write to this file instead of standard output.

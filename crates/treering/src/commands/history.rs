@@ -42,7 +42,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let view = HistoryView {
         by: &args.by,
         anchor: args.anchor.as_deref(),
-        draws: output::is_html(args.output.format.as_deref()),
+        draws: output::is_html(args.output.format()),
     };
     let data = HistoryData::of(&found, &args.by, args.anchor.as_deref());
     output::write_or_data(&page(&found, &view), &data, &args.output)?;

@@ -23,7 +23,7 @@ pub(crate) fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
     terminal.width = width.unwrap_or(terminal.width);
     let mail = Plain { width: width.unwrap_or(MAIL.width) };
     let pipe = Plain { width: width.unwrap_or(PIPED) };
-    let format: &dyn Format = match args.format.as_deref() {
+    let format: &dyn Format = match args.format() {
         None if to_terminal || colour::is_forced() => &terminal,
         None => &pipe,
         Some("terminal") => &terminal,
@@ -43,7 +43,7 @@ pub(crate) fn write_or_data<D: Data>(
     data: &D,
     args: &OutputArgs,
 ) -> Result<(), Failure> {
-    if args.format.as_deref() != Some("json") {
+    if args.format() != Some("json") {
         return write(page, args);
     }
     with_writer(args.output.as_deref(), |out| write_data(data, out))

@@ -72,6 +72,47 @@ impl Results {
 }
 
 #[test]
+fn variants_are_compared_with_what_the_plan_says_and_again_from_the_store() {
+    let program = prepared();
+    let results = Results::new();
+    for name in ["c", "d"] {
+        fs::create_dir(program.home().join(name)).unwrap();
+    }
+    let mut plan = "name = \"pairs\"\nrounds = 2\nwarm-up = false\n".to_owned();
+    for (name, more) in [("a", ""), ("b", ""), ("c", ""), ("d", "against = \"c\"\n")] {
+        let directory = program.home().join(name).display().to_string();
+        plan += &format!(
+            "[[variant]]\nname = \"{name}\"\n{more}device = {{ directory = \"{directory}\" }}\n"
+        );
+    }
+    plan += "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 20, size = 100 }\n";
+    fs::write(program.home().join("pairs.toml"), plan).unwrap();
+    let store = results.text();
+    let typed = ["compare", "pairs.toml", "--store", &store, "--format", "json"];
+    let compared = program.run(typed).ends_with(0).stdout;
+    let again = program.run(["report", "--store", &store, "--plan", "pairs", "--format", "json"]);
+    let again = again.ends_with(0).stdout;
+    assert_eq!(compared, again);
+    let page: Value = serde_json::from_str(&compared).unwrap();
+    let pairs = page["contenders"].as_array().unwrap().iter();
+    let pairs: Vec<_> = pairs.map(|one| (one["against"].as_str(), one["name"].as_str())).collect();
+    assert_eq!(pairs, [(Some("a"), Some("b")), (Some("c"), Some("d"))]);
+    assert_eq!(
+        (&page["baseline"]["name"], &page["baselines"][0]["name"]),
+        (&"a".into(), &"c".into())
+    );
+    // A baseline that is asked for is everybody's.
+    let asked = ["report", "--store", &store, "--plan", "pairs", "--baseline", "variant:b"];
+    let asked = program.run(asked.into_iter().chain(["--format", "json"])).ends_with(0).stdout;
+    let page: Value = serde_json::from_str(&asked).unwrap();
+    let pairs = page["contenders"].as_array().unwrap().iter();
+    assert!(
+        pairs.clone().count() == 3 && pairs.clone().all(|one| one["against"] == "b"),
+        "{asked}"
+    );
+}
+
+#[test]
 fn directories_are_compared_in_rounds_and_nothing_stays_in_them() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use treering_model::metrics::{cpu, is_observation, times};
-use treering_model::{Metric, Scope};
+use treering_model::{Metric, Scope, Variant};
 use treering_script::TargetFacts;
 use treering_stats::{ALPHA, RECOMMENDED_LOOKS, StoppingRule, smallest_rounds};
 
@@ -35,10 +35,10 @@ impl PlannedJob {
 
 impl Plan {
     /// Comparisons that are corrected together: the primary metrics of all jobs for each variant
-    /// but the baseline. A plan of one variant is compared under something else; that counts as
+    /// that is compared with another. A plan of one variant is compared under something else; that counts as
     /// one contender.
     pub fn family(&self) -> u32 {
-        family(self.variants.len(), &self.jobs, &self.judging)
+        family(&self.variants, &self.jobs, &self.judging)
     }
 
     /// The fewest rounds after which each primary comparison can show a difference, 6 at least.
@@ -128,10 +128,23 @@ fn rounds_needed(family: u32, level: f64) -> u32 {
 }
 
 /// See [`Plan::family`].
-pub fn family(variants: usize, jobs: &[PlannedJob], judging: &Judging) -> u32 {
-    let contenders = variants.saturating_sub(1).max(1);
+pub fn family(variants: &[Variant], jobs: &[PlannedJob], judging: &Judging) -> u32 {
+    let contenders = baselines(variants).into_iter().flatten().count().max(1);
     let primary: usize = jobs.iter().map(|job| job.primary(judging).len()).sum();
     u32::try_from(contenders.saturating_mul(primary)).unwrap_or(u32::MAX)
+}
+
+/// The place of each variant's baseline: the variant that it names, else the first. `None` for the
+/// first, and for one that names none and that others name: it is a baseline only.
+pub fn baselines(variants: &[Variant]) -> Vec<Option<usize>> {
+    let is_named = |variant: &Variant| {
+        variants.iter().any(|other| other.against.as_ref() == Some(&variant.name))
+    };
+    let of = |(place, variant): (usize, &Variant)| match &variant.against {
+        Some(name) => variants.iter().position(|other| other.name == *name),
+        None => (place > 0 && !is_named(variant)).then_some(0),
+    };
+    variants.iter().enumerate().map(of).collect()
 }
 
 /// The metrics that each job will give, as far as they are known.

@@ -127,6 +127,10 @@ impl Words {
             self.word("image");
             self.word(image);
         }
+        if let Some(against) = &variant.against {
+            self.word("against");
+            self.word(against);
+        }
         if let Some(guest) = &variant.guest {
             self.word("guest");
             self.path(&guest.kernel);

@@ -15,7 +15,7 @@ use std::fmt;
 use treering_model::{DeviceSpec, GuestSpec, Variant};
 use treering_script::Job;
 
-pub use deciding::{family, foreseen, is_known, known_metrics};
+pub use deciding::{baselines, family, foreseen, is_known, known_metrics};
 pub use error::PlanError;
 pub use observing::{ObservedIn, Observing};
 

@@ -123,6 +123,9 @@ fn guest_keys(guest: &GuestSpec) -> Vec<(&'static str, String)> {
 fn variant(to: &mut String, variant: &Variant, with_device: bool) {
     header(to, "[[variant]]");
     line(to, "name", &text(&variant.name));
+    if let Some(against) = &variant.against {
+        line(to, "against", &text(against));
+    }
     if !variant.filesystem.is_empty() {
         line(to, "filesystem", &text(&variant.filesystem));
     }

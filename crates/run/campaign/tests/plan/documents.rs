@@ -185,6 +185,7 @@ fn every_key_stands_in_the_reference_with_its_default() {
         "direct-io",
         "sector-bytes",
         "images",
+        "against",
         "filesystem",
         "mkfs",
         "mount",

@@ -56,6 +56,22 @@ const FAULTS: &[(&str, &str)] = &[
         "guest = { accelerator = \"icount\", cpus = 2 }\n[[variant]]\nfilesystem = \"xfs\"\n",
     ),
     ("an unknown baseline", "baseline = \"ext3\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
+    (
+        "a variant against one below",
+        "[[variant]]\nfilesystem = \"ext4\"\nagainst = \"xfs\"\n[[variant]]\n\
+         filesystem = \"xfs\"\n",
+    ),
+    (
+        "a variant against none",
+        "[[variant]]\nfilesystem = \"ext4\"\n[[variant]]\nfilesystem = \"xfs\"\n\
+         against = \"ext3\"\n",
+    ),
+    ("a variant against itself", "[[variant]]\nfilesystem = \"xfs\"\nagainst = \"xfs\"\n"),
+    (
+        "a baseline against another",
+        "baseline = \"xfs\"\n[[variant]]\nfilesystem = \"ext4\"\n[[variant]]\n\
+         filesystem = \"xfs\"\nagainst = \"ext4\"\n",
+    ),
     ("a size that is none", "[device]\nloop = \"big\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
     ("two devices in one", "[device]\nloop = \"4GiB\"\nblock = \"/dev/sdb1\"\n[[variant]]\n"),
     ("no device in a device", "[device]\nsparse = true\n[[variant]]\nfilesystem = \"ext4\"\n"),

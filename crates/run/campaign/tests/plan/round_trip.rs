@@ -72,6 +72,7 @@ fn variant() -> impl Strategy<Value = Variant> {
                 .then(|| name.trim().to_owned());
             Variant {
                 name: name.trim().to_owned(),
+                against: None,
                 image,
                 kernel,
                 guest: guest.filter(|_| !is_directory),
@@ -193,6 +194,17 @@ fn unique<T>(mut all: Vec<T>, name: impl Fn(&mut T) -> &mut String) -> Vec<T> {
     all
 }
 
+/// Some are compared with one above them.
+fn some_against(mut variants: Vec<Variant>) -> Vec<Variant> {
+    for place in 1..variants.len() {
+        let above = variants[usize::try_from(variants[place].handicap_percent).unwrap() % place]
+            .name
+            .clone();
+        variants[place].against = Some(above).filter(|name| name.len() % 2 == 0);
+    }
+    variants
+}
+
 fn plan() -> impl Strategy<Value = Plan> {
     let jobs = collection::vec((word(), options()), 1..3)
         .prop_map(|jobs| jobs.into_iter().map(|(name, options)| job(name, options)).collect());
@@ -207,7 +219,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     whole.prop_map(|(name, question, variants, guest, jobs, how, (primary, threshold))| Plan {
         name: name.trim().to_owned(),
         question,
-        variants: unique(variants, |variant| &mut variant.name),
+        variants: some_against(unique(variants, |variant| &mut variant.name)),
         jobs: unique::<PlannedJob>(jobs, |job| &mut job.name),
         guest,
         stopping: how.0,

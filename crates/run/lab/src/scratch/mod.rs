@@ -70,6 +70,7 @@ impl Scratch {
         };
         let variant = Variant {
             name: "fresh copy".to_owned(),
+            against: None,
             kernel: None,
             guest: None,
             device,

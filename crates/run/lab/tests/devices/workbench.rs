@@ -73,6 +73,7 @@ pub(crate) fn on_blocks(filesystem: &str, paths: &[&Path]) -> Variant {
 pub(crate) fn variant(filesystem: &str, device: DeviceSpec) -> Variant {
     Variant {
         name: filesystem.to_owned(),
+        against: None,
         kernel: None,
         guest: None,
         device,

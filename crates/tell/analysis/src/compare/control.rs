@@ -30,7 +30,7 @@ impl Outcome {
             .collect();
         if !unstable.is_empty() {
             let message =
-                format!("'{}' differs from itself: {}", self.baseline.name, unstable.join(", "));
+                format!("'{}' differs from itself: {}", self.baseline(), unstable.join(", "));
             self.cautions.push(ComparisonCaution::new(Code::Unstable, message));
             self.cautions.sort();
         }

@@ -69,7 +69,7 @@ impl Gate {
         reasons.extend(missing.into_iter().filter(is_said).map(GateReason::Caution));
         let is_open =
             |one: &&MetricComparison| matches!(one.verdict, Verdict::Unclear | Verdict::SingleRun);
-        for variant in &outcome.contenders {
+        for (_, variant) in outcome.contenders() {
             let contender = variant.name.clone();
             if outcome.primary_of(&variant.name).next().is_none() {
                 reasons.push(GateReason::NothingCompared { contender });
@@ -82,7 +82,7 @@ impl Gate {
                 reasons.push(GateReason::Open { contender, metrics });
             }
         }
-        if outcome.contenders.is_empty() {
+        if outcome.contenders().next().is_none() {
             reasons.push(GateReason::Caution(ComparisonCautionCode::NothingInCommon));
         }
         reasons

@@ -23,7 +23,7 @@ use super::quantity;
 use super::question::Asked;
 use super::series::{Series, metrics_of};
 use super::terms::{DEFAULT_THRESHOLD, Terms, level};
-use super::variant::{ComparedVariant, fact, is_completed};
+use super::variant::{ComparedVariant, contrasts, fact, is_completed};
 use super::within::{compare_within, imported_pair, is_paired_within};
 
 /// A comparison that could not be made.
@@ -42,7 +42,7 @@ impl Error for CompareError {
     }
 }
 
-/// Compares each contender with the baseline.
+/// Compares each contender with its baseline: the first variant, or the one that it names.
 ///
 /// # Errors
 /// When the threshold of the terms is no number of zero or more.
@@ -84,14 +84,17 @@ fn judge(
     contenders: &[ComparedVariant],
     terms: &Terms,
 ) -> Result<Outcome, CompareError> {
-    let base_rounds = baseline.rounds();
-    let base = Seen { name: &baseline.name, factor: baseline.factor, rounds: &base_rounds };
-    let mut cautions = of_variant(base);
+    let contrasts = contrasts(baseline, contenders);
+    let mut cautions = Vec::new();
+    for variant in std::iter::once(baseline).chain(contenders) {
+        let rounds = variant.rounds();
+        cautions.extend(of_variant(Seen::of(variant, &rounds)));
+    }
+    cautions.extend(without_baseline(baseline, contenders));
     let mut asked = Vec::new();
-    for contender in contenders {
-        let rounds = contender.rounds();
-        let other = Seen { name: &contender.name, factor: contender.factor, rounds: &rounds };
-        cautions.extend(of_variant(other));
+    for (baseline, contender) in &contrasts {
+        let (base_rounds, rounds) = (baseline.rounds(), contender.rounds());
+        let (base, other) = (Seen::of(baseline, &base_rounds), Seen::of(contender, &rounds));
         cautions.extend(of_cautions(base, other));
         cautions.extend(of_places(base, other));
         let names = (base.name, other.name);
@@ -107,16 +110,13 @@ fn judge(
     let level = level(std::iter::once(baseline).chain(contenders));
     let comparisons = answered(asked, level).map_err(CompareError)?;
     cautions.extend(too_few_rounds(&comparisons));
-    let contenders = contenders.iter().map(summary).collect();
+    let summed = |variant: &ComparedVariant| {
+        let own = contrasts.iter().find(|(_, contender)| contender.name == variant.name);
+        summary(variant, own.map(|(baseline, _)| baseline.name.clone()))
+    };
+    let variants = std::iter::once(baseline).chain(contenders).map(summed).collect();
     let (control, accepted) = (Vec::new(), Vec::new());
-    Ok(Outcome {
-        baseline: summary(baseline),
-        contenders,
-        cautions,
-        comparisons,
-        control,
-        accepted,
-    })
+    Ok(Outcome { variants, cautions, comparisons, control, accepted })
 }
 
 /// The comparisons with their verdicts, the questions being of one family.
@@ -203,6 +203,21 @@ fn decided(
     let level = if alone.is_some() { ALPHA } else { level };
     let ends = interval.or(alone).map(|interval| (interval.low, interval.high));
     Ok(Decided { level, interval: ends })
+}
+
+/// Contenders whose baseline has no trials.
+fn without_baseline<'v>(
+    first: &'v ComparedVariant,
+    others: &'v [ComparedVariant],
+) -> impl Iterator<Item = ComparisonCaution> + use<'v> {
+    let is_there =
+        move |name: &str| std::iter::once(first).chain(others).any(|variant| variant.name == name);
+    let missing = move |variant: &'v ComparedVariant| {
+        let name = variant.against.as_deref().filter(|name| !is_there(name))?;
+        let message = format!("'{}' has no baseline: there is no trial of '{name}'", variant.name);
+        Some(ComparisonCaution::new(Code::NothingInCommon, message))
+    };
+    others.iter().filter_map(missing)
 }
 
 /// Metrics that were to decide, and that no job has.
@@ -433,7 +448,7 @@ fn too_few_rounds(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
     few.map(|comparison| ComparisonCaution::new(Code::TooFewRounds, message(comparison))).collect()
 }
 
-fn summary(variant: &ComparedVariant) -> VariantSummary {
+fn summary(variant: &ComparedVariant, against: Option<String>) -> VariantSummary {
     let completed = variant.trials.iter().filter(|trial| is_completed(trial)).count();
     let facts = |name: &str| {
         let mut values: Vec<String> = variant
@@ -448,6 +463,7 @@ fn summary(variant: &ComparedVariant) -> VariantSummary {
     };
     VariantSummary {
         name: variant.name.clone(),
+        against,
         completed,
         failed: variant.trials.len() - completed,
         observed: 0,

@@ -8,7 +8,7 @@ use super::Outcome;
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::jobs::jobs;
 use super::profile::counted;
-use super::variant::ComparedVariant;
+use super::variant::{ComparedVariant, contrasts};
 
 /// What is said of observing rounds; all else is said of the measured ones.
 const OF_OBSERVED: [Code; 8] = [
@@ -31,8 +31,9 @@ impl Outcome {
     /// Adds what observing rounds say of these variants.
     pub(super) fn add_observed(&mut self, variants: &[ComparedVariant], seen: Self) {
         for variant in variants {
-            let own = std::iter::once(&mut self.baseline).chain(&mut self.contenders);
-            own.filter(|known| known.name == plain(&variant.name))
+            self.variants
+                .iter_mut()
+                .filter(|known| known.name == plain(&variant.name))
                 .for_each(|known| known.observed = variant.trials.len());
         }
         self.comparisons.extend(seen.comparisons.into_iter().map(|mut one| {
@@ -60,7 +61,7 @@ pub struct ObservedJob {
     pub mode: Mode,
     /// The parameters that tell this job from others of the workload; empty when there is one.
     pub job: String,
-    /// The variants, the baseline first.
+    /// The variants, each behind its baseline.
     pub variants: Vec<ObservedVariant>,
 }
 
@@ -80,10 +81,9 @@ pub fn observed_jobs(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
 ) -> Vec<ObservedJob> {
-    let base_rounds = baseline.rounds();
     let mut found: Vec<ObservedJob> = Vec::new();
-    for contender in contenders {
-        let rounds = contender.rounds();
+    for (baseline, contender) in contrasts(baseline, contenders) {
+        let (base_rounds, rounds) = (baseline.rounds(), contender.rounds());
         let names = (baseline.name.as_str(), contender.name.as_str());
         for job in jobs(&base_rounds, &rounds, names).0 {
             let (base, other) = counted(&job);
@@ -96,20 +96,25 @@ pub fn observed_jobs(
                 trial: trial.beginning.trial,
                 seen: None,
             };
-            let same = |known: &&mut ObservedJob| {
+            let same = |known: &ObservedJob| {
                 let given = (known.workload.as_str(), known.mode, known.job.as_str());
                 given == (job.workload, job.mode, job.name.as_str())
             };
-            if let Some(known) = found.iter_mut().find(same) {
-                known.variants.push(variant(names.1, other));
-                continue;
+            let place = found.iter().position(same);
+            let place = place.unwrap_or(found.len());
+            if place == found.len() {
+                found.push(ObservedJob {
+                    workload: job.workload.to_owned(),
+                    mode: job.mode,
+                    job: job.name.clone(),
+                    variants: Vec::new(),
+                });
             }
-            found.push(ObservedJob {
-                workload: job.workload.to_owned(),
-                mode: job.mode,
-                job: job.name.clone(),
-                variants: vec![variant(names.0, base), variant(names.1, other)],
-            });
+            let known = &mut found[place].variants;
+            if !known.iter().any(|one| one.name == plain(names.0)) {
+                known.push(variant(names.0, base));
+            }
+            known.push(variant(names.1, other));
         }
     }
     found

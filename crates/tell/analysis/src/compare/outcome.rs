@@ -182,6 +182,8 @@ pub(super) fn metric_name(scope: &Scope, name: &str) -> String {
 pub struct VariantSummary {
     /// Its name.
     pub name: String,
+    /// The name of its baseline; `None` for what is a baseline only.
+    pub against: Option<String>,
     /// Trials that count.
     pub completed: usize,
     /// Trials that failed, were invalid or were interrupted.
@@ -197,10 +199,8 @@ pub struct VariantSummary {
 /// A whole comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The baseline.
-    pub baseline: VariantSummary,
-    /// The contenders in the order asked for.
-    pub contenders: Vec<VariantSummary>,
+    /// The variants in the order asked for, the first baseline before all others.
+    pub variants: Vec<VariantSummary>,
     /// Cautions, the gravest first.
     pub cautions: Vec<ComparisonCaution>,
     /// The comparisons: by contender, then by job, then in the order of the metrics.
@@ -212,6 +212,21 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The name of the first baseline.
+    pub fn baseline(&self) -> &str {
+        self.variants.first().map_or("", |variant| &variant.name)
+    }
+
+    /// The contenders, each behind the name of its baseline.
+    pub fn contenders(&self) -> impl Iterator<Item = (&str, &VariantSummary)> {
+        self.variants.iter().filter_map(|variant| Some((variant.against.as_deref()?, variant)))
+    }
+
+    /// Whether all contenders have the same baseline.
+    pub fn has_one_baseline(&self) -> bool {
+        self.contenders().all(|(baseline, _)| baseline == self.baseline())
+    }
+
     /// Whether a rule wants more rounds after so many: the primary metric that takes longest
     /// decides.
     pub fn wants_more(&self, rule: &StoppingRule, rounds: u32) -> bool {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use treering_model::{Mode, PhaseTotals, Trial, TrialId};
 
 use super::jobs::{Job, jobs};
-use super::variant::{ComparedVariant, is_completed};
+use super::variant::{ComparedVariant, contrasts, is_completed};
 use crate::calls::OpSummary;
 use crate::{AgingSeries, aging, calls};
 
@@ -68,10 +68,9 @@ pub struct KindRounds {
 /// The jobs of a comparison with the trials that count, in the order of the comparison; empty but
 /// for these.
 pub fn profiles(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> Vec<JobProfile> {
-    let base_rounds = baseline.rounds();
     let mut profiles: Vec<JobProfile> = Vec::new();
-    for contender in contenders {
-        let rounds = contender.rounds();
+    for (baseline, contender) in contrasts(baseline, contenders) {
+        let (base_rounds, rounds) = (baseline.rounds(), contender.rounds());
         let names = (baseline.name.as_str(), contender.name.as_str());
         for job in jobs(&base_rounds, &rounds, names).0 {
             let (base, other) = counted(&job);
@@ -89,13 +88,13 @@ pub fn profiles(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> V
                         workload: job.workload.to_owned(),
                         mode: job.mode,
                         job: job.name.clone(),
-                        variants: vec![VariantProfile::new(names.0, &[])],
+                        variants: Vec::new(),
                     });
                     let last = profiles.len() - 1;
                     &mut profiles[last]
                 }
             };
-            profile.variants[0].join(&base);
+            profile.of_name(names.0).join(&base);
             profile.variants.push(VariantProfile::new(names.1, &other));
         }
     }
@@ -116,6 +115,16 @@ pub(super) fn counted<'t>(job: &Job<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
 }
 
 impl JobProfile {
+    /// The variant with this name, at the end where there was none.
+    fn of_name(&mut self, name: &str) -> &mut VariantProfile {
+        let place = self.variants.iter().position(|one| one.name == name);
+        let place = place.unwrap_or_else(|| {
+            self.variants.push(VariantProfile::new(name, &[]));
+            self.variants.len() - 1
+        });
+        &mut self.variants[place]
+    }
+
     /// One trial alone.
     pub fn of_trial(trial: &Trial) -> Self {
         let beginning = &trial.beginning;

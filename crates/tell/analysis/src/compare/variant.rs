@@ -44,6 +44,9 @@ pub struct ComparedVariant {
     pub name: String,
     /// By what its trials were chosen.
     pub factor: Factor,
+    /// The name of the variant that it is compared with, its own when it is a baseline only; with
+    /// the first one when not given.
+    pub against: Option<String>,
     /// Its trials, in any order.
     pub trials: Vec<Trial>,
 }
@@ -55,6 +58,21 @@ impl ComparedVariant {
         rounds.sort_by_key(|trial| (trial.beginning.started_unix_ms, trial.beginning.trial));
         rounds
     }
+}
+
+/// Each contender behind its baseline, in the order of the contenders: the variant that it names,
+/// else the first. One that names itself, or a variant that is not there, is compared with nothing.
+pub(super) fn contrasts<'v>(
+    first: &'v ComparedVariant,
+    others: &'v [ComparedVariant],
+) -> Vec<(&'v ComparedVariant, &'v ComparedVariant)> {
+    let named = |name: &str| std::iter::once(first).chain(others).find(|one| one.name == name);
+    let baseline = |variant: &ComparedVariant| match variant.against.as_deref() {
+        None => Some(first),
+        Some(name) if name == variant.name => None,
+        Some(name) => named(name),
+    };
+    others.iter().filter_map(|variant| Some((baseline(variant)?, variant))).collect()
 }
 
 /// Whether a trial's numbers count.

@@ -251,6 +251,7 @@ fn changed(
     let variant = |range: std::ops::Range<usize>| ComparedVariant {
         name: String::new(),
         factor: Factor::Id,
+        against: None,
         trials: gathered.points[range]
             .iter()
             .flat_map(|point| &point.trials)

@@ -72,7 +72,7 @@ fn detailed(round: usize, late: i64, slow: u64, filesystem: &str) -> Trial {
 
 fn variant(name: &str, late: i64, slow: u64, rounds: usize) -> ComparedVariant {
     let trials = (0..rounds).map(|round| detailed(round, late, slow, name)).collect();
-    ComparedVariant { name: name.to_owned(), factor: Factor::Filesystem, trials }
+    ComparedVariant { name: name.to_owned(), factor: Factor::Filesystem, against: None, trials }
 }
 
 /// The profiles of variants, filled with the trials of the job that these have.

@@ -72,7 +72,7 @@ pub(crate) fn variant(name: &str, late: i64, factor: f64, rounds: usize) -> Comp
     // The baseline goes first in every other round.
     let late = |round: usize| if round.is_multiple_of(2) { late } else { -late };
     let trials = (0..rounds).map(|round| trial(round, late(round), factor, name)).collect();
-    ComparedVariant { name: name.to_owned(), factor: Factor::Filesystem, trials }
+    ComparedVariant { name: name.to_owned(), factor: Factor::Filesystem, against: None, trials }
 }
 
 /// Nine rounds of three filesystems; a trial of the second failed.

@@ -217,7 +217,12 @@ fn hostile_outcome() -> Outcome {
                 metric.scope = Scope::Kind(format!("{worst}{}{place}", HOSTILE[1]));
             }
         }
-        ComparedVariant { name: format!("{worst}{number}"), factor: Factor::Variant, trials }
+        ComparedVariant {
+            name: format!("{worst}{number}"),
+            factor: Factor::Variant,
+            against: None,
+            trials,
+        }
     };
     compare(&variant(0, 1.0), &[variant(1, 1.1), variant(2, 0.8)], &Terms::default()).unwrap()
 }
@@ -325,7 +330,12 @@ fn large(contenders: usize, jobs: usize) -> Outcome {
                 trials.push(one);
             }
         }
-        ComparedVariant { name: format!("kernel-6.12.{name}"), factor: Factor::Label, trials }
+        ComparedVariant {
+            name: format!("kernel-6.12.{name}"),
+            factor: Factor::Label,
+            against: None,
+            trials,
+        }
     };
     let others: Vec<ComparedVariant> = (1..=contenders).map(variant).collect();
     compare(&variant(0), &others, &Terms::default()).unwrap()
@@ -395,7 +405,7 @@ fn outcome_of(values: &[(f64, f64)], unit: Unit, better: Better) -> Option<Outco
             one
         };
         let trials = values.iter().enumerate().map(of).collect();
-        ComparedVariant { name: name.to_owned(), factor: Factor::Label, trials }
+        ComparedVariant { name: name.to_owned(), factor: Factor::Label, against: None, trials }
     };
     compare(&variant("a", 0, |v| v.0), &[variant("b", 5, |v| v.1)], &Terms::default()).ok()
 }

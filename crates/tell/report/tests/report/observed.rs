@@ -119,7 +119,12 @@ fn watched(late: i64, name: &str, campaign: TrialId, role: CellRole) -> Trial {
 }
 
 fn one(name: &str, trial: Trial) -> ComparedVariant {
-    ComparedVariant { name: name.to_owned(), factor: Factor::Variant, trials: vec![trial] }
+    ComparedVariant {
+        name: name.to_owned(),
+        factor: Factor::Variant,
+        against: None,
+        trials: vec![trial],
+    }
 }
 
 /// A comparison of two variants with an observing round, and the page about it.

@@ -50,7 +50,7 @@ fn three_by_three(rounds: usize) -> Outcome {
             (0..rounds).map(one).collect()
         };
         let trials = jobs.iter().enumerate().flat_map(of_job).collect();
-        ComparedVariant { name: name.to_owned(), factor: Factor::Variant, trials }
+        ComparedVariant { name: name.to_owned(), factor: Factor::Variant, against: None, trials }
     };
     let contenders = [variant("xfs", 500, 1.12), variant("btrfs", 900, 0.9)];
     compare(&variant("ext4", 0, 1.0), &contenders, &Terms::default()).unwrap()

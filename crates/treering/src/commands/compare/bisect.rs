@@ -140,7 +140,7 @@ fn judge(plan: &mut Plan, args: &BisectStepArgs) -> Result<(), Failure> {
     }
     plan.stopping = match args.rounds {
         Some(rounds) => Stopping::Fixed { rounds: rounds.into() },
-        None => Stopping::sequential_for(family(plan.variants.len(), &plan.jobs, &plan.judging)),
+        None => Stopping::sequential_for(family(&plan.variants, &plan.jobs, &plan.judging)),
     };
     Ok(())
 }

@@ -6,7 +6,7 @@ use treering_analysis::compare::{
     COMPARED_FACTS, ComparedVariant, Factor, MetricComparison, Outcome, Terms, compare,
 };
 use treering_campaign::PlannedCell;
-use treering_campaign::plan::{Plan, Stopping};
+use treering_campaign::plan::{Plan, Stopping, baselines};
 use treering_model::{CellRole, TrialId};
 use treering_stats::StoppingRule;
 
@@ -133,6 +133,7 @@ impl<'a> Following<'a> {
         let mut incomplete = BTreeSet::new();
         let mut variants = Vec::new();
         let (mut begin, mut end) = (f64::INFINITY, 0.0_f64);
+        let baselines = baselines(&self.plan.variants);
         for (number, variant) in self.plan.variants.iter().enumerate() {
             let of_variant = done
                 .iter()
@@ -151,8 +152,10 @@ impl<'a> Following<'a> {
                 .extend(excluded.filter_map(|trial| Some(trial.beginning.cell.as_ref()?.round)));
             trials.retain(|trial| trial.exclusion().is_none());
             if !trials.is_empty() {
-                let name = variant.name.clone();
-                variants.push(ComparedVariant { name, factor: Factor::Variant, trials });
+                let (name, factor) = (variant.name.clone(), Factor::Variant);
+                let baseline = &self.plan.variants[baselines[number].unwrap_or(number)];
+                let against = Some(baseline.name.clone());
+                variants.push(ComparedVariant { name, factor, against, trials });
             }
         }
         standing.seconds = (end - begin).max(0.0);
@@ -172,11 +175,11 @@ impl<'a> Following<'a> {
 
 /// A line for each contender: its primary ratios with their intervals.
 fn tell(round: u32, outcome: &Outcome) {
-    for contender in &outcome.contenders {
+    for (baseline, contender) in outcome.contenders() {
         let said: Vec<String> =
             outcome.primary_of(&contender.name).filter_map(in_words).take(SHOWN).collect();
         if !said.is_empty() {
-            let (name, baseline) = (&contender.name, &outcome.baseline.name);
+            let name = &contender.name;
             say(&format!("  after {round} rounds, {name} / {baseline}: {}", said.join(", ")));
         }
     }

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    report::check_format(args.page.format.as_deref())?;
+    report::check_format(args.page.format())?;
     report::Gating::of(&args.page)?;
     if args.dry_run {
         return dry_run::show(&plan, args);
@@ -201,6 +201,7 @@ fn page(plan: &Plan, args: &CompareArgs, campaign: Option<TrialId>) -> Result<Ex
     report::of_campaign(&Campaign {
         trial: campaign,
         variants: plan.variants.iter().map(|variant| variant.name.as_str()).collect(),
+        has_own_baselines: plan.variants.iter().any(|variant| variant.against.is_some()),
         judging: &plan.judging,
         args,
     })

@@ -32,7 +32,7 @@ pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
     let threshold =
         args.threshold.as_deref().map(|text| percentage("--threshold", text)).transpose();
     let judging = Judging { primary: primary(args, &jobs)?, threshold: threshold? };
-    let stopping = stopping(args, family(variants.len(), &jobs, &judging))?;
+    let stopping = stopping(args, family(&variants, &jobs, &judging))?;
     Ok(Plan {
         name: args.name.clone(),
         question: String::new(),
@@ -136,6 +136,7 @@ fn variants(args: &QuickArgs, lab: &Lab, jobs: &[PlannedJob]) -> Result<Vec<Vari
             image: None,
             handicap_percent: 0,
             name,
+            against: None,
         })
         .collect();
     if args.kernels.is_empty() { Ok(variants) } else { under_kernels(variants, None, args) }
@@ -202,7 +203,8 @@ fn numbered<K>(kernels: Vec<(String, K)>) -> Vec<(String, K)> {
     kernels.into_iter().map(each).collect()
 }
 
-/// Each variant with each kernel, by names that say which.
+/// Each variant with each kernel, by names that say which. The question is one about kernels: each
+/// variant is compared with itself under the first of them.
 fn under<K>(
     variants: &[Variant],
     kernels: &[(String, K)],
@@ -210,9 +212,18 @@ fn under<K>(
 ) -> Vec<Variant> {
     let is_alone = variants.len() == 1;
     let each = |variant: &Variant| -> Vec<Variant> {
+        let name_of = |variant: &str, kernel: &str| {
+            if is_alone { kernel.to_owned() } else { format!("{variant} {kernel}") }
+        };
         let named = |(kernel, file): &(String, K)| {
-            let own = if is_alone { kernel.clone() } else { format!("{} {kernel}", variant.name) };
-            Variant { name: own, ..with(variant, file) }
+            let against = match kernels {
+                [_] => variant.against.as_ref().map(|other| name_of(other, kernel)),
+                [(first, _), ..] if first != kernel && !is_alone => {
+                    Some(name_of(&variant.name, first))
+                }
+                _ => None,
+            };
+            Variant { name: name_of(&variant.name, kernel), against, ..with(variant, file) }
         };
         kernels.iter().map(named).collect()
     };
@@ -329,6 +340,7 @@ fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
         }
         variants.push(Variant {
             name,
+            against: None,
             kernel: None,
             guest: None,
             device,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use treering_analysis::compare::LEVEL_FACT;
-use treering_campaign::plan::Plan;
+use treering_campaign::plan::{Plan, baselines};
 use treering_campaign::{
     Admission, PlannedCell, Runner as Conducting, Stage, observing_rounds, rounds,
 };
@@ -253,8 +253,11 @@ impl<'a> Runner<'a> {
         let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
         let judging = &self.plan.judging;
         let mut facts = Vec::new();
-        if let Some(baseline) = self.plan.variants.first() {
-            facts.push(fact(BASELINE_FACT, baseline.name.clone()));
+        let variants = &self.plan.variants;
+        let place = variants.iter().position(|variant| variant.name == cell.variant);
+        if let Some(place) = place {
+            let baseline = baselines(variants)[place].unwrap_or(place);
+            facts.push(fact(BASELINE_FACT, variants[baseline].name.clone()));
         }
         if !judging.primary.is_empty() {
             facts.push(fact(PRIMARY_FACT, judging.primary.join(",")));

@@ -6,7 +6,7 @@ use std::path::Path;
 use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode as Code, Factor, Terms, compare,
 };
-use treering_campaign::plan::Plan;
+use treering_campaign::plan::{Plan, baselines};
 use treering_lab::{Device, inspect};
 use treering_model::filesystems::by_name;
 use treering_model::{Caution, CautionCode, DeviceSpec, Ending, Fact, Trial, TrialId, Variant};
@@ -112,9 +112,11 @@ fn warm_reads(plan: &Plan, memory: Option<u64>, findings: &mut Findings) {
 
 /// What a comparison would say of the places: it is asked, with a trial of nothing on each.
 fn foreseen(plan: &Plan) -> Vec<Warning> {
-    let mut variants = plan.variants.iter().filter_map(|variant| {
-        let trials = vec![trial(plan, variant)?];
-        Some(ComparedVariant { name: variant.name.clone(), factor: Factor::Variant, trials })
+    let all = plan.variants.iter().zip(baselines(&plan.variants)).enumerate();
+    let mut variants = all.filter_map(|(place, (variant, baseline))| {
+        let (name, trials) = (variant.name.clone(), vec![trial(plan, variant)?]);
+        let against = Some(plan.variants[baseline.unwrap_or(place)].name.clone());
+        Some(ComparedVariant { name, factor: Factor::Variant, against, trials })
     });
     let Some(baseline) = variants.next() else { return Vec::new() };
     let contenders: Vec<ComparedVariant> = variants.collect();

@@ -39,7 +39,7 @@ pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     let files = std::iter::once(&args.path).chain(&args.files);
     let listed = files.map(|path| list(path, !args.no_sync, &mut buffer));
     let listed = listed.collect::<Result<Vec<FileExtents>, Failure>>()?;
-    if args.output.format.as_deref() == Some("json") {
+    if args.output.format() == Some("json") {
         output::with_writer(args.output.output.as_deref(), |out| {
             writeln!(out, "{}", json(&listed))
         })?;

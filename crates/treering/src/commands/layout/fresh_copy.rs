@@ -58,7 +58,7 @@ pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     let path = args.path.to_string_lossy();
     let through = through(sight.kind());
     let view = View { path: &path, through: &through };
-    if args.output.format.as_deref() == Some("json") {
+    if args.output.format() == Some("json") {
         output::with_writer(args.output.output.as_deref(), |out| write_json(&copy, &view, out))?;
     } else {
         output::write(&page(&copy, &view), &args.output)?;

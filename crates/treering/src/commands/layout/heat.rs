@@ -40,13 +40,13 @@ pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> 
         )));
     };
     let path = args.path.to_string_lossy();
-    if args.output.format.as_deref() == Some("json") {
+    if args.output.format() == Some("json") {
         output::with_writer(args.output.output.as_deref(), |out| {
             write_json(&path, &report, &map, out)
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let layer = if output::is_html(args.output.format.as_deref()) {
+    let layer = if output::is_html(args.output.format()) {
         let plan = treering_observe::layout::SurveyPlan { map: true, ..Default::default() };
         watched(&sight, &plan)?.map.map(|below| (below, map))
     } else {

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
         return heat::run(args, trace);
     }
     let sight = Sight::open(&args.path)?;
-    let is_html = output::is_html(args.output.format.as_deref());
+    let is_html = output::is_html(args.output.format());
     let plan = SurveyPlan {
         sample: args.sample,
         seed: args.seed,
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     if let (Some(file), Some(map)) = (&args.map, &map) {
         draw(&path, map, file)?;
     }
-    if args.output.format.as_deref() == Some("json") {
+    if args.output.format() == Some("json") {
         output::with_writer(args.output.output.as_deref(), |out| write_json(&layout, &view, out))?;
     } else {
         let map = map.filter(|_| is_html);

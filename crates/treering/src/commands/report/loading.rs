@@ -5,7 +5,7 @@ use treering_analysis::compare::{
     COMPARED_FACTS, ComparedVariant, ComparisonCaution, JobProfile, ObservedJob, VariantProfile,
     observed_jobs, profiles,
 };
-use treering_model::TrialId;
+use treering_model::{Trial, TrialId};
 use treering_store::{Detail, Store};
 
 use super::selection::Pick;
@@ -111,13 +111,18 @@ impl Compared {
 
 fn whole(store: &Store, pick: &Pick) -> Result<ComparedVariant, Failure> {
     let trials = store.load_many(&pick.trials, Detail::Tasks).map_err(|error| failure(&error))?;
-    Ok(ComparedVariant { name: pick.name.clone(), factor: pick.factor, trials })
+    Ok(compared(pick, trials))
+}
+
+fn compared(pick: &Pick, trials: Vec<Trial>) -> ComparedVariant {
+    let (name, against) = (pick.name.clone(), pick.against.clone());
+    ComparedVariant { name, factor: pick.factor, against, trials }
 }
 
 fn headlines(store: &Store, pick: &Pick) -> Result<ComparedVariant, Failure> {
     let trials = store.load_with_facts(&pick.trials, &COMPARED_FACTS);
     let trials = trials.map_err(|error| failure(&error))?;
-    Ok(ComparedVariant { name: pick.name.clone(), factor: pick.factor, trials })
+    Ok(compared(pick, trials))
 }
 
 /// Gives the first and the last trial of a variant all their facts.

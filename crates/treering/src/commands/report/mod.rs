@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use treering_analysis::compare::{
-    ComparedVariant, ComparisonCautionCode, Outcome, Terms, compare_observed, environment,
+    ComparedVariant, ComparisonCautionCode, Factor, Outcome, Terms, compare_observed, environment,
 };
 use treering_campaign::plan::Judging;
 use treering_model::{CellRole, TrialId};
@@ -43,6 +43,8 @@ pub(crate) struct Campaign<'a> {
     pub(crate) trial: TrialId,
     /// The names of the plan's variants, the baseline first.
     pub(crate) variants: Vec<&'a str>,
+    /// Whether some are compared with another variant than the first.
+    pub(crate) has_own_baselines: bool,
     /// What the plan says of judging.
     pub(crate) judging: &'a Judging,
     /// The command line.
@@ -51,7 +53,7 @@ pub(crate) struct Campaign<'a> {
 
 /// Reports a campaign by its variants.
 pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> {
-    let Campaign { trial, variants, judging, args } = campaign;
+    let Campaign { trial, variants, has_own_baselines, judging, args } = campaign;
     let opened = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
     let short = opened.short_ids(&[*trial]).map_err(|error| failure(&error))?.concat();
     let all = opened.trials(&Filter::default()).map_err(|error| failure(&error))?;
@@ -66,11 +68,12 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
         let why = format!("of {} variants {} have trials", variants.len(), there.len());
         return Ok(nothing_compared(&args.page, &why));
     }
-    let mut selectors = there.iter().map(|name| format!("variant:{name}"));
+    let named = there.iter().filter(|_| !has_own_baselines);
+    let mut selectors = named.map(|name| format!("variant:{name}"));
     let asked = ReportArgs {
         baseline: selectors.next(),
         contender: selectors.collect(),
-        by: None,
+        by: has_own_baselines.then(|| Factor::Variant.name().to_owned()),
         plan: None,
         campaign: Some(short),
         workload: None,
@@ -89,9 +92,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
 
 /// Compares the variants that are there; the absent have no trials.
 fn compare_variants(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Failure> {
-    check_format(args.page.format.as_deref())?;
+    check_format(args.page.format())?;
     let gating = Gating::of(&args.page)?;
-    let format = DataFormat::by_name(args.page.format.as_deref().unwrap_or_default());
+    let format = DataFormat::by_name(args.page.format().unwrap_or_default());
     let Some(store) = open_to_read(args.page.store.store.as_deref())? else {
         return if args.page.gate {
             Ok(nothing_compared(&args.page, "there are no results yet"))
@@ -139,7 +142,7 @@ fn tell(
     if format.is_none() || args.page.charts.is_some() {
         let environment = environment(baseline, contenders);
         let repeat = repeat(baseline, contenders);
-        let draws = args.page.charts.is_some() || output::is_html(args.page.format.as_deref());
+        let draws = args.page.charts.is_some() || output::is_html(args.page.format());
         let profiles = if draws { compared.profiles(store)? } else { Vec::new() };
         let observed = if draws { compared.observed_jobs(store)? } else { Vec::new() };
         let view = View {
@@ -153,7 +156,8 @@ fn tell(
         };
         let page = page(&outcome, &view);
         if format.is_none() {
-            let (format, output) = (args.page.format.clone(), args.page.output.clone());
+            let (format, output) =
+                (args.page.format().map(str::to_owned), args.page.output.clone());
             // What is brief is meant for a mail.
             let width = args.page.width.or(args.page.brief.then_some(MAIL_COLUMNS));
             output::write(&page, &OutputArgs { format, output, width })?;
@@ -193,7 +197,9 @@ fn again(args: &ReportArgs, picks: &[Pick]) -> String {
     if let Some(campaign) = &args.campaign {
         add("campaign", campaign);
     }
-    for (place, pick) in picks.iter().enumerate() {
+    // What the plan says itself cannot be said by naming a baseline.
+    let by_the_plan = picks.iter().any(|pick| pick.against.is_some());
+    for (place, pick) in picks.iter().enumerate().filter(|_| !by_the_plan) {
         add(if place == 0 { "baseline" } else { "contender" }, &pick.selector());
     }
     if let Some(workload) = &args.workload {

@@ -22,6 +22,8 @@ pub(super) struct Pick {
     /// The variant's name in tables.
     pub(super) name: String,
     value: String,
+    /// The name of the variant that its plan compares it with, its own when it is a baseline only.
+    pub(super) against: Option<String>,
     pub(super) trials: Vec<TrialId>,
 }
 
@@ -127,7 +129,7 @@ impl<'s> Known<'s> {
     /// The baseline first, then the contenders.
     pub(super) fn picks(&self, args: &ReportArgs) -> Result<Vec<Pick>, Failure> {
         let picks = if args.contender.is_empty() {
-            self.grouped(args)?
+            self.as_compared_by_the_plan(self.grouped(args)?, args)?
         } else {
             let baseline = args.baseline.as_ref().ok_or_else(|| {
                 Failure::new(Kind::Usage, "--contender needs a --baseline to compare it with")
@@ -161,21 +163,54 @@ impl<'s> Known<'s> {
         let mut asked = args.clone();
         let newest = self.candidates.last().filter(|_| is_of_plan(args));
         let Some(newest) = newest else { return Ok(asked) };
-        let names = [BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT];
+        let names = [PRIMARY_FACT, THRESHOLD_FACT];
         let trials = self.store.load_with_facts(&[newest.summary.trial], &names);
         let trials = trials.map_err(|error| failure(&error))?;
         let value = |name: &str| {
             let facts = trials.iter().flat_map(|trial| &trial.facts);
             facts.filter(|fact| fact.name == name).map(|fact| fact.value.clone()).next()
         };
-        if factor_of(args) == Factor::Variant && asked.baseline.is_none() {
-            asked.baseline = value(BASELINE_FACT).map(|name| format!("variant:{name}"));
-        }
         if let Some(primary) = value(PRIMARY_FACT).filter(|_| asked.primary.is_empty()) {
             asked.primary = primary.split(',').map(str::to_owned).collect();
         }
         asked.threshold = asked.threshold.or_else(|| value(THRESHOLD_FACT));
         Ok(asked)
+    }
+
+    /// Variants of a plan with what each is compared with there, where that is not the first; in
+    /// the order of their names then. A baseline that is asked for is everybody's.
+    fn as_compared_by_the_plan(
+        &self,
+        mut picks: Vec<Pick>,
+        args: &ReportArgs,
+    ) -> Result<Vec<Pick>, Failure> {
+        if !is_of_plan(args) || factor_of(args) != Factor::Variant || args.baseline.is_some() {
+            return Ok(picks);
+        }
+        let mut baselines = Vec::new();
+        for pick in &picks {
+            let newest: Vec<TrialId> = pick.trials.last().copied().into_iter().collect();
+            let trials = self.store.load_with_facts(&newest, &[BASELINE_FACT]);
+            let trials = trials.map_err(|error| failure(&error))?;
+            let fact = trials.iter().find_map(|trial| trial.fact(BASELINE_FACT));
+            baselines.push(fact.map(str::to_owned));
+        }
+        // Trials that are older than the plan's word `against` name the first variant, all of them.
+        let known: BTreeSet<&str> = baselines.iter().flatten().map(String::as_str).collect();
+        let Some(first) = known.first() else { return Ok(picks) };
+        if known.len() == 1 {
+            let place = picks.iter().position(|pick| pick.value == **first);
+            let place = place.ok_or_else(|| self.nothing(Factor::Variant, first))?;
+            picks[..=place].rotate_right(1);
+            return Ok(picks);
+        }
+        for (pick, baseline) in picks.iter_mut().zip(baselines) {
+            pick.against = baseline;
+        }
+        picks.sort_by(|one, other| one.name.cmp(&other.name));
+        let place = picks.iter().position(|pick| pick.against.as_ref() == Some(&pick.name));
+        picks[..=place.unwrap_or_default()].rotate_right(1);
+        Ok(picks)
     }
 
     /// The control of a baseline that is a variant of a plan.
@@ -191,7 +226,8 @@ impl<'s> Known<'s> {
         let trials: Vec<TrialId> = found.map(|one| one.summary.trial).collect();
         let (name, value) =
             (format!("{}{}", baseline.name, CellRole::Control.suffix()), baseline.value.clone());
-        (!trials.is_empty()).then_some(Pick { factor: Factor::Variant, name, value, trials })
+        let pick = Pick { factor: Factor::Variant, name, value, against: None, trials };
+        (!pick.trials.is_empty()).then_some(pick)
     }
 
     /// The trials that were run to be watched, of each variant; variants without any are left out,
@@ -208,9 +244,14 @@ impl<'s> Known<'s> {
                     newest.insert(place, one.summary.trial);
                 }
             }
-            let (name, value) =
-                (format!("{}{}", pick.name, CellRole::Observed.suffix()), pick.value.clone());
-            Pick { factor: pick.factor, name, value, trials: newest.into_values().collect() }
+            let watched = |name: &String| format!("{name}{}", CellRole::Observed.suffix());
+            Pick {
+                factor: pick.factor,
+                name: watched(&pick.name),
+                value: pick.value.clone(),
+                against: pick.against.as_ref().map(watched),
+                trials: newest.into_values().collect(),
+            }
         };
         let is_there = |pick: &Pick| !pick.trials.is_empty();
         let Some((baseline, contenders)) = picks.split_first() else { return Vec::new() };
@@ -233,7 +274,7 @@ impl<'s> Known<'s> {
                 return Err(Failure::new(Kind::Usage, format!("'{text}' names no trial")));
             }
             let name = self.common_label(&trials).unwrap_or(value).to_owned();
-            return Ok(Pick { factor, name, value: value.to_owned(), trials });
+            return Ok(Pick { factor, name, value: value.to_owned(), against: None, trials });
         }
         let value = match factor {
             Factor::Target => target(value),
@@ -246,7 +287,7 @@ impl<'s> Known<'s> {
         if trials.is_empty() {
             return Err(self.nothing(factor, &value));
         }
-        Ok(Pick { factor, name: value.clone(), value, trials })
+        Ok(Pick { factor, name: value.clone(), value, against: None, trials })
     }
 
     /// The label that all these trials have.
@@ -286,7 +327,7 @@ impl<'s> Known<'s> {
                 Some(pick) => pick.trials.push(one.summary.trial),
                 None => {
                     let (value, trials) = (value.to_owned(), vec![one.summary.trial]);
-                    picks.push(Pick { factor, name: value.clone(), value, trials });
+                    picks.push(Pick { factor, name: value.clone(), value, against: None, trials });
                 }
             }
         }

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         command: command.as_deref(),
         tasks: args.tasks,
         seconds: args.seconds,
-        charts: args.charts.is_some() || output::is_html(args.output.format.as_deref()),
+        charts: args.charts.is_some() || output::is_html(args.output.format()),
     };
     let page = page(&trial, &view);
     output::write_or_data(&page, &ShownTrial::of(&trial, &view), &args.output)?;

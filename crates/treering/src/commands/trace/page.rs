@@ -12,10 +12,10 @@ use crate::failure::{Failure, Kind};
 
 /// Writes the page as the user asked.
 pub(super) fn write(runs: &[TracedRun], args: &OutputArgs) -> Result<(), Failure> {
-    if args.format.as_deref() == Some("json") {
+    if args.format() == Some("json") {
         return output::with_writer(args.output.as_deref(), |out| writeln!(out, "{}", json(runs)));
     }
-    output::write(&page(runs, output::is_html(args.format.as_deref())), args)
+    output::write(&page(runs, output::is_html(args.format())), args)
 }
 
 /// Draws traces.

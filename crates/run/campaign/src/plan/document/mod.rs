@@ -93,7 +93,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     let observing = observing::observing(&top)?;
     let jobs = job::jobs(&top, known)?;
     let judging = judging(&top, &jobs)?;
-    let stopping = ending::stopping(&top, family(variants.len(), &jobs, &judging))?;
+    let stopping = ending::stopping(&top, family(&variants, &jobs, &judging))?;
     let guest = guest.map(guest::Guest::spec);
     Ok(Plan { name, question, variants, guest, jobs, stopping, conditions, observing, judging })
 }

@@ -54,6 +54,7 @@ pub(super) static VARIANT: Schema = Schema {
     title: "[[variant]]",
     keys: &[
         "name",
+        "against",
         "filesystem",
         "mkfs",
         "mount",

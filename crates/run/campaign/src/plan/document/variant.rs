@@ -47,6 +47,11 @@ pub(super) fn variants(
         variants.push(variant);
         spans.push(span);
     }
+    for (place, section) in sections.iter().enumerate() {
+        if let Some(value) = section.get("against") {
+            variants[place].against = Some(against(&value, place, &variants)?);
+        }
+    }
     if let Some(value) = top.get("baseline") {
         let name = value.word("the name of a variant")?;
         let Some(place) = variants.iter().position(|variant| variant.name == name) else {
@@ -54,9 +59,38 @@ pub(super) fn variants(
             let message = format!("no variant is called {}", quoted(name));
             return Err(value.fault(message, "").hint(suggestion(name, &names, "variants")));
         };
+        if variants[place].against.is_some() {
+            let message = format!("{} is compared with another variant", quoted(name));
+            let hint = "leave its `against` out, or choose another baseline";
+            return Err(value.fault(message, "so it is not the baseline").hint(hint));
+        }
         variants[..=place].rotate_right(1);
     }
     Ok(variants)
+}
+
+/// The variant that one is compared with. It stands above, so that no two name each other.
+fn against(value: &Value<'_>, place: usize, variants: &[Variant]) -> Result<String, Fault> {
+    let name = value.word("the name of a variant")?;
+    let names: Vec<&str> = variants[..place].iter().map(|variant| variant.name.as_str()).collect();
+    if names.contains(&name) {
+        return Ok(name.to_owned());
+    }
+    let (message, hint) = match variants.iter().position(|variant| variant.name == name) {
+        Some(itself) if itself == place => (
+            "a variant cannot be compared with itself".to_owned(),
+            "`control = true` runs the baseline twice".to_owned(),
+        ),
+        Some(_) => (
+            format!("the variant {} stands further below", quoted(name)),
+            "put it above the variants that are compared with it".to_owned(),
+        ),
+        None => (
+            format!("no variant above is called {}", quoted(name)),
+            suggestion(name, &names, "variants"),
+        ),
+    };
+    Err(value.fault(message, "").hint(hint))
 }
 
 /// A variant, and the place that gives it its name.
@@ -96,8 +130,18 @@ fn variant(
     let (kernel, guest) = guest::kernel_and_guest(section, guest, known)?;
     let handicap_percent = section.get("handicap").map_or(Ok(0), |value| handicap(&value))?;
     let device = on.spec.clone();
-    let variant =
-        Variant { name, kernel, guest, device, filesystem, mkfs, image, mount, handicap_percent };
+    let variant = Variant {
+        name,
+        against: None,
+        kernel,
+        guest,
+        device,
+        filesystem,
+        mkfs,
+        image,
+        mount,
+        handicap_percent,
+    };
     if let (Some(_), DeviceSpec::Directory { .. }) = (&variant.guest, &variant.device) {
         let message = "a kernel in a guest cannot work in a directory of this machine";
         return Err(Fault::at(on.span.clone().unwrap_or(section.span.clone()), message, "")

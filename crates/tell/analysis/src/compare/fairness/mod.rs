@@ -14,7 +14,7 @@ use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::jobs::Job;
 use super::pairs::Rounds;
 use super::terms::Terms;
-use super::variant::{Factor, fact, is_completed};
+use super::variant::{ComparedVariant, Factor, fact, is_completed};
 use measured::{SHORT_SECONDS, too_short};
 pub(super) use one_sided::of_cautions;
 use order::{always_first, apart};
@@ -28,6 +28,13 @@ pub(super) struct Seen<'t> {
     pub(super) name: &'t str,
     pub(super) factor: Factor,
     pub(super) rounds: &'t [&'t Trial],
+}
+
+impl<'t> Seen<'t> {
+    /// A variant with its trials in the order of time.
+    pub(super) fn of(variant: &'t ComparedVariant, rounds: &'t [&'t Trial]) -> Self {
+        Self { name: &variant.name, factor: variant.factor, rounds }
+    }
 }
 
 /// What is wrong with one variant by itself.

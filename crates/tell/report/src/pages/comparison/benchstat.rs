@@ -27,8 +27,12 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
     // Operations of one run would pass for runs.
     let of_runs = || outcome.comparisons.iter().filter(|one| !one.within_one_run);
     // The baseline's values are the same against each contender, unless a round was dropped.
-    if let Some(first) = outcome.contenders.first() {
-        for one in of_runs().filter(|one| one.contender == first.name) {
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    for (baseline, contender) in outcome.contenders() {
+        if !told.insert(baseline) {
+            continue;
+        }
+        for one in of_runs().filter(|one| one.contender == contender.name) {
             values(one, &one.baseline, &one.baseline_values, out)?;
         }
     }

@@ -15,10 +15,21 @@ const MOST_CHARTS: usize = 12;
 
 /// The ratios of all primary metrics, job by job and metric by metric.
 pub(super) fn forest(primary: &[&MetricComparison]) -> Chart {
-    let baseline = primary.first().map_or_else(String::new, |first| first.baseline.clone());
+    let baseline = baseline_of(primary);
     let several = primary.iter().any(|one| one.title != primary[0].title);
     let rows = by_metric(primary).into_iter().flatten().map(|one| row(one, several)).collect();
     Chart::Forest(Forest { baseline, rows })
+}
+
+/// What the ratios are ratios to.
+fn baseline_of(comparisons: &[&MetricComparison]) -> String {
+    match comparisons {
+        [] => String::new(),
+        [first, others @ ..] if others.iter().all(|one| one.baseline == first.baseline) => {
+            first.baseline.clone()
+        }
+        _ => "its baseline".to_owned(),
+    }
 }
 
 /// The primary metrics of a job by round, in at most so many charts: the ratio of each round, or
@@ -70,7 +81,7 @@ fn ratios(comparisons: &[&MetricComparison]) -> Ratios {
     };
     Ratios {
         metric: label(first),
-        baseline: first.baseline.clone(),
+        baseline: baseline_of(comparisons),
         better: first.better,
         threshold: threshold(first),
         numbers: numbers.iter().copied().collect(),
@@ -155,6 +166,7 @@ fn of_metric(comparisons: &[&MetricComparison]) -> Vec<Rounds> {
         left.retain(|one| {
             let fits = chosen.len() + 1 < MOST_SIDES
                 && one.paired == first.paired
+                && one.baseline == first.baseline
                 && (one.paired || one.baseline_values == first.baseline_values)
                 && numbered(one).all(|(number, value, _)| {
                     base.get(&number).is_none_or(|known| known.to_bits() == value.to_bits())

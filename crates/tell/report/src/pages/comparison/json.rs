@@ -20,7 +20,10 @@ struct Document<'o> {
     verdicts: Vec<String>,
     gate: &'static str,
     gate_reasons: Vec<String>,
-    baseline: ComparedVariant<'o>,
+    baseline: Option<ComparedVariant<'o>>,
+    /// Those of other contenders.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    baselines: Vec<ComparedVariant<'o>>,
     contenders: Vec<ComparedVariant<'o>>,
     cautions: Vec<Warning>,
     comparisons: Vec<Row<'o>>,
@@ -35,6 +38,8 @@ struct Version {
 #[derive(Serialize)]
 struct ComparedVariant<'o> {
     name: &'o str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<&'o str>,
     completed: usize,
     failed: usize,
     observed: usize,
@@ -140,13 +145,15 @@ fn parts(estimate: Option<Estimate>) -> [Option<f64>; 3] {
 
 /// Writes it in one line.
 pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
+    let is_baseline = |variant: &&VariantSummary| variant.against.is_none();
     let document = Document {
         treering_comparison: Version { version: VERSION },
         verdicts: sentences(outcome),
         gate: Gate::of(outcome).name(),
         gate_reasons: gate_reasons(outcome),
-        baseline: variant(&outcome.baseline),
-        contenders: outcome.contenders.iter().map(variant).collect(),
+        baseline: outcome.variants.first().map(variant),
+        baselines: outcome.variants.iter().skip(1).filter(is_baseline).map(variant).collect(),
+        contenders: outcome.contenders().map(|(_, contender)| variant(contender)).collect(),
         cautions: warnings(outcome),
         comparisons: outcome.comparisons.iter().map(Row::of).collect(),
         control: outcome.control.iter().map(Row::of).collect(),
@@ -158,6 +165,7 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
 fn variant(of: &VariantSummary) -> ComparedVariant<'_> {
     ComparedVariant {
         name: &of.name,
+        against: of.against.as_deref(),
         completed: of.completed,
         failed: of.failed,
         observed: of.observed,

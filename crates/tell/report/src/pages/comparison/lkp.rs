@@ -18,8 +18,8 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
     for warning in warnings(outcome) {
         writeln!(out, "caution: {} ({})", ascii(&warning.message), warning.code)?;
     }
-    for variant in &outcome.contenders {
-        let (base, new) = (ascii(&outcome.baseline.name), ascii(&variant.name));
+    for (baseline, variant) in outcome.contenders() {
+        let (base, new) = (ascii(baseline), ascii(&variant.name));
         writeln!(out, "\ncommit:\n  {base}\n  {new}\n")?;
         writeln!(out, "{:>16} {:>27} ", cut(&base, 16), cut(&new, 27))?;
         writeln!(out, "---------------- --------------------------- ")?;

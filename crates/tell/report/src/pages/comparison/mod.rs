@@ -154,7 +154,7 @@ fn add_brief(
     jobs: &[Vec<&MetricComparison>],
     view: &View<'_>,
 ) {
-    let several = outcome.contenders.len() > 1;
+    let several = outcome.contenders().count() > 1;
     let mut any = false;
     for job in jobs {
         let primary: Vec<&MetricComparison> = job.iter().copied().filter(|c| c.primary).collect();
@@ -166,7 +166,8 @@ fn add_brief(
         }
     }
     if any {
-        page.paragraph(format!("ratio: contender over {}; {INTERVAL}", outcome.baseline.name));
+        let baseline = if outcome.has_one_baseline() { outcome.baseline() } else { "its baseline" };
+        page.paragraph(format!("ratio: contender over {baseline}; {INTERVAL}"));
     }
     page.command("The whole page", view.command);
 }
@@ -175,8 +176,7 @@ fn add_brief(
 fn add_environment(page: &mut Report, outcome: &Outcome, view: &View<'_>) {
     page.heading("Environment");
     page.table(variants(outcome));
-    let all = std::iter::once(&outcome.baseline).chain(&outcome.contenders);
-    let names: Vec<&str> = all.map(|variant| variant.name.as_str()).collect();
+    let names: Vec<&str> = outcome.variants.iter().map(|variant| variant.name.as_str()).collect();
     if let Some(table) = differences(view.environment, &names) {
         page.table(table);
     }
@@ -194,7 +194,7 @@ fn add_job(
     charts: Vec<Block>,
 ) {
     page.heading(&heading(job[0]));
-    let several = outcome.contenders.len() > 1;
+    let several = outcome.contenders().count() > 1;
     // Other units of a primary result stand below it, whatever they are alone.
     let decides = |one: &MetricComparison| {
         let leads = |other: &&MetricComparison| {
@@ -241,7 +241,7 @@ fn heading(first: &MetricComparison) -> String {
 
 /// What observers saw of a job: seeks and all else that traces tell, where the files lie.
 fn add_observed(page: &mut Report, outcome: &Outcome, job: &[&MetricComparison], view: &View<'_>) {
-    let several = outcome.contenders.len() > 1;
+    let several = outcome.contenders().count() > 1;
     let seen = |one: &&&MetricComparison| !one.primary && is_observation(&one.name);
     let seen: Vec<&MetricComparison> = job.iter().filter(seen).copied().collect();
     if !seen.is_empty() {
@@ -301,13 +301,20 @@ pub(super) fn warnings(outcome: &Outcome) -> Vec<Warning> {
 }
 
 fn title(outcome: &Outcome) -> String {
-    let all = &outcome.contenders;
-    let names: Vec<&str> = all.iter().take(TITLED).map(|variant| variant.name.as_str()).collect();
+    let all: Vec<(&str, &str)> =
+        outcome.contenders().map(|(base, variant)| (base, variant.name.as_str())).collect();
     let more = match all.len().saturating_sub(TITLED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("{}{more} against {}", names.join(", "), outcome.baseline.name)
+    let named = all.iter().take(TITLED);
+    if !outcome.has_one_baseline() {
+        let pairs: Vec<String> =
+            named.map(|(base, name)| format!("{name} against {base}")).collect();
+        return format!("{}{more}", pairs.join(", "));
+    }
+    let names: Vec<&str> = named.map(|(_, name)| *name).collect();
+    format!("{}{more} against {}", names.join(", "), outcome.baseline())
 }
 
 /// The comparisons of each job of each workload, in the order in which they come.

@@ -20,7 +20,7 @@ pub(super) fn variants(outcome: &Outcome) -> Table {
         Column::long_text("filesystem"),
     ];
     let mut table = Table::new("variants", "", columns);
-    let row = |variant: &VariantSummary, role: &str| {
+    let row = |variant: &VariantSummary, role: String| {
         let failed = if variant.failed == 0 {
             Cell::whole(0)
         } else {
@@ -35,8 +35,12 @@ pub(super) fn variants(outcome: &Outcome) -> Table {
             Cell::some_text(&variant.filesystems.join(", ")),
         ]
     };
-    table.rows.push(row(&outcome.baseline, "baseline"));
-    table.rows.extend(outcome.contenders.iter().map(|variant| row(variant, "contender")));
+    let role = |variant: &VariantSummary| match variant.against.as_deref() {
+        None => "baseline".to_owned(),
+        Some(_) if outcome.has_one_baseline() => "contender".to_owned(),
+        Some(baseline) => format!("against {baseline}"),
+    };
+    table.rows.extend(outcome.variants.iter().map(|variant| row(variant, role(variant))));
     table
 }
 
@@ -231,13 +235,16 @@ pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
                 variants.push(&one.contender);
             }
         }
-        let base = own.first().map(|one| (one.baseline.as_str(), one.contender.as_str(), true));
-        for (name, against, is_base) in
-            base.into_iter().chain(variants.iter().map(|variant| (*variant, *variant, false)))
-        {
+        let mut told: Vec<&str> = Vec::new();
+        for variant in variants {
             let of_variant: Vec<&MetricComparison> =
-                own.iter().copied().filter(|one| one.contender == against).collect();
-            table.rows.push(figures_of(scope, name, &of_variant, is_base));
+                own.iter().copied().filter(|one| one.contender == variant).collect();
+            let baseline = of_variant[0].baseline.as_str();
+            if !told.contains(&baseline) {
+                told.push(baseline);
+                table.rows.push(figures_of(scope, baseline, &of_variant, true));
+            }
+            table.rows.push(figures_of(scope, variant, &of_variant, false));
         }
     }
     table

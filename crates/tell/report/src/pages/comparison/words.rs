@@ -11,11 +11,11 @@ const NAMED: usize = 3;
 
 /// The verdict in words, one sentence for each contender.
 pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
-    outcome.contenders.iter().map(|variant| sentence(outcome, variant)).collect()
+    outcome.contenders().map(|(baseline, variant)| sentence(outcome, baseline, variant)).collect()
 }
 
-fn sentence(outcome: &Outcome, variant: &VariantSummary) -> String {
-    let (contender, baseline) = (&variant.name, &outcome.baseline.name);
+fn sentence(outcome: &Outcome, baseline: &str, variant: &VariantSummary) -> String {
+    let contender = &variant.name;
     let about = format!("{contender} against {baseline}");
     let primary: Vec<&MetricComparison> = outcome.primary_of(contender).collect();
     if primary.is_empty() {
@@ -56,7 +56,7 @@ pub(super) fn control(outcome: &Outcome) -> Option<String> {
     let first = outcome.control.first()?;
     let about = format!(
         "Control: {} against itself, {} rounds",
-        outcome.baseline.name,
+        outcome.baseline(),
         thousands(&first.runs().to_string())
     );
     let names = Names::of(outcome);
