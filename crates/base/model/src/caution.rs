@@ -80,6 +80,8 @@ pub enum CautionCode {
     NotShared,
     /// The ranks of a run have mounted their filesystem in different ways.
     MountsDiffer,
+    /// The machine could not play a disk in its time.
+    PlayedLate,
 }
 
 /// Below so many operations what happened to be drawn decides the figures of a mix: with the
@@ -91,7 +93,7 @@ pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 38] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -129,6 +131,7 @@ impl CautionCode {
         Self::Emulated,
         Self::NotShared,
         Self::MountsDiffer,
+        Self::PlayedLate,
     ];
 
     /// The word used in JSON and in the store.
@@ -171,6 +174,7 @@ impl CautionCode {
             Self::Emulated => "emulated",
             Self::NotShared => "not_shared",
             Self::MountsDiffer => "mounts_differ",
+            Self::PlayedLate => "played_late",
         }
     }
 
@@ -241,6 +245,7 @@ impl CautionCode {
             | Self::Emulated
             | Self::NotShared
             | Self::MountsDiffer
+            | Self::PlayedLate
             | Self::TraceIncomplete
             | Self::Throttled => self.advice_about_machine(),
         }
@@ -322,6 +327,10 @@ impl CautionCode {
             Self::Emulated => {
                 "take it as a comparison of the work that kernels do, not of their speed: repeat \
                  on a machine with KVM, or boot the kernels on hardware"
+            }
+            Self::PlayedLate => {
+                "stop what else uses the CPUs and the disk behind the image, put the image into \
+                 memory (--images /dev/shm), or play a slower disk"
             }
             // Throttled; the other codes are reported above.
             _ => {

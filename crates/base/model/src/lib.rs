@@ -53,6 +53,7 @@ pub use observed::layout::{
     LayoutMap, LayoutMapCell, LayoutMapGroup, LayoutPassed, LayoutQuantiles, LayoutRead, LayoutUse,
 };
 pub use observed::modelled::{MODELLED_DISK, ModelledSeconds};
+pub use observed::played::{PLAYED_MOUNT, PLAYED_STATUS, PlayedCounts, PlayedParts, PlayedStatus};
 pub use observed::ranks::{
     RANKS_ARTIFACT, RANKS_FACT, RANKS_VERSION, RankPhase, RankRow, RankTable,
 };

@@ -24,6 +24,9 @@ pub enum DeviceSpec {
         sector_bytes: u32,
         /// Where the images are; the lab's own place when not given.
         directory: Option<PathBuf>,
+        /// The disk that is played over each image: its name, or the path of its file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        disk: Option<String>,
     },
     /// Block devices of the machine.
     Block {

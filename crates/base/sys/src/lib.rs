@@ -59,6 +59,9 @@ pub use processes::parent::{end_with_parent, interrupt, leave_with_parent};
 pub use processes::rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
 pub use processes::scheduling::{Scheduled, Scheduling};
 pub use processes::semaphores::Semaphores;
+pub use processes::serving::{
+    ServingRefused, abort_fuse, kill_at_once, process_cpu_ns, serve_a_device, sleep_until,
+};
 pub use processes::shared::Shared;
 pub use processes::signals::{SignalWatch, StopFlag, raise_on_usr1};
 pub use processes::user::{RunAs, is_root};

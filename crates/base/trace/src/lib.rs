@@ -18,7 +18,9 @@ pub use analysis::{
     losses, summarise,
 };
 pub use blktrace::{BlktraceReader, BlktraceWriter};
-pub use disk::{Disk, DiskCost, DiskError, DiskReader, DiskReplay};
+pub use disk::{
+    Disk, DiskAnswer, DiskCost, DiskError, DiskReader, DiskReplay, DiskRequest, PlayedHead,
+};
 pub use error::TraceFileError;
 pub use event::{Action, Device, DeviceNumber, Entry, Event, Flags, Operation};
 pub use own::{TraceReader, TraceWriter, is_trace};

@@ -52,7 +52,7 @@ impl<'l> Devices<'l> {
             Device::check(variant, lab)?;
             if let Some(name) = &variant.image {
                 let image = lab.library().load(name)?;
-                image.suits(&variant.filesystem, bytes(&variant.device))?;
+                image.suits(&variant.filesystem, &variant.device, lab)?;
                 image.check_available(lab)?;
             }
         }
@@ -88,7 +88,10 @@ impl<'l> Devices<'l> {
         if variant.guest.is_some() {
             // A guest reads past what the kernel here holds of the device.
             volume.device().forget()?;
+            volume.device().play(true)?;
             let mut facts = facts(variant, Some(volume.record()), Some(volume.device()));
+            // Observers in the guest do not see what is below its disk.
+            facts.extend(volume.device().model().iter().flat_map(|model| model.facts()));
             facts.extend(image);
             let place = RefCell::new(Place::Formatted(Box::new(volume)));
             return Ok(Stage { place, key: key(variant), cautions, facts });
@@ -169,7 +172,11 @@ impl<'l> Devices<'l> {
         }
         let device = match stage.place.into_inner() {
             Place::Mounted(mounted) => mounted.release()?,
-            Place::Formatted(volume) => volume.into_device(),
+            Place::Formatted(volume) => {
+                let device = volume.into_device();
+                device.play(false)?;
+                device
+            }
             Place::Gone => return Ok(()),
         };
         self.held.insert(stage.key, device);
@@ -245,11 +252,6 @@ impl Stage {
 fn gone() -> LabError {
     let (what, path) = ("cannot find the filesystem of", PathBuf::from(WORK));
     LabError::Io { what, path, source: std::io::ErrorKind::NotFound.into() }
-}
-
-/// The bytes of a loop device.
-fn bytes(device: &DeviceSpec) -> u64 {
-    if let DeviceSpec::Loop { bytes, .. } = device { *bytes } else { 0 }
 }
 
 fn key(variant: &Variant) -> Key {

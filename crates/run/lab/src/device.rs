@@ -5,9 +5,10 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use treering_model::filesystems::Filesystem;
-use treering_model::{DeviceSpec, Variant};
+use treering_model::{DeviceSpec, PlayedCounts, Variant};
 use treering_sys::{DeviceUse, Errno, MountOptions, device_bytes, flush_buffers, open_device};
 
 use crate::device_caution::DeviceCaution;
@@ -21,6 +22,7 @@ use crate::images::{ImageSpec, LoopImage, check_room};
 use crate::lab::Lab;
 use crate::machine::{DeviceNumber, block_number};
 use crate::master::Master;
+use crate::played::PlayedModel;
 use crate::{DeviceError, LabError};
 
 /// One device of a [`Device`].
@@ -102,6 +104,34 @@ impl Device {
         }
     }
 
+    /// A played disk alone, as a loop device on a new image: the caller's to make a filesystem on.
+    ///
+    /// # Errors
+    /// When the disk holds less, we are not root, or the image cannot be made.
+    pub fn played_disk(
+        model: PlayedModel,
+        bytes: u64,
+        images: Option<&Path>,
+        lab: &Lab,
+    ) -> Result<Self, LabError> {
+        let spec = ImageSpec {
+            bytes: bytes.next_multiple_of(4096),
+            is_sparse: true,
+            direct_io: true,
+            sector_bytes: 512,
+            model: Some(fitting(model, bytes)?),
+        };
+        if !rustix::process::geteuid().is_root() {
+            return Err(DeviceError::NotRoot { what: "making a loop device" }.into());
+        }
+        let directory = lab.images(images)?;
+        let mut cautions = check_room(&directory, 1, &spec)?;
+        let image = LoopImage::make(lab, &directory, spec)?;
+        cautions.extend(image.cautions());
+        image.play(true)?;
+        Ok(Self { lab: lab.clone(), held: Held::Images(vec![image], bytes), cautions })
+    }
+
     /// Checks a variant without a look at its device: the filesystem's tool, the kernel's support
     /// and the options. `None` for a directory that is used as it is.
     ///
@@ -126,15 +156,18 @@ impl Device {
     }
 
     fn images(device: &DeviceSpec, filesystem: &Filesystem, lab: &Lab) -> Result<Self, LabError> {
-        let DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory } = device
+        let DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory, disk } =
+            device
         else {
             return Err(unfit("no loop image".to_owned()));
         };
+        let model = disk.as_deref().map(|name| played(name, *bytes)).transpose()?;
         let spec = ImageSpec {
             bytes: *bytes,
             is_sparse: *sparse,
             direct_io: *direct_io,
             sector_bytes: *sector_bytes,
+            model,
         };
         count_fits(filesystem, usize::from(*count))?;
         large_enough(filesystem, *bytes)?;
@@ -148,10 +181,10 @@ impl Device {
             return Err(DeviceError::NotRoot { what: "making a loop device" }.into());
         }
         let directory = lab.images(directory.as_deref())?;
-        let mut cautions = check_room(&directory, u64::from(*count), spec)?;
+        let mut cautions = check_room(&directory, u64::from(*count), &spec)?;
         let mut images = Vec::new();
         for _ in 0..*count {
-            images.push(LoopImage::make(lab, &directory, spec)?);
+            images.push(LoopImage::make(lab, &directory, spec.clone())?);
         }
         cautions.extend(images.iter().flat_map(LoopImage::cautions));
         Ok(Self { lab: lab.clone(), held: Held::Images(images, *bytes), cautions })
@@ -207,6 +240,39 @@ impl Device {
     /// What makes its measurements questionable.
     pub fn cautions(&self) -> &[DeviceCaution] {
         &self.cautions
+    }
+
+    /// Whether played disks answer when their model would, or at once.
+    ///
+    /// # Errors
+    /// When one does not answer at all.
+    pub fn play(&self, plays: bool) -> Result<(), LabError> {
+        match &self.held {
+            Held::Images(images, _) => images.iter().try_for_each(|image| image.play(plays)),
+            Held::Blocks(_) | Held::Directory(_) | Held::Memory(_) => Ok(()),
+        }
+    }
+
+    /// What played disks did so far, together; `None` where none is played.
+    ///
+    /// # Errors
+    /// When one does not answer.
+    pub fn played(&self) -> Result<Option<PlayedCounts>, LabError> {
+        let Held::Images(images, _) = &self.held else { return Ok(None) };
+        let mut all: Option<PlayedCounts> = None;
+        for counts in images.iter().filter_map(LoopImage::played) {
+            let counts = counts?;
+            all = Some(all.map_or_else(|| counts.clone(), |all| all.with(&counts)));
+        }
+        Ok(all)
+    }
+
+    /// The disk that is played.
+    pub fn model(&self) -> Option<&PlayedModel> {
+        match &self.held {
+            Held::Images(images, _) => images.first()?.model(),
+            Held::Blocks(_) | Held::Directory(_) | Held::Memory(_) => None,
+        }
     }
 
     /// The devices it consists of; none for a directory and for memory.
@@ -424,4 +490,18 @@ pub(crate) fn large_enough(filesystem: &Filesystem, bytes: u64) -> Result<(), La
         return Err(unfit(format!("{name} needs {least} bytes, but the device has {bytes}")));
     }
     Ok(())
+}
+
+/// The disk with this name; one that holds less is refused.
+fn played(name: &str, bytes: u64) -> Result<Arc<PlayedModel>, LabError> {
+    fitting(PlayedModel::find(name)?, bytes)
+}
+
+fn fitting(model: PlayedModel, bytes: u64) -> Result<Arc<PlayedModel>, LabError> {
+    let name = &model.name;
+    let capacity = model.disk.capacity_bytes();
+    if capacity < bytes {
+        return Err(unfit(format!("disk {name} has {capacity} bytes, less than {bytes}")));
+    }
+    Ok(Arc::new(model))
 }

@@ -4,8 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
+use treering_model::PlayedCounts;
 use treering_model::filesystems::by_magic;
 use treering_sys::{
     DeviceUse, Errno, FilesystemFacts, LoopSettings, attach_loop, discard, filesystem_facts,
@@ -17,17 +19,22 @@ use crate::guard::{Obstacle, clear_signatures, find_signatures, obstacles_to_use
 use crate::lab::Lab;
 use crate::machine::DeviceNumber;
 use crate::master::{Master, is_empty};
-use crate::register::{FileNumber, Kind, Record, RecordId, file_line, loop_line};
-use crate::release::free_image;
+use crate::played::{PlayedModel, Player};
+use crate::register::{
+    FileNumber, Kind, Record, RecordId, file_line, loop_line, mounted_line, player_line,
+};
+use crate::release::{PlayedImage, free_image, free_played};
 use crate::{DeviceError, LabError};
 
 /// What an image is to be.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ImageSpec {
     pub(crate) bytes: u64,
     pub(crate) is_sparse: bool,
     pub(crate) direct_io: bool,
     pub(crate) sector_bytes: u32,
+    /// The disk that is played over it.
+    pub(crate) model: Option<Arc<PlayedModel>>,
 }
 
 /// An image on its loop device. Dropped, both go away.
@@ -37,6 +44,8 @@ pub(crate) struct LoopImage {
     spec: ImageSpec,
     path: PathBuf,
     file_number: FileNumber,
+    /// The file of the loop device: the image, or what the played disk shows of it.
+    seen: FileNumber,
     node: PathBuf,
     number: DeviceNumber,
     direct_io: bool,
@@ -51,41 +60,55 @@ pub(crate) struct LoopImage {
 struct Held {
     image: File,
     device: File,
+    player: Option<Player>,
     record: Record,
 }
 
 impl LoopImage {
     /// Makes an image in `directory` and a loop device on it.
     pub(crate) fn make(lab: &Lab, directory: &Path, spec: ImageSpec) -> Result<Self, LabError> {
-        let kind = |id: &RecordId| Kind::Loop {
-            image: directory.join(id.image_name()),
-            file: None,
-            number: None,
+        let is_played = spec.model.is_some();
+        let kind = |id: &RecordId| {
+            let (image, file, number) = (directory.join(id.image_name()), None, None);
+            if is_played {
+                Kind::Played { image, file, mounted: None, player: None, number }
+            } else {
+                Kind::Loop { image, file, number }
+            }
         };
         let mut record = lab.register.record(&lab.machine, kind)?;
         let path = directory.join(record.id().image_name());
-        match build(&path, spec, &mut record) {
-            Ok(Built { image, file_number, device, node, number }) => {
+        match build(lab, &path, &spec, &mut record) {
+            Ok(Built { image, file_number, seen, device, node, number, player }) => {
                 let status = loop_status(&device).ok().flatten();
                 Ok(Self {
                     lab: lab.clone(),
                     spec,
                     path,
                     file_number,
+                    seen,
                     node,
                     number,
                     direct_io: status.is_some_and(|status| status.direct_io),
                     is_fresh: true,
-                    held: Some(Held { image, device, record }),
+                    held: Some(Held { image, device, player, record }),
                 })
             }
             Err(error) => {
-                let file = record.facts().ok().and_then(|facts| match facts.kind {
-                    Kind::Loop { file, .. } => file,
-                    Kind::Mount { .. } => None,
-                });
+                let facts = record.facts().ok().map(|facts| facts.kind);
+                let freed = match facts {
+                    Some(Kind::Played { file, mounted, .. }) => {
+                        free_played(&lab.machine, &played_image(lab, &record, &path, file, mounted))
+                    }
+                    Some(Kind::Loop { file, .. }) => {
+                        free_image(&lab.machine, record.id(), &path, file)
+                    }
+                    Some(Kind::Mount { .. }) | None => {
+                        free_image(&lab.machine, record.id(), &path, None)
+                    }
+                };
                 // What cannot be cleaned up stays in the register.
-                if free_image(&lab.machine, record.id(), &path, file).is_ok() {
+                if freed.is_ok() {
                     record.remove()?;
                 }
                 Err(error)
@@ -136,11 +159,13 @@ impl LoopImage {
         let Some(held) = &self.held else {
             return Ok(());
         };
+        // What is done until it is mounted is nobody's measurement.
+        self.play(false)?;
         let failed = |errno: Errno| LabError::io("cannot empty", &self.node)(errno.into());
         let status = loop_status(&held.device).map_err(failed)?;
         let is_ours = status.is_some_and(|status| {
             let file = FileNumber { device: status.file_device, inode: status.file_inode };
-            status.mark == held.record.id().mark() && file == self.file_number
+            status.mark == held.record.id().mark() && file == self.seen
         });
         if !is_ours {
             let why = "somebody detached it from its image".to_owned();
@@ -212,6 +237,10 @@ impl LoopImage {
         };
         flush_buffers(&held.device)
             .map_err(|errno| LabError::io("cannot flush", &self.node)(errno.into()))?;
+        if held.player.is_some() {
+            // The memory of the host behind a played disk is the disk: its time is the model's.
+            return Ok(());
+        }
         let failed = || LabError::io("cannot write back", &self.path);
         held.image.sync_all().map_err(failed())?;
         fadvise(&held.image, 0, None, Advice::DontNeed).map_err(|errno| failed()(errno.into()))
@@ -222,27 +251,63 @@ impl LoopImage {
         self.free()
     }
 
+    /// Whether a played disk answers when the model would, or at once.
+    pub(crate) fn play(&self, plays: bool) -> Result<(), LabError> {
+        let player = self.held.as_ref().and_then(|held| held.player.as_ref());
+        player.map_or(Ok(()), |player| player.play(plays))
+    }
+
+    /// What the played disk did so far; `None` where none is played.
+    pub(crate) fn played(&self) -> Option<Result<PlayedCounts, LabError>> {
+        self.held.as_ref()?.player.as_ref().map(Player::counts)
+    }
+
+    /// The disk that is played.
+    pub(crate) fn model(&self) -> Option<&PlayedModel> {
+        self.spec.model.as_deref()
+    }
+
     fn free(&mut self) -> Result<(), LabError> {
-        let Some(Held { image, device, record }) = self.held.take() else {
+        let Some(Held { image, device, player, record }) = self.held.take() else {
             return Ok(());
         };
         // Closed first: the kernel detaches only what nobody has open.
         drop((image, device));
-        free_image(&self.lab.machine, record.id(), &self.path, Some(self.file_number))?;
+        let file = Some(self.file_number);
+        let Some(player) = player else {
+            free_image(&self.lab.machine, record.id(), &self.path, file)?;
+            return record.remove();
+        };
+        let played = played_image(&self.lab, &record, &self.path, file, player.mounted);
+        free_played(&self.lab.machine, &played)?;
+        player.ended();
         record.remove()
     }
+}
+
+fn played_image(
+    lab: &Lab,
+    record: &Record,
+    image: &Path,
+    file: Option<FileNumber>,
+    mounted: Option<DeviceNumber>,
+) -> PlayedImage {
+    let (id, point) = (record.id().clone(), lab.register.mount_point(record.id()));
+    PlayedImage { id, image: image.to_owned(), file, point, mounted }
 }
 
 /// What making an image comes to.
 struct Built {
     image: File,
     file_number: FileNumber,
+    seen: FileNumber,
+    player: Option<Player>,
     device: File,
     node: PathBuf,
     number: DeviceNumber,
 }
 
-fn build(path: &Path, spec: ImageSpec, record: &mut Record) -> Result<Built, LabError> {
+fn build(lab: &Lab, path: &Path, spec: &ImageSpec, record: &mut Record) -> Result<Built, LabError> {
     let image = OpenOptions::new()
         .read(true)
         .write(true)
@@ -250,8 +315,7 @@ fn build(path: &Path, spec: ImageSpec, record: &mut Record) -> Result<Built, Lab
         .mode(0o600)
         .open(path)
         .map_err(LabError::io("cannot make", path))?;
-    let metadata = image.metadata().map_err(LabError::io("cannot look at", path))?;
-    let file_number = FileNumber { device: metadata.dev(), inode: metadata.ino() };
+    let file_number = file_number_of(&image, path)?;
     record.append(&file_line(file_number))?;
     // Reported to whoever looks for images without a record; the loop device keeps it.
     let _not_every_filesystem_locks = lock_exclusive(&image);
@@ -259,8 +323,15 @@ fn build(path: &Path, spec: ImageSpec, record: &mut Record) -> Result<Built, Lab
     if !spec.is_sparse {
         preallocate(&image, spec.bytes, path)?;
     }
+    let point = lab.register.mount_point(record.id());
+    let player =
+        spec.model.as_deref().map(|model| play(lab, &point, (&image, path, model), record));
+    let player = player.transpose()?;
+    let shown = player.as_ref().map(|player| open_shown(&player.image())).transpose()?;
+    let file = shown.as_ref().unwrap_or(&image);
+    let seen = file_number_of(file, path)?;
     let attached = attach_loop(&LoopSettings {
-        file: image.as_fd(),
+        file: file.as_fd(),
         sector_bytes: spec.sector_bytes,
         direct_io: spec.direct_io,
         partitions: false,
@@ -274,7 +345,32 @@ fn build(path: &Path, spec: ImageSpec, record: &mut Record) -> Result<Built, Lab
     let device = open_device(&node, DeviceUse::Look)
         .map_err(|errno| LabError::io("cannot open", &node)(errno.into()))?;
     let number = DeviceNumber::from_stat(metadata.rdev());
-    Ok(Built { image, file_number, device, node, number })
+    Ok(Built { image, file_number, seen, player, device, node, number })
+}
+
+fn file_number_of(file: &File, path: &Path) -> Result<FileNumber, LabError> {
+    let metadata = file.metadata().map_err(LabError::io("cannot look at", path))?;
+    Ok(FileNumber { device: metadata.dev(), inode: metadata.ino() })
+}
+
+/// Starts a played disk over an image.
+fn play(
+    lab: &Lab,
+    point: &Path,
+    played: (&File, &Path, &PlayedModel),
+    record: &mut Record,
+) -> Result<Player, LabError> {
+    let player = Player::start(point, &record.id().mark(), played, &lab.myself)?;
+    let start = lab.machine.process_start(player.pid()).unwrap_or(0);
+    let mounted = player.mounted.map(mounted_line).unwrap_or_default();
+    record.append(&format!("{mounted}{}", player_line((player.pid(), start))))?;
+    Ok(player)
+}
+
+/// What a played disk shows of its image.
+fn open_shown(path: &Path) -> Result<File, LabError> {
+    let opened = OpenOptions::new().read(true).write(true).open(path);
+    opened.map_err(LabError::io("cannot open", path))
 }
 
 impl Drop for LoopImage {
@@ -294,7 +390,7 @@ fn preallocate(image: &File, bytes: u64, path: &Path) -> Result<(), LabError> {
 pub(crate) fn check_room(
     directory: &Path,
     count: u64,
-    spec: ImageSpec,
+    spec: &ImageSpec,
 ) -> Result<Vec<DeviceCaution>, LabError> {
     let failed = || LabError::io("cannot look at", directory);
     let opened = File::open(directory).map_err(failed())?;
@@ -309,7 +405,10 @@ pub(crate) fn check_room(
         }
         cautions.push(DeviceCaution::HostMayFill { directory, needed_bytes, free_bytes });
     }
-    if by_magic(host.type_magic).is_some_and(|filesystem| filesystem.is_in_memory) {
+    // A played disk has its time from the model, whatever is behind it.
+    if spec.model.is_none()
+        && by_magic(host.type_magic).is_some_and(|filesystem| filesystem.is_in_memory)
+    {
         cautions.push(DeviceCaution::ImageInMemory { directory: directory.to_owned() });
     }
     Ok(cautions)

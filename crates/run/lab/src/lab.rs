@@ -1,6 +1,6 @@
 //! The lab itself: its register, its tools, and what killed runs left in it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,10 @@ use crate::LabError;
 use crate::aged::ImageLibrary;
 use crate::filesystems::{Availability, availability};
 use crate::machine::{Machine, names};
+use crate::played::{Remains, rescue};
 use crate::register::{Found, Kind, PlanIdentity, RecordId, Register, private_directory};
-use crate::release::{OurMount, free_image, free_mount};
-use crate::tools::ToolPath;
+use crate::release::{OurMount, PlayedImage, free_image, free_mount, free_played};
+use crate::tools::{Myself, ToolPath};
 
 /// Where images are kept when nobody says where: on disk, and gone some time after a reboot.
 const IMAGES: &str = "/var/tmp/treering";
@@ -30,6 +31,7 @@ pub struct Lab {
     pub(crate) machine: Machine,
     pub(crate) tools: ToolPath,
     pub(crate) register: Arc<Register>,
+    pub(crate) myself: Myself,
     images: PathBuf,
     library: ImageLibrary,
 }
@@ -44,6 +46,7 @@ impl Lab {
             machine: Machine::default(),
             tools: ToolPath::new(OsStr::new("")),
             register: Arc::new(Register::open(register)?),
+            myself: Myself::default(),
             images: PathBuf::from(IMAGES),
             library: ImageLibrary::new(Path::new(LIBRARY)),
         })
@@ -53,6 +56,13 @@ impl Lab {
     #[must_use]
     pub fn with_tools_in(self, path: &OsStr) -> Self {
         Self { tools: ToolPath::new(path), ..self }
+    }
+
+    /// Plays disks by this program, which gets these arguments and the description of the disk.
+    #[must_use]
+    pub fn with_player(self, program: &Path, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(OsString::from).collect();
+        Self { myself: Myself { program: program.to_owned(), arguments }, ..self }
     }
 
     /// Keeps images here when the plan does not say where.
@@ -119,6 +129,10 @@ impl Lab {
                     path: image,
                     device: number.map(|number| PathBuf::from(format!("/dev/loop{number}"))),
                 },
+                Kind::Played { image, number, .. } => LeftoverKind::PlayedDisk {
+                    path: image,
+                    device: number.map(|number| PathBuf::from(format!("/dev/loop{number}"))),
+                },
                 Kind::Mount { fs_type, .. } => {
                     let point = self.register.mount_point(&found.id);
                     let is_mounted = table.mounts.iter().any(|mount| mount.point == point);
@@ -162,6 +176,8 @@ impl Lab {
     /// Frees what killed runs left, mounts before the devices they are on. What belongs to a run
     /// that is alive, what is in use, and what is not certainly ours stays and is reported.
     pub fn release(&self, leftovers: Vec<Leftover>) -> Vec<(Leftover, Result<(), LabError>)> {
+        // Before all else: a filesystem on a played disk waits for that when it is unmounted.
+        leftovers.iter().filter(|leftover| !leftover.is_alive).for_each(|one| self.rescue(one));
         let mut ordered = leftovers;
         ordered.sort_by_key(|leftover| leftover.what.order());
         let free = |leftover: Leftover| {
@@ -169,6 +185,19 @@ impl Lab {
             (leftover, freed)
         };
         ordered.into_iter().map(free).collect()
+    }
+
+    fn rescue(&self, leftover: &Leftover) {
+        if !matches!(leftover.what, LeftoverKind::PlayedDisk { .. }) {
+            return;
+        }
+        let Ok((_record, facts)) = self.register.claim(&leftover.id) else { return };
+        if let Kind::Played { mounted, player, .. } = facts.kind
+            && facts.boot == self.machine.boot_id()
+        {
+            let point = self.register.mount_point(&leftover.id);
+            rescue(&self.machine, Remains { point: &point, mounted, player });
+        }
     }
 
     fn free(&self, leftover: &Leftover) -> Result<(), LabError> {
@@ -189,6 +218,17 @@ impl Lab {
                 // Numbers of filesystems change from boot to boot: then the name has to do.
                 let file = file.filter(|_| facts.boot == self.machine.boot_id());
                 free_image(&self.machine, &leftover.id, image, file)?;
+            }
+            Kind::Played { image, file, mounted, .. } => {
+                let is_of_this_boot = facts.boot == self.machine.boot_id();
+                let played = PlayedImage {
+                    id: leftover.id.clone(),
+                    image: image.clone(),
+                    file: file.filter(|_| is_of_this_boot),
+                    point: self.register.mount_point(&leftover.id),
+                    mounted: mounted.filter(|_| is_of_this_boot),
+                };
+                free_played(&self.machine, &played)?;
             }
             Kind::Mount { fs_type, devices, mounted } => {
                 let point = self.register.mount_point(&leftover.id);
@@ -243,6 +283,13 @@ pub enum LeftoverKind {
         /// The loop device that was made on it, if it came so far.
         device: Option<PathBuf>,
     },
+    /// An image file with a played disk over it.
+    PlayedDisk {
+        /// The file.
+        path: PathBuf,
+        /// The loop device on the played disk, if it came so far.
+        device: Option<PathBuf>,
+    },
     /// A record that cannot be read.
     Damaged {
         /// The record.
@@ -257,7 +304,7 @@ impl LeftoverKind {
     const fn order(&self) -> u8 {
         match self {
             Self::Mount { .. } => 0,
-            Self::Image { .. } => 1,
+            Self::Image { .. } | Self::PlayedDisk { .. } => 1,
             Self::Damaged { .. } => 2,
         }
     }
@@ -276,6 +323,10 @@ impl fmt::Display for LeftoverKind {
                 write!(f, "image {} on {}", path.display(), device.display())
             }
             Self::Image { path, device: None } => write!(f, "image {}", path.display()),
+            Self::PlayedDisk { path, device: Some(device) } => {
+                write!(f, "played disk {} on {}", path.display(), device.display())
+            }
+            Self::PlayedDisk { path, device: None } => write!(f, "played disk {}", path.display()),
             Self::Damaged { path, why } => {
                 write!(f, "record {} that cannot be read ({why})", path.display())
             }

@@ -20,6 +20,7 @@ mod lab;
 mod leftovers;
 mod machine;
 mod master;
+mod played;
 mod reboot;
 mod register;
 mod release;
@@ -41,6 +42,7 @@ pub use guard::{EraseList, Inspection, Obstacle, Signature, find_signatures, ins
 pub use lab::{Lab, Leftover, LeftoverKind};
 pub use leftovers::{Leftovers, find_leftovers};
 pub use machine::DeviceNumber;
+pub use played::{PlayedModel, serve_played_disk};
 pub use reboot::{
     AskedBoot, BootCommands, BootLoader, CommandLine, Continuation, RebootError, RebootLock,
     RebootRecord, Reboots,

@@ -12,12 +12,14 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
+use treering_model::PLAYED_MOUNT;
 use treering_sys::{
     DeviceUse, Errno, LoopStatus, Mount, MountTable, detach_loop, loop_status, open_device, unmount,
 };
 
 use crate::guard::{Obstacle, obstacles_to_use};
 use crate::machine::{DeviceNumber, Machine, names, word};
+use crate::played::image_in;
 use crate::register::{FileNumber, RecordId};
 use crate::{DeviceError, LabError};
 
@@ -66,6 +68,37 @@ pub(crate) fn free_image(
         }
     }
     remove_image(image, id, file)
+}
+
+/// An image with a played disk over it.
+pub(crate) struct PlayedImage {
+    pub(crate) id: RecordId,
+    pub(crate) image: PathBuf,
+    pub(crate) file: Option<FileNumber>,
+    /// Where the played disk is mounted, and under which number.
+    pub(crate) point: PathBuf,
+    pub(crate) mounted: Option<DeviceNumber>,
+}
+
+/// Detaches the loop device of a played disk, unmounts the disk, upon which its process ends, and
+/// removes the image; what of it is gone already is no error.
+pub(crate) fn free_played(machine: &Machine, played: &PlayedImage) -> Result<(), LabError> {
+    let PlayedImage { id, image, file, point, mounted } = played;
+    for attached in attached(machine)? {
+        if attached.status.mark != id.mark() {
+            continue;
+        }
+        if attached.backing != image_in(point) {
+            let why = format!("its file is {}", attached.backing.display());
+            return Err(DeviceError::NotOurs { what: attached.name, why }.into());
+        }
+        detach(machine, &attached)?;
+    }
+    free_mount(
+        machine,
+        &OurMount { id, point, fs_type: PLAYED_MOUNT, devices: &[], mounted: *mounted },
+    )?;
+    remove_image(image, id, *file)
 }
 
 fn attached(machine: &Machine) -> Result<Vec<Attached>, LabError> {

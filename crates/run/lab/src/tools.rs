@@ -47,6 +47,21 @@ impl ToolPath {
     }
 }
 
+/// How this program starts itself to play a disk: the description of the disk follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Myself {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
+}
+
+impl Default for Myself {
+    fn default() -> Self {
+        // Also when the file was replaced meanwhile.
+        let program = PathBuf::from("/proc/self/exe");
+        Self { program, arguments: ["lab", "play"].map(OsString::from).to_vec() }
+    }
+}
+
 /// What came of running a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ToolRun {

@@ -138,16 +138,21 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// A saved image, read once and ready to be put on devices of a variant: its bytes are kept
-    /// beside the images of the lab.
+    /// A saved image, ready to be put on devices of a variant. For loop devices it is read once and
+    /// its bytes are kept beside the images of the lab; for block devices it is read each time.
     ///
     /// # Errors
     /// When it is not what was saved, its own check cannot be run here, or there is no room.
     pub fn of_saved(image: &SavedImage, device: &DeviceSpec, lab: &Lab) -> Result<Self, LabError> {
-        let DeviceSpec::Loop { directory, .. } = device else {
-            return Err(unfit("a saved image is restored to a loop device".to_owned()));
+        let masters = match device {
+            DeviceSpec::Loop { directory, .. } => {
+                vec![image.master(&lab.images(directory.as_deref())?)?]
+            }
+            DeviceSpec::Block { .. } => Vec::new(),
+            DeviceSpec::Directory { .. } => {
+                return Err(unfit("a saved image is restored to a device".to_owned()));
+            }
         };
-        let masters = vec![image.master(&lab.images(directory.as_deref())?)?];
         let (filesystem, record) = (image.filesystem(), FormatRecord::default());
         let fingerprint = image.record.fingerprint.clone();
         Ok(Self { filesystem, record, masters, fingerprint })
@@ -179,7 +184,7 @@ impl Device {
         Ok((Volume { device: self, filesystem, record, is_copy: false }, true))
     }
 
-    /// Puts a saved image on its loop device, and makes sure that it is what was saved: the
+    /// Puts a saved image on its device, and makes sure that it is what was saved: the
     /// filesystem's own check finds no fault, and the layout of all files is the same.
     ///
     /// # Errors
@@ -190,9 +195,13 @@ impl Device {
         pattern: &Pattern,
     ) -> Result<Volume, LabError> {
         self.prepare()?;
-        if !self.fill(&pattern.masters)? {
+        if let Held::Blocks(_) = self.held {
+            self.members().iter().try_for_each(|member| image.put_on(&member.node))?;
+        } else if !self.fill(&pattern.masters)? {
             return Err(unfit("a saved image needs a file that can be emptied".to_owned()));
         }
+        // What is read from here on comes from the device.
+        self.forget()?;
         for member in self.members() {
             image.check(&member.node, &self.lab)?;
         }
@@ -285,6 +294,9 @@ impl Volume {
         };
         let made = DirBuilder::new().mode(0o700).create(&mounted.root);
         made.map_err(LabError::io("cannot make the mount point", &mounted.root))?;
+        if let Some(volume) = &mounted.volume {
+            volume.device.play(true)?;
+        }
         if let Err(errno) = mount(&source, &mounted.root, filesystem.name, &parsed) {
             let words = explain_mount(&source, filesystem.name, &parsed);
             let why = match words {
@@ -387,9 +399,18 @@ impl Mounted {
     /// # Errors
     /// When it is in use; it stays mounted then, and in the register.
     pub fn release(mut self) -> Result<Device, LabError> {
+        self.hurry();
         self.unmount()?;
         let volume = self.volume.take().ok_or_else(|| unfit("it is released".to_owned()))?;
         Ok(volume.device)
+    }
+
+    /// What is still to be written belongs to no measurement.
+    fn hurry(&self) {
+        if let Some(volume) = &self.volume {
+            // Who cannot be reached is found out when it is given back.
+            let _unmounted_slowly = volume.device.play(false);
+        }
     }
 
     /// Once: what cannot be unmounted now is left to the register.
@@ -443,6 +464,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
+        self.hurry();
         // What cannot be unmounted stays in the register, where it is found.
         let _in_the_register = self.unmount();
     }

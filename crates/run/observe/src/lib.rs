@@ -12,8 +12,11 @@ mod hot_error;
 mod hot_requests;
 pub mod layout;
 mod places;
+mod played_disk;
 mod scan;
 pub mod tree;
+
+pub use played_disk::{played_below, played_disk_at};
 
 use std::path::Path;
 use std::time::Duration;
@@ -107,6 +110,7 @@ pub const ALL: &[&dyn Observer] = &[
     &conditions::Conditions,
     &layout::LayoutObserver,
     &block_trace::BlockTrace,
+    &played_disk::PlayedDisks,
 ];
 
 /// Everything that all observers see beforehand.

@@ -1,6 +1,7 @@
 //! The workloads: one folder each, one line each in [`ALL`].
 
 pub mod age;
+mod ahead;
 pub mod blogbench;
 pub mod bonnie;
 mod cautions;

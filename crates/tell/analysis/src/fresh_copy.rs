@@ -36,8 +36,9 @@ pub struct CopyMeasure {
 /// Name, unit, and the value of a read.
 type Kind = (&'static str, Unit, fn(&ColdRead) -> Option<f64>);
 
-const KINDS: [Kind; 5] = [
+const KINDS: [Kind; 6] = [
     ("time", Unit::Seconds, |read| Some(read.seconds)),
+    ("time of the played disk", Unit::Seconds, |read| read.disk_seconds),
     ("seeks", Unit::Count, |read| read.requests.map(|requests| requests.seeks as f64)),
     ("requests", Unit::Count, |read| read.requests.map(|requests| requests.reads as f64)),
     ("read from the device", Unit::Bytes, |read| {
@@ -105,6 +106,18 @@ mod tests {
         assert!(low < 2.0 && 3.0 < high, "{time:?}");
         assert!((of("seeks").ratio.unwrap() - 3.0).abs() < 1e-9);
         assert!(measures.iter().all(|measure| measure.name != "dynamic layout score"));
+    }
+
+    #[test]
+    fn a_played_disk_has_a_time_of_its_own() {
+        let played = |turn, is_fresh, disk_seconds| ColdRead {
+            disk_seconds: Some(disk_seconds),
+            ..read(turn, is_fresh, 9.0, None)
+        };
+        let reads = vec![played(0, false, 4.0), played(0, true, 1.0)];
+        let measures = copy_measures(&FreshCopy { reads, ..FreshCopy::default() });
+        let disk = measures.iter().find(|measure| measure.name.contains("played disk")).unwrap();
+        assert!((disk.ratio.unwrap() - 4.0).abs() < 1e-9, "{disk:?}");
     }
 
     #[test]

@@ -307,6 +307,23 @@ fn the_order_in_which_parameters_were_recorded_makes_no_other_job() {
 }
 
 #[test]
+fn profiles_of_aging_are_jobs_of_their_own_and_the_file_of_an_ffsb_profile_is_not() {
+    for (workload, jobs) in [("age", 2), ("ffsb", 1)] {
+        let of = |name: &str, late: i64| {
+            let mut variant = variant_of(name, late, &[100.0; 6]);
+            for (trial, profile) in variant.trials.iter_mut().zip(["mail", "database"].repeat(3)) {
+                trial.beginning.workload = workload.to_owned();
+                trial.beginning.parameters.push(("profile".to_owned(), profile.to_owned()));
+            }
+            variant
+        };
+        let outcome = compare(&of("a", 0), &[of("b", 1)], &Terms::default()).unwrap();
+        let pairs = outcome.comparisons.iter().map(MetricComparison::pairs).max().unwrap();
+        assert_eq!(pairs, 6 / jobs, "{workload}");
+    }
+}
+
+#[test]
 fn seeds_pair_rounds_and_other_seeds_do_not() {
     let (mut base, mut other) = (variant_of("a", 0, &[100.0; 6]), variant_of("b", 1, &[100.0; 6]));
     for variant in [&mut base, &mut other] {

@@ -8,7 +8,7 @@ use treering_script::Workload;
 use treering_workloads::age::Age;
 
 use super::settings::argument;
-use super::{AnyRunArgs, NativeRunArgs, OutputArgs};
+use super::{AnyRunArgs, NativeRunArgs, OutputArgs, StoreArgs};
 
 /// The name of the verb.
 pub(crate) const AGE: &str = "age";
@@ -21,7 +21,7 @@ pub(crate) fn image_to_save(matches: &clap::ArgMatches) -> Option<&str> {
     matches.get_one::<String>(SAVE).map(String::as_str)
 }
 
-/// Verbs about profiles.
+/// Verbs about profiles, and about stored runs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgeVerb {
     /// List the profiles that are built in.
@@ -35,6 +35,22 @@ pub(crate) enum AgeVerb {
     Profile(MeasureProfileArgs),
     /// Extract what the commits of a git repository did to its files, to be replayed without git.
     Extract(ExtractArgs),
+    /// Show how far the layouts of stored runs lie apart that did the same on equal filesystems.
+    Spread(SpreadArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SpreadArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// Only runs of the plan of this name.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) plan: Option<String>,
+    /// Only runs with this label.
+    #[arg(long)]
+    pub(crate) label: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Args)]
@@ -72,6 +88,8 @@ Then measure on it, or compare its layout with that of a fresh copy:
   treering layout /mnt/test --fresh-copy
 Write less: what is deleted or replaced on the way is allocated, not written:
   treering age /mnt/test --profile mail --until operations=100000 --fast-forward
+See how much the layout differs between runs that did the same:
+  treering age spread
 Keep it as an image that each trial of a plan starts from:
   treering age /mnt/test --profile mail --until steady --save old-mail
 

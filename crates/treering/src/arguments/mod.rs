@@ -25,7 +25,7 @@ use treering_script::Workload;
 
 use crate::colour;
 
-pub(crate) use aging::{AGE, AgeVerb, ExtractArgs, MeasureProfileArgs, image_to_save};
+pub(crate) use aging::{AGE, AgeVerb, ExtractArgs, MeasureProfileArgs, SpreadArgs, image_to_save};
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use comparing::{
     BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs, RootArgs,
@@ -296,11 +296,38 @@ pub(crate) enum LabVerb {
         #[command(flatten)]
         root: RootArgs,
     },
+    /// Attach a played disk: an empty loop device that answers when a modelled disk would. Prints its
+    /// node, and keeps it until Ctrl-C; then says what the disk had to do.
+    Disk(DiskArgs),
+    /// Play a disk on a connection of FUSE, which standard input is, over the image that standard
+    /// output is.
+    #[command(hide = true)]
+    Play {
+        /// The path of the image, to be told.
+        image: PathBuf,
+        /// The name of the disk.
+        name: String,
+        /// Its description in TOML.
+        text: String,
+    },
     /// List the filesystems that can be made and mounted here, and what the others lack.
     Filesystems {
         #[command(flatten)]
         output: OutputArgs,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiskArgs {
+    /// The disk: hdd-7200, hdd-5400, ssd-sata, hp97560, or a TOML file.
+    #[arg(default_value = "hdd-7200")]
+    pub(crate) disk: String,
+    /// How large it is shown, from its outermost track on.
+    #[arg(long, default_value = "4GiB")]
+    pub(crate) size: String,
+    /// Keep the image in this directory [default: /var/tmp/treering].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) images: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -1,24 +1,34 @@
 //! `treering lab`: what the lab can make here, what killed runs left in it, and freeing that.
 
+use std::fs::File;
 use std::io::{Write, stdout};
-use std::path::PathBuf;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::Duration;
 
-use treering_lab::{Availability, ImageLibrary, Lab, Leftover, PlanIdentity, Reboots, filesystems};
+use treering_lab::{
+    Availability, Device, ImageLibrary, Lab, Leftover, PlanIdentity, PlayedModel, Reboots,
+    filesystems, serve_played_disk,
+};
 use treering_observe::block_trace::LeftInstance;
 use treering_report::{Cell, Column, Report, Table};
 
 use super::output;
-use crate::arguments::LabVerb;
+use crate::arguments::{DiskArgs, LabVerb, size};
 use crate::classic_output::say as note;
 use crate::failure::{Failure, Kind};
 use treering_script::with_causes;
+use treering_sys::SignalWatch;
 
 /// Does what was asked for.
 pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
     match verb {
         LabVerb::List { output, root } => list(output, &root.reboots()),
         LabVerb::Release { dry_run, root } => release(*dry_run, &root.reboots()),
+        LabVerb::Disk(args) => disk(args),
+        LabVerb::Play { image, name, text } => play(image, name, text),
         LabVerb::Filesystems { output } => output::write(&what_there_is(&open()?), output),
     }?;
     Ok(ExitCode::SUCCESS)
@@ -183,6 +193,56 @@ pub(super) fn free_what_is_left(lab: &Lab, plan: &PlanIdentity) {
     for what in foreign {
         note(&format!("another run that was killed left {what}; `treering lab release` frees it"));
     }
+}
+
+/// Attaches a played disk until we are told to end.
+fn disk(args: &DiskArgs) -> Result<(), Failure> {
+    let bytes = size("--size", &args.size)?;
+    let model = PlayedModel::find(&args.disk)?;
+    let about = model.disk.about.clone();
+    let signals = SignalWatch::begin().map_err(|error| {
+        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
+    })?;
+    let device = Device::played_disk(model, bytes, args.images.as_deref(), &open()?)?;
+    for caution in device.cautions() {
+        note(&format!("caution: {caution}"));
+    }
+    let nodes = device.members();
+    let node = nodes.first().map(|member| member.node.display().to_string()).unwrap_or_default();
+    say(&node);
+    note(&format!("{node} is played: {about}. Unmount it before Ctrl-C takes it away"));
+    while !signals.flag().is_raised() {
+        sleep(Duration::from_millis(100));
+    }
+    let counts = device.played()?.unwrap_or_default();
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let late_ns = |share| counts.late_ns_at(share).unwrap_or(0) as f64;
+    note(&format!(
+        "{} requests in {:.3} s of the disk (seeks {:.3} s, rotation {:.3} s, transfer {:.3} s)",
+        counts.requests,
+        seconds(counts.busy_ns),
+        seconds(counts.seek_ns),
+        seconds(counts.rotation_ns),
+        seconds(counts.transfer_ns),
+    ));
+    note(&format!(
+        "answers late by {:.0} µs (median), {:.0} µs (99 %), {:.2} % of that time; {:.2} s of CPU",
+        late_ns(0.5) / 1e3,
+        late_ns(0.99) / 1e3,
+        counts.late_share() * 100.0,
+        seconds(counts.cpu_ns),
+    ));
+    Ok(device.release()?)
+}
+
+/// The process that plays a disk: its ends are standard input and output.
+fn play(path: &Path, name: &str, text: &str) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::new(Kind::Environment, format!("cannot play {name}: {error}"))
+    };
+    let fuse = std::io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
+    let image = stdout().as_fd().try_clone_to_owned().map_err(failed)?;
+    serve_played_disk(fuse, File::from(image), path, (name, text)).map_err(failed)
 }
 
 fn what_there_is(lab: &Lab) -> Report {

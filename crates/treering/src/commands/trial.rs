@@ -161,7 +161,7 @@ fn keeping(asked: &Asked<'_>, place: &Workplace) -> Result<Keeping, Failure> {
 /// filesystem is there while the one under test is not mounted.
 pub(crate) fn take_named(dir: &Path) -> Result<Workplace, Failure> {
     if dir.metadata().is_err_and(|error| is_missing(&error)) {
-        let message = format!("--dir: there is no directory {}", dir.display());
+        let message = format!("there is no directory {}", dir.display());
         let hint = format!(
             "mount the filesystem under test, then: mkdir {}",
             quoted(&dir.to_string_lossy())

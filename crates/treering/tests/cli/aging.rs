@@ -107,6 +107,28 @@ fn the_same_seed_has_the_same_fingerprint_and_another_has_another() {
 }
 
 #[test]
+fn the_layouts_of_equal_runs_are_set_side_by_side() {
+    require_root!();
+    require_loop_fs!("ext4");
+    let program = program();
+    program.run(["age", "spread"]).ends_with(2).complains("no results");
+    for (seed, megabytes) in [("1", 64), ("2", 64), ("1", 64), ("1", 80)] {
+        let place = LoopFs::new("ext4", megabytes);
+        let words = ["age", place.path().to_str().unwrap(), "--live", "4M", "--quiet"];
+        let rest = ["--until", "operations=200", "--seed", seed];
+        program.run(words.iter().chain(&rest)).ends_with(0);
+    }
+    let words = ["age", "spread", "--format", "json"];
+    let page = program.run(words).ends_with(0).stdout;
+    // Two are equal: the others have another list, or another size.
+    assert_eq!(page.matches("\"2 runs\"").count(), 1, "{page}");
+    let list = last(&program);
+    assert!(page.contains(list.fact("age.fingerprint").unwrap()), "{page}");
+    let page = program.run(["age", "spread", "--format", "csv"]).ends_with(0).stdout;
+    assert!(page.contains("free extents,2,"), "{page}");
+}
+
+#[test]
 fn a_filesystem_is_aged_until_its_layout_is_steady_or_it_is_full() {
     require_root!();
     for kind in ["ext4", "xfs", "btrfs"] {
@@ -171,16 +193,71 @@ fn fast_forward_leaves_data_everywhere_and_the_same_files() {
 }
 
 #[test]
+fn fast_forward_of_a_known_future_leaves_data_everywhere_and_the_same_files() {
+    require_root!();
+    let place = temp_dir();
+    let history = place.path().join("history");
+    let mut text = "treering history 1\n".to_owned();
+    for step in 0..400_u32 {
+        text += &format!("step\nw {} d{}/f{}\n", 500 + step * 90, step % 7, step % 61);
+    }
+    fs::write(&history, text).unwrap();
+    let history = ["-p", "source-history", "--history", history.to_str().unwrap()];
+    let trees = place.path().join("trees.toml");
+    let text = program().run(["age", "show", "kernel-tree"]).stdout;
+    let small = text.replace("initial-dirs = \"5\"", "initial-dirs = \"1\"");
+    let mix = "mix = \"patch=3,compile=3,clean=3,delete=1,create=1\"\norder = \"sorted\"\n";
+    fs::write(&trees, small + mix).unwrap();
+    let trees = ["-p", trees.to_str().unwrap()];
+    for kind in ["ext4", "xfs", "btrfs"] {
+        require_loop_fs!(kind);
+        for (profile, until) in [
+            (&trees[..], "operations=10"),
+            (&trees, "written=150M"),
+            (&history, "operations=300"),
+            (&history, "written=5M"),
+        ] {
+            let files = [false, true].map(|fast_forward| {
+                // 2000 operations on trees might need so much.
+                let place = LoopFs::new(kind, 8000);
+                let words = ["age", place.path().to_str().unwrap(), "--no-store", "--quiet"];
+                let end = ["--until", until];
+                let words = words.iter().chain(profile).chain(&end);
+                let more: &[&str] = if fast_forward { &["--fast-forward"] } else { &[] };
+                program().run(words.chain(more)).ends_with(0);
+                let zeros = with_zeros(place.path());
+                assert!(zeros.is_empty(), "{kind} {until}: {zeros:?}");
+                tree_of(place.path())
+            });
+            assert!(files[0] == files[1], "{kind} {profile:?} {until}");
+        }
+    }
+}
+
+#[test]
 fn fast_forward_without_fallocate_is_refused_and_leaves_nothing() {
     require_root!();
     require_loop_fs!("ext4");
     // As ext2 and ext3 are.
-    let place = LoopFs::with_options("ext4", 64, &["-O", "^extent,^64bit"]);
+    let place = LoopFs::with_options("ext4", 600, &["-O", "^extent,^64bit"]);
     let target = place.path().to_str().unwrap();
-    let words = ["age", target, "-p", "mail", "--live", "1M", "--until", "operations=10"];
-    let words = words.iter().chain(&["--fast-forward", "--no-store"]);
-    program().run(words).ends_with(4).complains("cannot allocate what is not written");
-    assert!(!place.path().join("age-0").exists());
+    let history = temp_dir();
+    let history = history.path().join("history");
+    fs::write(&history, "treering history 1\nstep\nw 9 a\n").unwrap();
+    for words in [
+        &["-p", "mail", "--live", "1M", "--until", "operations=10"][..],
+        &["-p", "kernel-tree", "--until", "operations=2"],
+        &["-p", "source-history", "--history", history.to_str().unwrap()],
+    ] {
+        let begin = ["age", target, "--fast-forward", "--no-store"];
+        program()
+            .run(begin.iter().chain(words))
+            .ends_with(4)
+            .complains("cannot allocate what is not written");
+        for left in ["age-0", "kernel-0", "probe"] {
+            assert!(!place.path().join(left).exists());
+        }
+    }
 }
 
 fn git(place: &Path, words: &[&str], input: &[u8]) {

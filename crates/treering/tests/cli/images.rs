@@ -182,6 +182,70 @@ fn what_is_not_what_was_saved_is_refused() {
     refused("ext4", "elsewhere", MIB, "its layout is another than at saving", 3);
 }
 
+/// A block device on a file, detached when it is dropped.
+struct Block(String);
+
+impl Block {
+    fn on(file: &Path) -> Self {
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(file).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        Self(String::from_utf8(made.stdout).unwrap().trim().to_owned())
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let _detached = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+#[test]
+fn a_block_device_gets_an_image_when_it_is_named_for_erasing_and_what_was_there_is_gone() {
+    require_root!();
+    for kind in ["ext4", "xfs", "btrfs"] {
+        require_loop_fs!(kind);
+        let program = program();
+        drop(saved(&program, kind, "old"));
+        let place = temp_dir();
+        let file = place.path().join("disk");
+        // Anything but zeros, to the last byte, and larger than the image.
+        fs::write(&file, vec![0xa5; ((MIB + 8) << 20) as usize]).unwrap();
+        let before = fs::read(&file).unwrap();
+        let device = Block::on(&file);
+        let path = program.home().join("plan.toml");
+        let text = |image: &str| {
+            format!(
+                "name = \"old\"\nrounds = 2\nwarm-up = false\n[device]\nblock = \"{}\"\n\
+                 [[variant]]\nname = \"old\"\nfilesystem = \"{kind}\"\nimage = \"{image}\"\n\
+                 [[job]]\ncommand = \"test -d ../aged/age-0 && rm -r ../aged\"\n",
+                device.0
+            )
+        };
+        fs::write(&path, text("old")).unwrap();
+        let results = temp_dir_in(Path::new("/dev/shm"));
+        let store = results.path().join("results.treering");
+        let plan = path.to_str().unwrap();
+        let words = ["compare", plan, "--store", store.to_str().unwrap(), "--quiet"];
+        let erase = ["--erase", &device.0];
+        let erasing = words.iter().chain(&erase);
+        // Not named, or without such an image: nothing is touched.
+        program.run(words).ends_with(3).complains("--erase");
+        fs::write(&path, text("none")).unwrap();
+        program.run(erasing.clone()).ends_with(3).complains("no saved image 'none'");
+        assert!(fs::read(&file).unwrap() == before, "{kind}");
+        fs::write(&path, text("old")).unwrap();
+        program.run(erasing).ends_with(0);
+        let kept = trials(&store);
+        assert_eq!(kept.len(), 2);
+        for trial in &kept {
+            // The second finds what the first removed.
+            assert_eq!(trial.ending, treering_model::Ending::Completed, "{kind}");
+            assert_eq!(trial.fact("image.name"), Some("old"));
+            assert_eq!(trial.fact("image.fingerprint"), kept[0].fact("image.fingerprint"));
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_saved_leaves_nothing_and_the_filesystem_is_mounted() {
     require_root!();

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use treering_model::{Accelerator, CautionCode, Ending, Trial};
 use treering_store::{Access, Detail, Filter, Store};
-use treering_testkit::{Program, Ran, is_root, skip, temp_dir};
+use treering_testkit::{LoopFs, Program, Ran, is_root, skip, temp_dir};
 
 use crate::{only_release, program};
 
@@ -105,6 +105,41 @@ fn kernels_take_turns_and_nothing_stays() {
     // Other tests have images in use meanwhile.
     let left = program.run(["lab", "list"]).ends_with(0);
     assert!(!left.stdout.contains("a run of plan quick, which is gone"), "{left}");
+}
+
+#[test]
+fn a_guest_starts_from_a_saved_image_and_each_trial_from_the_whole_of_it() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let mounted = LoopFs::new("ext4", 300);
+    let target = mounted.path().to_str().unwrap();
+    let words = ["age", target, "--live", "20M", "--until", "operations=300", "--save", "old"];
+    program.run(words.iter().chain(&["--quiet"])).ends_with(0);
+    drop(mounted);
+    let place = temp_dir();
+    let (store, plan) = (place.path().join("results.db"), place.path().join("plan.toml"));
+    let text = format!(
+        "rounds = 2\nwarm-up = false\ndevice = {{ loop = \"300MiB\", sparse = true }}\n\
+         [[variant]]\nname = \"old\"\nfilesystem = \"ext4\"\nimage = \"old\"\nkernel = {:?}\n\
+         [[job]]\nworkload = \"fs_mark\"\noptions = {{ files = 100, size = 4096 }}\n\
+         [observe]\nlayout = true\nin = \"measured\"\n",
+        kernels[kernels.len() - 1]
+    );
+    std::fs::write(&plan, text).unwrap();
+    let words = ["compare", plan.to_str().unwrap(), "--store", store.to_str().unwrap()];
+    program.run(words.iter().chain(&["--quiet"])).ends_with(0);
+    let kept = trials(&store);
+    assert_eq!(kept.len(), 2);
+    for trial in &kept {
+        assert_eq!(trial.ending, Ending::Completed);
+        assert_eq!(fact(trial, "image.name"), Some("old"));
+        assert_eq!(fact(trial, "image.fingerprint").map(str::len), Some(32));
+        assert!(fact(trial, "guest.kernel_release").is_some());
+        // What the aged filesystem holds is used; of a fresh one it is the reserved 15 MiB.
+        let number = |name| fact(trial, name).unwrap().parse::<u64>().unwrap();
+        let used = number("filesystem.capacity_bytes") - number("filesystem.free_bytes");
+        assert!(used > 30 << 20, "{used}");
+    }
 }
 
 #[test]

@@ -125,6 +125,9 @@ mod native_trees;
 /// Directories that cannot be worked in.
 mod places;
 
+/// Disks that are played.
+mod played;
+
 /// Cautions about a trial whose causes are planted.
 mod planted;
 

@@ -17,6 +17,7 @@ pub mod fs_mark;
 pub mod latency;
 pub mod layout;
 mod page;
+pub mod played;
 pub mod ranks;
 pub mod rates;
 mod sections;

@@ -2,15 +2,15 @@
 
 use super::spec::MetricSpec;
 use super::{
-    blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, latency, layout, ranks,
-    rates, summary, times, trace,
+    blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, latency, layout,
+    played, ranks, rates, summary, times, trace,
 };
 
 /// A part of the vocabulary: its title, and its entries.
 pub(super) type Section = (&'static str, &'static [MetricSpec]);
 
 /// The whole vocabulary.
-pub(super) const SECTIONS: [Section; 16] = [
+pub(super) const SECTIONS: [Section; 17] = [
     ("Rates", rates::ALL),
     ("Times", times::ALL),
     ("CPU", cpu::ALL),
@@ -27,6 +27,7 @@ pub(super) const SECTIONS: [Section; 16] = [
     ("Ranks", ranks::ALL),
     ("Block traces", trace::ALL),
     ("Layouts", layout::ALL),
+    ("Played disks", played::ALL),
 ];
 
 #[cfg(test)]

@@ -81,5 +81,5 @@ pub(super) use metrics;
 
 /// Whether a metric of this name is of an observer, not of the workload.
 pub fn is_observation(name: &str) -> bool {
-    ["trace_", "layout_"].iter().any(|prefix| name.starts_with(prefix))
+    ["trace_", "layout_", "played_"].iter().any(|prefix| name.starts_with(prefix))
 }

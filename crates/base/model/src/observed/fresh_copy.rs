@@ -61,6 +61,9 @@ pub struct ColdRead {
     pub bytes: u64,
     /// What the device was asked, where that could be traced.
     pub requests: Option<ReadRequests>,
+    /// While a played disk had requests, by its own clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_seconds: Option<f64>,
 }
 
 /// What a device was asked in a read.

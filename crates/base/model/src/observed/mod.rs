@@ -5,4 +5,5 @@ pub(crate) mod fresh_copy;
 pub(crate) mod heat;
 pub(crate) mod layout;
 pub(crate) mod modelled;
+pub(crate) mod played;
 pub(crate) mod ranks;

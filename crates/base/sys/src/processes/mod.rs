@@ -9,6 +9,7 @@ pub(crate) mod parent;
 pub(crate) mod rusage;
 pub(crate) mod scheduling;
 pub(crate) mod semaphores;
+pub(crate) mod serving;
 pub(crate) mod shared;
 pub(crate) mod signals;
 pub(crate) mod user;

@@ -5,7 +5,7 @@
 //! point is the angle. Switches between heads cost nothing (tracks are skewed for that).
 
 use serde::Deserialize;
-use treering_model::harmless;
+use treering_model::{Fingerprint, harmless};
 
 use super::curve::{SeekCurve, SeekText};
 
@@ -92,6 +92,14 @@ impl Parts {
         self.overhead + self.positioning() + self.transfer
     }
 
+    /// Those of another request as well.
+    pub(super) fn add(&mut self, other: Self) {
+        self.overhead += other.overhead;
+        self.seek += other.seek;
+        self.rotation += other.rotation;
+        self.transfer += other.transfer;
+    }
+
     /// What the order of requests can save.
     pub(super) fn positioning(self) -> f64 {
         self.seek + self.rotation
@@ -119,6 +127,25 @@ impl Disk {
     pub fn named(name: &str) -> Option<Self> {
         let (_, text) = ALL.iter().find(|(known, _)| *known == name)?;
         Self::read(text).ok()
+    }
+
+    /// What is written of a disk that is built in.
+    pub fn text_of(name: &str) -> Option<&'static str> {
+        ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    }
+
+    /// Its bytes.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    /// 16 hexadecimal digits that are equal where all numbers of two disks are.
+    pub fn fingerprint(&self) -> String {
+        let Self { capacity_bytes, queue, uncertainty, access, transfer, about: _ } = self;
+        let numbers = format!("{capacity_bytes} {queue} {uncertainty} {access:?} {transfer:?}");
+        let mut print = Fingerprint::new();
+        print.add(numbers.as_bytes());
+        print.text()
     }
 
     /// From TOML.

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use treering_model::ModelledSeconds;
 
-use super::model::{Disk, Parts, Wanted};
+use super::head::Head;
+use super::model::{Disk, Wanted};
 use crate::event::{Action, DeviceNumber, Entry, Event};
 
 /// Requests that wait at most; the rest is served before others come.
@@ -71,44 +72,6 @@ struct OneDevice {
     idle_ns: u64,
 }
 
-/// A disk at work.
-#[derive(Debug, Default)]
-struct Head {
-    now_ns: f64,
-    idle_ns: f64,
-    end: u64,
-    parts: Parts,
-    /// What waits, oldest first.
-    waiting: Vec<Wanted>,
-}
-
-impl Head {
-    /// Serves the request that is reached first.
-    fn serve(&mut self, disk: &Disk) {
-        let waiting = self.waiting.len().min(disk.queue);
-        let times = self.waiting[..waiting]
-            .iter()
-            .enumerate()
-            .map(|(place, wanted)| (place, disk.time(self.now_ns, self.end, *wanted, waiting)));
-        let best = times.min_by(|a, b| a.1.positioning().total_cmp(&b.1.positioning()));
-        let Some((place, parts)) = best else { return };
-        let wanted = self.waiting.remove(place);
-        self.now_ns += parts.total();
-        self.end = wanted.offset.saturating_add(wanted.bytes);
-        self.parts.overhead += parts.overhead;
-        self.parts.seek += parts.seek;
-        self.parts.rotation += parts.rotation;
-        self.parts.transfer += parts.transfer;
-    }
-
-    /// Serves requests until no more than so many wait.
-    fn serve_down_to(&mut self, disk: &Disk, waiting: usize) {
-        while self.waiting.len() > waiting {
-            self.serve(disk);
-        }
-    }
-}
-
 impl OneDevice {
     fn new() -> Self {
         Self {
@@ -169,7 +132,7 @@ impl OneDevice {
             head.serve_down_to(disk, others);
             head.now_ns += idle_ns as f64;
             head.idle_ns += idle_ns as f64;
-            head.waiting.push(wanted);
+            head.wait(self.requests, wanted);
         }
     }
 

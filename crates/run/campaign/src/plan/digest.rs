@@ -143,7 +143,7 @@ impl Words {
 
     fn device(&mut self, device: &DeviceSpec) {
         match device {
-            DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory } => {
+            DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory, disk } => {
                 self.word("loop");
                 self.number(*bytes);
                 self.number(u64::from(*count));
@@ -151,6 +151,11 @@ impl Words {
                 self.flag(*direct_io);
                 self.number(u64::from(*sector_bytes));
                 self.optional(directory.as_ref().map(|path| path.as_os_str().as_bytes()));
+                // Words more only where there is one: plans without keep the fingerprint they had.
+                if let Some(disk) = disk {
+                    self.word("disk");
+                    self.word(disk);
+                }
             }
             DeviceSpec::Block { paths } => {
                 self.word("block");

@@ -201,5 +201,6 @@ pub fn loop_device(bytes: u64) -> DeviceSpec {
         direct_io: true,
         sector_bytes: 512,
         directory: None,
+        disk: None,
     }
 }

@@ -186,7 +186,7 @@ fn shared_device(variants: &[Variant]) -> Option<&DeviceSpec> {
 
 fn device_keys(spec: &DeviceSpec) -> Vec<(&'static str, String)> {
     match spec {
-        DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory } => {
+        DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory, disk } => {
             let mut keys = vec![
                 ("loop", text(&size(*bytes))),
                 ("count", count.to_string()),
@@ -195,6 +195,7 @@ fn device_keys(spec: &DeviceSpec) -> Vec<(&'static str, String)> {
                 ("sector-bytes", sector_bytes.to_string()),
             ];
             keys.extend(directory.as_ref().map(|directory| ("images", path(directory))));
+            keys.extend(disk.as_ref().map(|disk| ("disk", text(disk))));
             keys
         }
         DeviceSpec::Block { paths } => {

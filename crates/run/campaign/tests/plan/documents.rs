@@ -36,13 +36,15 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
     let names = |plan: &str| -> Vec<&str> {
         plans[plan].variants.iter().map(|variant| variant.name.as_str()).collect()
     };
-    assert_eq!(plans.len(), 15);
+    assert_eq!(plans.len(), 16);
     assert_eq!(names("ext4-made-otherwise"), ["ext4", "1 KiB blocks", "no journal"]);
     assert_eq!(names("demo"), ["ext4", "btrfs"]);
     assert_eq!(names("filesystems"), ["ext4", "xfs", "btrfs"]);
     assert_eq!(names("feature-as-mount-option")[1], "data=journal");
     assert_eq!(names("kernels").len(), 1);
     assert_eq!(names("autodefrag"), ["btrfs", "autodefrag"]);
+    assert_eq!(names("allocator"), ["older search", "newer search"]);
+    assert!(plans["allocator"].jobs.iter().all(|job| job.workload == "age"));
     let jobs = |plan: &str| -> Vec<&str> {
         plans[plan].jobs.iter().map(|job| job.workload.as_str()).collect()
     };
@@ -185,6 +187,7 @@ fn every_key_stands_in_the_reference_with_its_default() {
         "direct-io",
         "sector-bytes",
         "images",
+        "disk",
         "against",
         "filesystem",
         "mkfs",

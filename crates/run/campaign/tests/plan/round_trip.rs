@@ -32,14 +32,20 @@ fn images(count: std::ops::Range<u16>) -> impl Strategy<Value = DeviceSpec> {
         (1u64 << 20..1 << 40).prop_map(|sectors| sectors * 4096),
     ];
     let sector_bytes = prop_oneof![Just(512), Just(4096)];
-    (bytes, count, any::<bool>(), any::<bool>(), sector_bytes, option::of(path())).prop_map(
-        |(bytes, count, sparse, direct_io, sector_bytes, directory)| DeviceSpec::Loop {
+    let disk =
+        option::of(prop_oneof![Just("hdd-7200".to_owned()), Just("/a/disk.toml".to_owned())]);
+    let disk = disk.prop_map(|disk: Option<String>| disk);
+    let flags = (any::<bool>(), any::<bool>());
+    (bytes, count, flags, sector_bytes, option::of(path()), disk).prop_map(
+        |(bytes, count, (sparse, direct_io), sector_bytes, directory, disk)| DeviceSpec::Loop {
             bytes,
             count,
             sparse,
             direct_io,
             sector_bytes,
             directory,
+            // Of a size that the disk holds.
+            disk: disk.filter(|_| bytes <= 1 << 41),
         },
     )
 }
@@ -67,8 +73,12 @@ fn variant() -> impl Strategy<Value = Variant> {
     (word(), kernel, what, 0..900_u32).prop_map(
         |(name, (kernel, guest), (filesystem, device, mkfs, mount), handicap_percent)| {
             let is_directory = matches!(device, DeviceSpec::Directory { .. });
-            let is_one_loop = matches!(device, DeviceSpec::Loop { count: 1, .. });
-            let image = (is_one_loop && mkfs.is_empty() && handicap_percent % 2 == 1)
+            let is_one = match &device {
+                DeviceSpec::Loop { count, .. } => *count == 1,
+                DeviceSpec::Block { paths } => paths.len() == 1,
+                DeviceSpec::Directory { .. } => false,
+            };
+            let image = (is_one && mkfs.is_empty() && handicap_percent % 2 == 1)
                 .then(|| name.trim().to_owned());
             Variant {
                 name: name.trim().to_owned(),

@@ -5,12 +5,13 @@ use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use treering_model::Layout;
 use treering_model::filesystems::Filesystem;
+use treering_model::{DeviceSpec, Layout};
 use treering_observe::layout::{Survey, SurveyPlan, survey};
 
-use super::library::SavedImage;
+use super::library::{ImageRecord, SavedImage};
 use crate::error::unfit;
+use crate::guard::inspect_on;
 use crate::sight::Sight;
 use crate::tools;
 use crate::{DeviceError, Lab, LabError};
@@ -88,6 +89,33 @@ pub(super) fn difference(saved: &Layout, found: &Layout) -> Option<String> {
 }
 
 impl SavedImage {
+    /// Whether it can be restored to a device with this filesystem: a loop device has its bytes, a
+    /// block device at least these.
+    ///
+    /// # Errors
+    /// When it cannot, or the device is not found.
+    pub fn suits(&self, filesystem: &str, device: &DeviceSpec, lab: &Lab) -> Result<(), LabError> {
+        let ImageRecord { name, filesystem: own, device_bytes: needed, .. } = &self.record;
+        if own != filesystem {
+            return Err(unfit(format!("the saved image '{name}' is {own}, not {filesystem}")));
+        }
+        let (device_bytes, may_be_larger) = match device {
+            DeviceSpec::Loop { bytes, .. } => (*bytes, false),
+            DeviceSpec::Block { paths } => match paths.as_slice() {
+                [path] => (inspect_on(&lab.machine, path)?.bytes, true),
+                _ => (0, true),
+            },
+            DeviceSpec::Directory { .. } => (0, false),
+        };
+        if *needed == device_bytes || (may_be_larger && *needed < device_bytes) {
+            return Ok(());
+        }
+        let least = if may_be_larger { "at least " } else { "" };
+        Err(unfit(format!(
+            "the saved image '{name}' needs a device of {least}{needed} bytes, not {device_bytes}"
+        )))
+    }
+
     /// Makes sure that a device has this image: the filesystem's own check finds no fault, and all
     /// files lie where they did.
     ///

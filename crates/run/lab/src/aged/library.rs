@@ -322,23 +322,6 @@ impl SavedImage {
         self.filesystem
     }
 
-    /// Whether it can be restored to a device of so many bytes with this filesystem.
-    ///
-    /// # Errors
-    /// When it cannot.
-    pub fn suits(&self, filesystem: &str, device_bytes: u64) -> Result<(), LabError> {
-        let ImageRecord { name, filesystem: own, device_bytes: needed, .. } = &self.record;
-        if own != filesystem {
-            return Err(unfit(format!("the saved image '{name}' is {own}, not {filesystem}")));
-        }
-        if *needed != device_bytes {
-            return Err(unfit(format!(
-                "the saved image '{name}' needs a device of {needed} bytes, not {device_bytes}"
-            )));
-        }
-        Ok(())
-    }
-
     fn content(&self) -> PathBuf {
         self.folder.join(CONTENT)
     }
@@ -352,7 +335,10 @@ impl SavedImage {
     }
 
     /// Reads all of its content and hands each piece to `each`.
-    fn unpack(&self, each: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> Result<(), LabError> {
+    pub(super) fn unpack(
+        &self,
+        each: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>,
+    ) -> Result<(), LabError> {
         let mut failed = None;
         let read =
             unpack(BufReader::new(self.open()?), self.record.device_bytes, &mut |at, piece| {

@@ -20,7 +20,9 @@ use crate::machine::{DeviceNumber, Machine, names};
 use crate::{DeviceError, LabError};
 
 pub use record::PlanIdentity;
-pub(crate) use record::{Facts, FileNumber, Kind, RecordId, file_line, loop_line, mounted_line};
+pub(crate) use record::{
+    Facts, FileNumber, Kind, RecordId, file_line, loop_line, mounted_line, player_line,
+};
 
 /// How long we wait for another process that looks through the register.
 const PATIENCE: Duration = Duration::from_secs(10);

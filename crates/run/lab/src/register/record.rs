@@ -83,6 +83,20 @@ pub(crate) enum Kind {
         /// The number of the loop device, for people: it is looked for by its file and mark.
         number: Option<u32>,
     },
+    /// An image file, a played disk over it, and a loop device on that. The record's name says
+    /// where the filesystem of the played disk is mounted.
+    Played {
+        /// The image.
+        image: PathBuf,
+        /// Which file it is, known once it is made.
+        file: Option<FileNumber>,
+        /// The number under which the played disk is mounted, known once it is.
+        mounted: Option<DeviceNumber>,
+        /// The process that plays it, and when that began.
+        player: Option<(u32, u64)>,
+        /// The number of the loop device, for people.
+        number: Option<u32>,
+    },
     /// A mounted filesystem; the record's name says where.
     Mount {
         /// Its type.
@@ -99,6 +113,7 @@ impl Kind {
     pub(crate) fn what(&self) -> String {
         match self {
             Self::Loop { image, .. } => format!("the image {}", image.display()),
+            Self::Played { image, .. } => format!("the played disk on {}", image.display()),
             Self::Mount { fs_type, .. } => format!("a mounted {fs_type}"),
         }
     }
@@ -174,6 +189,14 @@ impl Facts {
                 lines.extend(file.map(file_line));
                 lines.extend(number.map(loop_line));
             }
+            Kind::Played { image, file, mounted, player, number } => {
+                lines.push("kind played\n".to_owned());
+                lines.push(format!("image {}\n", escape(image.as_os_str().as_bytes())));
+                lines.extend(file.map(file_line));
+                lines.extend(mounted.map(mounted_line));
+                lines.extend(player.map(player_line));
+                lines.extend(number.map(loop_line));
+            }
             Kind::Mount { fs_type, devices, mounted } => {
                 lines.push("kind mount\n".to_owned());
                 lines.push(format!("type {}\n", escape(fs_type.as_bytes())));
@@ -224,6 +247,11 @@ pub(crate) fn loop_line(number: u32) -> String {
     format!("loop {number}\n")
 }
 
+/// The line that tells which process plays a disk, and when it began.
+pub(crate) fn player_line((pid, start): (u32, u64)) -> String {
+    format!("player {pid} {start}\n")
+}
+
 /// The line that tells under which number a filesystem is mounted.
 pub(crate) fn mounted_line(number: DeviceNumber) -> String {
     format!("mounted {number}\n")
@@ -239,6 +267,7 @@ struct Lines {
     image: Option<PathBuf>,
     file: Option<FileNumber>,
     number: Option<u32>,
+    player: Option<(u32, u64)>,
     fs_type: Option<String>,
     devices: Vec<DeviceNumber>,
     mounted: Option<DeviceNumber>,
@@ -260,6 +289,10 @@ impl Lines {
                 self.file = Some(FileNumber { device, inode });
             }
             "loop" => self.number = Some(value.parse().ok()?),
+            "player" => {
+                let (pid, start) = value.split_once(' ')?;
+                self.player = Some((pid.parse().ok()?, start.parse().ok()?));
+            }
             "type" => self.fs_type = Some(text(value)?),
             "device" => self.devices.push(value.parse().ok()?),
             "mounted" => self.mounted = Some(value.parse().ok()?),
@@ -271,17 +304,15 @@ impl Lines {
     fn facts(self) -> Option<Facts> {
         let kind = match self.kind?.as_str() {
             "loop" => {
-                let image = self.image?;
-                // Only an absolute path without detours, with the name that we give.
-                let plain = image
-                    .components()
-                    .skip(1)
-                    .all(|part| matches!(part, std::path::Component::Normal(_)));
-                if !(image.is_absolute() && plain && RecordId::of_image(&image).is_some()) {
-                    return None;
-                }
-                Kind::Loop { image, file: self.file, number: self.number }
+                Kind::Loop { image: image(self.image?)?, file: self.file, number: self.number }
             }
+            "played" => Kind::Played {
+                image: image(self.image?)?,
+                file: self.file,
+                mounted: self.mounted,
+                player: self.player,
+                number: self.number,
+            },
             "mount" => {
                 Kind::Mount { fs_type: self.fs_type?, devices: self.devices, mounted: self.mounted }
             }
@@ -290,6 +321,14 @@ impl Lines {
         let (pid, start, boot) = (self.pid?, self.start?, self.boot?);
         Some(Facts { pid, start, boot, plan: self.plan, kind })
     }
+}
+
+/// Only an absolute path without detours, with the name that we give.
+fn image(image: PathBuf) -> Option<PathBuf> {
+    let plain =
+        image.components().skip(1).all(|part| matches!(part, std::path::Component::Normal(_)));
+    let is_ours = image.is_absolute() && plain && RecordId::of_image(&image).is_some();
+    is_ours.then_some(image)
 }
 
 /// Everything but plain printing characters is written as a percent sign and two hexadecimal

@@ -5,8 +5,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use treering_model::DeviceSpec;
 use treering_model::filesystems::{BTRFS, EXT2, EXT3, EXT4, Place, Signature, XFS, ext_signature};
+use treering_model::{DeviceSpec, PlayedStatus};
+use treering_observe::played_disk_at;
 use treering_sys::{DeviceUse, MountTable, fd_path, loop_status, open_device};
 
 use crate::error::unfit;
@@ -31,6 +32,8 @@ pub struct Likeness {
     pub(super) below: PathBuf,
     /// Where the image is that it is in, and whether that is read past the page cache.
     image: Option<(PathBuf, bool)>,
+    /// The disk that is played over the image.
+    disk: Option<String>,
     /// Why its size is unknown.
     problem: Option<String>,
 }
@@ -133,7 +136,15 @@ impl Likeness {
             let folder = block_number(source).and_then(|n| Machine::default().block_folder(n));
             let backing = folder.and_then(|folder| word(&folder.join("loop/backing_file")));
             let direct = loop_status(&file).ok().flatten().is_some_and(|loops| loops.direct_io);
-            backing.map(|backing| (PathBuf::from(backing), direct))
+            let backing = backing.map(PathBuf::from);
+            match backing.as_deref().and_then(played_disk_at) {
+                // What is shown of the image is not a place for another one; the image is.
+                Some(PlayedStatus { disk, image, .. }) => {
+                    self.disk = Some(disk);
+                    Some((PathBuf::from(image), direct))
+                }
+                None => backing.map(|backing| (backing, direct)),
+            }
         } else {
             Some((source.to_owned(), false))
         };
@@ -175,6 +186,7 @@ impl Likeness {
             direct_io: self.image.as_ref().is_none_or(|(_, direct)| *direct),
             sector_bytes: 512,
             directory: beside.filter(|beside| beside.is_dir()).map(Path::to_owned),
+            disk: self.disk.clone(),
         })
     }
 }

@@ -12,7 +12,7 @@ use treering_model::{DeviceSpec, Variant};
 use treering_sys::open_top;
 
 use crate::error::unfit;
-use crate::{Device, DeviceCaution, EraseList, Lab, LabError, Mounted, Workplace};
+use crate::{Device, DeviceCaution, EraseList, Lab, LabError, Mounted, PlayedModel, Workplace};
 
 pub use copy::{Copier, CopyError};
 pub use likeness::Likeness;
@@ -130,6 +130,14 @@ impl Scratch {
                 mounted.format_record().map_or(&[], |record| &record.command)
             }
             _ => &[],
+        }
+    }
+
+    /// The disk that is played under it.
+    pub fn model(&self) -> Option<&PlayedModel> {
+        match &self.held {
+            Some(Held::Ours(mounted)) => mounted.device()?.model(),
+            _ => None,
         }
     }
 

@@ -162,6 +162,7 @@ fn preallocated_images_stay_so_and_sectors_are_as_asked() {
         direct_io: true,
         sector_bytes: 4096,
         directory: Some(bench.top.path().to_owned()),
+        disk: None,
     };
     let device =
         Device::acquire(&variant("xfs", spec.clone()), &EraseList::default(), &bench.lab).unwrap();
@@ -181,8 +182,15 @@ fn preallocated_images_stay_so_and_sectors_are_as_asked() {
     let DeviceSpec::Loop { count, sparse, direct_io, sector_bytes, directory, .. } = spec else {
         return;
     };
-    let huge =
-        DeviceSpec::Loop { bytes: 1 << 60, count, sparse, direct_io, sector_bytes, directory };
+    let huge = DeviceSpec::Loop {
+        bytes: 1 << 60,
+        count,
+        sparse,
+        direct_io,
+        sector_bytes,
+        directory,
+        disk: None,
+    };
     let words = reported(Device::acquire(&variant("xfs", huge), &EraseList::default(), &bench.lab));
     assert!(words.contains("bytes free, but the images need"), "{words}");
 }
@@ -201,6 +209,7 @@ fn images_in_memory_and_behind_the_cache_are_cautioned() {
         direct_io: false,
         sector_bytes: 512,
         directory: Some(place.path().to_owned()),
+        disk: None,
     };
     let device = Device::acquire(&variant("ext4", spec), &EraseList::default(), &bench.lab);
     let device = device.unwrap();

@@ -61,6 +61,7 @@ pub(crate) fn on_images(filesystem: &str, count: u16, bytes: u64) -> Variant {
         direct_io: true,
         sector_bytes: 512,
         directory: None,
+        disk: None,
     };
     variant(filesystem, device)
 }

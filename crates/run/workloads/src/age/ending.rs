@@ -5,6 +5,9 @@ use treering_script::{LayoutFeed, SessionError};
 
 use super::rules::{Rule, Sofar};
 
+/// After so many steps in which the filesystem became no fuller, it does not become fuller.
+const STEPS_WITHOUT_GROWTH: u32 = 12;
+
 /// How far a run is, and whether it is to end.
 #[derive(Debug)]
 pub(super) struct Ending {
@@ -15,6 +18,9 @@ pub(super) struct Ending {
     failure: Option<SessionError>,
     /// Whether a step was made whose layout was not looked at.
     awaits_layout: bool,
+    /// The fullest it was, and the steps since.
+    fullest: f64,
+    steps_since: u32,
 }
 
 impl Ending {
@@ -27,6 +33,8 @@ impl Ending {
             stopped: None,
             failure: None,
             awaits_layout: false,
+            fullest: 0.0,
+            steps_since: 0,
         }
     }
 
@@ -76,10 +84,33 @@ impl Ending {
             && let Some(layout) = self.feed.take().pop()
         {
             self.sofar.scores.push((layout.traversal_score, layout.adjacent_siblings));
+            self.notice_growth(layout.fullness.data.share().unwrap_or(0.0));
             self.sofar.layout = Some(layout);
         }
         self.stopped = self.rules.iter().find_map(|rule| rule.holds(&self.sofar));
-        self.stopped.is_some()
+        if self.stopped.is_none() && self.steps_since >= STEPS_WITHOUT_GROWTH {
+            self.never_full();
+        }
+        self.stopped.is_some() || self.failure.is_some()
+    }
+
+    fn notice_growth(&mut self, share: f64) {
+        self.steps_since = if share > self.fullest { 0 } else { self.steps_since + 1 };
+        self.fullest = self.fullest.max(share);
+    }
+
+    /// Where nothing but its fullness would end it: a profile whose files stay as many never does.
+    fn never_full(&mut self) {
+        let is_full = |rule: &Rule| matches!(rule, Rule::Full(_));
+        if let Some(rule) = self.rules.first().filter(|_| self.rules.iter().all(is_full)) {
+            let percent = self.fullest * 100.0;
+            let what = format!(
+                "--until {rule} does not come: over {STEPS_WITHOUT_GROWTH} steps the filesystem \
+                 stayed at {percent:.1} % and less, for the profile keeps the bytes of its files; \
+                 give a larger --live"
+            );
+            self.failure = Some(SessionError::new(what));
+        }
     }
 
     /// Why it cannot go on, asked when all was reported about a step.
@@ -119,5 +150,41 @@ impl Ending {
         let message = format!("no rule held after {} operations", self.sofar.operations);
         let caution = Caution { code: CautionCode::TooFewOperations, message };
         is_short.then_some(caution).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_model::{Layout, LayoutFullness, LayoutUse, TaskTotals};
+
+    use super::{Ending, Rule, STEPS_WITHOUT_GROWTH};
+
+    /// Steps until it is over, at most 1000, on a filesystem of 100 bytes with so many in use.
+    fn steps(rules: &[Rule], used: impl Fn(u64) -> u64) -> (u64, Ending) {
+        let mut ending = Ending::new(rules.to_vec(), 100);
+        let mut steps = 0;
+        while steps < 1000 && !ending.is_over() {
+            ending.task_ended(&TaskTotals::default(), 10, 0);
+            ending.stepped();
+            let data = LayoutUse { used_bytes: used(steps), total_bytes: 100 };
+            let fullness = LayoutFullness { data, ..LayoutFullness::default() };
+            ending.feed.push(Layout { fullness, ..Layout::default() });
+            steps += 1;
+        }
+        (steps, ending)
+    }
+
+    #[test]
+    fn a_fullness_that_does_not_come_ends_the_run_in_words() {
+        let full = Rule::Full(0.7);
+        let (ran, ending) = steps(&[full.clone()], |step| 50 + step % 3);
+        assert_eq!(ran, 3 + u64::from(STEPS_WITHOUT_GROWTH));
+        let why = ending.failure().unwrap().to_string();
+        assert!(why.contains("full=70%") && why.contains("52.0 %"), "{why}");
+        let (ran, ending) = steps(&[full.clone()], |step| 50 + step);
+        assert!(ran == 21 && ending.failure().is_none(), "{ran}");
+        // Something else ends it.
+        let (ran, ending) = steps(&[full, Rule::Operations(500)], |_| 50);
+        assert!(ran == 50 && ending.failure().is_none(), "{ran}");
     }
 }

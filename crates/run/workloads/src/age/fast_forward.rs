@@ -1,10 +1,8 @@
 //! Fast-forward: what files hold is allocated when it would be written, and written when the run is
-//! over, if the file still stands.
+//! over, if the file still stands. Where the future is known, only what goes is allocated.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use treering_script::{CreateHow, Dir, Errno, Expect, File, Io, Stop};
 
 /// What is known of the files of a run in fast-forward; shared by its tasks.
 ///
@@ -37,11 +35,44 @@ impl FastForward {
     }
 }
 
-/// Whether the filesystem can allocate: tried with a file that is removed again.
-pub(super) fn can_allocate(io: &mut dyn Io, dir: Dir, file: File) -> Result<bool, Stop> {
-    io.create(dir, c"probe", CreateHow::Exclusive, file)?;
-    let allocated = io.allocate(file, 0, 1, false).or_errno()?;
-    io.close(file)?;
-    io.unlink(dir, c"probe")?;
-    Ok(!matches!(allocated, Err(Errno::OPNOTSUPP | Errno::NOSYS)))
+/// A replay whose future is known: only files that go before its end are allocated.
+#[derive(Debug)]
+pub(super) struct Foreseen {
+    /// Of each file that is written, in order, whether it goes before the end.
+    goes: Vec<bool>,
+    /// So many were.
+    written: usize,
+    /// Files that stand and are only allocated, with their bytes.
+    allocated: BTreeMap<Vec<u8>, u64>,
+}
+
+impl Foreseen {
+    pub(super) fn new(goes: Vec<bool>) -> Self {
+        Self { goes, written: 0, allocated: BTreeMap::new() }
+    }
+
+    /// Whether the next file, of these bytes, is only allocated.
+    pub(super) fn allocates(&mut self, path: &[u8], bytes: u64) -> bool {
+        let goes = self.goes.get(self.written).is_some_and(|goes| *goes) && bytes > 0;
+        self.written += 1;
+        if goes {
+            self.allocated.insert(path.to_vec(), bytes);
+        }
+        goes
+    }
+
+    /// A file is gone.
+    pub(super) fn gone(&mut self, path: &[u8]) {
+        self.allocated.remove(path);
+    }
+
+    /// Whether nothing that stands is only allocated.
+    pub(super) fn is_written(&self) -> bool {
+        self.allocated.is_empty()
+    }
+
+    /// What is to be written when the run ended before these files went.
+    pub(super) fn take(&mut self) -> BTreeMap<Vec<u8>, u64> {
+        std::mem::take(&mut self.allocated)
+    }
 }

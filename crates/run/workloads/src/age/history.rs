@@ -184,6 +184,34 @@ pub(super) struct History {
 }
 
 impl History {
+    /// Of each file that its first commits write, in order, whether it goes within them.
+    pub(super) fn goes(&self, steps: u64) -> Vec<bool> {
+        let (mut goes, mut last) = (Vec::new(), HashMap::new());
+        let mut begun = 0;
+        for line in self.text.split(|byte| *byte == b'\n').skip(1) {
+            // The reader has seen each line.
+            let before = match read_line(line) {
+                Ok(Some(Line::Step)) => {
+                    begun += 1;
+                    if begun > steps {
+                        break;
+                    }
+                    None
+                }
+                Ok(Some(Line::Change(Change::Write(_, path)))) => {
+                    goes.push(false);
+                    last.insert(path, goes.len() - 1)
+                }
+                Ok(Some(Line::Change(Change::Delete(path)))) => last.remove(&path),
+                Ok(None) | Err(_) => None,
+            };
+            if let Some(before) = before {
+                goes[before] = true;
+            }
+        }
+        goes
+    }
+
     /// Reads a history; `name` is what a message calls it.
     pub(super) fn read(name: &str, text: Vec<u8>) -> Result<Self, ConfigError> {
         let wrong = |line: usize, what: &str| {
@@ -363,6 +391,15 @@ mod tests {
         assert!(replay.next().unwrap().0.is_empty() && replay.next().is_none());
         assert_eq!(standing(&replay), [b"a".to_vec(), odd].into_iter().collect());
         assert_eq!(replay.live_bytes(), 8);
+    }
+
+    #[test]
+    fn what_goes_is_known_for_every_end() {
+        let history = read("step\nw 1 a\nw 2 b\nstep\nw 3 a\nd b\nstep\n\nw 4 b\nd a\n").unwrap();
+        assert_eq!(history.goes(1), [false, false]);
+        assert_eq!(history.goes(2), [true, true, false]);
+        assert_eq!(history.goes(3), [true, true, true, false]);
+        assert_eq!(history.goes(u64::MAX), history.goes(3));
     }
 
     #[test]

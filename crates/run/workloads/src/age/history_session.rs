@@ -1,24 +1,28 @@
-//! A run that replays a history: its first commit is the filling, the others age the tree.
+//! A run that replays a history: its first commit is the filling, the others age the tree. In
+//! fast-forward, what stands at an end that nobody knew before is written then.
 
 use std::ffi::CString;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use treering_model::{Caution, Counters, Fact, Fingerprint, Metric, Op, TaskTotals};
 use treering_script::{
-    CreateHow, Dir, Io, LayoutFeed, ParallelGroup, Phase, Script, Session, SessionError, Stop,
-    SyncScope, Task,
+    CreateHow, Dir, Expect, Io, LayoutFeed, OpenHow, ParallelGroup, Phase, Script, Session,
+    SessionError, Stop, SyncScope, Task,
 };
 
 use super::ending::Ending;
+use super::fast_forward::Foreseen;
 use super::history::{Effect, Replay};
-use super::player::{Counted, Data, HERE, ROOT, ROOT_DIR, Wrote, create};
+use super::player::{Data, FILE, HERE, ROOT, ROOT_DIR, Wrote, create, write};
 use super::session::{AGE, FILL, Sums, metrics};
+use crate::ahead::{Counted, WRITE, can_allocate, refusal};
 
 /// The replay, and the fingerprint of what was replayed.
 #[derive(Debug)]
 struct Shared {
     replay: Replay,
     print: Fingerprint,
+    foreseen: Option<Foreseen>,
 }
 
 /// A run in progress.
@@ -28,18 +32,41 @@ pub(super) struct HistorySession {
     measure_every: u64,
     phase: Option<&'static str>,
     is_filled: bool,
+    /// Why nothing was done.
+    refusal: Option<SessionError>,
     sums: Sums,
 }
 
 impl HistorySession {
-    pub(super) fn new(replay: Replay, ending: Ending, measure_every: u64) -> Self {
-        let shared = Arc::new(Mutex::new(Shared { replay, print: Fingerprint::new() }));
+    pub(super) fn new(
+        replay: Replay,
+        ending: Ending,
+        measure_every: u64,
+        foreseen: Option<Foreseen>,
+    ) -> Self {
+        let shared = Shared { replay, print: Fingerprint::new(), foreseen };
         let (phase, is_filled, sums) = (None, false, Sums::default());
-        Self { shared, ending, measure_every, phase, is_filled, sums }
+        let shared = Arc::new(Mutex::new(shared));
+        Self { shared, ending, measure_every, phase, is_filled, refusal: None, sums }
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn left(&self) -> u64 {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner).replay.left()
+        self.shared().replay.left()
+    }
+
+    /// Whether all that stands is written.
+    fn is_written(&self) -> bool {
+        self.shared().foreseen.as_ref().is_none_or(Foreseen::is_written)
+    }
+
+    fn writing(&self) -> Option<Task> {
+        let script = Writer { shared: Arc::clone(&self.shared), counted: Counted::default() };
+        let task = || Task::new(WRITE, "what was allocated", Op::Write, Box::new(script));
+        (!self.is_written()).then(task)
     }
 }
 
@@ -47,11 +74,13 @@ impl Session for HistorySession {
     fn next_phase(&mut self) -> Option<Phase> {
         let (name, tasks) = match self.phase {
             None => (FILL, 1),
-            Some(FILL) if self.ending.failure().is_none() && self.left() > 0 => {
+            _ if self.failure().is_some() => return None,
+            Some(FILL) if self.left() > 0 => {
                 self.ending.begins();
                 let left = self.ending.operations_left().unwrap_or(u64::MAX).min(self.left());
                 (AGE, left.div_ceil(self.measure_every))
             }
+            Some(FILL | AGE) if !self.is_written() => (WRITE, 1),
             Some(_) => return None,
         };
         self.phase = Some(name);
@@ -60,7 +89,11 @@ impl Session for HistorySession {
 
     fn next_group(&mut self) -> Option<ParallelGroup> {
         let steps = match self.phase {
-            _ if self.ending.failure().is_some() => return None,
+            _ if self.failure().is_some() => return None,
+            Some(WRITE) => {
+                let tasks = vec![self.writing()?];
+                return Some(ParallelGroup { tasks, ..ParallelGroup::default() });
+            }
             Some(FILL) if self.is_filled => return None,
             Some(FILL) => 1,
             _ if self.left() == 0 || self.ending.is_over() => return None,
@@ -81,7 +114,8 @@ impl Session for HistorySession {
     fn task_ended(&mut self, totals: &TaskTotals) {
         let counted: Counted = totals.counters.read().unwrap_or_default();
         let is_aging = self.phase == Some(AGE);
-        self.ending.task_ended(totals, if is_aging { counted.operations } else { 0 }, 0);
+        let operations = if is_aging { counted.operations } else { 0 };
+        self.ending.task_ended(totals, operations, counted.ahead_bytes);
         if is_aging {
             self.ending.stepped();
         }
@@ -91,10 +125,13 @@ impl Session for HistorySession {
         if counted.is_full {
             self.ending.is_full();
         }
+        if counted.cannot_allocate {
+            self.refusal = Some(refusal());
+        }
     }
 
     fn failure(&self) -> Option<SessionError> {
-        self.ending.failure()
+        self.refusal.clone().or_else(|| self.ending.failure())
     }
 
     fn layouts(&self) -> Option<LayoutFeed> {
@@ -103,7 +140,7 @@ impl Session for HistorySession {
 
     fn facts(&self) -> Vec<Fact> {
         let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
-        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = self.shared();
         let mut facts = self.ending.facts();
         facts.push(fact("age.live_bytes", shared.replay.live_bytes().to_string()));
         facts.push(fact("age.fingerprint", shared.print.text()));
@@ -119,7 +156,8 @@ impl Session for HistorySession {
     }
 
     fn remains(&self) -> Vec<String> {
-        self.phase.map(|_| ROOT.to_owned()).into_iter().collect()
+        let made = self.phase.filter(|_| self.refusal.is_none());
+        made.map(|_| ROOT.to_owned()).into_iter().collect()
     }
 }
 
@@ -152,13 +190,28 @@ fn within(
 }
 
 impl Replayer {
-    fn one(io: &mut dyn Io, effect: &Effect) -> Result<Wrote, Stop> {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn one(&mut self, io: &mut dyn Io, effect: &Effect) -> Result<Wrote, Stop> {
         match effect {
             Effect::MakeDir(path) => within(io, path, |io, dir, name| io.make_dir(dir, name))?,
             Effect::RemoveDir(path) => within(io, path, |io, dir, name| io.remove_dir(dir, name))?,
-            Effect::Unlink(path) => io.unlink(ROOT_DIR, &c_string(path))?,
+            Effect::Unlink(path) => {
+                io.unlink(ROOT_DIR, &c_string(path))?;
+                if let Some(foreseen) = &mut self.lock().foreseen {
+                    foreseen.gone(path);
+                }
+            }
             Effect::Create(path, bytes) => {
-                let data = (Data::Written, *bytes);
+                let mut data = (Data::Written, *bytes);
+                let foreseen = self.lock().foreseen.as_mut().map(|one| one.allocates(path, *bytes));
+                if foreseen == Some(true) {
+                    let ahead_bytes = &mut self.counted.ahead_bytes;
+                    *ahead_bytes = ahead_bytes.saturating_add_unsigned(*bytes);
+                    data.0 = Data::Allocated;
+                }
                 return create(io, &c_string(path), CreateHow::Exclusive, data, false);
             }
         }
@@ -173,20 +226,58 @@ impl Script for Replayer {
             io.make_dir(Dir::TARGET, &root)?;
         }
         io.open_dir(Dir::TARGET, &root, ROOT_DIR)?;
+        let probes = self.is_first && self.lock().foreseen.is_some();
+        if probes && !can_allocate(io, ROOT_DIR, FILE)? {
+            self.counted.cannot_allocate = true;
+            return io.remove_dir(Dir::TARGET, &root);
+        }
         for _ in 0..self.steps {
             let effects = {
-                let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut shared = self.lock();
                 let Some((effects, text)) = shared.replay.next() else { break };
                 shared.print.add(&text);
                 effects
             };
             for effect in &effects {
-                if let Wrote::Full = Self::one(io, effect)? {
+                if let Wrote::Full = self.one(io, effect)? {
                     self.counted.is_full = true;
                     return Ok(());
                 }
             }
             self.counted.operations += 1;
+        }
+        io.sync(SyncScope::Target)
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.counted)
+    }
+}
+
+/// Writes what was allocated, since it was to go, and stands.
+#[derive(Debug)]
+struct Writer {
+    shared: Arc<Mutex<Shared>>,
+    counted: Counted,
+}
+
+impl Script for Writer {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        io.open_dir(Dir::TARGET, &c_string(ROOT.as_bytes()), ROOT_DIR)?;
+        let files = {
+            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            shared.foreseen.as_mut().map(Foreseen::take).unwrap_or_default()
+        };
+        for (path, bytes) in files {
+            // The last one of a filesystem that became full may be missing.
+            let opened = io.open(ROOT_DIR, &c_string(&path), OpenHow::Write, FILE);
+            if opened.unless_missing()?.is_none() {
+                continue;
+            }
+            let wrote = write(io, 0, bytes)?;
+            io.close(FILE)?;
+            self.counted.is_full |= matches!(wrote, Wrote::Full);
+            self.counted.ahead_bytes = self.counted.ahead_bytes.saturating_sub_unsigned(bytes);
         }
         io.sync(SyncScope::Target)
     }

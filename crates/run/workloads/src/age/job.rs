@@ -4,11 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use treering_model::{Caution, Metric, Mode, Work};
-use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts, Workload,
-};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::ending::Ending;
+use super::fast_forward::Foreseen;
 use super::generator::Generator;
 use super::history::{BYTES_MAX, History, Replay};
 use super::history_session::HistorySession;
@@ -18,7 +17,7 @@ use super::profile::{Amount, Kind, Model, Profile, TEXT_BYTES_MAX, profile_text,
 use super::rules::Rule;
 use super::session::{AgeSession, foreseen};
 use super::through::ThroughSession;
-use crate::compilebench::{AGING_PHASE, Compilebench};
+use crate::compilebench::{AGING_PHASE, aging};
 
 /// What a dry run takes for half of the free space.
 const LIVE_BYTES_UNKNOWN: u64 = 1 << 30;
@@ -123,11 +122,7 @@ fn profile(name: &str, settings: &Settings) -> Result<Profile, ConfigError> {
 
 /// The history that the options name.
 fn by_history(options: &Native, settings: &Settings) -> Result<By, ConfigError> {
-    let unused = [
-        ("--live", options.live.is_some()),
-        ("--shuffled", options.shuffled.is_some()),
-        ("--fast-forward", options.fast_forward),
-    ];
+    let unused = [("--live", options.live.is_some()), ("--shuffled", options.shuffled.is_some())];
     if let Some((option, _)) = unused.into_iter().find(|(_, is_given)| *is_given) {
         return Err(ConfigError::new(format!("{option} has no effect on this profile"))
             .hint("the history says which files stand, and they are written whole"));
@@ -186,7 +181,6 @@ fn other(
     let unused = [
         ("--live", options.live.is_some()),
         ("--shuffled", options.shuffled.is_some()),
-        ("--fast-forward", options.fast_forward),
         ("--measure-every", options.measure_every.is_some_and(|every| every != 1)),
     ];
     if let Some((option, _)) = unused.into_iter().find(|(_, is_given)| *is_given) {
@@ -200,7 +194,7 @@ fn other(
     let runs = most.min().unwrap_or(PLANNED_OPERATIONS);
     given.push(("runs".to_owned(), runs.to_string()));
     given.push(("seed".to_owned(), options.seed.to_string()));
-    Compilebench.native(&settings.with_given(given))
+    aging(&settings.with_given(given), options.fast_forward)
 }
 
 impl Job for AgeJob {
@@ -332,7 +326,10 @@ impl Job for AgeJob {
             }
             By::History(history, every) => {
                 let replay = Replay::new(Arc::clone(history));
-                Box::new(HistorySession::new(replay, ending, *every))
+                // With the first commit, which is none of the operations.
+                let steps = self.operations().unwrap_or(u64::MAX).saturating_add(1);
+                let foreseen = self.fast_forward.then(|| Foreseen::new(history.goes(steps)));
+                Box::new(HistorySession::new(replay, ending, *every, foreseen))
             }
             By::Model(model) => {
                 let live_bytes = self.live_bytes(facts);

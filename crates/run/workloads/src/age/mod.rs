@@ -23,10 +23,10 @@ mod through;
 use treering_model::TaskTotals;
 use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
 
+use crate::ahead::Counted;
 pub use from_disk::{MeasuredTree, measured_profile};
 pub use history::{Change, checked_history, history_head, history_step};
 use job::AgeJob;
-use player::Counted;
 pub use profile::{check_profile, profile_text, profiles};
 
 /// Operations that a task of such a run carried out: of another workload each task is one.

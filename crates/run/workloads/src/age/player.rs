@@ -7,13 +7,13 @@ use std::ffi::CString;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
 
-use super::fast_forward::{FastForward, can_allocate};
+use super::fast_forward::FastForward;
 use super::generator::{Action, Generator, Live, Operation};
 use super::profile::FilesPlan;
+use crate::ahead::{Counted, can_allocate};
 
 /// The directory in which everything happens.
 pub(super) const ROOT: &str = "age-0";
@@ -21,24 +21,9 @@ pub(super) const ROOT: &str = "age-0";
 pub(super) const ROOT_DIR: Dir = Dir(1);
 pub(super) const HERE: Dir = Dir(2);
 const THERE: Dir = Dir(3);
-const FILE: File = File(0);
+pub(super) const FILE: File = File(0);
 /// The most bytes of one write.
 const WRITE_BYTES: u64 = 1 << 20;
-
-/// What a task counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Counted {
-    /// Operations that were carried out.
-    pub(super) operations: u64,
-    /// Whether the filesystem was full before all were.
-    pub(super) is_full: bool,
-    /// Bytes that were allocated instead of written, less those of them written now.
-    #[serde(default)]
-    pub(super) ahead_bytes: i64,
-    /// Whether the filesystem cannot allocate, where that is needed: nothing was done.
-    #[serde(default)]
-    pub(super) cannot_allocate: bool,
-}
 
 /// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +88,7 @@ pub(super) enum Wrote {
     Full,
 }
 
-fn write(io: &mut dyn Io, from: u64, bytes: u64) -> Result<Wrote, Stop> {
+pub(super) fn write(io: &mut dyn Io, from: u64, bytes: u64) -> Result<Wrote, Stop> {
     let mut done = 0;
     while done < bytes {
         let piece = u32::try_from((bytes - done).min(WRITE_BYTES)).unwrap_or(u32::MAX);

@@ -9,12 +9,12 @@ use treering_script::{LayoutFeed, ParallelGroup, Phase, Session, SessionError, T
 use super::ending::Ending;
 use super::fast_forward::FastForward;
 use super::generator::Generator;
-use super::player::{Counted, Part, Player, ROOT};
+use super::player::{Part, Player, ROOT};
+use crate::ahead::{Counted, WRITE, refusal};
 
 /// The phases, by name.
 pub(super) const FILL: &str = "fill";
 pub(super) const AGE: &str = "age";
-pub(super) const WRITE: &str = "write";
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -155,10 +155,7 @@ impl Session for AgeSession {
             self.ending.is_full();
         }
         if counted.cannot_allocate {
-            self.refusal = Some(SessionError::new(
-                "the filesystem cannot allocate what is not written (fallocate); leave out \
-                 --fast-forward: nothing was aged",
-            ));
+            self.refusal = Some(refusal());
         }
     }
 

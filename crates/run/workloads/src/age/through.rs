@@ -7,6 +7,7 @@ use treering_script::{
 };
 
 use super::ending::Ending;
+use crate::ahead::{Counted, WRITE};
 
 /// A run in progress.
 pub(super) struct ThroughSession<'j> {
@@ -15,21 +16,26 @@ pub(super) struct ThroughSession<'j> {
     /// The phase whose tasks are the operations.
     aging: &'static str,
     is_aging: bool,
+    /// Whether what was only allocated is being written, behind the operations.
+    is_writing: bool,
     print: Fingerprint,
 }
 
 impl<'j> ThroughSession<'j> {
     pub(super) fn new(inner: Box<dyn Session + 'j>, ending: Ending, aging: &'static str) -> Self {
-        Self { inner, ending, aging, is_aging: false, print: Fingerprint::new() }
+        let (is_aging, is_writing) = (false, false);
+        Self { inner, ending, aging, is_aging, is_writing, print: Fingerprint::new() }
     }
 }
 
 impl Session for ThroughSession<'_> {
     fn next_phase(&mut self) -> Option<Phase> {
-        if self.is_aging {
-            return None;
-        }
         let phase = self.inner.next_phase()?;
+        if self.is_aging || self.is_writing {
+            self.is_aging = false;
+            self.is_writing = phase.name == WRITE && self.failure().is_none();
+            return Some(phase).filter(|_| self.is_writing);
+        }
         self.is_aging = phase.name == self.aging;
         if self.is_aging {
             self.ending.begins();
@@ -46,8 +52,11 @@ impl Session for ThroughSession<'_> {
 
     fn task_ended(&mut self, totals: &TaskTotals) {
         let parts = [&totals.kind, " ", &totals.subject, " ", &totals.state, "\n"];
-        parts.iter().for_each(|part| self.print.add(part.as_bytes()));
-        self.ending.task_ended(totals, u64::from(self.is_aging), 0);
+        if !self.is_writing {
+            parts.iter().for_each(|part| self.print.add(part.as_bytes()));
+        }
+        let counted: Counted = totals.counters.read().unwrap_or_default();
+        self.ending.task_ended(totals, u64::from(self.is_aging), counted.ahead_bytes);
         if self.is_aging {
             self.ending.stepped();
         }

@@ -12,6 +12,7 @@ use treering_script::{
 
 use super::classic_plan::{self, ClassicShape};
 use super::footprint::footprint;
+use super::forward::Forward;
 use super::headline;
 use super::native_plan::{self, Mix, NativeShape, SyncPolicy};
 use super::options::{Classic, Native};
@@ -45,6 +46,8 @@ pub(super) struct AgingJob {
     /// Directories of one tree in all its states.
     tree_dirs: u64,
     parameters: Vec<(String, String)>,
+    /// Whether files that go before the end are only allocated.
+    fast_forward: bool,
 }
 
 impl AgingJob {
@@ -111,6 +114,11 @@ impl AgingJob {
         Ok(Self::new(shape, style, recipes, &dataset, options.parameters()))
     }
 
+    /// The same, with files that go before the end only allocated.
+    pub(super) fn with_fast_forward(self, fast_forward: bool) -> Self {
+        Self { fast_forward, ..self }
+    }
+
     fn new(
         shape: Shape,
         style: Style,
@@ -121,7 +129,7 @@ impl AgingJob {
         let is_dir = |id: &u32| dataset.names.kind(NameId(*id)) == NameKind::Directory;
         let names = u32::try_from(dataset.names.len()).unwrap_or(u32::MAX);
         let tree_dirs = (0..names).filter(is_dir).count() as u64;
-        Self { shape, style, recipes, tree_dirs, parameters }
+        Self { shape, style, recipes, tree_dirs, parameters, fast_forward: false }
     }
 
     fn phases(&self, facts: &TargetFacts) -> Vec<PlannedPhase> {
@@ -251,7 +259,9 @@ impl Job for AgingJob {
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
         let phases = self.phases(facts);
-        Box::new(AgingSession::new(self.style, self.recipes.clone(), phases, &facts.existing))
+        let forward = self.fast_forward.then(|| Forward::new(&phases));
+        let recipes = self.recipes.clone();
+        Box::new(AgingSession::new(self.style, recipes, phases, &facts.existing, forward))
     }
 }
 

@@ -8,6 +8,7 @@ mod classic_plan;
 mod cpython;
 mod cursor;
 mod footprint;
+mod forward;
 mod headline;
 mod job;
 mod native_plan;
@@ -21,8 +22,16 @@ mod walk_tree;
 
 use treering_classic::compilebench::{tally, text};
 
-use crate::imitation::imitation;
+use treering_script::Settings;
+
+use crate::imitation::{Made, imitation};
 use job::AgingJob;
 pub(crate) use plan::OPERATIONS as AGING_PHASE;
 
 imitation!(Compilebench, AgingJob);
+
+/// The work as part of aging on purpose. In fast-forward, files that go before its end are
+/// allocated and not written.
+pub(crate) fn aging(settings: &Settings, fast_forward: bool) -> Made {
+    Ok(Box::new(AgingJob::native(settings)?.with_fast_forward(fast_forward)))
+}

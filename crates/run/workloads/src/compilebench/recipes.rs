@@ -11,7 +11,7 @@ use treering_datasets::{Dataset, FileList};
 use treering_script::{NameId, Names};
 
 /// What turns a tree of one state into another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Recipe {
     /// Nothing → unpatched.
     Create,

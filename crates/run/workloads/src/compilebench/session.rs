@@ -5,15 +5,17 @@ use std::sync::{Arc, Mutex};
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Caches, CreateHow, NameId, ParallelGroup, Phase, Script, Session, SyncScope, Task,
+    Caches, CreateHow, NameId, ParallelGroup, Phase, Script, Session, SessionError, SyncScope, Task,
 };
 
-use super::change_tree::{ChangeTree, Writing};
+use super::change_tree::{Ahead, ChangeTree, Writing};
+use super::forward::Forward;
 use super::headline::Headline;
 use super::operation::{Kind, Operation};
 use super::plan::{CacheDrop, INITIAL_CREATE, NATIVE_ORDER, PlannedPhase, Work};
 use super::recipes::{Change, NativeList, Recipes};
 use super::walk_tree::{Visit, WalkTree};
+use crate::ahead::{Counted, WRITE, refusal};
 
 /// The kind of task that removes the temporary tree.
 const REMOVE_NATIVE: &str = "remove native";
@@ -40,6 +42,11 @@ pub(super) struct AgingSession {
     finding: Option<(NativeList, Arc<Mutex<Vec<NameId>>>)>,
     standing: Vec<String>,
     headline: Headline,
+    forward: Option<Forward>,
+    /// Whether what was only allocated is being written.
+    is_writing: bool,
+    /// Why nothing was done.
+    refusal: Option<SessionError>,
 }
 
 impl AgingSession {
@@ -49,6 +56,7 @@ impl AgingSession {
         recipes: Recipes,
         phases: Vec<PlannedPhase>,
         existing: &[String],
+        forward: Option<Forward>,
     ) -> Self {
         Self {
             style,
@@ -60,6 +68,9 @@ impl AgingSession {
             finding: None,
             standing: Vec::new(),
             headline: Headline::default(),
+            forward,
+            is_writing: false,
+            refusal: None,
         }
     }
 
@@ -109,6 +120,10 @@ impl AgingSession {
     fn operation(&mut self, operation: &Operation, sync: Option<SyncScope>, initial: bool) -> Task {
         let kind = operation.kind;
         let tree = operation.tree.as_str();
+        let next = |forward: &mut Forward| forward.next(operation, &self.recipes);
+        let ahead = self.forward.as_mut().map(next).map(|(goes, is_first)| {
+            if is_first { Ahead::Probe(goes) } else { Ahead::Allocate(goes) }
+        });
         let change = kind.recipe(operation.state).map(|recipe| self.recipes.get(recipe).clone());
         let (script, file_op): (Box<dyn Script>, Op) = match (kind, &change) {
             (Kind::Read, _) => {
@@ -120,6 +135,7 @@ impl AgingSession {
             }
             (_, Some(change)) => {
                 let writing = self.writing(kind, operation.unlink_first, sync);
+                let writing = Writing { ahead, ..writing };
                 let file_op = if change.writes.is_empty() { Op::Unlink } else { Op::Create };
                 (self.change(tree, Arc::clone(change), writing), file_op)
             }
@@ -152,7 +168,38 @@ impl AgingSession {
             fresh: kind == Kind::Create,
             chunk_bytes: self.style.chunk_bytes,
             sync,
+            ahead: None,
         }
+    }
+
+    /// The task that writes what stands and was only allocated in one of the trees.
+    fn write_allocated(&mut self) -> Option<Task> {
+        let (tree, files) = self.forward.as_mut()?.take()?;
+        let (writes, listed_bytes) = (Arc::new(files), 0);
+        let expected_bytes = writes.bytes();
+        let change = Arc::new(Change { removes: Vec::new(), writes, listed_bytes });
+        let writing = Writing {
+            how: CreateHow::OrOpen,
+            rewrite: false,
+            unlink_first: false,
+            fresh: false,
+            chunk_bytes: self.style.chunk_bytes,
+            sync: Some(SyncScope::Target),
+            ahead: Some(Ahead::Write),
+        };
+        let script = self.change(&tree, change, writing);
+        Some(Task { expected_bytes, ..Task::new(WRITE, &tree, Op::Write, script) })
+    }
+
+    /// What was only allocated is written in a phase of its own, behind all that were planned.
+    fn last_phase(&mut self) -> Option<Phase> {
+        let trees = self.forward.as_ref().map_or(0, Forward::trees);
+        if self.is_writing || trees == 0 || self.refusal.is_some() {
+            return None;
+        }
+        self.is_writing = true;
+        let tasks = u32::try_from(trees).unwrap_or(u32::MAX);
+        Some(Phase { name: WRITE.to_owned(), tasks })
     }
 
     fn change(&self, tree: &str, change: Arc<Change>, writing: Writing) -> Box<dyn Script> {
@@ -181,7 +228,7 @@ pub(super) fn native_tree(existing: &[String]) -> String {
 
 impl Session for AgingSession {
     fn next_phase(&mut self) -> Option<Phase> {
-        let planned = self.phases.get(self.phase)?;
+        let Some(planned) = self.phases.get(self.phase) else { return self.last_phase() };
         self.phase += 1;
         self.group = 0;
         let tasks = u32::try_from(planned.works()).unwrap_or(u32::MAX);
@@ -189,6 +236,13 @@ impl Session for AgingSession {
     }
 
     fn next_group(&mut self) -> Option<ParallelGroup> {
+        if self.refusal.is_some() {
+            return None;
+        }
+        if self.is_writing {
+            let tasks = vec![self.write_allocated()?];
+            return Some(ParallelGroup { tasks, ..ParallelGroup::default() });
+        }
         let planned = self.present()?;
         let works = planned.groups.get(self.group)?.clone();
         let is_last = self.group + 1 == planned.groups.len();
@@ -211,14 +265,23 @@ impl Session for AgingSession {
             let order = order.lock().expect("nobody panics while holding it");
             self.recipes.reorder(list, &order);
         }
-        if self.present().is_some_and(|phase| phase.name != NATIVE_ORDER) {
+        let is_measured = self.present().is_some_and(|phase| phase.name != NATIVE_ORDER);
+        if is_measured && !self.is_writing {
             self.headline.add(totals);
+        }
+        if totals.counters.read().is_some_and(|counted: Counted| counted.cannot_allocate) {
+            self.standing.retain(|tree| *tree != totals.subject);
+            self.refusal = Some(refusal());
         }
         let removes = totals.kind == REMOVE_NATIVE
             || (totals.kind == Kind::Delete.name() && !self.style.classic);
         if removes {
             self.standing.retain(|tree| *tree != totals.subject);
         }
+    }
+
+    fn failure(&self) -> Option<SessionError> {
+        self.refusal.clone()
     }
 
     fn metrics(&self) -> Vec<Metric> {

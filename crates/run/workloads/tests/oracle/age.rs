@@ -1,12 +1,15 @@
 //! Aging: what stands afterwards is what the generator drew, in memory and on a real disk, and one
 //! seed does the same in both.
 
+use std::fmt::Write as _;
+use std::fs;
+
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
     EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
     Target,
 };
-use treering_model::Fact;
+use treering_model::{Fact, Op};
 use treering_script::{EntryKind, Job, Session, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 use treering_workloads::age::{Age, profiles};
@@ -93,6 +96,60 @@ fn fast_forward_leaves_the_same_files_and_all_of_them_written() {
     }
 }
 
+/// Bytes of all calls of a kind.
+fn bytes(tasks: &Tasks, op: Op) -> u64 {
+    let ops = tasks.0.iter().flat_map(|task| &task.ops);
+    ops.filter(|totals| totals.op == op).map(|totals| totals.bytes).sum()
+}
+
+#[test]
+fn where_the_future_is_known_only_what_goes_is_allocated() {
+    let place = temp_dir();
+    let (trees, history) = (place.path().join("trees.toml"), place.path().join("history"));
+    let text = "about = \"a\"\nsource = \"a\"\nworkload = \"compilebench\"\n[options]\n\
+                dataset = \"linux-6.1-small\"\ninitial-dirs = \"2\"\norder = \"sorted\"\n\
+                mix = \"patch=3,compile=3,clean=3,delete=1,create=1\"\n";
+    fs::write(&trees, text).unwrap();
+    let mut text = "treering history 1\n".to_owned();
+    for step in 0..200_u32 {
+        writeln!(text, "step\nw {} d{}/f{}", 100 + step * 40, step % 7, step % 31).unwrap();
+        if step % 9 == 8 {
+            writeln!(text, "d d{}/f{}", step % 7, step % 31).unwrap();
+        }
+    }
+    fs::write(&history, text).unwrap();
+    let (trees, history) = (trees.to_str().unwrap(), history.to_str().unwrap());
+    // Ended by what was foreseen, and by what was not.
+    for (profile, until, is_foreseen) in [
+        (trees, "operations=25", true),
+        (trees, "written=200M", false),
+        ("source-history", "operations=150", true),
+        ("source-history", "written=400K", false),
+    ] {
+        let runs = ["false", "true"].map(|fast_forward| {
+            let mut given = vec![("profile", profile), ("until", until), ("seed", "5")];
+            if profile == "source-history" {
+                given.extend([("history", history), ("measure-every", "5")]);
+            }
+            given.push(("fast-forward", fast_forward));
+            let job = job(&given);
+            let memory = MemoryFilesystem::default();
+            let mut session = job.begin(&TargetFacts::unknown());
+            let tasks = play(session.as_mut(), &memory);
+            let facts = session.facts();
+            let names = ["age.fingerprint", "age.written_bytes", "age.operations"];
+            (memory.snapshot(), names.map(|name| fact(&facts, name)), tasks)
+        });
+        let [(plain, plain_facts, written), (forward, forward_facts, tasks)] = runs;
+        assert_eq!(plain_facts, forward_facts, "{profile} {until}");
+        assert_eq!(plain, forward, "{profile} {until}");
+        let allocated = bytes(&written, Op::Write) - bytes(&tasks, Op::Write);
+        assert!(allocated > 0, "{profile} {until}");
+        let is_written = tasks.0.iter().any(|task| task.kind == "write");
+        assert_eq!(is_written, !is_foreseen, "{profile} {until}");
+    }
+}
+
 #[test]
 fn the_first_rule_that_holds_ends_it() {
     let job = job(&[
@@ -137,6 +194,4 @@ fn what_would_never_end_and_what_is_no_profile_is_refused() {
     assert_eq!(refused(&[("profile", "shuffled")]), None);
     let kernel = [("profile", "kernel-tree"), ("until", "operations=3"), ("live", "1G")];
     assert!(refused(&kernel).unwrap().contains("--live has no effect"));
-    let kernel = [("profile", "kernel-tree"), ("until", "operations=3"), ("fast-forward", "true")];
-    assert!(refused(&kernel).unwrap().contains("--fast-forward has no effect"));
 }

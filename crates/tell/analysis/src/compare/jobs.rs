@@ -9,16 +9,19 @@ use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::pairs::{Rounds, align, unpaired};
 
 /// What does not make a job another one: the seed differs from round to round where a plan says so,
-/// the same in both trials of a pair; and where a profile was read, since what it says counts.
-const ASIDE: [&str; 2] = ["seed", "profile"];
+/// the same in both trials of a pair.
+const SEED: &str = "seed";
+/// Nor does where a profile of FFSB was read, since what it says counts. Of other workloads the
+/// profile is what is done.
+const FFSB_PROFILE: (&str, &str) = ("ffsb", "profile");
 
 /// With another value of these it is another benchmark: its figures are never set against those of
 /// the first.
 const APART: [&str; 1] = [BLOGBENCH_READ_BYTES];
 
-/// Whether a parameter makes a job another one.
-fn counts(name: &str) -> bool {
-    !ASIDE.contains(&name)
+/// Whether a parameter makes a job of a workload another one.
+fn counts(workload: &str, name: &str) -> bool {
+    name != SEED && (workload, name) != FFSB_PROFILE
 }
 
 /// Trials of both variants that did the same.
@@ -162,7 +165,9 @@ fn workloads<'a, 't: 'a>(trials: impl Iterator<Item = &'a &'t Trial>) -> Vec<(&'
 fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<Group<'t>> {
     let mut groups: Vec<Group<'t>> = Vec::new();
     for trial in trials {
-        let own = trial.beginning.parameters.iter().filter(|(name, _)| counts(name));
+        let workload = trial.beginning.workload.as_str();
+        let own = trial.beginning.parameters.iter();
+        let own = own.filter(|(name, _)| counts(workload, name));
         let parameters: Parameters<'t> =
             own.map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let mut by_name = parameters.clone();

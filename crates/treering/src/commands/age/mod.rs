@@ -1,6 +1,7 @@
 //! `treering age`: ages a filesystem on purpose, and shows the profiles for it.
 
 mod extract;
+mod spread;
 
 use std::os::fd::AsFd;
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(AgeVerb::Show(args)) => show(&args.name),
         Some(AgeVerb::Profile(args)) => profile(&args),
         Some(AgeVerb::Extract(args)) => extract::run(&args),
+        Some(AgeVerb::Spread(args)) => spread::run(&args),
         None => {
             let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
             let layout_every = own.layout_every.or(Some(1));

@@ -58,14 +58,17 @@ fn space(plan: &Plan) -> Vec<String> {
             DeviceSpec::Loop { .. } if is_in_memory(&variant.filesystem) => {
                 "memory, as far as it is filled".to_owned()
             }
-            DeviceSpec::Loop { bytes, count, sparse, directory, .. } => {
+            DeviceSpec::Loop { bytes, count, sparse, directory, disk, .. } => {
                 let images = if *count == 1 { "image" } else { "images" };
                 let kind = if *sparse { "sparse" } else { "with all its blocks" };
                 let place = directory.as_deref().map_or_else(
                     || "the lab's own directory".to_owned(),
                     |path| path.display().to_string(),
                 );
-                format!("{count} {images} of {} MiB in {place}, {kind}", bytes >> 20)
+                let disk =
+                    disk.as_ref().map(|disk| format!(", played as {}", shown(Path::new(disk))));
+                let disk = disk.unwrap_or_default();
+                format!("{count} {images} of {} MiB in {place}, {kind}{disk}", bytes >> 20)
             }
             DeviceSpec::Block { paths } => {
                 let names: Vec<String> = paths.iter().map(|path| shown(path)).collect();

@@ -6,11 +6,12 @@ use treering_campaign::plan::{
     Conditions, Judging, Machine, Observing, Plan, PlannedJob, QUICK_OPTIONS, Stopping, family,
     foreseen, is_known, known_metrics, loop_device,
 };
-use treering_lab::{Availability, Lab, filesystems};
+use treering_lab::{Availability, Lab, PlayedModel, filesystems};
 use treering_model::filesystems::EXT4;
 use treering_model::{Accelerator, DeviceSpec, GuestSpec, Variant};
 use treering_script::TargetFacts;
 use treering_sys::is_root;
+use treering_trace::Disk;
 
 use crate::arguments::{QuickArgs, percentage, settings_of_words, size};
 use crate::commands::workload;
@@ -274,10 +275,26 @@ fn device(args: &QuickArgs, jobs: &[PlannedJob]) -> Result<DeviceSpec, Failure> 
     let asked = args.size.as_deref().map(|text| size("--size", text)).transpose()?;
     let bytes = asked.unwrap_or_else(|| room(jobs));
     let mut device = loop_device(bytes);
-    if let DeviceSpec::Loop { directory, .. } = &mut device {
+    if let DeviceSpec::Loop { directory, disk, .. } = &mut device {
         directory.clone_from(&args.images);
+        *disk = args.disk.as_deref().map(played_disk).transpose()?;
     }
     Ok(device)
+}
+
+/// A disk that there is: of one in a file the whole path.
+fn played_disk(name: &str) -> Result<String, Failure> {
+    let path = Path::new(name);
+    if Disk::named(name).is_none() && (name.contains('/') || path.extension().is_some()) {
+        let found = path.canonicalize().map_err(|error| {
+            Failure::of_path(path, &error).context("--disk: no disk can be read")
+        })?;
+        let name = found.to_string_lossy().into_owned();
+        PlayedModel::find(&name)?;
+        return Ok(name);
+    }
+    PlayedModel::find(name)?;
+    Ok(name.to_owned())
 }
 
 /// The size of an image with room for each job: what it needs at most and half as much again for

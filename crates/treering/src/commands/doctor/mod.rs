@@ -64,6 +64,7 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::MetricMissing,
     CautionCode::ProcessesLeft,
     CautionCode::Emulated,
+    CautionCode::PlayedLate,
     CautionCode::NotShared,
     CautionCode::MountsDiffer,
 ];

@@ -13,11 +13,12 @@ use treering_lab::{Copier, CopyError, EraseList, Likeness, Scratch, Sight, Sight
 use treering_model::{ColdRead, CopiedTree, FreshCopy, ReadRequests};
 use treering_observe::block_trace::{BlockRecorder, RecorderOptions, devices_under};
 use treering_observe::layout::{Survey, SurveyPlan, survey};
+use treering_observe::played_below;
 use treering_observe::tree::{Entry, Passed, Scan, ScanError, Visit, WalkError, scan, traverse};
 use treering_report::pages::fresh_copy::{page, write_json};
 use treering_report::pages::layout::View;
 use treering_sys::{
-    Confinement, SignalWatch, StopFlag, drop_caches, raise_open_files, sync_filesystem,
+    Confinement, SignalWatch, StopFlag, drop_caches, fd_path, raise_open_files, sync_filesystem,
     sync_machine,
 };
 
@@ -81,7 +82,10 @@ impl Work<'_> {
         let mkfs = scratch.command().to_vec();
         let on = match &self.args.on {
             Some(on) => on.display().to_string(),
-            None => "an image of the same size".to_owned(),
+            None => match scratch.model() {
+                Some(model) => format!("an image of the same size, played as {}", model.name),
+                None => "an image of the same size".to_owned(),
+            },
         };
         let top = scratch.open()?;
         sync_filesystem(top.as_fd()).map_err(|errno| {
@@ -155,11 +159,16 @@ impl Work<'_> {
             }
         };
         let what = if is_fresh { "reading the copy" } else { "reading" };
+        let place = fd_path(top);
+        let played = || played_below(place.as_deref()?);
+        let before = played();
         let _begins_here = recorder.as_ref().and_then(BlockRecorder::cut);
         let scanned = scan(top, &mut |scan| {
             self.tell(what, scan.files);
             self.go_on()
         });
+        let done = played().zip(before).map(|(after, before)| after.since(&before));
+        let disk_seconds = done.map(|done| done.busy_ns as f64 / 1e9);
         let digest = recorder.and_then(BlockRecorder::stop).map(|reported| reported.digest);
         let scan = scanned.map_err(|error| match error {
             ScanError::Stopped => interrupted(),
@@ -178,7 +187,7 @@ impl Work<'_> {
             }
         });
         let Scan { seconds, files, bytes, order, .. } = scan;
-        Ok((order, ColdRead { turn, is_fresh, seconds, files, bytes, requests }))
+        Ok((order, ColdRead { turn, is_fresh, seconds, files, bytes, requests, disk_seconds }))
     }
 
     fn tell(&self, what: &'static str, files: u64) {

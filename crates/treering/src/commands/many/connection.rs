@@ -2,7 +2,9 @@
 
 use treering_engine::Link;
 
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
+#[cfg(feature = "mpi")]
+use crate::failure::Kind;
 
 /// Variables in which launchers say how many processes they have started. `SLURM_NTASKS` is not
 /// among them: it is there in every batch job, also where one process is started.

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use toml::de::DeValue;
 use treering_model::DeviceSpec;
+use treering_trace::Disk;
 
+use super::nearest::suggestion;
 use super::quantity::size;
 use super::section::{Section, Value};
 use crate::plan::error::{Fault, quoted};
@@ -19,7 +21,7 @@ const BYTES_MIN: u64 = 1 << 20;
 const BYTES_MAX: u64 = 1 << 56;
 const DEVICES_MAX: usize = 64;
 const KINDS: [&str; 3] = ["loop", "block", "directory"];
-const OF_LOOPS: [&str; 5] = ["count", "sparse", "direct-io", "sector-bytes", "images"];
+const OF_LOOPS: [&str; 6] = ["count", "sparse", "direct-io", "sector-bytes", "images", "disk"];
 
 /// A device and where the document says so.
 #[derive(Clone, Debug)]
@@ -98,7 +100,47 @@ fn images(section: &Section<'_>, value: &Value<'_>) -> Result<DeviceSpec, Fault>
         direct_io: flag("direct-io", true)?,
         sector_bytes,
         directory: section.get("images").map(|images| path(&images)).transpose()?,
+        disk: section.get("disk").map(|value| disk_of(&value, bytes)).transpose()?,
     })
+}
+
+/// The device with the disk that `disk = ` beside it asks to be played over its images.
+pub(super) fn played(on: PlacedDevice, value: Option<&Value<'_>>) -> Result<PlacedDevice, Fault> {
+    let Some(value) = value else { return Ok(on) };
+    let PlacedDevice { spec, span } = on;
+    let (DeviceSpec::Block { .. } | DeviceSpec::Directory { .. }) = &spec else {
+        let mut spec = spec;
+        if let DeviceSpec::Loop { bytes, disk, .. } = &mut spec {
+            *disk = Some(disk_of(value, *bytes)?);
+        }
+        return Ok(PlacedDevice { spec, span });
+    };
+    let fault = value.fault("a disk is played over loop images only", "has no meaning here");
+    let fault = match span {
+        Some(span) => fault.also(span, "the device"),
+        None => fault,
+    };
+    Err(fault.hint("leave `disk` out, or give a device such as { loop = \"4GiB\" }"))
+}
+
+/// The name of a disk that is built in, or the path of a TOML file, which the lab reads.
+fn disk_of(value: &Value<'_>, bytes: u64) -> Result<String, Fault> {
+    let name = value.word("the name of a disk, or the path of its file")?;
+    if name.contains('/') {
+        return Ok(path(value)?.to_string_lossy().into_owned());
+    }
+    let Some(disk) = Disk::named(name) else {
+        let known: Vec<&str> = Disk::names().collect();
+        let hint = suggestion(name, &known, "disks");
+        let hint = format!("{hint}; or give the absolute path of a TOML file");
+        return Err(value.fault(format!("no disk is called {}", quoted(name)), "").hint(hint));
+    };
+    if disk.capacity_bytes() < bytes {
+        let message = format!("{} has {} bytes", quoted(name), disk.capacity_bytes());
+        let hint = format!("the image has {bytes}: make it smaller, or play a larger disk");
+        return Err(value.fault(message, "too small").hint(hint));
+    }
+    Ok(name.to_owned())
 }
 
 fn block_devices(value: &Value<'_>) -> Result<Vec<PathBuf>, Fault> {

@@ -87,6 +87,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
         Some(value) => device::device(&value.section(&DEVICE)?)?,
         None => PlacedDevice::default(),
     };
+    let shared = device::played(shared, top.get("disk").as_ref())?;
     let guest = top.get("guest").map(|value| guest::guest(&value)).transpose()?;
     let variants = variant::variants(&top, (&shared, guest.as_ref()), known)?;
     let conditions = conditions(&top, &variants)?;

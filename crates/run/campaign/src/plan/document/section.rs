@@ -35,6 +35,7 @@ pub(super) static PLAN: Schema = Schema {
         "baseline",
         "stopping",
         "device",
+        "disk",
         "guest",
         "variant",
         "job",
@@ -48,7 +49,17 @@ pub(super) static STOPPING: Schema = Schema {
 };
 pub(super) static DEVICE: Schema = Schema {
     title: "[device]",
-    keys: &["loop", "block", "directory", "count", "sparse", "direct-io", "sector-bytes", "images"],
+    keys: &[
+        "loop",
+        "block",
+        "directory",
+        "count",
+        "sparse",
+        "direct-io",
+        "sector-bytes",
+        "images",
+        "disk",
+    ],
 };
 pub(super) static VARIANT: Schema = Schema {
     title: "[[variant]]",
@@ -62,6 +73,7 @@ pub(super) static VARIANT: Schema = Schema {
         "kernel",
         "guest",
         "device",
+        "disk",
         "handicap",
     ],
 };

@@ -9,7 +9,7 @@ use treering_model::filesystems::Filesystem;
 use treering_model::{CellRole, DeviceSpec, Variant};
 use treering_sys::{MountOptionError, MountOptions};
 
-use super::device::{PlacedDevice, device};
+use super::device::{PlacedDevice, device, played};
 use super::guest::{self, Guest};
 pub(super) use super::nearest::suggestion;
 use super::quantity::share;
@@ -100,7 +100,8 @@ fn variant(
     known: &Known<'_>,
 ) -> Result<(Variant, Range<usize>), Fault> {
     let own = section.get("device").map(|value| device(&value.section(&DEVICE)?)).transpose()?;
-    let on = own.as_ref().unwrap_or(shared);
+    let on = own.unwrap_or_else(|| shared.clone());
+    let on = &played(on, section.get("disk").as_ref())?;
     let (filesystem, default_name, default_span) = match &on.spec {
         DeviceSpec::Directory { path } => {
             is_left_alone(section, on)?;
@@ -177,8 +178,13 @@ fn image(value: &Value<'_>, section: &Section<'_>, on: &PlacedDevice) -> Result<
         let fault = Fault::at(mkfs.key_span, message, "has no meaning here");
         return Err(fault.also(value.span.clone(), "the image").hint("leave `mkfs` out"));
     }
-    if !matches!(on.spec, DeviceSpec::Loop { count: 1, .. }) {
-        let message = "a saved image is restored to one loop image";
+    let is_one_device = match &on.spec {
+        DeviceSpec::Loop { count, .. } => *count == 1,
+        DeviceSpec::Block { paths } => paths.len() == 1,
+        DeviceSpec::Directory { .. } => false,
+    };
+    if !is_one_device {
+        let message = "a saved image is restored to one device";
         let hint = "give the variant one, as large as the image: device = { loop = \"4GiB\" }";
         return Err(value.fault(message, "").hint(hint));
     }
@@ -235,6 +241,13 @@ fn suits(
     if filesystem.mkfs().is_none() && matches!(variant.device, DeviceSpec::Block { .. }) {
         let message = format!("{name} is in memory and needs no block device");
         return Err(Fault::at(place(), message, "").hint("leave the device out"));
+    }
+    if filesystem.mkfs().is_none()
+        && matches!(variant.device, DeviceSpec::Loop { disk: Some(_), .. })
+    {
+        let message = format!("{name} is in memory: no disk is played for it");
+        let hint = "give this variant a device of its own: device = { loop = \"4GiB\" }";
+        return Err(Fault::at(place(), message, "").hint(hint));
     }
     if devices > filesystem.devices_max() {
         let message = format!("{name} is made on a single device, not on {devices}");

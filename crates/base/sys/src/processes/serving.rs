@@ -1,0 +1,102 @@
+//! A process that serves a block device to the kernel: it must not wait for what waits for it, and
+//! it must wake up on time.
+#![expect(unsafe_code, reason = "rustix has no function for most of these")]
+
+use std::io;
+use std::path::Path;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// `PR_SET_IO_FLUSHER` of linux/prctl.h.
+const IO_FLUSHER: libc::c_int = 57;
+
+/// What the kernel refused of [`serve_a_device`]; it works without, later and less safely.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServingRefused {
+    /// That memory for us is never got by writing to the device that we serve.
+    pub io_flusher: Option<Errno>,
+    /// That we run before programs that only compute.
+    pub real_time: Option<Errno>,
+}
+
+fn last_error() -> Errno {
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
+/// Makes the calling thread, and those it starts from now on, one that serves a device: the kernel
+/// gets no memory for it by writing to the device, does not slow it down for pages that others
+/// wrote, wakes it on time, and runs it before programs that only compute.
+pub fn serve_a_device() -> ServingRefused {
+    // SAFETY: plain numbers.
+    let flusher = unsafe { libc::prctl(IO_FLUSHER, 1, 0, 0, 0) };
+    let io_flusher = (flusher != 0).then(last_error);
+    // SAFETY: plain numbers. Timers of threads without real-time priority are on time to 1 ns.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+    // By the system call: musl's function refuses, since POSIX means processes by it.
+    let priority: libc::c_int = 1;
+    // SAFETY: `sched_param` of the kernel is one int, which it reads during the call.
+    let set = unsafe {
+        libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, &raw const priority)
+    };
+    let real_time = (set != 0).then(last_error);
+    ServingRefused { io_flusher, real_time }
+}
+
+/// Sleeps until a time of [`crate::monotonic_ns`]; not at all where it is past.
+pub fn sleep_until(at_ns: u64) {
+    let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let until =
+        Timespec { tv_sec: whole(at_ns / 1_000_000_000), tv_nsec: whole(at_ns % 1_000_000_000) };
+    while clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(Errno::INTR) {}
+}
+
+/// CPU time of the whole process, in nanoseconds.
+pub fn process_cpu_ns() -> u64 {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
+/// Ends a process at once.
+///
+/// # Errors
+/// `ESRCH` where there is none.
+pub fn kill_at_once(pid: u32) -> Result<(), Errno> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
+    kill_process(pid, Signal::KILL)
+}
+
+/// Breaks the connection of a FUSE filesystem, by the minor number of its device: whoever waits for
+/// an answer gets an error. Nothing where the kernel shows no connections.
+pub fn abort_fuse(minor: u32) {
+    let file = format!("/sys/fs/fuse/connections/{minor}/abort");
+    // Gone, or the control filesystem is not mounted.
+    let _nothing_to_abort = std::fs::write(Path::new(&file), "1");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{kill_at_once, process_cpu_ns, serve_a_device, sleep_until};
+    use crate::monotonic_ns;
+    use rustix::io::Errno;
+
+    #[test]
+    fn a_thread_sleeps_until_a_time_and_not_beyond_one_that_is_past() {
+        let wanted = monotonic_ns() + 3_000_000;
+        sleep_until(wanted);
+        assert!(monotonic_ns() >= wanted);
+        sleep_until(wanted - 2_000_000);
+        assert!(process_cpu_ns() > 0);
+    }
+
+    #[test]
+    fn a_thread_serves_with_what_the_kernel_allows() {
+        let refused = std::thread::spawn(serve_a_device).join().unwrap();
+        if rustix::process::geteuid().is_root() {
+            assert!(refused.io_flusher.is_none_or(|errno| errno == Errno::INVAL), "{refused:?}");
+        }
+        assert_eq!(kill_at_once(u32::MAX), Err(Errno::SRCH));
+    }
+}

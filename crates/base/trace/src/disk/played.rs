@@ -1,0 +1,196 @@
+//! A modelled disk in real time: requests come at a time, and each is answered at the time at which
+//! the disk would have it. Nothing waits here; who plays the disk does.
+
+use std::collections::VecDeque;
+
+use treering_model::PlayedParts;
+
+use super::head::Head;
+use super::model::{Disk, Parts, Wanted};
+
+/// A request to a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskRequest {
+    /// Known by this to who asks.
+    pub number: u64,
+    /// The first byte.
+    pub offset: u64,
+    /// How many.
+    pub bytes: u64,
+    /// Whether they are written.
+    pub is_write: bool,
+}
+
+/// When a request is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskAnswer {
+    /// The request.
+    pub number: u64,
+    /// When.
+    pub due_ns: u64,
+    /// What it took from when the disk turned to it.
+    pub parts: PlayedParts,
+}
+
+/// A disk that is played.
+///
+/// There is no write cache: a write is answered when it is on the platter, and after the answers of
+/// all requests that came before nothing is left to be flushed.
+#[derive(Clone, Debug)]
+pub struct PlayedHead {
+    disk: Disk,
+    head: Head,
+    /// What came while another request is served, oldest first.
+    coming: VecDeque<(u64, u64, Wanted)>,
+}
+
+impl PlayedHead {
+    /// Of this disk, over its first byte.
+    pub fn new(disk: &Disk) -> Self {
+        Self { disk: disk.clone(), head: Head::default(), coming: VecDeque::new() }
+    }
+
+    /// A request comes at a time; none comes before another that came before.
+    pub fn take(&mut self, at_ns: u64, request: DiskRequest) {
+        let DiskRequest { number, offset, bytes, is_write } = request;
+        let last = self.disk.capacity_bytes.saturating_sub(bytes);
+        let wanted = Wanted { offset: offset.min(last), bytes, is_write };
+        self.coming.push_back((at_ns, number, wanted));
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_idle(&self) -> bool {
+        self.head.is_free() && self.coming.is_empty()
+    }
+
+    /// The request that is done next.
+    pub fn next_answer(&mut self) -> Option<DiskAnswer> {
+        if self.head.is_free() {
+            let &(first_ns, ..) = self.coming.front()?;
+            let idle_ns = (first_ns as f64 - self.head.now_ns).max(0.0);
+            self.head.now_ns += idle_ns;
+            self.head.idle_ns += idle_ns;
+        }
+        while let Some(&(at_ns, number, wanted)) = self.coming.front()
+            && at_ns as f64 <= self.head.now_ns
+        {
+            self.coming.pop_front();
+            self.head.wait(number, wanted);
+        }
+        let (number, parts) = self.head.serve(&self.disk)?;
+        let busy_ns = whole(parts.total());
+        let Parts { seek, rotation, transfer, .. } = parts;
+        let [seek_ns, rotation_ns, transfer_ns] = [seek, rotation, transfer].map(whole);
+        let parts = PlayedParts { busy_ns, seek_ns, rotation_ns, transfer_ns };
+        Some(DiskAnswer { number, due_ns: whole(self.head.now_ns), parts })
+    }
+
+    /// What was answered was not waited for: the disk is at this time, earlier than it was.
+    pub fn reset(&mut self, now_ns: u64) {
+        self.head.now_ns = now_ns as f64;
+    }
+}
+
+/// Times are not negative, and far from the end of the numbers.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
+fn whole(ns: f64) -> u64 {
+    ns.clamp(0.0, 9e18).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DiskRequest, PlayedHead};
+    use crate::disk::replay::event_of_read;
+    use crate::disk::{Disk, DiskReplay};
+    use crate::event::Action;
+    use proptest::prelude::{prop, prop_assert, proptest};
+
+    /// Programs that each have one read under way, `depth` of them, on a played disk: the time for
+    /// which it is busy, and that which a replay of its requests and answers comes to.
+    fn both(disk: &str, offsets: &[u64], depth: usize, pause_ns: u64) -> (f64, f64) {
+        let disk = Disk::named(disk).unwrap();
+        let (mut played, mut replay) = (PlayedHead::new(&disk), DiskReplay::new(&disk));
+        let mut rest = offsets.iter().enumerate();
+        let mut send = |played: &mut PlayedHead, replay: &mut DiskReplay, at_ns: u64| {
+            let Some((place, &offset)) = rest.next() else { return };
+            let number = u64::try_from(place).unwrap();
+            let request = DiskRequest { number, offset, bytes: 4096, is_write: false };
+            played.take(at_ns, request);
+            replay.entry(&event_of_read(Action::Issue, at_ns, offset, 4096));
+        };
+        for _ in 0..depth {
+            send(&mut played, &mut replay, 1_000);
+        }
+        let mut busy_ns = 0;
+        while let Some(answer) = played.next_answer() {
+            busy_ns += answer.parts.busy_ns;
+            let offset = offsets[usize::try_from(answer.number).unwrap()];
+            replay.entry(&event_of_read(Action::Complete, answer.due_ns, offset, 4096));
+            send(&mut played, &mut replay, answer.due_ns + pause_ns);
+        }
+        assert!(played.is_idle());
+        (busy_ns as f64 / 1e9, replay.end().remove(0).busy.typical)
+    }
+
+    fn scattered(count: u64, within: u64) -> Vec<u64> {
+        (1..=count).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % within).collect()
+    }
+
+    #[test]
+    fn a_replay_of_what_was_played_comes_to_the_same_time() {
+        for (disk, within) in
+            [("hdd-7200", 4 << 30), ("hdd-5400", 300 << 30), ("ssd-sata", 1 << 30)]
+        {
+            for (depth, pause_ns) in [(1, 0), (1, 3_000_000), (8, 0), (32, 0)] {
+                let (played, replayed) = both(disk, &scattered(2000, within), depth, pause_ns);
+                let ratio = replayed / played;
+                assert!((ratio - 1.0).abs() < 0.05, "{disk} {depth}: {played} s, {replayed} s");
+            }
+        }
+    }
+
+    #[test]
+    fn reads_in_order_are_played_at_the_rate_of_the_disk() {
+        let offsets: Vec<u64> = (0..20_000).map(|number| number * 4096).collect();
+        let (played, _) = both("hdd-7200", &offsets, 1, 0);
+        assert!((20_000.0 * 4096.0 / played / 175e6 - 1.0).abs() < 0.02, "{played}");
+    }
+
+    #[test]
+    fn a_request_that_comes_later_is_not_served_before_it_came() {
+        let mut played = PlayedHead::new(&Disk::named("hdd-7200").unwrap());
+        let at = |number, offset| DiskRequest { number, offset, bytes: 4096, is_write: true };
+        played.take(0, at(1, 2 << 40));
+        played.take(60_000_000_000, at(2, 0));
+        let (first, second) = (played.next_answer().unwrap(), played.next_answer().unwrap());
+        assert_eq!((first.number, second.number), (1, 2));
+        assert!(first.due_ns < 40_000_000 && second.due_ns > 60_000_000_000);
+        assert_eq!(second.due_ns - 60_000_000_000, second.parts.busy_ns);
+        let parts = second.parts;
+        assert!(parts.busy_ns >= parts.seek_ns + parts.rotation_ns + parts.transfer_ns - 2);
+    }
+
+    proptest! {
+        #[test]
+        fn every_request_is_answered_once_and_times_do_not_go_back(
+            requests in prop::collection::vec((0..1u64 << 42, 0..1u64 << 30, 0..1u64 << 24), 0..60)
+        ) {
+            let mut played = PlayedHead::new(&Disk::named("hdd-7200").unwrap());
+            let mut at_ns = 0;
+            for (number, (offset, bytes, later_ns)) in (0..).zip(&requests) {
+                at_ns += later_ns;
+                let (offset, bytes) = (*offset, *bytes);
+                played.take(at_ns, DiskRequest { number, offset, bytes, is_write: false });
+            }
+            let mut seen = Vec::new();
+            let mut last_ns = 0;
+            while let Some(answer) = played.next_answer() {
+                prop_assert!(answer.due_ns >= last_ns);
+                last_ns = answer.due_ns;
+                seen.push(answer.number);
+            }
+            seen.sort_unstable();
+            prop_assert!(seen.iter().copied().eq(0..u64::try_from(requests.len()).unwrap()));
+        }
+    }
+}

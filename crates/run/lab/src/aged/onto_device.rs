@@ -1,0 +1,98 @@
+//! A saved image onto a block device. What is not kept of an image is zero, but on such a device
+//! there may be anything: it is emptied first, or read and zeroed where it cannot be.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::{FallocateFlags, fallocate};
+use treering_sys::{DeviceUse, open_device};
+
+use super::library::SavedImage;
+use crate::LabError;
+
+/// So much is read, and zeroed, at a time.
+const PIECE_BYTES: usize = 1 << 20;
+
+impl SavedImage {
+    /// Writes it onto a device that is ours, has at least its bytes, and is not in use.
+    ///
+    /// # Errors
+    /// When the device cannot be written, or the image is not what was saved.
+    pub(crate) fn put_on(&self, node: &Path) -> Result<(), LabError> {
+        let failed = || LabError::io("cannot write", node);
+        let device = open_device(node, DeviceUse::WriteAlone)
+            .map_err(|errno| LabError::io("cannot open", node)(errno.into()))?;
+        let bytes = self.record.device_bytes;
+        let mut gaps = Gaps { device: &device, is_emptied: empty(&device, bytes), at: 0 };
+        self.unpack(&mut |place, piece| {
+            gaps.up_to(place)?;
+            device.write_all_at(piece, place)?;
+            gaps.at = place + piece.len() as u64;
+            Ok(())
+        })?;
+        gaps.up_to(bytes).map_err(failed())?;
+        device.sync_all().map_err(failed())
+    }
+}
+
+/// Makes all of a device read as zeros without writing them. On a block device the kernel promises
+/// that where it punches a hole; after a discard anything may be read.
+fn empty(device: &File, bytes: u64) -> bool {
+    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    fallocate(device, hole, 0, bytes).is_ok()
+}
+
+/// The places between pieces.
+struct Gaps<'d> {
+    device: &'d File,
+    is_emptied: bool,
+    /// Up to here all is written.
+    at: u64,
+}
+
+impl Gaps<'_> {
+    /// Makes sure that all up to here is zero, and writes where it is not.
+    fn up_to(&mut self, end: u64) -> io::Result<()> {
+        if self.is_emptied {
+            return Ok(());
+        }
+        let (mut found, zeros) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
+        while self.at < end {
+            let left = usize::try_from(end - self.at).unwrap_or(PIECE_BYTES);
+            let length = left.min(PIECE_BYTES);
+            self.device.read_exact_at(&mut found[..length], self.at)?;
+            if found[..length] != zeros[..length] {
+                self.device.write_all_at(&zeros[..length], self.at)?;
+            }
+            self.at += length as u64;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::os::unix::fs::FileExt;
+
+    use super::{Gaps, PIECE_BYTES};
+
+    #[test]
+    fn where_a_device_cannot_be_emptied_what_lies_between_pieces_is_zeroed() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("device");
+        fs::write(&path, vec![7; 3 * PIECE_BYTES]).unwrap();
+        let device = File::options().read(true).write(true).open(&path).unwrap();
+        let mut gaps = Gaps { device: &device, is_emptied: false, at: 0 };
+        gaps.up_to(10).unwrap();
+        device.write_all_at(b"piece", 10).unwrap();
+        gaps.at = 15;
+        gaps.up_to(2 * PIECE_BYTES as u64 + 5).unwrap();
+        let mut expected = vec![7; 3 * PIECE_BYTES];
+        expected[..2 * PIECE_BYTES + 5].fill(0);
+        expected[10..15].copy_from_slice(b"piece");
+        assert!(fs::read(&path).unwrap() == expected);
+    }
+}

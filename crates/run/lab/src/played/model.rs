@@ -1,0 +1,101 @@
+//! Which disk is played: one that is built in, or a TOML file.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use treering_model::{Fact, PlayedStatus};
+use treering_trace::{Disk, DiskError};
+
+use crate::LabError;
+use crate::error::unfit;
+
+/// A longer file is no disk.
+const TEXT_BYTES_MAX: u64 = 1 << 16;
+
+/// A disk to be played.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlayedModel {
+    /// As it was asked for: its name, or the path of its file.
+    pub name: String,
+    /// The model.
+    pub disk: Disk,
+    /// What is written of it.
+    pub(crate) text: String,
+}
+
+impl PlayedModel {
+    /// The disk with this name, or in the file at this path.
+    ///
+    /// # Errors
+    /// When there is none, or the file describes none.
+    pub fn find(name: &str) -> Result<Self, LabError> {
+        let text = match Disk::text_of(name) {
+            Some(text) => text.to_owned(),
+            None if name.contains('/') => read(Path::new(name))?,
+            None => {
+                let known: Vec<&str> = Disk::names().collect();
+                let message = format!(
+                    "there is no disk {name:?}: give one of {}, or the path of a TOML file",
+                    known.join(", ")
+                );
+                return Err(unfit(message));
+            }
+        };
+        Self::read(name, &text).map_err(|error| unfit(format!("disk {name:?}: {error}")))
+    }
+
+    pub(super) fn read(name: &str, text: &str) -> Result<Self, DiskError> {
+        let disk = Disk::read(text)?;
+        Ok(Self { name: name.to_owned(), disk, text: text.to_owned() })
+    }
+
+    /// What it says of itself before it has done anything.
+    pub(super) fn status(&self) -> PlayedStatus {
+        PlayedStatus {
+            disk: self.name.clone(),
+            about: self.disk.about.clone(),
+            fingerprint: self.disk.fingerprint(),
+            ..PlayedStatus::default()
+        }
+    }
+
+    /// What of it belongs to a trial.
+    pub fn facts(&self) -> Vec<Fact> {
+        self.status().facts()
+    }
+}
+
+fn read(path: &Path) -> Result<String, LabError> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| {
+        file.take(TEXT_BYTES_MAX).read_to_string(&mut text)?;
+        Ok(())
+    });
+    read.map_err(LabError::io("cannot read the disk", path))?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PlayedModel;
+
+    #[test]
+    fn a_disk_is_found_by_its_name_or_its_file() {
+        let found = PlayedModel::find("hdd-7200").unwrap();
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("own.toml");
+        std::fs::write(&path, &found.text).unwrap();
+        let own = PlayedModel::find(path.to_str().unwrap()).unwrap();
+        assert_eq!(own.disk.fingerprint(), found.disk.fingerprint());
+        let other = PlayedModel::find("hdd-5400").unwrap();
+        assert_ne!(other.disk.fingerprint(), found.disk.fingerprint());
+        std::fs::write(&path, "queue = 1").unwrap();
+        for (name, word) in
+            [(path.to_str().unwrap(), "missing field"), ("tape", "hdd-7200"), ("/no/d.toml", "/no")]
+        {
+            let error = PlayedModel::find(name).unwrap_err();
+            assert!(error.to_string().contains(word), "{error}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Our end of a played disk: mounted, its process started, told when to play, and taken away.
+
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread::{self, sleep};
+use std::time::Duration;
+
+use treering_model::{PLAYED_MOUNT, PLAYED_STATUS, PlayedCounts, PlayedStatus};
+use treering_sys::{MountOptions, MountTable, abort_fuse, kill_at_once, mount};
+
+use super::{HURRY, IMAGE, PLAY, PlayedModel};
+use crate::LabError;
+use crate::error::unfit;
+use crate::machine::{DeviceNumber, Machine};
+use crate::tools::Myself;
+
+/// How long a process that plays a disk may take to say a word, and to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+const STEP: Duration = Duration::from_millis(10);
+
+/// A played disk of ours.
+#[derive(Debug)]
+pub(crate) struct Player {
+    point: PathBuf,
+    child: Child,
+    /// The number of its mount.
+    pub(crate) mounted: Option<DeviceNumber>,
+}
+
+impl Player {
+    /// Mounts the filesystem of a played disk at `point`, which is made, and starts the process
+    /// that plays it.
+    pub(crate) fn start(
+        point: &Path,
+        mark: &str,
+        (image, path, model): (&File, &Path, &PlayedModel),
+        myself: &Myself,
+    ) -> Result<Self, LabError> {
+        let made = DirBuilder::new().mode(0o700).create(point);
+        made.map_err(LabError::io("cannot make the mount point", point))?;
+        let connection = OpenOptions::new().read(true).write(true).open("/dev/fuse");
+        let connection = connection.map_err(|error| {
+            let what = "cannot open (`modprobe fuse`; CONFIG_FUSE_FS)";
+            LabError::io(what, "/dev/fuse")(error)
+        })?;
+        let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", connection.as_raw_fd());
+        let options = [options.as_str(), "nosuid", "nodev", "noexec", "noatime"];
+        let options = MountOptions::parse(&options).map_err(crate::DeviceError::MountOption)?;
+        mount(OsStr::new(mark), point, PLAYED_MOUNT, &options)
+            .map_err(|errno| LabError::io("cannot mount", point)(errno.into()))?;
+        let image = image.try_clone().map_err(LabError::io("cannot open again", point))?;
+        let mut command = Command::new(&myself.program);
+        command.args(&myself.arguments).arg(path).arg(&model.name).arg(&model.text);
+        // Neither the terminal's Ctrl-C nor its end is for it, nor our directory.
+        command.arg0("treering").process_group(0).current_dir("/");
+        command.stdin(OwnedFd::from(connection)).stdout(OwnedFd::from(image));
+        let child = command.stderr(Stdio::piped()).spawn();
+        let child = child.map_err(LabError::io("cannot start", &myself.program))?;
+        // Our end of the connection goes: when its process ends, so does the connection.
+        drop(command);
+        let mut player = Self { point: point.to_owned(), child, mounted: None };
+        if let Err(error) = player.counts() {
+            return Err(player.explain(error));
+        }
+        let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"));
+        let found = table?.mounts.into_iter().find(|mount| mount.point == point);
+        player.mounted =
+            found.map(|mount| DeviceNumber { major: mount.device.0, minor: mount.device.1 });
+        Ok(player)
+    }
+
+    /// Why it does not play, in its own words where it has any.
+    fn explain(&mut self, error: LabError) -> LabError {
+        let _gone_already = self.child.kill();
+        let _ended = self.child.wait();
+        let mut words = String::new();
+        if let Some(said) = &mut self.child.stderr {
+            let _nothing_said = said.take(1 << 12).read_to_string(&mut words);
+        }
+        let words = words.trim();
+        if words.is_empty() { error } else { unfit(format!("no disk is played: {words}")) }
+    }
+
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The image, as whose device it is seen.
+    pub(crate) fn image(&self) -> PathBuf {
+        image_in(&self.point)
+    }
+
+    /// Whether answers come when the disk would have them, or at once.
+    pub(crate) fn play(&self, plays: bool) -> Result<(), LabError> {
+        let failed = LabError::io("cannot reach the played disk at", &self.point);
+        say(&self.point, if plays { PLAY } else { HURRY }).map_err(failed)
+    }
+
+    /// What it did so far.
+    pub(crate) fn counts(&self) -> Result<PlayedCounts, LabError> {
+        let failed = || LabError::io("cannot reach the played disk at", &self.point);
+        let mut text = String::new();
+        File::open(self.point.join(PLAYED_STATUS))
+            .and_then(|mut file| file.read_to_string(&mut text))
+            .map_err(failed())?;
+        let status: Result<PlayedStatus, _> = serde_json::from_str(&text);
+        Ok(status.map_err(|error| failed()(error.into()))?.counts)
+    }
+
+    /// After its mount is gone: waits for the process, which has nothing to do any more.
+    pub(crate) fn ended(mut self) {
+        let mut waited = Duration::ZERO;
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if waited >= PATIENCE {
+                let _gone_already = self.child.kill();
+                break;
+            }
+            sleep(STEP);
+            waited += STEP;
+        }
+        let _ended = self.child.wait();
+    }
+}
+
+pub(crate) fn image_in(point: &Path) -> PathBuf {
+    point.join(IMAGE)
+}
+
+fn say(point: &Path, word: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).open(point.join(PLAYED_STATUS))?.write_all(word.as_bytes())
+}
+
+/// A played disk whose owner may be gone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Remains<'a> {
+    /// Where its filesystem is mounted.
+    pub(crate) point: &'a Path,
+    /// The number of the mount, where it is known.
+    pub(crate) mounted: Option<DeviceNumber>,
+    /// The process that plays it, and when that began.
+    pub(crate) player: Option<(u32, u64)>,
+}
+
+/// Makes sure that nobody waits for a played disk for ever: it answers at once from now on, or, if
+/// its process does not listen, everybody gets an error.
+pub(crate) fn rescue(machine: &Machine, remains: Remains<'_>) {
+    let is_there = MountTable::read().is_ok_and(|table| {
+        table
+            .mounts
+            .iter()
+            .any(|mount| mount.point == remains.point && mount.fs_type == PLAYED_MOUNT)
+    });
+    if !is_there {
+        return;
+    }
+    // A thread that is left behind if it is not answered, until the connection breaks.
+    let (sender, answer) = mpsc::channel();
+    let point = remains.point.to_owned();
+    let told = thread::Builder::new().spawn(move || sender.send(say(&point, HURRY)));
+    if told.is_ok() && answer.recv_timeout(PATIENCE).is_ok() {
+        // Heard, or the connection is broken already.
+        return;
+    }
+    if let Some((pid, start)) = remains.player
+        && machine.process_start(pid) == Some(start)
+    {
+        let _gone_meanwhile = kill_at_once(pid);
+    }
+    if let Some(number) = remains.mounted {
+        abort_fuse(number.minor);
+    }
+}

@@ -1,0 +1,293 @@
+//! The FUSE filesystem of a played disk: a directory with two files, the image and the status.
+//!
+//! What is read or written is read or written at once, and answered by the spindle later. Nothing
+//! here syncs or waits for anything but the file behind the image: what waits for us could be what
+//! we would wait for.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
+    InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
+    ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request, Session, SessionACL, WriteFlags,
+};
+use rustix::fs::{FallocateFlags, fallocate};
+use treering_model::{PLAYED_STATUS, PlayedStatus};
+use treering_sys::serve_a_device;
+
+use super::model::PlayedModel;
+use super::spindle::{Answer, Request as Asked, Spindle};
+use super::{HURRY, IMAGE, PLAY};
+
+const ROOT_INODE: u64 = 1;
+const IMAGE_INODE: u64 = 2;
+const STATUS_INODE: u64 = 3;
+/// Nothing about the files changes.
+const FOREVER: Duration = Duration::from_secs(1 << 30);
+/// Requests of the kernel that may be under way: more than the queue of any loop device holds.
+const UNDER_WAY: u16 = 1024;
+
+struct PlayedFilesystem {
+    spindle: Arc<Spindle>,
+    image: File,
+    bytes: u64,
+    /// Without its counts.
+    status: PlayedStatus,
+}
+
+/// Plays a disk on a connection to the kernel that is mounted already, over the bytes of an image,
+/// until it is unmounted.
+///
+/// # Errors
+/// When the description is none of a disk, or the connection breaks.
+pub fn serve_played_disk(
+    fuse: OwnedFd,
+    image: File,
+    path: &Path,
+    (name, text): (&str, &str),
+) -> io::Result<()> {
+    let model = PlayedModel::read(name, text).map_err(io::Error::other)?;
+    let bytes = image.metadata()?.len();
+    // What is refused shows in the lateness of the answers.
+    let _refused = serve_a_device();
+    let spindle = Arc::new(Spindle::new(&model.disk));
+    let turning = Arc::clone(&spindle);
+    let turning =
+        thread::Builder::new().name("spindle".to_owned()).spawn(move || turning.turn())?;
+    let path = path.to_string_lossy().into_owned();
+    let status = PlayedStatus { image: path, ..model.status() };
+    let filesystem = PlayedFilesystem { spindle: Arc::clone(&spindle), image, bytes, status };
+    // Only root may come so far: the mount is the owner's alone.
+    let session = Session::from_fd(filesystem, fuse, SessionACL::All, Config::default())?;
+    let served = session.run();
+    spindle.end();
+    // It ends when it is told to.
+    let _ended = turning.join();
+    served
+}
+
+impl PlayedFilesystem {
+    fn attributes(&self, inode: u64) -> Option<FileAttr> {
+        let (kind, size) = match inode {
+            ROOT_INODE => (FileType::Directory, 0),
+            IMAGE_INODE => (FileType::RegularFile, self.bytes),
+            // Read to its end, wherever that is.
+            STATUS_INODE => (FileType::RegularFile, 0),
+            _ => return None,
+        };
+        let time = SystemTime::UNIX_EPOCH;
+        Some(FileAttr {
+            ino: INodeNo(inode),
+            size,
+            blocks: size.div_ceil(512),
+            atime: time,
+            mtime: time,
+            ctime: time,
+            crtime: time,
+            kind,
+            perm: if kind == FileType::Directory { 0o700 } else { 0o600 },
+            nlink: 1,
+            uid: rustix::process::geteuid().as_raw(),
+            gid: rustix::process::getegid().as_raw(),
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        })
+    }
+
+    fn read_status(&self, offset: u64, size: u32, reply: ReplyData) {
+        let status = PlayedStatus { counts: self.spindle.counts(), ..self.status.clone() };
+        let text = serde_json::to_vec(&status).unwrap_or_default();
+        let at = |number: u64| usize::try_from(number).unwrap_or(usize::MAX).min(text.len());
+        reply.data(&text[at(offset)..at(offset.saturating_add(u64::from(size)))]);
+    }
+
+    /// Reads what is within the image; the rest of the kernel's buffer stays as it is.
+    fn read_image(&self, offset: u64, size: u32) -> io::Result<Vec<u8>> {
+        let bytes = self.bytes.saturating_sub(offset).min(u64::from(size));
+        let mut data = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
+        self.image.read_exact_at(&mut data, offset)?;
+        Ok(data)
+    }
+}
+
+impl Filesystem for PlayedFilesystem {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        // Without it requests come one at a time, and the queue of the disk stays empty.
+        let _older_kernels_have_none = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
+        let _known = config.set_max_background(UNDER_WAY);
+        let _known = config.set_congestion_threshold(UNDER_WAY);
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let inode = match name.to_str() {
+            Some(IMAGE) if parent.0 == ROOT_INODE => IMAGE_INODE,
+            Some(PLAYED_STATUS) if parent.0 == ROOT_INODE => STATUS_INODE,
+            _ => return reply.error(Errno::ENOENT),
+        };
+        match self.attributes(inode) {
+            Some(attributes) => reply.entry(&FOREVER, &attributes, Generation(0)),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        match self.attributes(inode.0) {
+            Some(attributes) => reply.attr(&FOREVER, &attributes),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn setattr(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _mode: Option<u32>,
+        _uid: Option<u32>,
+        _gid: Option<u32>,
+        size: Option<u64>,
+        _atime: Option<fuser::TimeOrNow>,
+        _mtime: Option<fuser::TimeOrNow>,
+        _ctime: Option<SystemTime>,
+        _handle: Option<FileHandle>,
+        _crtime: Option<SystemTime>,
+        _chgtime: Option<SystemTime>,
+        _bkuptime: Option<SystemTime>,
+        _flags: Option<fuser::BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        // A disk keeps its size; the status is "truncated" by who writes a word to it.
+        match self.attributes(inode.0) {
+            Some(_) if inode.0 == IMAGE_INODE && size.is_some_and(|size| size != self.bytes) => {
+                reply.error(Errno::EPERM);
+            }
+            Some(attributes) => reply.attr(&FOREVER, &attributes),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        let direct = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES;
+        reply.opened(FileHandle(0), direct);
+    }
+
+    fn readdir(&self, _: &Request, _: INodeNo, _: FileHandle, from: u64, reply: ReplyDirectory) {
+        let mut reply = reply;
+        let entries = [
+            (ROOT_INODE, FileType::Directory, "."),
+            (ROOT_INODE, FileType::Directory, ".."),
+            (IMAGE_INODE, FileType::RegularFile, IMAGE),
+            (STATUS_INODE, FileType::RegularFile, PLAYED_STATUS),
+        ];
+        let rest = (1..).zip(entries).skip(usize::try_from(from).unwrap_or(usize::MAX));
+        for (next, (inode, kind, name)) in rest {
+            if reply.add(INodeNo(inode), next, kind, name) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        if inode.0 == STATUS_INODE {
+            return self.read_status(offset, size, reply);
+        }
+        let asked = Asked::new(offset, u64::from(size), false);
+        match self.read_image(offset, size) {
+            Ok(data) => self.spindle.take(asked, Answer::Read(reply, data)),
+            Err(error) => reply.error(error.into()),
+        }
+    }
+
+    fn write(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
+        if inode.0 == STATUS_INODE {
+            return match data {
+                word if word == PLAY.as_bytes() => {
+                    self.spindle.hurry(false);
+                    reply.written(bytes);
+                }
+                word if word == HURRY.as_bytes() => {
+                    self.spindle.hurry(true);
+                    reply.written(bytes);
+                }
+                _ => reply.error(Errno::EINVAL),
+            };
+        }
+        if offset.saturating_add(u64::from(bytes)) > self.bytes {
+            return reply.error(Errno::ENOSPC);
+        }
+        let asked = Asked::new(offset, u64::from(bytes), true);
+        match self.image.write_all_at(data, offset) {
+            Ok(()) => self.spindle.take(asked, Answer::Written(reply, bytes)),
+            Err(error) => reply.error(error.into()),
+        }
+    }
+
+    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        // Of the page cache above, which there is not.
+        reply.ok();
+    }
+
+    fn fsync(&self, _: &Request, inode: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        if inode.0 == IMAGE_INODE { self.spindle.flush(reply) } else { reply.ok() }
+    }
+
+    fn fallocate(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        let flags = FallocateFlags::from_bits_retain(mode.cast_unsigned());
+        let is_within = offset.checked_add(length).is_some_and(|end| end <= self.bytes);
+        if inode.0 != IMAGE_INODE || !is_within {
+            return reply.error(Errno::EINVAL);
+        }
+        let is_discard = flags.contains(FallocateFlags::PUNCH_HOLE);
+        if !is_discard && !flags.contains(FallocateFlags::ZERO_RANGE) {
+            return reply.error(Errno::EOPNOTSUPP);
+        }
+        let asked = Asked::new(offset, length, true);
+        match fallocate(self.image.as_fd(), flags | FallocateFlags::KEEP_SIZE, offset, length) {
+            // A disk with a head has nothing to do for it; it is there so that images stay sparse.
+            Ok(()) if is_discard => reply.ok(),
+            Ok(()) => self.spindle.take(asked, Answer::Done(reply)),
+            Err(errno) => reply.error(Errno::from_i32(errno.raw_os_error())),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Fast-forward: every operation is known before the first one, and so are the files that each
+//! writes in vain, since a later one removes or replaces them.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::sync::Arc;
+
+use treering_datasets::FileList;
+use treering_script::NameId;
+
+use super::operation::{Kind, Operation};
+use super::plan::{PlannedPhase, Work};
+use super::recipes::{Recipe, Recipes};
+
+/// What happens to a tree after an operation.
+#[derive(Clone, Debug, Default)]
+struct Later {
+    is_deleted: bool,
+    recipes: BTreeSet<Recipe>,
+}
+
+impl Later {
+    /// Whether a file of the tree goes; `touched` are those of its recipes.
+    fn takes(&self, touched: &HashSet<NameId>, file: NameId) -> bool {
+        self.is_deleted || touched.contains(&file)
+    }
+}
+
+/// What is known of the operations to come, and of what was allocated before.
+#[derive(Debug)]
+pub(super) struct Forward {
+    /// Of each operation, in order, what happens to its tree later.
+    later: VecDeque<Later>,
+    /// Files that stand and are only allocated, by tree.
+    allocated: BTreeMap<String, BTreeMap<NameId, u64>>,
+    has_begun: bool,
+}
+
+impl Forward {
+    pub(super) fn new(phases: &[PlannedPhase]) -> Self {
+        let mut trees: BTreeMap<&str, Later> = BTreeMap::new();
+        let mut later = VecDeque::new();
+        let works = phases.iter().flat_map(|phase| phase.groups.iter().flatten());
+        for work in works.collect::<Vec<_>>().into_iter().rev() {
+            let Work::Operation(operation) = work else { continue };
+            let known = trees.entry(&operation.tree).or_default();
+            later.push_front(known.clone());
+            match operation.kind {
+                Kind::Create => *known = Later::default(),
+                Kind::Delete => *known = Later { is_deleted: true, ..Later::default() },
+                kind => known.recipes.extend(kind.recipe(operation.state)),
+            }
+        }
+        Self { later, allocated: BTreeMap::new(), has_begun: false }
+    }
+
+    /// The next operation, each once and in order: what it writes that goes later, and whether it
+    /// is the first.
+    pub(super) fn next(
+        &mut self,
+        operation: &Operation,
+        recipes: &Recipes,
+    ) -> (Arc<HashSet<NameId>>, bool) {
+        let later = self.later.pop_front().unwrap_or_default();
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        let mut goes = HashSet::new();
+        if operation.kind == Kind::Delete {
+            self.allocated.remove(&operation.tree);
+        } else if let Some(recipe) = operation.kind.recipe(operation.state) {
+            let change = recipes.get(recipe);
+            let touched = later.recipes.iter().map(|recipe| recipes.get(*recipe));
+            let touched = touched.flat_map(|change| {
+                change.removes.iter().copied().chain(change.writes.iter().map(|(name, _)| name))
+            });
+            let touched: HashSet<NameId> = touched.collect();
+            let allocated = self.allocated.entry(operation.tree.clone()).or_default();
+            for name in &change.removes {
+                allocated.remove(name);
+            }
+            for (name, size) in change.writes.iter() {
+                if later.takes(&touched, name) {
+                    goes.insert(name);
+                    allocated.insert(name, size);
+                } else {
+                    allocated.remove(&name);
+                }
+            }
+        }
+        (Arc::new(goes), is_first)
+    }
+
+    /// A tree of which something is only allocated, with these files: each once, when all is over.
+    pub(super) fn take(&mut self) -> Option<(String, FileList)> {
+        while let Some((tree, files)) = self.allocated.pop_first() {
+            if files.is_empty() {
+                continue;
+            }
+            let mut list = FileList::default();
+            files.into_iter().for_each(|(name, size)| list.push(name, size));
+            return Some((tree, list));
+        }
+        None
+    }
+
+    /// Trees of which something is only allocated.
+    pub(super) fn trees(&self) -> usize {
+        self.allocated.values().filter(|files| !files.is_empty()).count()
+    }
+}

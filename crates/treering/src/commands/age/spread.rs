@@ -1,0 +1,138 @@
+//! `treering age spread`: how far apart the layouts of stored runs are that carried out the same
+//! list of operations on equal filesystems.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use treering_model::metrics::MetricSpec;
+use treering_model::metrics::layout::{
+    ADJACENT_SIBLINGS_PERCENT, EXTENTS_PER_FILE, FREE_EXTENTS, GAP_BYTES_P90,
+    MODELLED_READ_SECONDS, SCORE_PERCENT, TRAVERSAL_SCORE_PERCENT,
+};
+use treering_model::{Ending, Metric, Scope, Trial};
+use treering_report::{Cell, Column, Report, Table};
+use treering_store::{Detail, Filter, TrialState};
+
+use crate::arguments::SpreadArgs;
+use crate::commands::output;
+use crate::failure::Failure;
+use crate::storage::{failure, no_results, open_to_read};
+
+/// What is shown of the last layout of a run, with its name in the table.
+const MEASURES: [(&MetricSpec, &str); 7] = [
+    (&EXTENTS_PER_FILE, "extents per file"),
+    (&SCORE_PERCENT, "layout score"),
+    (&TRAVERSAL_SCORE_PERCENT, "traversal score"),
+    (&ADJACENT_SIBLINGS_PERCENT, "adjacent siblings"),
+    (&GAP_BYTES_P90, "gap p90"),
+    (&FREE_EXTENTS, "free extents"),
+    (&MODELLED_READ_SECONDS, "read on hdd-7200"),
+];
+/// The fact of a run with the fingerprint of its operations.
+const LIST: &str = "age.fingerprint";
+/// Facts that are equal where filesystems are, with their names on the page.
+const ALIKE: [(&str, &str); 6] = [
+    ("filesystem.type", "filesystem"),
+    ("filesystem.capacity_bytes", "bytes"),
+    ("filesystem.geometry", "geometry"),
+    ("filesystem.super_options", "mounted with"),
+    ("image.fingerprint", "from the image"),
+    ("kernel.release", "kernel"),
+];
+const FAST_FORWARD: &str = "fast-forward";
+
+/// What runs have in common whose layouts are set side by side.
+type Key = Vec<(&'static str, String)>;
+
+/// Shows it.
+pub(crate) fn run(args: &SpreadArgs) -> Result<ExitCode, Failure> {
+    let Some(store) = open_to_read(args.store.store.as_deref())? else {
+        return Err(no_results());
+    };
+    let filter = Filter { plan: args.plan.clone(), label: args.label.clone(), ..Filter::default() };
+    let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
+    summaries.retain(|one| one.state == TrialState::Ended(Ending::Completed));
+    let ids: Vec<_> = summaries.iter().rev().map(|summary| summary.trial).collect();
+    let trials = store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))?;
+    drop(store);
+    output::write(&page(&trials), &args.output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn key(trial: &Trial) -> Option<Key> {
+    let list = vec![("list of operations", trial.fact(LIST)?.to_owned())];
+    let alike = ALIKE.iter().filter_map(|&(fact, name)| Some((name, trial.fact(fact)?.to_owned())));
+    let given = trial.beginning.parameters.iter();
+    let given = given.filter(|(name, _)| name == FAST_FORWARD || name == "profile");
+    let given = given.map(|(name, value)| {
+        (if name == FAST_FORWARD { FAST_FORWARD } else { "profile" }, value.clone())
+    });
+    Some(list.into_iter().chain(alike).chain(given).collect())
+}
+
+/// A measure of the last layout that was taken.
+fn last(trial: &Trial, spec: &MetricSpec) -> Option<f64> {
+    let of_phase =
+        |metric: &&Metric| metric.name == spec.name && matches!(metric.scope, Scope::Phase(_));
+    trial.metrics.iter().filter(of_phase).next_back().map(|metric| metric.value)
+}
+
+fn page(trials: &[Trial]) -> Report {
+    let mut page = Report::new("Layouts of equal runs");
+    let mut alike: BTreeMap<Key, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials {
+        if let Some(key) = key(trial) {
+            alike.entry(key).or_default().push(trial);
+        }
+    }
+    let alone = alike.values().filter(|trials| trials.len() == 1).count();
+    for (number, (key, trials)) in
+        (1..).zip(alike.into_iter().filter(|(_, trials)| trials.len() > 1))
+    {
+        page.heading(&format!("{} runs", trials.len()));
+        let columns = vec![Column::text("what"), Column::long_text("value")];
+        let mut about = Table::new(&format!("runs_{number}"), "What is equal in them.", columns);
+        let row = |(name, value): (&str, String)| vec![Cell::text(name), Cell::text(value)];
+        about.rows = key.into_iter().map(row).collect();
+        page.table(about);
+        page.table(spread(number, &trials));
+    }
+    if page.tables().next().is_none() {
+        page.paragraph(
+            "No list of operations was carried out twice on equal filesystems: repeat `treering \
+             age` on a fresh one, or run a plan of one variant with `workload = \"age\"`.",
+        );
+    } else if alone > 0 {
+        page.note(format!("{alone} runs have no equal one, and are left out"));
+    }
+    page
+}
+
+fn spread(number: u32, trials: &[&Trial]) -> Table {
+    let columns = vec![
+        Column::text("measure"),
+        Column::count("n"),
+        Column::mixed("lowest"),
+        Column::mixed("median"),
+        Column::mixed("highest"),
+    ];
+    let caption = "The layout at the end of each run, over all of them; docs/layout.md defines the \
+                   measures.";
+    let mut table = Table::new(&format!("spread_{number}"), caption, columns);
+    for (spec, name) in MEASURES {
+        let values = trials.iter().filter_map(|trial| last(trial, spec));
+        let mut values: Vec<f64> = values.collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let (Some(low), Some(high)) = (values.first(), values.last()) else { continue };
+        let (one, other) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+        let cell = |value: f64| Cell::measured(value, spec.unit);
+        table.rows.push(vec![
+            Cell::text(name),
+            Cell::whole(values.len() as u64),
+            cell(*low),
+            cell(f64::midpoint(one, other)),
+            cell(*high),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,418 @@
+//! Disks that are played: real filesystems on them, what they say of themselves, flushes, and what
+//! is left when whoever played them is killed.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use treering_model::{PlayedCounts, PlayedStatus, Scope, Trial};
+use treering_testkit::{
+    Program, Ran, Running, require_loop_fs, require_root, require_tool, skip, temp_dir_in,
+};
+
+use crate::{only_release, program};
+
+/// A disk with a head that is quick enough for tests: half a millisecond a request.
+const QUICK: &str = r#"
+about = "A quick disk"
+capacity-bytes = 100_000_000_000
+queue = 32
+uncertainty-percent = 20
+[mechanics]
+revolutions-per-minute = 90000
+seek = { single-track-ms = 0.05, average-ms = 0.6, full-stroke-ms = 1.2 }
+[transfer]
+outer-bytes-per-second = 2_000_000_000
+inner-bytes-per-second = 1_000_000_000
+overhead-ms = 0.02
+"#;
+
+/// Whether FUSE is there; says so when not.
+fn can_play() -> bool {
+    let is_there = Path::new("/dev/fuse").exists();
+    if !is_there {
+        skip("no /dev/fuse here");
+    }
+    is_there
+}
+
+fn quick_disk(program: &Program) -> PathBuf {
+    let path = program.home().join("quick.toml");
+    fs::write(&path, QUICK).unwrap();
+    path
+}
+
+/// Where the file behind a loop device is shown.
+fn shown_at(node: &str) -> PathBuf {
+    let name = Path::new(node).file_name().unwrap().to_str().unwrap();
+    let file = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap();
+    PathBuf::from(file.trim_end())
+}
+
+fn status(shown: &Path) -> PlayedStatus {
+    serde_json::from_slice(&fs::read(shown.with_file_name("status")).unwrap()).unwrap()
+}
+
+/// A played disk that is attached until it is told to end; its node.
+fn attached(program: &Program, disk: &str, megabytes: u32) -> (Running, String) {
+    let size = format!("{megabytes}M");
+    let mut running = program.start(["lab", "disk", disk, "--size", &size]);
+    let line = running.wait_for(" is played: ");
+    let node = line.split_whitespace().find(|word| word.starts_with("/dev/loop")).unwrap();
+    let node = node.to_owned();
+    (running, node)
+}
+
+fn tool(program: &str, arguments: &[&str]) {
+    Ran::of(Command::new(program).args(arguments)).ends_with(0);
+}
+
+/// Mounted until it is dropped.
+struct Here(PathBuf);
+
+impl Here {
+    fn new(program: &Program, node: &str) -> Self {
+        let point = program.home().join("mnt");
+        fs::create_dir_all(&point).unwrap();
+        tool("mount", &[node, point.to_str().unwrap()]);
+        Self(point)
+    }
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        let _unmounted_already = Command::new("umount").arg(&self.0).output();
+    }
+}
+
+fn is_alive(pid: u32) -> bool {
+    // Of a process that nobody waited for the files are closed.
+    fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|mut all| all.next().is_some())
+}
+
+/// The process that plays the disk with this image.
+fn player_of(image: &str) -> u32 {
+    let is_it = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+        words.get(1..4) == Some(&[b"lab".as_slice(), b"play", image.as_bytes()][..])
+    };
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.into_iter().find(is_it).unwrap()
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "never: {what}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+fn number(trial: &Trial, name: &str) -> f64 {
+    let metric = trial.metrics.iter().find(|one| one.name == name && one.scope == Scope::Trial);
+    metric.unwrap_or_else(|| panic!("{name}: {:?}", trial.metrics)).value
+}
+
+#[test]
+fn filesystems_work_on_a_played_disk_and_its_time_is_told() {
+    require_root!();
+    if !can_play() {
+        return;
+    }
+    for (kind, images) in [("ext4", 1), ("xfs", 1), ("btrfs", 2)] {
+        require_loop_fs!(kind);
+        let program = program();
+        let disk = quick_disk(&program);
+        let plan = program.home().join("plan.toml");
+        let text = format!(
+            "rounds = 1\nwarm-up = false\ndisk = {disk:?}\nremount = true\n\
+             [device]\nloop = \"400MiB\"\nsparse = true\ncount = {images}\n\
+             [[variant]]\nfilesystem = \"{kind}\"\n\
+             [[job]]\nworkload = \"fs_mark\"\noptions = {{ files = 60, size = \"16KiB\" }}\n"
+        );
+        fs::write(&plan, text).unwrap();
+        let results = temp_dir_in(Path::new("/dev/shm"));
+        let store = results.path().join("store");
+        let (plan, store) = (plan.to_str().unwrap(), store.to_str().unwrap());
+        program.run(["compare", plan, "--store", store]).ends_with(0);
+        let exported = program.run(["export", "last", "--format", "json", "--store", store]);
+        let mut document: Value = serde_json::from_str(&exported.ends_with(0).stdout).unwrap();
+        let trial: Trial = serde_json::from_value(document["trials"][0].take()).unwrap();
+        assert_eq!(trial.fact(PlayedStatus::DISK_FACT), disk.to_str(), "{kind}");
+        assert_eq!(trial.fact(PlayedStatus::FINGERPRINT_FACT).map(str::len), Some(16));
+        // Each file is synced: a write and a flush for each at least.
+        let (requests, flushes) =
+            (number(&trial, "played_requests"), number(&trial, "played_flushes"));
+        assert!(requests >= 60.0 && flushes >= 60.0, "{kind}: {requests} {flushes}");
+        let busy = number(&trial, "played_busy_seconds");
+        let parts = ["seek", "rotation", "transfer"];
+        let parts = parts.map(|part| number(&trial, &format!("played_{part}_seconds")));
+        assert!(parts.iter().sum::<f64>() <= busy && parts.iter().all(|one| *one > 0.0), "{kind}");
+        // The trial cannot be over before its disk is.
+        assert!(trial.wall_ns as f64 / 1e9 > busy, "{kind}: {busy} s");
+        assert!(number(&trial, "played_late_p99_ns") >= number(&trial, "played_late_p50_ns"));
+    }
+}
+
+#[test]
+fn what_was_flushed_is_in_the_image() {
+    require_root!();
+    require_loop_fs!("ext4");
+    if !can_play() {
+        return;
+    }
+    let program = program();
+    let disk = quick_disk(&program);
+    let (running, node) = attached(&program, disk.to_str().unwrap(), 64);
+    let before = status(&shown_at(&node));
+    assert_eq!(before.disk, disk.to_str().unwrap());
+    tool("mkfs.ext4", &["-q", &node]);
+    let image = before.image.clone();
+    let words = b"written before the flush 4711";
+    {
+        let here = Here::new(&program, &node);
+        let mut file = File::create(here.0.join("file")).unwrap();
+        file.write_all(&words.repeat(200)).unwrap();
+        file.sync_all().unwrap();
+        let found = fs::read(&image).unwrap();
+        assert!(found.windows(words.len()).any(|window| window == words));
+        let after = status(&shown_at(&node)).counts.since(&before.counts);
+        assert!(after.flushes > 0 && after.writes > 0 && after.bytes > 0, "{after:?}");
+        assert!(after.late.values().sum::<u64>() == after.requests, "{after:?}");
+    }
+    let player = player_of(&image);
+    running.send("INT");
+    let ended = running.finish().ends_with(0);
+    assert!(ended.stdout.starts_with("/dev/loop") && ended.stderr.contains("answers late by"));
+    assert!(!Path::new(&image).exists() && !is_alive(player));
+}
+
+/// What a program that reads all files does to a played disk, and what a replay of the trace of the
+/// same reads comes to.
+#[test]
+fn a_trace_costs_what_the_played_disk_took() {
+    require_root!();
+    require_loop_fs!("ext4");
+    if !can_play() {
+        return;
+    }
+    let program = program();
+    let disk = quick_disk(&program);
+    let disk = disk.to_str().unwrap();
+    let (running, node) = attached(&program, disk, 256);
+    tool("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &node]);
+    let counts = || status(&shown_at(&node)).counts;
+    let here = Here::new(&program, &node);
+    for number in 0..600usize {
+        fs::write(here.0.join(format!("f{}", number * 7919 % 600)), vec![b'x'; 20_000]).unwrap();
+    }
+    let dir = here.0.to_str().unwrap();
+    tool("sync", &["-f", dir]);
+    tool("sh", &["-c", "echo 3 > /proc/sys/vm/drop_caches"]);
+    let trace = program.home().join("cold.trace");
+    let before = counts();
+    let recorded = program.run([
+        "trace", "--dir", dir, "--out", trace.to_str().unwrap(), "--", "sh", "-c",
+        &format!("for f in $(ls {dir} | sort -R --random-source=/bin/ls); do cat {dir}/$f; done > /dev/null"),
+    ]);
+    let done: PlayedCounts = counts().since(&before);
+    if recorded.code == Some(0) && trace.exists() {
+        let words = ["trace", "cost", trace.to_str().unwrap(), "--disk", disk, "--format", "csv"];
+        let cost = program.run(words).ends_with(0).stdout;
+        let modelled = busy_of(&cost);
+        let played = done.busy_ns as f64 / 1e9;
+        assert!(done.requests > 500 && played > 0.05, "{done:?}");
+        assert!((modelled / played - 1.0).abs() < 0.15, "{modelled} s, played {played} s\n{cost}");
+    } else {
+        skip(&format!("no block traces here: {}", recorded.stderr.trim()));
+    }
+    drop(here);
+    running.send("INT");
+    running.finish().ends_with(0);
+}
+
+/// The time of the only device in a table of costs.
+fn busy_of(csv: &str) -> f64 {
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let head =
+        rows.iter().position(|row| row.iter().any(|cell| cell.starts_with("busy ["))).unwrap();
+    let column = rows[head].iter().position(|cell| cell.starts_with("busy [")).unwrap();
+    rows[head + 1][column].trim().parse().unwrap_or_else(|_| panic!("{csv}"))
+}
+
+#[test]
+fn whoever_is_killed_leaves_nothing_that_cannot_be_released() {
+    require_root!();
+    require_loop_fs!("xfs");
+    require_tool!("kill");
+    if !can_play() {
+        return;
+    }
+    let _turn = only_release();
+    for stops_the_player in [false, true] {
+        let program = program();
+        let disk = quick_disk(&program);
+        let plan = program.home().join("plan.toml");
+        let text = format!(
+            "rounds = 1\nwarm-up = false\n[device]\nloop = \"400MiB\"\nsparse = true\n\
+             [[variant]]\nfilesystem = \"xfs\"\ndisk = {disk:?}\n\
+             [[job]]\nworkload = \"fs_mark\"\noptions = {{ files = 100000, size = \"16KiB\" }}\n"
+        );
+        fs::write(&plan, text).unwrap();
+        let results = temp_dir_in(Path::new("/dev/shm"));
+        let store = results.path().join("store");
+        let words = ["compare", plan.to_str().unwrap(), "--store", store.to_str().unwrap()];
+        let running = program.start(words);
+        let run = running.id();
+        let played = || {
+            let listed = program.run(["lab", "list", "--format", "csv"]).ends_with(0).stdout;
+            let mut lines = listed.lines().filter(|line| line.contains("played disk"));
+            let line = lines.find(|line| line.contains(&format!("process {run})")))?;
+            let mut words = line.split_whitespace();
+            words.find(|word| word.contains("/treering-")).map(str::to_owned)
+        };
+        wait_until("a played disk is listed", || played().is_some());
+        let image = played().unwrap();
+        let player = player_of(&image);
+        let mounted = || fs::read_to_string("/proc/self/mountinfo").unwrap();
+        wait_until("it works", || mounted().contains(" - xfs /dev/loop"));
+        sleep(Duration::from_millis(300));
+        running.send("KILL");
+        running.finish();
+        assert!(is_alive(player), "the filesystem has lost its disk");
+        if stops_the_player {
+            tool("kill", &["-STOP", &player.to_string()]);
+        }
+        let released = program.run(["lab", "release"]).ends_with(0).stdout;
+        assert!(released.contains(&format!("freed played disk {image}")), "{released}");
+        assert!(!Path::new(&image).exists());
+        wait_until("the player ends", || !is_alive(player));
+        assert!(!mounted().contains("fuse.treering") || played().is_none());
+    }
+}
+
+#[test]
+fn a_disk_whose_process_dies_fails_the_trial_and_leaves_nothing() {
+    require_root!();
+    require_loop_fs!("ext4");
+    require_tool!("kill");
+    if !can_play() {
+        return;
+    }
+    let program = program();
+    let disk = quick_disk(&program);
+    let images = program.home().join("images");
+    fs::create_dir(&images).unwrap();
+    let plan = program.home().join("plan.toml");
+    let text = format!(
+        "rounds = 1\nwarm-up = false\n\
+         [device]\nloop = \"400MiB\"\nsparse = true\nimages = {images:?}\ndisk = {disk:?}\n\
+         [[variant]]\nfilesystem = \"ext4\"\n\
+         [[job]]\nworkload = \"fs_mark\"\noptions = {{ files = 100000, size = \"16KiB\" }}\n"
+    );
+    fs::write(&plan, text).unwrap();
+    let results = temp_dir_in(Path::new("/dev/shm"));
+    let store = results.path().join("store");
+    let words = ["compare", plan.to_str().unwrap(), "--store", store.to_str().unwrap()];
+    let mut running = program.start(words);
+    running.wait_for("round 1");
+    let image = || {
+        let found = fs::read_dir(&images).unwrap().flatten().next();
+        found.map(|entry| entry.path().to_str().unwrap().to_owned())
+    };
+    wait_until("there is an image", || image().is_some());
+    let player = player_of(&image().unwrap());
+    tool("kill", &["-KILL", &player.to_string()]);
+    let ended = running.finish();
+    assert_ne!(ended.code, None, "{}", ended.stderr);
+    assert_eq!(image(), None, "{}", ended.stderr);
+}
+
+/// The aged tree of a source history of a thousand steps, from a repository that is made here, and a
+/// copy of it on another played disk: what reading each takes by the disk's own clock.
+#[test]
+fn a_history_of_a_thousand_steps_takes_the_disk_longer_than_its_copy() {
+    require_root!();
+    require_loop_fs!("ext4");
+    require_tool!("git");
+    require_tool!("awk");
+    if !can_play() {
+        return;
+    }
+    let program = program();
+    let disk = quick_disk(&program);
+    let home = program.home();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/played/repository.sh");
+    let (repository, history) = (home.join("repository"), home.join("history"));
+    let [repository, history] = [&repository, &history].map(|path| path.to_str().unwrap());
+    tool("sh", &[script, repository, "1000"]);
+    program.run(["age", "extract", repository, "-o", history]).ends_with(0);
+    let disks = ["aged", "fresh"].map(|name| {
+        let (running, node) = attached(&program, disk.to_str().unwrap(), 400);
+        tool("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &node]);
+        let point = home.join(name);
+        fs::create_dir(&point).unwrap();
+        tool("mount", &[&node, point.to_str().unwrap()]);
+        (running, node, Here(point))
+    });
+    let [aged, fresh] = [0, 1].map(|at: usize| disks[at].2.0.to_str().unwrap());
+    let words = ["--profile", "source-history", "--history", history, "--no-store"];
+    program.run(["age", aged].iter().chain(&words)).ends_with(0);
+    tool("cp", &["-a", &format!("{aged}/age-0"), fresh]);
+    tool("sync", &["-f", fresh]);
+    let times = [0, 1].map(|at: usize| {
+        let (_, node, here) = &disks[at];
+        tool("sh", &["-c", "echo 3 > /proc/sys/vm/drop_caches"]);
+        let before = status(&shown_at(node)).counts;
+        let read = format!("find {} -type f -exec cat {{}} + > /dev/null", here.0.display());
+        tool("sh", &["-c", &read]);
+        let done = status(&shown_at(node)).counts.since(&before);
+        assert!(done.bytes > 10 << 20, "{done:?}");
+        done.busy_ns as f64
+    });
+    // 4 to 5 on hdd-7200; here the transfer is a larger part of the time.
+    assert!(times[0] / times[1] > 1.5, "{times:?}");
+    for (running, _, here) in disks {
+        drop(here);
+        running.send("INT");
+        running.finish().ends_with(0);
+    }
+}
+
+#[test]
+fn disks_that_cannot_be_played_are_refused_before_anything_is_made() {
+    let program = program();
+    let plan = program.home().join("plan.toml");
+    let job = "[[job]]\nworkload = \"fs_mark\"\n";
+    for (text, complaint) in [
+        ("disk = \"hdd-7201\"\n[[variant]]\nfilesystem = \"ext4\"\n", "did you mean `hdd-7200`"),
+        (
+            "[device]\nloop = \"2GiB\"\ndisk = \"hp97560\"\n[[variant]]\nfilesystem = \"ext4\"\n",
+            "too small",
+        ),
+        (
+            "[device]\nblock = \"/dev/sdz\"\ndisk = \"hdd-7200\"\n[[variant]]\nfilesystem = \"ext4\"\n",
+            "`disk` is for loop images",
+        ),
+        (
+            "disk = \"hdd-7200\"\n[device]\ndirectory = \"/tmp\"\n[[variant]]\n",
+            "over loop images only",
+        ),
+        ("[[variant]]\nfilesystem = \"ext4\"\ndisk = \"./a.toml\"\n", "does not begin with /"),
+    ] {
+        fs::write(&plan, format!("{text}{job}")).unwrap();
+        program
+            .run(["compare", plan.to_str().unwrap(), "--dry-run"])
+            .ends_with(2)
+            .complains(complaint);
+    }
+    program.run(["lab", "disk", "tape"]).complains("hdd-7200");
+    let compare = ["compare", "--filesystems", "ext4,xfs", "--disk", "tape", "--dry-run"];
+    program.run(compare).complains("hdd-7200");
+}
