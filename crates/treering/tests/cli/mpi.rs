@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use treering_model::metrics::ranks::RANK_SKEW_PERCENT;
 use treering_model::{CautionCode, Ending, RANKS_FACT, Scope, Trial};
-use treering_testkit::{Program, Ran, Running, is_tool, skip, temp_dir};
+use treering_testkit::{Program, Ran, Running, TempDir, is_tool, skip, temp_dir, temp_dir_in};
 
 use crate::kernels::{fact, trials};
 
@@ -55,6 +55,11 @@ impl Mpi {
         command.args(["-n", &ranks.to_string()]).arg(&self.binary);
         command
     }
+}
+
+/// A directory for a store, on another filesystem than those of [`temp_dir`].
+fn elsewhere() -> TempDir {
+    temp_dir_in(Path::new("/dev/shm"))
 }
 
 /// A run of fs_mark in a directory, into a store.
@@ -106,7 +111,7 @@ fn signal(name: &str, process: u32) {
 fn ranks_share_the_work_and_rank_0_keeps_one_trial() {
     for mpi in Mpi::all() {
         let place = temp_dir();
-        let data = temp_dir();
+        let data = elsewhere();
         let store = data.path().join("results.db");
         let mut command = mpi.ranks(4);
         fs_mark(&mut command, place.path().to_str().unwrap(), &store, "50");
@@ -183,7 +188,8 @@ fn directories_that_are_not_one_filesystem_are_a_caution() {
         fs::create_dir_all(place.path().join(format!("c{rank}/fs_mark-0"))).unwrap();
     }
     fs::remove_dir(place.path().join("c0/fs_mark-0")).unwrap();
-    let store = place.path().join("results.db");
+    let data = elsewhere();
+    let store = data.path().join("results.db");
     let mut command = mpi.ranks(2);
     let dirs = place.path().join("c{rank}");
     fs_mark(&mut command, dirs.to_str().unwrap(), &store, "5");
@@ -194,7 +200,7 @@ fn directories_that_are_not_one_filesystem_are_a_caution() {
     let missing = place.path().join("d{rank}");
     fs::create_dir(place.path().join("d0")).unwrap();
     let mut command = mpi.ranks(2);
-    fs_mark(&mut command, missing.to_str().unwrap(), &place.path().join("other.db"), "5");
+    fs_mark(&mut command, missing.to_str().unwrap(), &data.path().join("other.db"), "5");
     let ran = Ran::of(&mut command).complains("rank 1 on ");
     assert!(ran.stderr.contains("there is no directory"), "{ran}");
 }
@@ -216,7 +222,7 @@ fn long_run(mpi: &Mpi, place: &Path, store: &Path) -> (Running, Vec<(u32, usize)
 #[test]
 fn a_rank_that_hangs_is_named_and_what_was_measured_is_kept() {
     for mpi in Mpi::all() {
-        let (place, data) = (temp_dir(), temp_dir());
+        let (place, data) = (temp_dir(), elsewhere());
         let store = data.path().join("results.db");
         let (running, ranks) = long_run(&mpi, place.path(), &store);
         let (hanging, _) = ranks.iter().find(|(_, rank)| *rank == 2).unwrap();
@@ -234,7 +240,7 @@ fn a_rank_that_hangs_is_named_and_what_was_measured_is_kept() {
 #[test]
 fn a_rank_that_is_killed_ends_the_run_and_the_store_opens() {
     for mpi in Mpi::all() {
-        let (place, data) = (temp_dir(), temp_dir());
+        let (place, data) = (temp_dir(), elsewhere());
         let store = data.path().join("results.db");
         let (running, ranks) = long_run(&mpi, place.path(), &store);
         let (killed, _) = ranks.iter().find(|(_, rank)| *rank == 1).unwrap();
@@ -250,7 +256,7 @@ fn a_rank_that_is_killed_ends_the_run_and_the_store_opens() {
 #[test]
 fn an_interrupted_launcher_ends_all() {
     for mpi in Mpi::all() {
-        let (place, data) = (temp_dir(), temp_dir());
+        let (place, data) = (temp_dir(), elsewhere());
         let store = data.path().join("results.db");
         let (running, _) = long_run(&mpi, place.path(), &store);
         running.send("INT");
