@@ -3,7 +3,7 @@
 use treering_engine::{
     EngineError, EngineOptions, Progress, RankError, Run, RunOptions, StopFlag, Target, World,
 };
-use treering_model::metrics::ranks::RANK_SKEW_PERCENT;
+use treering_model::metrics::times::RANK_SKEW_PERCENT;
 use treering_model::{
     Artifact, Fact, RANKS_ARTIFACT, RANKS_FACT, RANKS_VERSION, RankPhase, RankRow, RankTable,
     Scope, SinkError, TrialEvent, TrialSink,

@@ -34,7 +34,10 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     let own = NativeRunArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
-    if let Some(code) = many::run(workload, matches, &own)? {
+    let many = many::run(&own, |own, ranks| {
+        run_as(workload, matches, own, Some(ranks)).map(|(code, _)| code)
+    })?;
+    if let Some(code) = many {
         return Ok(code);
     }
     run_as(workload, matches, &own, None).map(|(code, _)| code)

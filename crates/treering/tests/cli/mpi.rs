@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use treering_model::metrics::ranks::RANK_SKEW_PERCENT;
+use treering_model::metrics::times::RANK_SKEW_PERCENT;
 use treering_model::{CautionCode, Ending, RANKS_FACT, Scope, Trial};
 use treering_testkit::{Program, Ran, Running, TempDir, is_tool, skip, temp_dir, temp_dir_in};
 

@@ -18,7 +18,6 @@ pub mod latency;
 pub mod layout;
 mod page;
 pub mod played;
-pub mod ranks;
 pub mod rates;
 mod sections;
 mod spec;

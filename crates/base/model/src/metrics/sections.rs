@@ -3,14 +3,14 @@
 use super::spec::MetricSpec;
 use super::{
     blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, latency, layout,
-    played, ranks, rates, summary, times, trace,
+    played, rates, summary, times, trace,
 };
 
 /// A part of the vocabulary: its title, and its entries.
 pub(super) type Section = (&'static str, &'static [MetricSpec]);
 
 /// The whole vocabulary.
-pub(super) const SECTIONS: [Section; 17] = [
+pub(super) const SECTIONS: [Section; 16] = [
     ("Rates", rates::ALL),
     ("Times", times::ALL),
     ("CPU", cpu::ALL),
@@ -24,7 +24,6 @@ pub(super) const SECTIONS: [Section; 17] = [
     ("blogbench", blogbench::ALL),
     ("filebench", filebench::ALL),
     ("Commands", command::ALL),
-    ("Ranks", ranks::ALL),
     ("Block traces", trace::ALL),
     ("Layouts", layout::ALL),
     ("Played disks", played::ALL),

@@ -156,7 +156,7 @@ impl<'l> World<'l> {
     }
 
     /// The rank that was lost, if one was: there are no more meetings.
-    pub fn lost(&self) -> Option<RankError> {
+    pub(crate) fn lost(&self) -> Option<RankError> {
         self.state.borrow().lost.clone()
     }
 

@@ -7,16 +7,15 @@ mod connection;
 mod meeting;
 mod place;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::ArgMatches;
 use treering_engine::World;
 use treering_model::{Caution, Fact, TrialId};
 use treering_script::{ConfigError, Settings, Workload};
 
 use self::connection::Connected;
-pub(super) use self::place::substituted;
+use self::place::substituted;
 use crate::arguments::NativeRunArgs;
 use crate::failure::{Failure, Kind};
 
@@ -66,7 +65,7 @@ impl Ranks<'_> {
     ///
     /// # Errors
     /// When a rank cannot open its directory, or is lost.
-    pub(super) fn look(&self, dir: &std::path::Path) -> Result<(Vec<Fact>, Vec<Caution>), Failure> {
+    pub(super) fn look(&self, dir: &Path) -> Result<(Vec<Fact>, Vec<Caution>), Failure> {
         let (mut facts, cautions) = place::compare(self.world, dir, self.trial)?;
         let mut hosts = self.world.hosts();
         let ranks = hosts.len();
@@ -83,23 +82,20 @@ impl Ranks<'_> {
     }
 }
 
-/// Connects with the other ranks, where a launcher started several, and runs the workload with
-/// them; else `None`, and nothing was done.
+/// Connects with the other ranks, where a launcher started several, and runs with them what is done
+/// with these options; else `None`, and nothing was done.
 pub(super) fn run(
-    workload: &'static dyn Workload,
-    matches: &ArgMatches,
     own: &NativeRunArgs,
+    run_with: impl FnOnce(&NativeRunArgs, &Ranks<'_>) -> Result<ExitCode, Failure>,
 ) -> Result<Option<ExitCode>, Failure> {
     let Some(connected) = Connected::open()? else { return Ok(None) };
     let world = World::new(connected.link(), own.rank_timeout);
-    let done = meeting::meet(&world)
-        .and_then(|trial| {
-            let ranks = Ranks { world: &world, trial, library: connected.library() };
-            let mut own = own.clone();
-            own.dir = own.dir.map(|dir| substituted(&dir, world.rank()));
-            super::native::run_as(workload, matches, &own, Some(&ranks))
-        })
-        .map(|(code, _done)| code);
+    let done = meeting::meet(&world).and_then(|trial| {
+        let ranks = Ranks { world: &world, trial, library: connected.library() };
+        let mut own = own.clone();
+        own.dir = own.dir.map(|dir| substituted(&dir, world.rank()));
+        run_with(&own, &ranks)
+    });
     if let Err(failure) = &done {
         world.leave(failure.message());
     }
@@ -122,9 +118,4 @@ pub(super) fn run(
 /// A rank that was lost or has left.
 fn failed(error: &treering_engine::RankError) -> Failure {
     Failure::of(Kind::Environment, error)
-}
-
-/// The directory of a rank, for what is said of it.
-fn missing(dir: &std::path::Path) -> String {
-    format!("--dir: there is no directory {}", PathBuf::from(dir).display())
 }

@@ -11,7 +11,7 @@ use treering_engine::World;
 use treering_model::{Caution, CautionCode, Fact, TrialId};
 use treering_sys::MountTable;
 
-use super::{failed, missing};
+use super::failed;
 use crate::failure::{Failure, Kind};
 
 /// What stands for the number of the rank in a directory.
@@ -21,7 +21,7 @@ const RANK: &str = "{rank}";
 const SEEN_WITHIN: Duration = Duration::from_secs(5);
 
 /// The directory of a rank.
-pub(crate) fn substituted(dir: &Path, rank: usize) -> PathBuf {
+pub(super) fn substituted(dir: &Path, rank: usize) -> PathBuf {
     match dir.to_str() {
         Some(text) => text.replace(RANK, &rank.to_string()).into(),
         None => dir.to_owned(),
@@ -73,7 +73,10 @@ fn look(dir: &Path, token: &Path, trial: TrialId) -> Seen {
     let opened = match File::open(dir) {
         Ok(opened) => opened,
         Err(error) if crate::failure::is_missing(&error) => {
-            return Seen { problem: Some(missing(dir)), ..Seen::default() };
+            return Seen {
+                problem: Some(format!("--dir: there is no directory {}", dir.display())),
+                ..Seen::default()
+            };
         }
         Err(error) => {
             let problem = format!("{}: {error}", dir.display());
