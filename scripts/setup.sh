@@ -4,7 +4,8 @@
 # gets it installed (Debian and its kin); anybody else is told what to install, and how.
 #
 #   scripts/setup.sh            all, also the tools for tests on real filesystems; with
-#                               TREERING_KERNELS=1 in the environment also two kernels for guests
+#                               TREERING_KERNELS=1 in the environment also two kernels for guests,
+#                               with TREERING_MPI=1 also MPI, GlusterFS, and treering-mpi for tests
 #   scripts/setup.sh --build    only what the program itself needs to be built
 #
 # Exit code: 0 when the tests can run (without the filesystem tools those tests skip themselves),
@@ -51,6 +52,13 @@ cpio cpio
 fio fio
 strace strace
 qemu-system-x86_64 qemu-system-x86'
+
+# Only where TREERING_MPI=1 asks for it: two MPI libraries, and a filesystem for many clients.
+MPI='mpicc.openmpi openmpi-bin libopenmpi-dev
+mpicc.mpich mpich libmpich-dev
+llvm-config libclang-dev llvm
+gluster glusterfs-server glusterfs-client
+ip iproute2'
 
 # The packages of a list whose command is not here.
 missing() {
@@ -160,4 +168,14 @@ if [ "$scope" = all ] && [ "${TREERING_KERNELS:-}" = 1 ]; then
     fi
 fi
 check_rust || status=1
+if [ "$scope" = all ] && [ "${TREERING_MPI:-}" = 1 ]; then
+    absent=$(line "$(missing "$MPI")")
+    if [ -n "$absent" ] && [ "$(id -u)" = 0 ] && have apt-get; then
+        install_packages "$absent"
+    elif [ -n "$absent" ]; then
+        say "tests on many clients need: $absent"
+    fi
+    say "building treering-mpi for each MPI library that is here"
+    scripts/build-mpi.sh --tests >/dev/null || say "tests on many clients will skip themselves"
+fi
 exit $status

@@ -6,6 +6,7 @@
 
 mod at_once;
 mod four_lists;
+mod gluster;
 mod guard;
 mod loop_fs;
 mod place;
@@ -15,6 +16,7 @@ mod strace;
 
 pub use at_once::at_once;
 pub use four_lists::{FileSizes, FourLists};
+pub use gluster::{Gluster, cannot_gluster};
 pub use guard::{cannot_loop_mount, is_root, is_tool, shared, skip};
 pub use loop_fs::LoopFs;
 pub use place::{Filler, fill, temp_dir, temp_dir_in, tree_of};

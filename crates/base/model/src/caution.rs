@@ -76,6 +76,10 @@ pub enum CautionCode {
     ProcessesLeft,
     /// The processor of the guest was emulated.
     Emulated,
+    /// The ranks of a run do not see one filesystem.
+    NotShared,
+    /// The ranks of a run have mounted their filesystem in different ways.
+    MountsDiffer,
     /// The machine could not play a disk in its time.
     PlayedLate,
     /// The filesystem had been used before, where a new one was to begin with.
@@ -91,7 +95,7 @@ pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 39] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -127,6 +131,8 @@ impl CautionCode {
         Self::MetricMissing,
         Self::ProcessesLeft,
         Self::Emulated,
+        Self::NotShared,
+        Self::MountsDiffer,
         Self::PlayedLate,
         Self::NotFresh,
     ];
@@ -169,6 +175,8 @@ impl CautionCode {
             Self::MetricMissing => "metric_missing",
             Self::ProcessesLeft => "processes_left",
             Self::Emulated => "emulated",
+            Self::NotShared => "not_shared",
+            Self::MountsDiffer => "mounts_differ",
             Self::PlayedLate => "played_late",
             Self::NotFresh => "not_fresh",
         }
@@ -240,6 +248,8 @@ impl CautionCode {
             | Self::MemorySqueezed
             | Self::CachesDroppedOutside
             | Self::Emulated
+            | Self::NotShared
+            | Self::MountsDiffer
             | Self::PlayedLate
             | Self::TraceIncomplete
             | Self::Throttled => self.advice_about_machine(),
@@ -311,6 +321,14 @@ impl CautionCode {
             Self::CachesDroppedOutside => {
                 "find who writes to /proc/sys/vm/drop_caches (`grep -rl drop_caches /etc/cron* \
                  /etc/systemd`), stop it and repeat"
+            }
+            Self::NotShared => {
+                "mount the shared filesystem on every client (`mpirun … findmnt --target DIR`), or \
+                 take the figures as those of several filesystems"
+            }
+            Self::MountsDiffer => {
+                "mount it on every client with the same type and options (`mpirun … findmnt \
+                 --target DIR`)"
             }
             Self::TraceIncomplete => {
                 "trace as root where the kernel lets, on a machine that is less busy"

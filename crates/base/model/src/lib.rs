@@ -57,6 +57,9 @@ pub use observed::layout::{
 };
 pub use observed::modelled::{MODELLED_DISK, ModelledSeconds};
 pub use observed::played::{PLAYED_STATUS, PlayedCounts, PlayedParts, PlayedStatus};
+pub use observed::ranks::{
+    RANKS_ARTIFACT, RANKS_FACT, RANKS_VERSION, RankPhase, RankRow, RankTable,
+};
 pub use op::Op;
 pub use sink::{SinkError, TrialSink};
 pub use totals::{Cpu, Interval, OpTotals, PhaseTotals, TaskTotals};

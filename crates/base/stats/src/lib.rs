@@ -50,6 +50,7 @@ pub use inference::permutation::{
     ARRANGEMENTS_COUNTED, ARRANGEMENTS_SAMPLED, Permutation, permutation_test, sign_flip_test,
     sign_test,
 };
+pub use inference::scaling::{FEWEST_SIZES, Scalability, scalability};
 pub use inference::signed_rank::{
     SignedRank, signed_rank, signed_rank_at, signed_rank_normal, signed_rank_smallest_p,
 };

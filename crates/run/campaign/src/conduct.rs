@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use treering_engine::{
     EngineError, EngineOptions, HeatLog, Progress, Renewable, Renewing, Run, RunOptions, Target,
+    World,
 };
 use treering_lab::{LabError, PlanIdentity, Workplace};
 use treering_model::{
@@ -18,6 +19,7 @@ use treering_sys::StopFlag;
 
 use crate::CampaignError;
 use crate::cautions::{Known, Tally, about, compressible};
+use crate::ranks::{about_ranks, tell_place};
 use crate::room::shortage;
 use crate::watched::{Heated, Watched, tell};
 
@@ -39,6 +41,8 @@ pub struct TrialPlan<'a> {
     pub facts: Vec<Fact>,
     /// Unmounts and mounts the place again between two phases, where that is asked for.
     pub remount: Option<Remount<'a>>,
+    /// All ranks that run it together, where there are several: the others assist.
+    pub world: Option<&'a World<'a>>,
 }
 
 /// Unmounts a place and mounts it again; says where it is then.
@@ -158,9 +162,14 @@ fn perform(
     let tally = &mut Tally::new(&mut watched);
     let options = RunOptions {
         heat: heat.as_ref(),
+        world: plan.world,
         ..RunOptions::new(&plan.engine, tally, to.progress, to.stop)
     };
-    let (ran, renewals) = run_session(plan, place, session.as_mut(), options);
+    let told = plan.world.map_or(Ok(()), |world| tell_place(world, target_facts));
+    let (ran, renewals) = match told {
+        Ok(()) => run_session(plan, place, session.as_mut(), options),
+        Err(error) => (Err(error.into()), 0),
+    };
     let done = tally.done(renewals);
     let seconds = plan.engine.clock.now_ns().saturating_sub(began_ns) as f64 / 1e9;
     *remains = match plan.job.mode() {
@@ -170,6 +179,12 @@ fn perform(
     let mut seen = watched.end();
     seen.cautions.extend(session.cautions());
     seen.facts.extend(session.facts());
+    if let Some(world) = plan.world {
+        let of_ranks = about_ranks(world);
+        seen.facts.extend(of_ranks.facts);
+        seen.metrics.extend(of_ranks.metrics);
+        seen.artifacts.extend(of_ranks.artifacts);
+    }
     if !matches!(ran, Err(EngineError::Sink(_))) {
         let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };
         // Of a trial that did not come to its end nobody takes the numbers.

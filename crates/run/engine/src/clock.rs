@@ -23,4 +23,14 @@ impl TrialClock {
     pub(crate) const fn at_ns(self, monotonic_ns: u64) -> u64 {
         monotonic_ns.saturating_sub(self.origin_ns)
     }
+
+    /// The clock of a trial that began at this reading of the monotonic clock.
+    pub(crate) const fn since(origin_ns: u64) -> Self {
+        Self { origin_ns }
+    }
+
+    /// When the trial began, by the monotonic clock.
+    pub(crate) const fn origin_ns(self) -> u64 {
+        self.origin_ns
+    }
 }

@@ -3,7 +3,9 @@
 //! A group of one runs on the calling thread; larger ones on threads of their own that start
 //! together. What a trial is, its beginning and its end, is the caller's.
 
-use std::io;
+use std::ops::Range;
+use std::time::Duration;
+use std::{io, thread};
 
 use treering_model::{
     Caution, CautionCode, Counters, Interval, PhaseTotals, TaskTotals, TrialEvent, TrialSink,
@@ -14,6 +16,7 @@ use treering_script::{
 use treering_sys::{StopFlag, monotonic_ns};
 
 use crate::program::by_programs;
+use crate::ranks::share::Answer;
 use crate::totals::{add_run, merge_intervals};
 use crate::workers::processes::on_processes;
 use crate::workers::start::cannot_start;
@@ -22,7 +25,8 @@ use crate::workers::ticks::ticking;
 use crate::workers::time_limit::Timer;
 use crate::workers::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{
-    CallFailure, Caller, EngineError, EngineOptions, Payload, Place, Progress, Recorder, RunOptions,
+    CallFailure, Caller, EngineError, EngineOptions, Payload, Place, Progress, RankSkew, Recorder,
+    RunOptions, TrialClock, World,
 };
 
 /// Runs a session to its end; no log of what is read and written is kept here.
@@ -31,7 +35,23 @@ pub(crate) fn conduct<P: Place + ?Sized>(
     session: &mut dyn Session,
     run: RunOptions<'_>,
 ) -> Result<(), EngineError> {
-    let RunOptions { engine: options, sink, progress, stop, heat: _ } = run;
+    let world = run.world;
+    let conducted = conduct_here(place, session, run);
+    if let (Some(world), Err(error)) = (world, &conducted) {
+        // The others may know nothing of it, and wait.
+        world.leave(&error.why());
+    }
+    conducted
+}
+
+fn conduct_here<P: Place + ?Sized>(
+    place: &P,
+    session: &mut dyn Session,
+    run: RunOptions<'_>,
+) -> Result<(), EngineError> {
+    let RunOptions { engine, sink, progress, stop, heat: _, world } = run;
+    let clock = common_clock(engine.clock, world)?;
+    let options = &EngineOptions { clock, ..*engine };
     for caution in place.cautions() {
         sink.accept(&TrialEvent::Cautioned(caution))?;
     }
@@ -47,6 +67,8 @@ pub(crate) fn conduct<P: Place + ?Sized>(
         phase_began_ns: 0,
         intervals: Vec::new(),
         drops_caches: true,
+        world: world.filter(|world| world.size() > 1),
+        worked_ns: Vec::new(),
     };
     let mut number = 0;
     while let Some(phase) = session.next_phase() {
@@ -72,6 +94,14 @@ pub(crate) fn conduct<P: Place + ?Sized>(
     }
 }
 
+/// The clock of the trial, which is that of rank 0.
+fn common_clock(own: TrialClock, world: Option<&World<'_>>) -> Result<TrialClock, EngineError> {
+    let Some(world) = world.filter(|world| world.size() > 1) else { return Ok(own) };
+    let told = world.broadcast(&own.origin_ns().to_le_bytes())?;
+    let origin_ns = told.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    Ok(TrialClock::since(world.from_first(origin_ns)))
+}
+
 struct Conductor<'r, P: Place + ?Sized> {
     place: &'r P,
     options: &'r EngineOptions,
@@ -86,6 +116,10 @@ struct Conductor<'r, P: Place + ?Sized> {
     intervals: Vec<Vec<Interval>>,
     /// Whether dropping caches has not failed yet.
     drops_caches: bool,
+    /// All ranks, where there are several.
+    world: Option<&'r World<'r>>,
+    /// How long each of them worked in the present phase.
+    worked_ns: Vec<u64>,
 }
 
 impl<P: Place + ?Sized> Conductor<'_, P> {
@@ -95,8 +129,14 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         number: u32,
         phase: Phase,
     ) -> Result<(), EngineError> {
-        self.interrupted()?;
-        self.phase_began_ns = monotonic_ns();
+        self.phase_began_ns = match self.world {
+            None => self.interrupted().map(|()| monotonic_ns())?,
+            Some(world) => {
+                self.worked_ns = vec![0; world.size()];
+                let what = format!("phase {number}, {}", phase.name);
+                world.agree(&what, Duration::ZERO, self.stop, Ok(()))?
+            }
+        };
         let mut totals = PhaseTotals {
             phase: number,
             name: phase.name,
@@ -111,10 +151,17 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         for worker in &mut self.workers {
             worker.recorder.begin_phase(self.phase_began_ns);
         }
-        let ended = self.groups(session, &mut totals);
+        let mut ended = self.groups(session, &mut totals);
         totals.wall_ns = monotonic_ns() - self.phase_began_ns;
         let intervals = self.workers.iter_mut().map(|worker| worker.recorder.end_phase());
         totals.intervals = merge_intervals(intervals.chain(std::mem::take(&mut self.intervals)));
+        if let Some(world) = self.world.filter(|_| ended.is_ok()) {
+            match world.merge_seconds(&totals.intervals) {
+                Ok(of_all) => totals.intervals = of_all,
+                Err(error) => ended = Err(error.into()),
+            }
+            world.add_skew(RankSkew::of(number, &totals.name, &self.worked_ns));
+        }
         let reported = self.sink.accept(&TrialEvent::PhaseEnded(totals));
         // Why it ended early says more than a listener that could not hear of it.
         ended?;
@@ -128,15 +175,20 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
     ) -> Result<(), EngineError> {
         let mut tasks_before = 0;
         while let Some(group) = session.next_group() {
-            self.interrupted()?;
-            if group.remount {
-                self.renew()?;
+            if self.world.is_none() {
+                self.interrupted()?;
             }
-            self.hire(group.tasks.len())?;
-            self.prepare_caches(group.caches)?;
-            if let Some(command) = &group.command {
-                let failed = |source| EngineError::Command { command: command.clone(), source };
-                self.place.shell(command).map_err(failed)?;
+            let ready = self.prepare(&group);
+            match self.world {
+                None => ready?,
+                Some(world) => {
+                    let what = format!("phase {}, task {tasks_before}", totals.phase);
+                    let what = format!("{what}, {} at once", group.tasks.len());
+                    let head_start = world.head_start();
+                    let at_ns = world.agree(&what, head_start, self.stop, ready)?;
+                    world.begin_group();
+                    wait_until(at_ns);
+                }
             }
             let sync_after = group.sync_after;
             let tasks = group.tasks.len();
@@ -164,10 +216,33 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         Err(EngineError::Renewal { source })
     }
 
-    /// Sees to it that there are workers enough. All that they need is allocated here.
-    fn hire(&mut self, tasks: usize) -> Result<(), EngineError> {
-        while self.workers.len() < tasks {
-            let worker = self.workers.len();
+    /// Everything before a group that is not measured.
+    fn prepare(&mut self, group: &ParallelGroup) -> Result<(), EngineError> {
+        if group.remount {
+            self.renew()?;
+        }
+        self.hire(self.own(group.tasks.len()))?;
+        self.prepare_caches(group.caches)?;
+        let is_first = self.world.is_none_or(World::is_first);
+        if let Some(command) = group.command.as_ref().filter(|_| is_first) {
+            let failed = |source| EngineError::Command { command: command.clone(), source };
+            self.place.shell(command).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// The tasks of a group of so many that are done here: without other ranks all.
+    fn own(&self, tasks: usize) -> Range<usize> {
+        self.world.map_or(0..tasks, |world| world.share(tasks))
+    }
+
+    /// Sees to it that there are workers with these numbers. All that they need is allocated here.
+    fn hire(&mut self, numbers: Range<usize>) -> Result<(), EngineError> {
+        for worker in numbers {
+            let at = self.workers.partition_point(|hired| hired.number < worker);
+            if self.workers.get(at).is_some_and(|hired| hired.number == worker) {
+                continue;
+            }
             let start = |source| EngineError::Start { worker, source };
             let number = u16::try_from(worker)
                 .map_err(|_| start(io::Error::other("a group has at most 65536 tasks")))?;
@@ -178,7 +253,8 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             let handicap_percent = self.options.handicap_percent;
             let line = self.progress.add_line();
             let clock = self.options.clock;
-            self.workers.push(Worker { caller, recorder, handicap_percent, line, clock });
+            let hired = Worker { number: worker, caller, recorder, handicap_percent, line, clock };
+            self.workers.insert(at, hired);
         }
         Ok(())
     }
@@ -213,11 +289,22 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
                 expected_bytes: task.expected_bytes,
             })?;
         }
-        let runs = self.work(session, totals.phase, &mut group)?;
+        let tasks = group.tasks.len();
+        let mut spans = vec![None; self.worked_ns.len()];
+        let answers = self.work(session, totals.phase, &mut group)?;
         let reported = group.side_by_side.unfinished == Unfinished::Reported;
         let (mut worst, mut stopped) = (None, false);
         let numbered = (tasks_before..).zip(0u16..);
-        for ((number, worker), (task, mut run)) in numbered.zip(group.tasks.into_iter().zip(runs)) {
+        let all = group.tasks.into_iter().zip(answers);
+        for ((number, worker), (task, answer)) in numbered.zip(all) {
+            let mut run = match self.world {
+                None => answer.run(),
+                Some(world) => {
+                    let run = world.run_of(answer);
+                    widen(&mut spans[world.rank_of(usize::from(worker), tasks)], &run);
+                    run
+                }
+            };
             add_run(totals, &run);
             self.intervals.push(run.intervals.clone());
             run.heat.take().into_iter().for_each(|book| self.place.gather(book));
@@ -246,27 +333,50 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             }
         }
         if let Some(error) = worst {
-            return Err(error);
+            return Err(self.world.and_then(World::lost).map_or(error, EngineError::Rank));
+        }
+        if spans.iter().all(Option::is_some) {
+            let worked = spans.into_iter().flatten().map(|(began, ended)| ended - began);
+            self.worked_ns.iter_mut().zip(worked).for_each(|(sum, worked)| *sum += worked);
         }
         self.interrupted()?;
         if stopped { Err(EngineError::Halted) } else { Ok(()) }
     }
 
-    /// Does the tasks of a group, side by side, within their time.
+    /// Does the tasks of a group, side by side, within their time: of several ranks each its own.
     fn work(
         &mut self,
         session: &mut dyn Session,
         phase: u32,
         group: &mut ParallelGroup,
+    ) -> Result<Vec<Answer>, EngineError> {
+        let all = group.tasks.len();
+        let runs = self.work_here(session, phase, group);
+        let Some(world) = self.world else {
+            return runs
+                .map(|runs| runs.into_iter().map(|run| Answer::Here(Box::new(run))).collect());
+        };
+        let answers = world.exchange(all, runs?, self.stop);
+        self.stop.lift_halt();
+        answers
+    }
+
+    fn work_here(
+        &mut self,
+        session: &mut dyn Session,
+        phase: u32,
+        group: &mut ParallelGroup,
     ) -> Result<Vec<TaskRun>, EngineError> {
+        let own = self.own(group.tasks.len());
         let side_by_side = group.side_by_side;
         let finishes = side_by_side.on_signal == OnSignal::Finish;
         let halting = Halting { stop: self.stop, finishes };
         let start = side_by_side.start;
         let timer = group.time_limit.as_ref().map(Timer::begin).transpose();
-        let wanted = group.tasks.len();
+        let wanted = own.len();
         let _timer = timer.map_err(|source| cannot_start(0, wanted, source))?;
-        let (workers, tasks) = (&mut self.workers, group.tasks.as_mut_slice());
+        let first = self.workers.partition_point(|worker| worker.number < own.start);
+        let (workers, tasks) = (&mut self.workers[first..], &mut group.tasks[own]);
         let work = || match tasks {
             [] => Ok(Vec::new()),
             all if side_by_side.workers != WorkerKind::Thread => {
@@ -276,20 +386,28 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             [alone] => Ok(vec![workers[0].run(alone, halting)]),
             several => on_threads(workers, several, start, halting),
         };
-        match group.tick_every {
-            None => work(),
-            Some(every) => {
-                let tick = |elapsed_ns| session.tick(elapsed_ns);
-                let tell = |counters: Counters| {
-                    if counters.is_empty() {
-                        return Ok(());
-                    }
-                    let at_ns = self.options.clock.at_ns(monotonic_ns());
-                    self.sink.accept(&TrialEvent::Ticked { phase, at_ns, counters })
-                };
-                ticking(every, work, tick, tell)?
+        let listens = self.world.map(|_| LISTEN_EVERY);
+        let Some(every) = group.tick_every.into_iter().chain(listens).min() else { return work() };
+        let mut next = group.tick_every;
+        let tick = |elapsed_ns| {
+            if let Some(world) = self.world {
+                world.turn(self.progress.snapshot().calls, self.stop);
             }
-        }
+            let is_due = next.is_some_and(|next| next.as_nanos() <= u128::from(elapsed_ns));
+            if !is_due {
+                return Counters::default();
+            }
+            next = next.zip(group.tick_every).map(|(next, every)| next.saturating_add(every));
+            session.tick(elapsed_ns)
+        };
+        let tell = |counters: Counters| {
+            if counters.is_empty() {
+                return Ok(());
+            }
+            let at_ns = self.options.clock.at_ns(monotonic_ns());
+            self.sink.accept(&TrialEvent::Ticked { phase, at_ns, counters })
+        };
+        ticking(every, work, tick, tell)?
     }
 
     fn task_totals(
@@ -324,7 +442,9 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
 
     /// A sync that belongs to no task.
     fn sync(&mut self, scope: SyncScope) -> Result<(), EngineError> {
-        self.hire(1)?;
+        // One on each machine, which has written.
+        let first = self.world.map_or(0, |world| world.share(world.size()).start);
+        self.hire(first..first + 1)?;
         let (call, caller) = (Call::Sync { scope }, &mut self.workers[0].caller);
         let done = caller.call(&call).map(|_reply| ());
         done.map_err(|error| {
@@ -336,4 +456,24 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
     fn interrupted(&self) -> Result<(), EngineError> {
         self.stop.signal().map_or(Ok(()), |signal| Err(EngineError::Interrupted { signal }))
     }
+}
+
+/// How often a rank listens to the others while its tasks work.
+const LISTEN_EVERY: Duration = Duration::from_millis(5);
+
+/// Sleeps nearly until then, and looks at the clock for the rest.
+fn wait_until(at_ns: u64) {
+    const NEARLY_NS: u64 = 200_000;
+    let left = at_ns.saturating_sub(monotonic_ns());
+    thread::sleep(Duration::from_nanos(left.saturating_sub(NEARLY_NS)));
+    while monotonic_ns() < at_ns {
+        std::hint::spin_loop();
+    }
+}
+
+/// From the first beginning to the last end, with one more task.
+fn widen(span: &mut Option<(u64, u64)>, run: &TaskRun) {
+    let ended_ns = run.began_ns + run.wall_ns;
+    let (began, ended) = span.unwrap_or((run.began_ns, ended_ns));
+    *span = Some((began.min(run.began_ns), ended.max(ended_ns)));
 }

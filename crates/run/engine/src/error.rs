@@ -8,7 +8,7 @@ use treering_model::SinkError;
 use treering_script::SessionError;
 use treering_sys::{Errno, open_files};
 
-use crate::CallFailure;
+use crate::{CallFailure, RankError};
 
 /// Why a run ended before its end. What was done until then has been told to the sink.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +47,9 @@ pub enum EngineError {
         /// How it ended.
         why: String,
     },
+    /// A rank of the run did not do its part.
+    #[error(transparent)]
+    Rank(#[from] RankError),
     /// The session itself cannot go on.
     #[error(transparent)]
     Session(#[from] SessionError),

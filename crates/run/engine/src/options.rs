@@ -3,7 +3,7 @@
 use treering_model::TrialSink;
 use treering_sys::StopFlag;
 
-use crate::{HeatLog, LatencyMode, PayloadKind, Progress, TrialClock};
+use crate::{HeatLog, LatencyMode, PayloadKind, Progress, TrialClock, World};
 
 /// How a session is run.
 #[derive(Clone, Copy, Debug)]
@@ -39,16 +39,18 @@ pub struct RunOptions<'r> {
     pub stop: &'r StopFlag,
     /// A log of what is read and written, where one is kept.
     pub heat: Option<&'r HeatLog>,
+    /// All ranks that run this session together, where there are several.
+    pub world: Option<&'r World<'r>>,
 }
 
 impl<'r> RunOptions<'r> {
-    /// Without a log of what is read and written.
+    /// Without a log of what is read and written, in one process.
     pub fn new(
         engine: &'r EngineOptions,
         sink: &'r mut dyn TrialSink,
         progress: &'r Progress,
         stop: &'r StopFlag,
     ) -> Self {
-        Self { engine, sink, progress, stop, heat: None }
+        Self { engine, sink, progress, stop, heat: None, world: None }
     }
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use treering_model::{
     Caution, Counters, Cpu, Fact, Layout, Metric, Mode, Op, PhaseTotals, TaskTotals, Work,
 };
@@ -405,7 +406,7 @@ pub struct Footprint {
 }
 
 /// What a job may know of the place it will run in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetFacts {
     /// Names that are there already.
     pub existing: Vec<String>,

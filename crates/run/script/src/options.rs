@@ -162,6 +162,12 @@ pub trait Workload: Sync {
     /// # Errors
     /// When a setting is wrong; says which and what would be right.
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError>;
+
+    /// The native option that says how many workers there are, where these share nothing but what
+    /// is on disk: they can be distributed over several machines. `None` where they share more.
+    fn workers_option(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// What the command line knows of the machine and the process: classic tools decide by it.

@@ -3,9 +3,12 @@
 /// Declares the workload of a folder that has its name tag in `options::MANIFEST`, its
 /// [`ClassicMode`] in `output::classic_mode`, and a job with `classic` and `native`.
 ///
+/// `workers:` names the native option for the number of workers, where these can be distributed
+/// over several machines.
+///
 /// [`ClassicMode`]: treering_script::ClassicMode
 macro_rules! imitation {
-    ($workload:ident, $job:ty) => {
+    ($workload:ident, $job:ty $(, workers: $option:literal)?) => {
         /// The workload.
         #[derive(Clone, Copy, Debug)]
         pub struct $workload;
@@ -29,6 +32,11 @@ macro_rules! imitation {
             fn native(&self, settings: &::treering_script::Settings) -> $crate::imitation::Made {
                 Ok(Box::new(<$job>::native(settings)?))
             }
+            $(
+                fn workers_option(&self) -> Option<&'static str> {
+                    Some($option)
+                }
+            )?
         }
     };
 }

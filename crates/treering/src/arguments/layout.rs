@@ -53,7 +53,7 @@ pub(crate) struct LayoutArgs {
     pub(crate) heat: Option<PathBuf>,
     /// With --heat: half-life of a request's contribution to the temperature, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "60", requires = "heat",
-          value_parser = super::quantities::half_life)]
+          value_parser = super::quantities::period)]
     pub(crate) heat_half_life: Duration,
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -40,7 +40,7 @@ pub(crate) use keeping::{KeepArgs, KeepVerb};
 pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
 pub(crate) use playing::DiskArgs;
-use quantities::half_life;
+use quantities::period;
 pub(crate) use quantities::{percentage, size, width};
 use settings::argument;
 pub(crate) use settings::{settings, settings_of_words};
@@ -464,7 +464,7 @@ pub(crate) struct NativeRunArgs {
     pub(crate) heat: bool,
     /// With --heat: half-life of an access's contribution to the temperature, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "60", requires = "heat",
-        value_parser = half_life)]
+        value_parser = period)]
     pub(crate) heat_half_life: Duration,
     /// Slow down every task deliberately by this percentage, to test whether comparisons detect it.
     #[arg(long, value_name = "N%", default_value = "0%", hide_default_value = true)]
@@ -479,6 +479,11 @@ pub(crate) struct NativeRunArgs {
     /// Keep the trees instead of removing them at the end.
     #[arg(long)]
     pub(crate) keep: bool,
+    /// On several ranks: end the run when one of them is silent, or none of its calls ends, for this
+    /// many seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = period)]
+    #[cfg_attr(not(feature = "mpi"), arg(hide = true))]
+    pub(crate) rank_timeout: Duration,
     /// No progress and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,

@@ -46,8 +46,8 @@ pub(super) fn device() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// A half life in seconds, from a thousandth to ten thousand days.
-pub(super) fn half_life(text: &str) -> Result<Duration, String> {
+/// A time in seconds, from a thousandth to ten thousand days.
+pub(super) fn period(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (1e-3..=864e6).contains(seconds));
     seconds
         .map(Duration::from_secs_f64)
@@ -61,14 +61,14 @@ pub(crate) fn width() -> clap::builder::RangedI64ValueParser<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::{half_life, percentage, size};
+    use super::{percentage, period, size};
     use std::time::Duration;
 
     #[test]
     fn half_lives_are_times() {
-        assert_eq!(half_life("0.5").unwrap(), Duration::from_millis(500));
+        assert_eq!(period("0.5").unwrap(), Duration::from_millis(500));
         for wrong in ["0", "-1", "NaN", "inf", "1e300", "60s", ""] {
-            assert!(half_life(wrong).is_err(), "{wrong}");
+            assert!(period(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -160,6 +160,7 @@ fn trial_on(machine: &GuestMachine, disk: &Disk, trial: GuestTrial) -> Result<()
         },
         remount: (trial.remount || job.remounts()).then_some(&remount),
         catches_sigint: false,
+        ranks: None,
         speaker: None,
         record: None,
     };

@@ -21,6 +21,7 @@ mod layout;
 mod links;
 mod list;
 mod man;
+mod many;
 mod native;
 mod original_fio;
 mod output;

@@ -15,9 +15,11 @@ use treering_model::{Ending, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_observe::layout::LayoutWanted;
 use treering_report::pages::run::{Stored, page};
-use treering_script::{ClassicPayload, Footprint, Job, JobRecord, TargetFacts, Workload};
+use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, TargetFacts, Workload};
+use treering_sys::{SignalWatch, raise_open_files};
 
-use super::trial::{Asked, Done, outline, run as run_trial, take_named};
+use super::many::{self, Ranks};
+use super::trial::{Asked, Distribution, Done, outline, run as run_trial, take_named};
 use super::{output, share};
 use crate::arguments::{AGE, AnyRunArgs, NativeRunArgs, OutputArgs, settings};
 use crate::classic_output::say;
@@ -32,59 +34,77 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     let own = NativeRunArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
-    run_as(workload, matches, &own).map(|(code, _)| code)
+    let many = many::run(&own, |own, ranks| {
+        run_as(workload, matches, own, Some(ranks)).map(|(code, _)| code)
+    })?;
+    if let Some(code) = many {
+        return Ok(code);
+    }
+    run_as(workload, matches, &own, None).map(|(code, _)| code)
 }
 
-/// The same, with these options in place of those that were typed, and with the trial, unless it
-/// was a dry run.
+/// The same, with these options in place of those that were typed, on several ranks or one, and
+/// with the trial, unless it was a dry run or is kept by another rank.
 pub(super) fn run_as(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
     own: &NativeRunArgs,
+    ranks: Option<&Ranks<'_>>,
 ) -> Result<(ExitCode, Option<Done>), Failure> {
     let any = AnyRunArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
     let settings = settings(workload.manifest().native, matches);
+    let (settings, distribution) = distributed(workload, settings, ranks)?;
     let job = workload.native(&settings)?;
-    let payload = payload(own, workload.manifest().classic_payload)?;
-    let handicap_percent = percentage("--handicap", &own.handicap, HANDICAP_PERCENT_MAX)?;
-    if job.is_by_program() {
-        refuse_engine(own)?;
-    }
+    let engine = engine(workload, &settings, own, job.as_ref())?;
+    let assists = ranks.filter(|ranks| !ranks.world.is_first());
     if any.dry_run {
+        if assists.is_some() {
+            return Ok((ExitCode::SUCCESS, None));
+        }
         let facts = dry_facts(own.dir.as_deref())?;
         job.check(&facts)?;
         outline(job.as_ref(), &facts, any.calls)?;
         return Ok((ExitCode::SUCCESS, None));
     }
+    if ranks.is_some() && job.remounts() {
+        let message = "with several ranks nothing is unmounted and mounted again";
+        return Err(Failure::new(Kind::Usage, message).hint("leave --remount-every out"));
+    }
     let dir = own.dir.clone().ok_or_else(|| Failure::new(Kind::Usage, "--dir is missing"))?;
+    if let Some(ranks) = assists {
+        return assist(ranks, &dir, job.as_ref(), &engine).map(|()| (ExitCode::SUCCESS, None));
+    }
     let place = take_named(&dir)?;
     let again = job.remounts().then(|| Remountable::of(place.target().path())).transpose()?;
     let remount = || again.as_ref().map_or_else(|| Ok(dir.clone()), Remountable::again);
+    let (facts, cautions) = match ranks {
+        None => (Vec::new(), Vec::new()),
+        Some(ranks) => ranks.look(place.target().path())?,
+    };
     if !own.quiet {
         announce(job.as_ref(), &place)?;
     }
     let progress = Arc::new(Progress::new());
     let listeners = listeners(workload, own, job.tasks(&facts_of(&place)?), &progress)?;
-    let seed = settings.number(workload.manifest().native, "seed", 0..=u64::MAX)?.unwrap_or(1);
-    let latency = latency(&own.latency, job.as_ref());
     let asked = Asked {
         workload,
         job: job.as_ref(),
         any: &any,
-        trial: TrialId::new(),
+        trial: ranks.map_or_else(TrialId::new, |ranks| ranks.trial),
         cell: None,
         parameters: if job.is_by_program() {
             Vec::new()
         } else {
-            parameters(own, latency, handicap_percent)
+            parameters(own, engine.latency, engine.handicap_percent)
         },
-        engine: EngineOptions { handicap_percent, ..EngineOptions::new(latency, payload, seed) },
+        engine,
         keep: own.keep,
-        cautions: Vec::new(),
-        facts: Vec::new(),
+        cautions,
+        facts,
         wanted: wanted(own),
         remount: job.remounts().then_some(&remount),
+        ranks: distribution,
         catches_sigint: false,
         speaker: None,
         record: share::record_of(JobRecord::of(&settings)),
@@ -95,13 +115,65 @@ pub(super) fn run_as(
         }
     };
     let done = run_trial(asked, place, listeners, &progress, &mut removing)?;
+    let code = tell(&done, own)?;
+    Ok((code, Some(done)))
+}
+
+/// Says what came of it; the exit code.
+fn tell(done: &Done, own: &NativeRunArgs) -> Result<ExitCode, Failure> {
     // What is kept nowhere is shown in any case.
     if !own.quiet || done.unkept.is_some() {
-        show_summary(&done, own.events.as_deref() != Some(Path::new("-")))?;
+        show_summary(done, own.events.as_deref() != Some(Path::new("-")))?;
     }
-    let code = exit_code(&done);
+    let code = exit_code(done);
     done.say_left_behind();
-    Ok((code, Some(done)))
+    Ok(code)
+}
+
+/// The settings of all ranks together, and how the work is distributed over them.
+fn distributed<'w>(
+    workload: &dyn Workload,
+    settings: Settings,
+    ranks: Option<&Ranks<'w>>,
+) -> Result<(Settings, Option<Distribution<'w>>), Failure> {
+    let Some(ranks) = ranks else { return Ok((settings, None)) };
+    let (all, each) = ranks.settings(workload, &settings)?;
+    Ok((all, Some(Distribution { world: ranks.world, each })))
+}
+
+/// How the engine runs a job.
+fn engine(
+    workload: &dyn Workload,
+    settings: &Settings,
+    own: &NativeRunArgs,
+    job: &dyn Job,
+) -> Result<EngineOptions, Failure> {
+    let payload = payload(own, workload.manifest().classic_payload)?;
+    let handicap_percent = percentage("--handicap", &own.handicap, HANDICAP_PERCENT_MAX)?;
+    if job.is_by_program() {
+        refuse_engine(own)?;
+    }
+    let latency = latency(&own.latency, job);
+    let seed = settings.number(workload.manifest().native, "seed", 0..=u64::MAX)?.unwrap_or(1);
+    Ok(EngineOptions { handicap_percent, ..EngineOptions::new(latency, payload, seed) })
+}
+
+/// Runs the share of a rank that is not the first, which says what is to be said.
+fn assist(
+    ranks: &Ranks<'_>,
+    dir: &Path,
+    job: &dyn Job,
+    engine: &EngineOptions,
+) -> Result<(), Failure> {
+    let signals = SignalWatch::begin().map_err(|error| {
+        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
+    })?;
+    let _as_many_as_we_may = raise_open_files();
+    // What it means is judged by rank 0.
+    ranks.look(dir)?;
+    let target = Target::open(dir).map_err(|error| Failure::of(Kind::Environment, &error))?;
+    treering_campaign::assist(job, &target, engine, ranks.world, signals.flag())
+        .map_err(|error| Failure::of(Kind::Trial, &error))
 }
 
 /// Who hears of the run beside the store.

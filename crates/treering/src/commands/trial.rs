@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use treering_campaign::{CampaignError, Conclusion, Remount, TrialPlan, conduct};
-use treering_engine::{EngineOptions, Progress, Target, TrialClock};
+use treering_engine::{EngineOptions, Progress, Target, TrialClock, World};
 use treering_lab::{LabError, Workplace};
 use treering_model::{
     Artifact, Beginning, Caution, Cell, Fact, IMPORT_FACT, Mode, Trial, TrialId, TrialSink,
@@ -41,12 +41,23 @@ pub(crate) struct Asked<'a> {
     pub(crate) wanted: Wanted,
     /// Mounts the place again between phases.
     pub(crate) remount: Option<Remount<'a>>,
+    /// All ranks, where it is distributed over several.
+    pub(crate) ranks: Option<Distribution<'a>>,
     /// Whether SIGINT ends it also where the parent had it ignored.
     pub(crate) catches_sigint: bool,
     /// Who speaks as the imitated tool, and what its words depend on.
     pub(crate) speaker: Option<(&'a mut Speaker, Artifact)>,
     /// What the job was made of, where its options do not say it all.
     pub(crate) record: Option<Artifact>,
+}
+
+/// How a trial is distributed over ranks.
+#[derive(Clone)]
+pub(crate) struct Distribution<'a> {
+    /// All ranks.
+    pub(crate) world: &'a World<'a>,
+    /// The option that says how many workers each has, and its value.
+    pub(crate) each: (String, String),
 }
 
 /// What came of it.
@@ -103,6 +114,7 @@ pub(crate) fn run(
         wanted: asked.wanted,
         facts: asked.facts.clone(),
         remount: asked.remount,
+        world: asked.ranks.as_ref().map(|ranks| ranks.world),
     };
     let whole = Whole::default();
     let mut unwritten = None;
@@ -183,6 +195,11 @@ fn beginning_of(asked: &Asked<'_>, place: &Workplace) -> Beginning {
     let mut beginning = beginning(asked.trial, asked.workload.manifest().name, asked.job);
     beginning.label.clone_from(&asked.any.label);
     beginning.target = place.target().path().to_string_lossy().into_owned();
+    if let Some(Distribution { each: (option, value), .. }) = &asked.ranks {
+        // What was asked for of each rank: the same command line repeats it.
+        let own = beginning.parameters.iter_mut().filter(|(name, _)| name == option);
+        own.for_each(|(_, all)| all.clone_from(value));
+    }
     beginning.parameters.extend(asked.parameters.iter().cloned());
     beginning.cell.clone_from(&asked.cell);
     beginning

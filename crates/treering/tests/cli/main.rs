@@ -119,6 +119,12 @@ mod kexec;
 /// Where files lie, beside the tools that know.
 mod layout;
 
+/// Many clients, by MPI.
+mod mpi;
+
+/// Many clients of one GlusterFS.
+mod gluster;
+
 /// Native runs on real filesystems.
 mod native_trees;
 

@@ -16,4 +16,7 @@ metrics! {
     WORKER_SKEW_RATIO = "worker_skew_ratio", Count, Lower;
     /// Wall-clock time of the operations of all kinds together.
     OPERATION_SECONDS = "operation_seconds", Seconds, Lower;
+    /// By how much longer the slowest rank worked in a phase than the median of all ranks, in
+    /// percent of the latter: from the first beginning to the last end of the rank's own tasks.
+    RANK_SKEW_PERCENT = "rank_skew_percent", Percent, Lower;
 }

@@ -9,6 +9,7 @@ pub(crate) mod kruskal_wallis;
 pub(crate) mod mann_whitney;
 pub(crate) mod null_counts;
 pub(crate) mod permutation;
+pub(crate) mod scaling;
 pub(crate) mod signed_rank;
 pub(crate) mod student;
 pub(crate) mod variance_components;

@@ -4,6 +4,7 @@
 pub(crate) mod gate;
 pub(crate) mod handicap;
 pub(crate) mod processes;
+pub(crate) mod reported;
 pub(crate) mod start;
 pub(crate) mod threads;
 pub(crate) mod ticks;

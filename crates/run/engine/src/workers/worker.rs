@@ -24,6 +24,8 @@ use crate::{CallFailure, Caller, HeatBook, Recorder, Reply, TrialClock};
 /// One worker with all that is its own.
 #[derive(Debug)]
 pub(crate) struct Worker<C> {
+    /// Which of its group, of all ranks together.
+    pub(crate) number: usize,
     pub(crate) caller: C,
     pub(crate) recorder: Recorder,
     pub(crate) handicap_percent: u32,

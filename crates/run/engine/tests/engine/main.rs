@@ -15,5 +15,6 @@ mod operations;
 mod oracle_agreement;
 mod processes;
 mod queues;
+mod ranks;
 mod removal;
 mod stage;

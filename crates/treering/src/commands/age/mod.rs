@@ -36,7 +36,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
                 _ => None,
             };
             let own = NativeRunArgs { keep: true, layout_every, ..own };
-            let (code, done) = native::run_as(&Age, matches, &own)?;
+            let (code, done) = native::run_as(&Age, matches, &own, None)?;
             let completed = done.filter(|done| done.conclusion.ending == Ending::Completed);
             match (saving, completed) {
                 (Some(saving), Some(done)) => saving.save(done.trial.as_ref())?,

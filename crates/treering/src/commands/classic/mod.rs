@@ -154,6 +154,7 @@ fn perform(
         wanted: Wanted::default(),
         remount: None,
         catches_sigint,
+        ranks: None,
         speaker: Some((&mut speaker, record)),
         record: None,
     };

@@ -371,6 +371,7 @@ impl Conducting for Runner<'_> {
             wanted,
             remount: (self.plan.conditions.remount || job.job.remounts()).then_some(&remount),
             catches_sigint: false,
+            ranks: None,
             speaker: None,
             record: record_of(job.record.clone()),
         };

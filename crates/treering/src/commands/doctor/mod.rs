@@ -66,6 +66,8 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::Emulated,
     CautionCode::PlayedLate,
     CautionCode::NotFresh,
+    CautionCode::NotShared,
+    CautionCode::MountsDiffer,
 ];
 
 /// What was found.

@@ -104,6 +104,7 @@ impl Runner<'_> {
             wanted: Wanted::default(),
             remount: None,
             catches_sigint: false,
+            ranks: None,
             speaker: None,
             record: None,
         };

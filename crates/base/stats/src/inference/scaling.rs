@@ -1,0 +1,217 @@
+//! How throughput grows with the number of clients: Gunther's Universal Scalability Law,
+//! `X(N) = λN / (1 + σ(N − 1) + κN(N − 1))`, with the contention σ and the coherency κ.
+//!
+//! `N / X(N)` is linear in `1/λ`, `σ/λ` and `κ/λ`: weighted least squares with relative errors, in
+//! which neither share may be negative. Not here: which trials have how many clients.
+
+use crate::distribution::t_quantile;
+use crate::input::{require_count, require_positive, require_same_length};
+use crate::{Interval, IntervalMethod, StatsError};
+
+/// Fewer sizes than this say nothing about two shares: with three the curve goes through all.
+pub const FEWEST_SIZES: usize = 5;
+
+/// A fitted law.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scalability {
+    /// λ: the throughput of one client, in the unit of the throughputs.
+    pub single: f64,
+    /// σ: the share of work for which clients wait for one another.
+    pub contention: f64,
+    /// Its interval; the lower end is never below 0.
+    pub contention_interval: Interval,
+    /// κ: the share for which each pair of clients has to agree.
+    pub coherency: f64,
+    /// Its interval; the lower end is never below 0.
+    pub coherency_interval: Interval,
+    /// The number of clients from which on more of them give less; none where κ is 0.
+    pub peak_clients: Option<f64>,
+}
+
+impl Scalability {
+    /// The throughput of so many clients.
+    pub fn throughput(&self, clients: f64) -> f64 {
+        let waits = self.contention * (clients - 1.0);
+        let agrees = self.coherency * clients * (clients - 1.0);
+        self.single * clients / (1.0 + waits + agrees)
+    }
+}
+
+/// Fits the law to throughputs measured with these numbers of clients, each as often as there are
+/// trials.
+///
+/// # Errors
+/// When there are fewer than [`FEWEST_SIZES`] different numbers, or a value is not positive.
+pub fn scalability(
+    clients: &[f64],
+    throughputs: &[f64],
+    confidence: f64,
+) -> Result<Scalability, StatsError> {
+    require_same_length(clients.len(), throughputs.len())?;
+    require_positive(clients)?;
+    require_positive(throughputs)?;
+    crate::input::require_probability("confidence", confidence)?;
+    let mut sizes = clients.to_vec();
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    require_count(sizes.len(), FEWEST_SIZES)?;
+    // Rows divided by N / X: what is left is 1, and errors are relative.
+    let rows: Vec<[f64; 3]> = clients
+        .iter()
+        .zip(throughputs)
+        .map(|(n, x)| [1.0, n - 1.0, n * (n - 1.0)].map(|part| part * x / n))
+        .collect();
+    let (part, is_free) = non_negative(&rows);
+    // Uncertainty of the whole law, also where a share came out as 0.
+    let freedom = (rows.len() - 3).max(1) as f64;
+    let residual: f64 =
+        rows.iter().map(|row| (1.0 - dot(row, &part)).powi(2)).sum::<f64>() / freedom;
+    let covariance = inverse(&normal(&rows)).unwrap_or([[0.0; 3]; 3]);
+    let (single, contention, coherency) = (1.0 / part[0], part[1] / part[0], part[2] / part[0]);
+    let interval = |at: usize, share: f64| {
+        // The variance of the ratio, to first order.
+        let variance =
+            covariance[at][at] - 2.0 * share * covariance[0][at] + share * share * covariance[0][0];
+        let spread = (variance * residual).max(0.0).sqrt() / part[0];
+        let reach = t_quantile(f64::midpoint(1.0, confidence), freedom) * spread;
+        Interval {
+            low: (share - reach).max(0.0),
+            high: share + reach,
+            confidence,
+            achieved: None,
+            method: IntervalMethod::StudentT,
+        }
+    };
+    let peak = ((1.0 - contention) / coherency).sqrt();
+    Ok(Scalability {
+        single,
+        contention,
+        contention_interval: interval(1, contention),
+        coherency,
+        coherency_interval: interval(2, coherency),
+        peak_clients: (is_free[2] && peak.is_finite()).then_some(peak),
+    })
+}
+
+fn dot(row: &[f64; 3], part: &[f64; 3]) -> f64 {
+    row.iter().zip(part).map(|(one, other)| one * other).sum()
+}
+
+/// The best parts of which the shares are not negative, and which of them were free.
+fn non_negative(rows: &[[f64; 3]]) -> ([f64; 3], [bool; 3]) {
+    let ways = [[true, true, true], [true, true, false], [true, false, true], [true, false, false]];
+    let fits = ways.into_iter().filter_map(|is_free| {
+        let part = least_squares(rows, is_free)?;
+        let is_allowed = part[0] > 0.0 && part[1] >= 0.0 && part[2] >= 0.0;
+        let error: f64 = rows.iter().map(|row| (1.0 - dot(row, &part)).powi(2)).sum();
+        is_allowed.then_some((error, part, is_free))
+    });
+    let best = fits.min_by(|one, other| one.0.total_cmp(&other.0));
+    best.map_or(([1.0, 0.0, 0.0], [true, false, false]), |(_, part, is_free)| (part, is_free))
+}
+
+/// Least squares in the parts that are free; the others are 0.
+fn least_squares(rows: &[[f64; 3]], is_free: [bool; 3]) -> Option<[f64; 3]> {
+    let masked: Vec<[f64; 3]> = rows
+        .iter()
+        .map(|row| std::array::from_fn(|at| if is_free[at] { row[at] } else { 0.0 }))
+        .collect();
+    let mut matrix = normal(&masked);
+    for at in (0..3).filter(|at| !is_free[*at]) {
+        matrix[at][at] = 1.0;
+    }
+    let inverse = inverse(&matrix)?;
+    let right: [f64; 3] = std::array::from_fn(|at| masked.iter().map(|row| row[at]).sum());
+    Some(std::array::from_fn(|at| dot(&inverse[at], &right)))
+}
+
+/// The products of the columns with one another.
+fn normal(rows: &[[f64; 3]]) -> [[f64; 3]; 3] {
+    std::array::from_fn(|one| {
+        std::array::from_fn(|other| rows.iter().map(|row| row[one] * row[other]).sum())
+    })
+}
+
+/// The inverse by cofactors; none of a singular matrix.
+fn inverse(matrix: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
+    let cofactor = |row: usize, column: usize| {
+        let at = |down: usize, right: usize| matrix[(row + down) % 3][(column + right) % 3];
+        at(1, 1) * at(2, 2) - at(1, 2) * at(2, 1)
+    };
+    let determinant: f64 = (0..3).map(|column| matrix[0][column] * cofactor(0, column)).sum();
+    let inverse = std::array::from_fn(|row| {
+        std::array::from_fn(|column| cofactor(column, row) / determinant)
+    });
+    let is_whole = inverse.iter().flatten().all(|value: &f64| value.is_finite());
+    (is_whole && determinant != 0.0).then_some(inverse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scalability, scalability};
+    use crate::StatsError;
+    use crate::generator::Generator;
+
+    const SIZES: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+
+    fn law(contention: f64, coherency: f64) -> impl Fn(f64) -> f64 {
+        move |n| 1000.0 * n / (1.0 + contention * (n - 1.0) + coherency * n * (n - 1.0))
+    }
+
+    fn fit(throughput: impl Fn(f64) -> f64) -> Scalability {
+        let throughputs = SIZES.map(throughput);
+        scalability(&SIZES, &throughputs, 0.95).unwrap()
+    }
+
+    #[test]
+    fn exact_laws_come_back() {
+        for (contention, coherency) in [(0.05, 0.001), (0.0, 0.0), (0.2, 0.0), (0.0, 0.01)] {
+            let fitted = fit(law(contention, coherency));
+            assert!((fitted.contention - contention).abs() < 1e-6, "{fitted:?}");
+            assert!((fitted.coherency - coherency).abs() < 1e-6, "{fitted:?}");
+            assert!((fitted.single - 1000.0).abs() < 1e-3, "{fitted:?}");
+            assert!((fitted.throughput(8.0) / law(contention, coherency)(8.0) - 1.0).abs() < 1e-6);
+        }
+        let peak = fit(law(0.05, 0.001)).peak_clients.unwrap();
+        assert!((peak - (0.95f64 / 0.001).sqrt()).abs() < 0.01, "{peak}");
+        assert!(fit(law(0.0, 0.0)).contention_interval.low >= 0.0);
+    }
+
+    #[test]
+    fn more_than_linear_growth_is_no_negative_share() {
+        let fitted = fit(|n| 1000.0 * n * (1.0 + 0.01 * n));
+        assert_eq!((fitted.contention, fitted.coherency, fitted.peak_clients), (0.0, 0.0, None));
+    }
+
+    #[test]
+    fn too_few_sizes_and_wrong_values_are_refused() {
+        let few = scalability(&[1.0, 2.0, 4.0, 4.0, 8.0], &[1.0; 5], 0.95);
+        assert_eq!(few, Err(StatsError::TooFew { needed: 5, got: 4 }));
+        assert!(scalability(&SIZES, &[1.0, 2.0, 3.0, 0.0, 5.0, 6.0], 0.95).is_err());
+        assert!(scalability(&SIZES, &[1.0], 0.95).is_err());
+    }
+
+    /// Of 400 simulated scalings with 3 % noise, three trials a size, how many intervals hold the
+    /// true shares: 95 % were asked for.
+    #[test]
+    fn intervals_hold_what_is_true_as_often_as_they_say() {
+        let (contention, coherency) = (0.08, 0.002);
+        let mut generator = Generator::seeded(7);
+        // The sum of twelve numbers between -1/2 and 1/2: nearly normal, of variance 1.
+        let mut noise = || {
+            (0..12).map(|_| generator.below(1 << 20) as f64 / f64::from(1 << 20) - 0.5).sum::<f64>()
+        };
+        let sizes: Vec<f64> = SIZES.iter().flat_map(|size| [*size; 3]).collect();
+        let mut held = [0, 0];
+        for _ in 0..400 {
+            let measured: Vec<f64> = sizes
+                .iter()
+                .map(|size| law(contention, coherency)(*size) * (1.0 + 0.03 * noise()))
+                .collect();
+            let fitted = scalability(&sizes, &measured, 0.95).unwrap();
+            held[0] += u32::from(fitted.contention_interval.contains(contention));
+            held[1] += u32::from(fitted.coherency_interval.contains(coherency));
+        }
+        assert!(held.iter().all(|held| (365..=397).contains(held)), "{held:?}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Trials on several ranks: rank 0 conducts, the others assist, and what is told of them all.
+
+use treering_engine::{
+    EngineError, EngineOptions, Progress, RankError, Run, RunOptions, StopFlag, Target, World,
+};
+use treering_model::metrics::times::RANK_SKEW_PERCENT;
+use treering_model::{
+    Artifact, Fact, RANKS_ARTIFACT, RANKS_FACT, RANKS_VERSION, RankPhase, RankRow, RankTable,
+    Scope, SinkError, TrialEvent, TrialSink,
+};
+use treering_observe::Seen;
+use treering_script::{Job, TargetFacts};
+
+/// Hears everything and keeps nothing: results are rank 0's.
+struct Nowhere;
+
+impl TrialSink for Nowhere {
+    fn accept(&mut self, _event: &TrialEvent) -> Result<(), SinkError> {
+        Ok(())
+    }
+}
+
+/// Tells the others of the place: their jobs begin with the same facts.
+pub(crate) fn tell_place(world: &World<'_>, facts: &TargetFacts) -> Result<(), RankError> {
+    let told = serde_json::to_vec(facts).unwrap_or_default();
+    world.broadcast(&told).map(|_told| ())
+}
+
+/// Runs this rank's share of a trial that rank 0 conducts.
+///
+/// # Errors
+/// As [`Run::run`], and when rank 0 does not begin.
+pub fn assist(
+    job: &dyn Job,
+    target: &Target,
+    engine: &EngineOptions,
+    world: &World<'_>,
+    stop: &StopFlag,
+) -> Result<(), EngineError> {
+    let told = world.broadcast(&[])?;
+    let facts: TargetFacts = serde_json::from_slice(&told).map_err(|error| RankError {
+        rank: 0,
+        host: world.hosts().swap_remove(0),
+        why: format!("what it says of the place is not understood: {error}"),
+    })?;
+    let mut session = job.begin(&facts);
+    let (progress, mut nowhere) = (Progress::new(), Nowhere);
+    let run = RunOptions::new(engine, &mut nowhere, &progress, stop);
+    target.run(session.as_mut(), RunOptions { world: Some(world), ..run })
+}
+
+/// What is known of the ranks at the end of a trial.
+pub(crate) fn about_ranks(world: &World<'_>) -> Seen {
+    let (hosts, clocks, skews) = (world.hosts(), world.clocks(), world.skews());
+    let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+    let unsure_ns = clocks.iter().map(|clock| clock.uncertainty_ns).max().unwrap_or(0);
+    let (sent, received) = world.traffic_bytes();
+    let mut facts = vec![
+        fact(RANKS_FACT, world.size().to_string()),
+        fact("ranks.clock_uncertainty_ns_max", unsure_ns.to_string()),
+        fact("ranks.messages_sent_bytes", sent.to_string()),
+        fact("ranks.messages_received_bytes", received.to_string()),
+    ];
+    let worst = skews.iter().max_by(|one, other| one.percent().total_cmp(&other.percent()));
+    facts.extend(worst.map(|worst| {
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let host = hosts.get(worst.slowest).map_or("?", String::as_str);
+        let value = format!(
+            "rank {} on {host} in {}: {:.3} s, the median of {} ranks {:.3} s",
+            worst.slowest,
+            worst.name,
+            seconds(worst.slowest_ns),
+            worst.ranks,
+            seconds(worst.median_ns)
+        );
+        fact("ranks.slowest", value)
+    }));
+    let metrics = skews
+        .iter()
+        .map(|skew| RANK_SKEW_PERCENT.of(Scope::Phase(skew.name.clone()), skew.percent()));
+    let metrics = metrics.collect();
+    let rows = hosts.into_iter().zip(clocks).map(|(host, clock)| RankRow {
+        host,
+        clock_offset_ns: clock.offset_ns,
+        clock_uncertainty_ns: clock.uncertainty_ns,
+    });
+    let phases = skews.into_iter().map(|skew| RankPhase {
+        name: skew.name,
+        slowest: skew.slowest as u64,
+        slowest_ns: skew.slowest_ns,
+        median_ns: skew.median_ns,
+        ranks: skew.ranks as u64,
+    });
+    let table = RankTable { ranks: rows.collect(), phases: phases.collect() };
+    let artifacts = Artifact::of(RANKS_ARTIFACT, RANKS_VERSION, &table).into_iter().collect();
+    Seen { facts, metrics, artifacts, ..Seen::default() }
+}

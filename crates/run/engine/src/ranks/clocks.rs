@@ -1,0 +1,59 @@
+//! How the clocks of two ranks are related: clocks of different machines began at different times.
+
+use serde::{Deserialize, Serialize};
+
+/// What the monotonic clock of a rank says more than that of rank 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockRelation {
+    /// How much more, in nanoseconds.
+    pub offset_ns: i64,
+    /// The true offset is at most so far from it: half of the shortest round trip.
+    pub uncertainty_ns: u64,
+}
+
+impl ClockRelation {
+    /// From one question and its answer: when it was asked and answered by the clock of rank 0, and
+    /// what the other clock said in between.
+    pub(crate) fn of(asked_ns: u64, answered_ns: u64, said_ns: u64) -> Self {
+        let trip_ns = answered_ns.saturating_sub(asked_ns);
+        let halfway_ns = asked_ns + trip_ns / 2;
+        Self {
+            offset_ns: said_ns.wrapping_sub(halfway_ns).cast_signed(),
+            uncertainty_ns: trip_ns.div_ceil(2),
+        }
+    }
+
+    /// The surer of both.
+    pub(crate) fn surer(self, other: Self) -> Self {
+        if other.uncertainty_ns < self.uncertainty_ns { other } else { self }
+    }
+
+    /// A reading of the other clock as rank 0 would have read its own.
+    pub(crate) const fn to_first(self, ns: u64) -> u64 {
+        ns.saturating_add_signed(self.offset_ns.saturating_neg())
+    }
+
+    /// A reading of the clock of rank 0 as the other rank would have read its own.
+    pub(crate) const fn from_first(self, ns: u64) -> u64 {
+        ns.saturating_add_signed(self.offset_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ClockRelation;
+
+    #[test]
+    fn the_offset_is_within_half_a_round_trip() {
+        // The other clock is 1,000,000 ahead; the way there takes 30, the way back 70.
+        let relation = ClockRelation::of(500, 600, 1_000_530);
+        assert_eq!(relation, ClockRelation { offset_ns: 999_980, uncertainty_ns: 50 });
+        assert!((relation.offset_ns - 1_000_000).unsigned_abs() <= relation.uncertainty_ns);
+        // Behind as well.
+        let behind = ClockRelation::of(1_000_500, 1_000_501, 500);
+        assert_eq!(behind, ClockRelation { offset_ns: -1_000_000, uncertainty_ns: 1 });
+        assert_eq!(relation.surer(behind), behind);
+        assert_eq!(behind.from_first(behind.to_first(7)), 7);
+        assert_eq!(behind.to_first(500), 1_000_500);
+    }
+}

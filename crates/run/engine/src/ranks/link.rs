@@ -1,0 +1,42 @@
+//! What ranks need of whatever connects them: to send, and to look for what has come.
+//!
+//! Barriers, gathering and broadcasting are made of these two in `world`, and not asked of MPI:
+//! its own cannot be left when a rank does not come.
+
+use std::sync::Arc;
+
+/// The connection of one rank with all others.
+pub trait Link {
+    /// Which rank this is, counted from 0.
+    fn rank(&self) -> usize;
+
+    /// How many ranks there are, at least 1.
+    fn size(&self) -> usize;
+
+    /// Sends a message to a rank; does not wait until it was received. Messages from one rank to
+    /// another arrive in their order.
+    fn send(&self, to: usize, message: &Arc<[u8]>);
+
+    /// The next message and who sent it, if one has come; does not wait.
+    fn receive(&self) -> Option<(usize, Vec<u8>)>;
+}
+
+/// A process by itself: nobody to send to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alone;
+
+impl Link for Alone {
+    fn rank(&self) -> usize {
+        0
+    }
+
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn send(&self, _to: usize, _message: &Arc<[u8]>) {}
+
+    fn receive(&self) -> Option<(usize, Vec<u8>)> {
+        None
+    }
+}

@@ -1,0 +1,18 @@
+//! Ranks: one run by several processes, on as many machines as there are clients of a filesystem.
+//!
+//! Every rank runs the same session, of each group only its own share of the tasks. A [`Link`]
+//! carries messages between them (MPI, or channels in tests), a [`World`] makes meetings of these
+//! that nobody waits in for ever.
+
+mod channels;
+mod clocks;
+mod link;
+pub(crate) mod share;
+mod skew;
+mod world;
+
+pub use channels::{Channels, channels};
+pub use clocks::ClockRelation;
+pub use link::{Alone, Link};
+pub use skew::RankSkew;
+pub use world::{RankError, World};

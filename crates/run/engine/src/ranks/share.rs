@@ -1,0 +1,294 @@
+//! The share of a rank: which tasks of a group are its own, the agreement before a group, and the
+//! exchange of what the tasks came to after it.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use treering_model::Interval;
+use treering_sys::{StopFlag, monotonic_ns};
+
+use crate::totals::merge_intervals;
+use crate::workers::reported::ReportedRun;
+use crate::workers::worker::{TaskEnd, TaskRun};
+use crate::{EngineError, RankError, World};
+
+/// What a rank says before a phase or a group.
+#[derive(Serialize, Deserialize)]
+struct Ready {
+    /// What it is about to do: the same as all others, or they have come apart.
+    what: String,
+    signal: Option<i32>,
+    problem: Option<String>,
+}
+
+/// What rank 0 answers.
+#[derive(Serialize, Deserialize)]
+struct Go {
+    /// When to begin, by the clock of rank 0.
+    at_ns: u64,
+    signal: Option<i32>,
+    /// Which rank cannot go, and why.
+    problem: Option<(usize, String)>,
+}
+
+/// What a task came to: at this rank, or as another one told it.
+pub(crate) enum Answer {
+    Here(Box<TaskRun>),
+    Told(Vec<u8>),
+}
+
+impl Answer {
+    /// The run of a task that was done here, or by ranks whose clocks are ours.
+    pub(crate) fn run(self) -> TaskRun {
+        match self {
+            Self::Here(run) => *run,
+            Self::Told(bytes) => match serde_json::from_slice::<ReportedRun>(&bytes) {
+                Err(error) => TaskRun::lost(format!("not understood: {error}"), monotonic_ns()),
+                Ok(run) => run.into_run(),
+            },
+        }
+    }
+}
+
+impl World<'_> {
+    /// The tasks of a group of so many that are this rank's.
+    pub(crate) fn share(&self, tasks: usize) -> Range<usize> {
+        share(self.rank(), self.size(), tasks)
+    }
+
+    /// The rank that does a task of a group of so many.
+    pub(crate) fn rank_of(&self, task: usize, tasks: usize) -> usize {
+        task * self.size() / tasks.max(1)
+    }
+
+    /// Goes on when all are about to do the same and nobody has a problem; says when to begin, by
+    /// the clock here: so long after the last has come.
+    pub(crate) fn agree(
+        &self,
+        what: &str,
+        begins_after: Duration,
+        stop: &StopFlag,
+        own: Result<(), EngineError>,
+    ) -> Result<u64, EngineError> {
+        let problem = own.as_ref().err().map(EngineError::why);
+        let ready = Ready { what: what.to_owned(), signal: stop.signal(), problem };
+        let go = self.ask(&ready, begins_after).map_err(EngineError::Rank);
+        // What we know ourselves says more.
+        own?;
+        let go = go?;
+        if let Some((rank, why)) = go.problem {
+            return Err(EngineError::Rank(self.error(rank, why)));
+        }
+        if let Some(signal) = go.signal {
+            stop.raise(signal);
+            return Err(EngineError::Interrupted { signal });
+        }
+        Ok(self.from_first(go.at_ns))
+    }
+
+    fn ask(&self, ready: &Ready, begins_after: Duration) -> Result<Go, RankError> {
+        let bytes = serde_json::to_vec(ready).unwrap_or_default();
+        if !self.is_first() {
+            self.gather(&bytes)?;
+            let go = self.broadcast(&[])?;
+            return serde_json::from_slice(&go)
+                .map_err(|error| self.error(0, format!("it is not understood: {error}")));
+        }
+        let (parts, lost) = self.gather_most(&bytes);
+        let mut go = Go { at_ns: 0, signal: None, problem: lost.map(|lost| (lost.rank, lost.why)) };
+        for (rank, part) in parts.iter().enumerate() {
+            let Some(part) = part else { continue };
+            match serde_json::from_slice::<Ready>(part) {
+                Err(error) => go.fail(rank, format!("it is not understood: {error}")),
+                Ok(other) => {
+                    go.signal = go.signal.or(other.signal);
+                    if let Some(problem) = other.problem {
+                        go.fail(rank, problem);
+                    } else if other.what != ready.what {
+                        let why = format!("it is at '{}', rank 0 at '{}'", other.what, ready.what);
+                        go.fail(rank, why);
+                    }
+                }
+            }
+        }
+        let begins_after = u64::try_from(begins_after.as_nanos()).unwrap_or(0);
+        go.at_ns = monotonic_ns() + begins_after;
+        self.broadcast(&serde_json::to_vec(&go).unwrap_or_default())?;
+        Ok(go)
+    }
+
+    /// How long after the last rank has come a group begins: until all have heard of it.
+    pub(crate) fn head_start(&self) -> Duration {
+        Duration::from_micros(500 + 20 * self.size() as u64)
+    }
+
+    /// Exchanges what the tasks of a group came to: those of all ranks, in their order. The ranks
+    /// other than 0 get them without what only whoever keeps results needs.
+    pub(crate) fn exchange(
+        &self,
+        tasks: usize,
+        own: Vec<TaskRun>,
+        stop: &StopFlag,
+    ) -> Result<Vec<Answer>, EngineError> {
+        // The tasks of others would go on for nothing.
+        if own.iter().any(|run| !matches!(run.end, TaskEnd::Finished)) {
+            self.halt(stop.signal());
+        }
+        if self.is_first() {
+            return self.collect(tasks, own, stop);
+        }
+        let told = self.told(own, stop);
+        self.gather(&told).map_err(EngineError::Rank)?;
+        let all = self.broadcast(&[]).map_err(EngineError::Rank)?;
+        let (signal, parts) = Parts::split(&all);
+        if parts.len() != tasks {
+            let why = format!("it told of {} tasks, not of {tasks}", parts.len());
+            return Err(EngineError::Rank(self.error(0, why)));
+        }
+        signal.into_iter().for_each(|signal| stop.raise(signal));
+        Ok(parts.into_iter().map(|part| Answer::Told(part.to_vec())).collect())
+    }
+
+    /// The tasks of this rank as bytes: of each without and with all that is known.
+    fn told(&self, own: Vec<TaskRun>, stop: &StopFlag) -> Vec<u8> {
+        let mut parts = Parts::of(stop.signal());
+        for mut run in own {
+            run.began_ns = self.to_first(run.began_ns);
+            let run = ReportedRun::of(run);
+            parts.add(&serde_json::to_vec(&run.slim()).unwrap_or_default());
+            parts.add(&serde_json::to_vec(&run).unwrap_or_default());
+        }
+        parts.bytes
+    }
+
+    /// At rank 0: takes in what all have to tell, and tells all.
+    fn collect(
+        &self,
+        tasks: usize,
+        own: Vec<TaskRun>,
+        stop: &StopFlag,
+    ) -> Result<Vec<Answer>, EngineError> {
+        let mut answers: Vec<Answer> = Vec::with_capacity(tasks);
+        let (told, lost) = self.gather_most(&[]);
+        let (mut slim, mut signal) = (Vec::with_capacity(tasks), stop.signal());
+        for run in own {
+            let run = ReportedRun::of(run);
+            slim.push(serde_json::to_vec(&run.slim()).unwrap_or_default());
+            answers.push(Answer::Here(Box::new(run.into_run())));
+        }
+        for (rank, told) in told.into_iter().enumerate().skip(1) {
+            let share = share(rank, self.size(), tasks);
+            let why = || {
+                let lost = lost.as_ref().filter(|lost| lost.rank == rank);
+                lost.map_or_else(|| self.error(rank, "lost".to_owned()), RankError::clone)
+            };
+            let told = told.unwrap_or_default();
+            let (asked, parts) = Parts::split(&told);
+            signal = signal.or(asked);
+            if parts.len() != 2 * share.len() {
+                for _ in share {
+                    let run = ReportedRun::of(TaskRun::lost(why().to_string(), monotonic_ns()));
+                    slim.push(serde_json::to_vec(&run).unwrap_or_default());
+                    answers.push(Answer::Here(Box::new(run.into_run())));
+                }
+                continue;
+            }
+            for pair in parts.chunks_exact(2) {
+                slim.push(pair[0].to_vec());
+                answers.push(Answer::Told(pair[1].to_vec()));
+            }
+        }
+        let mut all = Parts::of(signal);
+        slim.iter().for_each(|part| all.add(part));
+        self.broadcast(&all.bytes).map_err(EngineError::Rank)?;
+        signal.into_iter().for_each(|signal| stop.raise(signal));
+        Ok(answers)
+    }
+
+    /// The run of an answer, its times by the clock here.
+    pub(crate) fn run_of(&self, answer: Answer) -> TaskRun {
+        let is_by_first = matches!(answer, Answer::Told(_));
+        let run = answer.run();
+        let began_ns = if is_by_first { self.from_first(run.began_ns) } else { run.began_ns };
+        TaskRun { began_ns, ..run }
+    }
+
+    /// What all ranks did in each second of a phase, at rank 0; elsewhere its own.
+    pub(crate) fn merge_seconds(&self, own: &[Interval]) -> Result<Vec<Interval>, RankError> {
+        let told = serde_json::to_vec(own).unwrap_or_default();
+        let Some(parts) = self.gather(&told)? else { return Ok(own.to_vec()) };
+        let read = |part: &Vec<u8>| serde_json::from_slice(part).unwrap_or_default();
+        Ok(merge_intervals(parts.iter().map(read)))
+    }
+}
+
+impl Go {
+    fn fail(&mut self, rank: usize, why: String) {
+        self.problem.get_or_insert((rank, why));
+    }
+}
+
+/// The tasks of a rank: neighbours stay together, and a group of one is rank 0's.
+fn share(rank: usize, ranks: usize, tasks: usize) -> Range<usize> {
+    // The first of those whose task * ranks / tasks is this rank.
+    let first = |rank: usize| (rank * tasks).div_ceil(ranks);
+    first(rank)..first(rank + 1)
+}
+
+/// Several pieces of bytes as one, after the signal that a rank has seen.
+struct Parts {
+    bytes: Vec<u8>,
+}
+
+impl Parts {
+    fn of(signal: Option<i32>) -> Self {
+        Self { bytes: signal.unwrap_or(0).to_le_bytes().to_vec() }
+    }
+
+    fn add(&mut self, part: &[u8]) {
+        self.bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        self.bytes.extend_from_slice(part);
+    }
+
+    /// The signal and the pieces; what is cut off is left out.
+    fn split(bytes: &[u8]) -> (Option<i32>, Vec<&[u8]>) {
+        let Some((signal, mut rest)) = bytes.split_first_chunk() else { return (None, Vec::new()) };
+        let signal = Some(i32::from_le_bytes(*signal)).filter(|signal| *signal > 0);
+        let mut parts = Vec::new();
+        while let Some((length, behind)) = rest.split_first_chunk() {
+            let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
+            let Some((part, behind)) = behind.split_at_checked(length) else { break };
+            parts.push(part);
+            rest = behind;
+        }
+        (signal, parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Parts, share};
+
+    #[test]
+    fn shares_are_all_tasks_in_their_order() {
+        for (ranks, tasks) in [(1, 5), (4, 8), (4, 1), (4, 3), (3, 10), (7, 0), (5, 5)] {
+            let all: Vec<usize> = (0..ranks).flat_map(|rank| share(rank, ranks, tasks)).collect();
+            assert_eq!(all, (0..tasks).collect::<Vec<_>>(), "{ranks} ranks, {tasks} tasks");
+        }
+        assert_eq!(share(0, 4, 1), 0..1);
+        assert_eq!(share(2, 4, 8), 4..6);
+    }
+
+    #[test]
+    fn pieces_come_back_and_what_is_cut_off_is_left_out() {
+        let mut parts = Parts::of(Some(15));
+        parts.add(b"one");
+        parts.add(b"");
+        assert_eq!(Parts::split(&parts.bytes), (Some(15), vec![&b"one"[..], b""]));
+        let cut = &parts.bytes[..parts.bytes.len() - 1];
+        assert_eq!(Parts::split(cut), (Some(15), vec![&b"one"[..]]));
+        assert_eq!(Parts::split(b"x"), (None, Vec::new()));
+        assert_eq!(Parts::split(&[0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]).1.len(), 0);
+    }
+}

@@ -1,0 +1,55 @@
+//! How unequal the ranks of a phase were: for how long each of them worked.
+
+/// The work of the ranks in a phase: of each the time from its first beginning to its last end,
+/// summed over the groups that all ranks had a part in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RankSkew {
+    /// The phase.
+    pub phase: u32,
+    /// Its name.
+    pub name: String,
+    /// Which rank worked longest.
+    pub slowest: usize,
+    /// For how long, in nanoseconds.
+    pub slowest_ns: u64,
+    /// For how long the ranks worked in the median, in nanoseconds.
+    pub median_ns: u64,
+    /// How many ranks worked.
+    pub ranks: usize,
+}
+
+impl RankSkew {
+    /// By how many percent the slowest worked longer than the median.
+    pub fn percent(&self) -> f64 {
+        (self.slowest_ns as f64 / self.median_ns.max(1) as f64 - 1.0) * 100.0
+    }
+
+    /// From the nanoseconds that each rank worked; nothing where fewer than two did.
+    pub(crate) fn of(phase: u32, name: &str, worked_ns: &[u64]) -> Option<Self> {
+        let with_rank = worked_ns.iter().copied().zip(0..);
+        let mut all: Vec<(u64, usize)> =
+            with_rank.filter(|(worked_ns, _)| *worked_ns > 0).collect();
+        all.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.cmp(&one.1)));
+        if all.len() < 2 {
+            return None;
+        }
+        let &(slowest_ns, slowest) = all.last()?;
+        let median_ns = u64::midpoint(all[(all.len() - 1) / 2].0, all[all.len() / 2].0);
+        let name = name.to_owned();
+        Some(Self { phase, name, slowest, slowest_ns, median_ns, ranks: all.len() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RankSkew;
+
+    #[test]
+    fn the_slowest_is_told_with_its_share() {
+        let skew = RankSkew::of(2, "create", &[100, 100, 0, 150, 100]).unwrap();
+        assert_eq!((skew.slowest, skew.slowest_ns, skew.median_ns), (3, 150, 100));
+        assert_eq!(skew.ranks, 4);
+        assert!((skew.percent() - 50.0).abs() < 1e-9);
+        assert_eq!(RankSkew::of(0, "", &[1, 0]), None);
+    }
+}

@@ -1,0 +1,494 @@
+//! The world of the ranks: meetings, each with a limit to the waiting, and words in between.
+//!
+//! All goes through rank 0, so that it always knows who has not come. A rank that waits says now
+//! and then that it is there, and how many calls it has made; who is silent for too long, or whose
+//! calls do not end, is named.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use treering_sys::{StopFlag, monotonic_ns};
+
+use crate::{ClockRelation, Link, RankSkew};
+
+/// A rank that did not do its part.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("rank {rank} on {host}: {why}")]
+pub struct RankError {
+    /// Which.
+    pub rank: usize,
+    /// The machine that it is on; `?` where it has not said.
+    pub host: String,
+    /// What became of it.
+    pub why: String,
+}
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    /// For a meeting.
+    Meeting = b'm' as isize,
+    /// The sender is there, and has made so many calls.
+    Beat = b'b' as isize,
+    /// The group of this number is to stop, or a signal asks to.
+    Halt = b'h' as isize,
+    /// What does the clock say?
+    Ask = b'a' as isize,
+    /// What it says.
+    Said = b's' as isize,
+    /// The sender has left the run, and why.
+    Left = b'l' as isize,
+    /// The sender is about to end.
+    Farewell = b'f' as isize,
+}
+
+impl Kind {
+    const ALL: [Self; 7] =
+        [Self::Meeting, Self::Beat, Self::Halt, Self::Ask, Self::Said, Self::Left, Self::Farewell];
+
+    fn of(byte: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// How many times the clock of a rank is asked.
+const QUESTIONS: usize = 24;
+/// How long ranks wait for the last words of another.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// All ranks of a run, as one of them sees them.
+pub struct World<'l> {
+    link: &'l dyn Link,
+    limit: Duration,
+    state: RefCell<State>,
+    /// How many calls this rank has made.
+    calls: Cell<u64>,
+    beaten: Cell<Instant>,
+}
+
+struct State {
+    inbox: HashMap<(Kind, usize), VecDeque<Vec<u8>>>,
+    /// When each rank was last heard.
+    heard: Vec<Instant>,
+    /// The calls of each rank, and since when there are so many.
+    calls: Vec<(u64, Instant)>,
+    hosts: Vec<String>,
+    clocks: Vec<ClockRelation>,
+    skews: Vec<RankSkew>,
+    /// The present group, counted from 1, and the last one that was halted.
+    group: u64,
+    halted: u64,
+    /// Who is missing since it was lost.
+    lost: Option<RankError>,
+    sent_bytes: u64,
+    received_bytes: u64,
+}
+
+impl<'l> World<'l> {
+    /// Connected by this link; a rank that is not heard of for longer than the limit is lost.
+    pub fn new(link: &'l dyn Link, limit: Duration) -> Self {
+        let (size, now) = (link.size(), Instant::now());
+        let state = State {
+            inbox: HashMap::new(),
+            heard: vec![now; size],
+            calls: vec![(0, now); size],
+            hosts: vec!["?".to_owned(); size],
+            clocks: vec![ClockRelation::default(); size],
+            skews: Vec::new(),
+            group: 0,
+            halted: 0,
+            lost: None,
+            sent_bytes: 0,
+            received_bytes: 0,
+        };
+        Self {
+            link,
+            limit,
+            state: RefCell::new(state),
+            calls: Cell::new(0),
+            beaten: Cell::new(now),
+        }
+    }
+
+    /// Which rank this is.
+    pub fn rank(&self) -> usize {
+        self.link.rank()
+    }
+
+    /// How many there are.
+    pub fn size(&self) -> usize {
+        self.link.size()
+    }
+
+    /// Whether this is the one that keeps results and speaks.
+    pub fn is_first(&self) -> bool {
+        self.rank() == 0
+    }
+
+    /// Names the machines of the ranks, for what is said of them.
+    pub fn name_hosts(&self, hosts: Vec<String>) {
+        self.state.borrow_mut().hosts = hosts;
+    }
+
+    /// The machines of the ranks.
+    pub fn hosts(&self) -> Vec<String> {
+        self.state.borrow().hosts.clone()
+    }
+
+    /// The clock of each rank against that of rank 0.
+    pub fn clocks(&self) -> Vec<ClockRelation> {
+        self.state.borrow().clocks.clone()
+    }
+
+    /// How unequal the ranks were in each phase so far, at rank 0.
+    pub fn skews(&self) -> Vec<RankSkew> {
+        self.state.borrow().skews.clone()
+    }
+
+    /// Bytes that this rank has sent and received so far.
+    pub fn traffic_bytes(&self) -> (u64, u64) {
+        let state = self.state.borrow();
+        (state.sent_bytes, state.received_bytes)
+    }
+
+    /// The rank that was lost, if one was: there are no more meetings.
+    pub(crate) fn lost(&self) -> Option<RankError> {
+        self.state.borrow().lost.clone()
+    }
+
+    /// Everybody's bytes, in the order of the ranks, at rank 0.
+    ///
+    /// # Errors
+    /// When a rank is lost or has left.
+    pub fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, RankError> {
+        if !self.is_first() {
+            self.send(0, Kind::Meeting, bytes);
+            return Ok(None);
+        }
+        let (parts, lost) = self.gather_most(bytes);
+        match lost {
+            None => Ok(Some(parts.into_iter().flatten().collect())),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// The same as far as it can be had, and who is lost, at rank 0.
+    pub(crate) fn gather_most(&self, bytes: &[u8]) -> (Vec<Option<Vec<u8>>>, Option<RankError>) {
+        {
+            // They had other things to do until now, or we did not listen.
+            let (mut state, now) = (self.state.borrow_mut(), Instant::now());
+            state.heard.iter_mut().for_each(|heard| *heard = now);
+            state.calls.iter_mut().for_each(|(_, since)| *since = now);
+        }
+        let mut parts = vec![None; self.size()];
+        parts[0] = Some(bytes.to_vec());
+        let mut lost: Option<RankError> = None;
+        for from in 1..self.size() {
+            match self.next(Kind::Meeting, from, lost.is_some()) {
+                Ok(part) => parts[from] = Some(part),
+                Err(error) => lost = lost.or(Some(error)),
+            }
+        }
+        if lost.is_some() {
+            self.state.borrow_mut().lost.clone_from(&lost);
+        }
+        (parts, lost)
+    }
+
+    /// What rank 0 says, at all of them; the others' bytes are not looked at.
+    ///
+    /// # Errors
+    /// When rank 0 has left.
+    pub fn broadcast(&self, bytes: &[u8]) -> Result<Vec<u8>, RankError> {
+        if !self.is_first() {
+            return self.next(Kind::Meeting, 0, false);
+        }
+        self.send_to(1..self.size(), Kind::Meeting, bytes);
+        Ok(bytes.to_vec())
+    }
+
+    /// Waits until all are here.
+    ///
+    /// # Errors
+    /// When a rank is lost or has left.
+    pub fn barrier(&self) -> Result<(), RankError> {
+        self.gather(&[])?;
+        self.broadcast(&[]).map(|_nothing| ())
+    }
+
+    /// Relates the clocks of all ranks with that of rank 0.
+    ///
+    /// # Errors
+    /// When a rank is lost or has left.
+    pub fn relate_clocks(&self) -> Result<(), RankError> {
+        self.barrier()?;
+        if self.is_first() {
+            for rank in 1..self.size() {
+                let mut relation = ClockRelation { offset_ns: 0, uncertainty_ns: u64::MAX };
+                for _ in 0..QUESTIONS {
+                    let asked_ns = monotonic_ns();
+                    self.send(rank, Kind::Ask, &[]);
+                    let said = self.next(Kind::Said, rank, false)?;
+                    let answered_ns = monotonic_ns();
+                    let said_ns = number(&said);
+                    relation = relation.surer(ClockRelation::of(asked_ns, answered_ns, said_ns));
+                }
+                self.state.borrow_mut().clocks[rank] = relation;
+            }
+        }
+        let told = serde_json::to_vec(&self.clocks()).unwrap_or_default();
+        let told = self.broadcast(&told)?;
+        let clocks: Vec<ClockRelation> = serde_json::from_slice(&told).unwrap_or_default();
+        if clocks.len() == self.size() {
+            self.state.borrow_mut().clocks = clocks;
+        }
+        Ok(())
+    }
+
+    fn own_clock(&self) -> ClockRelation {
+        self.state.borrow().clocks[self.rank()]
+    }
+
+    /// A reading of the clock here as rank 0 would have read its own.
+    pub(crate) fn to_first(&self, ns: u64) -> u64 {
+        self.own_clock().to_first(ns)
+    }
+
+    /// A reading of the clock of rank 0 as it would have been read here.
+    pub(crate) fn from_first(&self, ns: u64) -> u64 {
+        self.own_clock().from_first(ns)
+    }
+
+    /// A new group begins: halts of the one before mean nothing any more.
+    pub(crate) fn begin_group(&self) {
+        self.state.borrow_mut().group += 1;
+    }
+
+    pub(crate) fn add_skew(&self, skew: Option<RankSkew>) {
+        self.state.borrow_mut().skews.extend(skew);
+    }
+
+    /// Has the tasks of the present group stop at all ranks, unless that was done already.
+    pub(crate) fn halt(&self, signal: Option<i32>) {
+        let group = {
+            let mut state = self.state.borrow_mut();
+            if state.halted == state.group {
+                return;
+            }
+            state.halted = state.group;
+            state.group
+        };
+        let signal = u64::from(signal.unwrap_or(0).unsigned_abs());
+        let word = [group.to_le_bytes(), signal.to_le_bytes()].concat();
+        self.send_to(self.others(), Kind::Halt, &word);
+    }
+
+    /// To be called now and then while tasks work: listens, and says that we are here.
+    pub(crate) fn turn(&self, calls: u64, stop: &StopFlag) {
+        self.calls.set(calls);
+        self.listen();
+        self.beat();
+        if stop.is_raised() {
+            self.halt(stop.signal());
+        }
+        match self.take_halt() {
+            None => {}
+            Some(Some(signal)) => stop.raise(signal),
+            Some(None) => stop.halt(),
+        }
+    }
+
+    /// Whether another rank asked the present group to stop, and the signal that asked it to. Rank
+    /// 0 tells the others.
+    fn take_halt(&self) -> Option<Option<i32>> {
+        let (halts, group) = {
+            let mut state = self.state.borrow_mut();
+            let of_halt = |(key, queue): (&(Kind, usize), &mut VecDeque<Vec<u8>>)| {
+                (key.0 == Kind::Halt).then(|| queue.drain(..).collect::<Vec<_>>())
+            };
+            let halts = state.inbox.iter_mut().filter_map(of_halt).flatten().collect::<Vec<_>>();
+            (halts, state.group)
+        };
+        let halt = halts.into_iter().find(|halt| number(halt) == group)?;
+        let signal = i32::try_from(halt.get(8..).map_or(0, number)).ok();
+        let signal = signal.filter(|signal| *signal > 0);
+        if self.is_first() {
+            self.halt(signal);
+        }
+        Some(signal)
+    }
+
+    /// Leaves the run before its end, or because it ended so: whoever waits for us hears why.
+    pub fn leave(&self, why: &str) {
+        self.send_to(self.others(), Kind::Left, why.as_bytes());
+    }
+
+    /// Whom this rank speaks to: rank 0 to all others, these to rank 0.
+    fn others(&self) -> Range<usize> {
+        if self.is_first() { 1..self.size() } else { 0..1 }
+    }
+
+    /// The last meeting, before the process ends: rank 0 is the last to come.
+    ///
+    /// # Errors
+    /// When a rank does not come.
+    pub fn farewell(&self) -> Result<(), RankError> {
+        if !self.is_first() {
+            self.send(0, Kind::Farewell, &[]);
+            return self.wait_for_farewell(0, None);
+        }
+        let until = Instant::now() + FAREWELL.min(self.limit);
+        let mut missing = Ok(());
+        for from in 1..self.size() {
+            missing = missing.and(self.wait_for_farewell(from, Some(until)));
+        }
+        self.send_to(1..self.size(), Kind::Farewell, &[]);
+        missing
+    }
+
+    fn wait_for_farewell(&self, from: usize, until: Option<Instant>) -> Result<(), RankError> {
+        let mut idle = Idle::default();
+        loop {
+            self.listen();
+            if self.take(Kind::Farewell, from).is_some() {
+                return Ok(());
+            }
+            if until.is_some_and(|until| Instant::now() > until) {
+                return Err(self.error(from, "it did not end with the others".to_owned()));
+            }
+            idle.rest();
+        }
+    }
+
+    /// The next message of this kind. Who is patient no more takes what is there or comes soon.
+    fn next(&self, kind: Kind, from: usize, hurries: bool) -> Result<Vec<u8>, RankError> {
+        let began = Instant::now();
+        let mut idle = Idle::default();
+        loop {
+            if self.listen() {
+                // Who asks for our clock asks again at once.
+                idle = Idle::default();
+            }
+            if let Some(message) = self.take(kind, from) {
+                return Ok(message);
+            }
+            if let Some(why) = self.take(Kind::Left, from) {
+                return Err(self.error(from, String::from_utf8_lossy(&why).into_owned()));
+            }
+            if hurries && began.elapsed() > FAREWELL.min(self.limit) {
+                return Err(self.error(from, "it was not waited for any longer".to_owned()));
+            }
+            self.beat();
+            if self.is_first() {
+                // Our own tasks are done; those of others are not.
+                let _told_to_the_others = self.take_halt();
+            }
+            self.overdue(from)?;
+            idle.rest();
+        }
+    }
+
+    /// Whether a rank that is waited for is there and works. Rank 0 may have much else to do.
+    fn overdue(&self, rank: usize) -> Result<(), RankError> {
+        if rank == 0 {
+            return Ok(());
+        }
+        let (silent, (calls, since)) = {
+            let state = self.state.borrow();
+            (state.heard[rank].elapsed(), state.calls[rank])
+        };
+        let limit = self.limit.as_secs_f64();
+        if silent > self.limit {
+            let why = format!("not a word for {limit} s (--rank-timeout): it hangs, or is gone");
+            return Err(self.error(rank, why));
+        }
+        if since.elapsed() > self.limit {
+            let why = format!(
+                "none of its calls has ended for {limit} s (--rank-timeout); it has made {calls}"
+            );
+            return Err(self.error(rank, why));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn error(&self, rank: usize, why: String) -> RankError {
+        RankError { rank, host: self.state.borrow().hosts[rank].clone(), why }
+    }
+
+    fn take(&self, kind: Kind, from: usize) -> Option<Vec<u8>> {
+        self.state.borrow_mut().inbox.get_mut(&(kind, from))?.pop_front()
+    }
+
+    fn send(&self, to: usize, kind: Kind, bytes: &[u8]) {
+        self.send_to(to..to + 1, kind, bytes);
+    }
+
+    /// The same to several ranks, from one piece of memory.
+    fn send_to(&self, to: Range<usize>, kind: Kind, bytes: &[u8]) {
+        let message: Arc<[u8]> = [&[kind as u8], bytes].concat().into();
+        self.state.borrow_mut().sent_bytes += (message.len() * to.len()) as u64;
+        to.for_each(|to| self.link.send(to, &message));
+    }
+
+    /// Takes in what has come, if something has.
+    fn listen(&self) -> bool {
+        let mut has_come = false;
+        while let Some((from, message)) = self.link.receive() {
+            has_come = true;
+            let Some((kind, bytes)) = message.split_first() else { continue };
+            let Some(kind) = Kind::of(*kind) else { continue };
+            if kind == Kind::Ask {
+                self.send(from, Kind::Said, &monotonic_ns().to_le_bytes());
+                continue;
+            }
+            let mut state = self.state.borrow_mut();
+            let now = Instant::now();
+            state.received_bytes += message.len() as u64;
+            state.heard[from] = now;
+            if kind == Kind::Beat {
+                let calls = number(bytes);
+                if state.calls[from].0 != calls {
+                    state.calls[from] = (calls, now);
+                }
+                continue;
+            }
+            state.inbox.entry((kind, from)).or_default().push_back(bytes.to_vec());
+        }
+        has_come
+    }
+
+    /// Says that we are here, if the last time is some time ago.
+    fn beat(&self) {
+        let every = (self.limit / 10).min(Duration::from_secs(1));
+        if self.is_first() || self.beaten.get().elapsed() < every {
+            return;
+        }
+        self.beaten.set(Instant::now());
+        self.send(0, Kind::Beat, &self.calls.get().to_le_bytes());
+    }
+}
+
+/// The number at the beginning of a message; 0 where there is none.
+fn number(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// Waits a little, and longer each time: other ranks may need this CPU.
+#[derive(Default)]
+struct Idle {
+    turns: u32,
+}
+
+impl Idle {
+    fn rest(&mut self) {
+        self.turns = self.turns.saturating_add(1);
+        match self.turns {
+            0..100 => thread::yield_now(),
+            turns => thread::sleep(Duration::from_micros(u64::from(turns.min(1000)))),
+        }
+    }
+}

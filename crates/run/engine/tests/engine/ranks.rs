@@ -1,0 +1,320 @@
+//! Ranks as threads of this process: together they do what one process does, and none waits for
+//! ever for one that does not come.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use treering_engine::{
+    Channels, EngineError, LatencyMode, Progress, Run, RunOptions, StopFlag, Target, World,
+    channels,
+};
+use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
+use treering_script::{Io, ParallelGroup, Script, Stop, Task};
+
+use crate::operations::{Operation, make_tree, name};
+use crate::stage::{Heard, Play, endless, group, options, perform, task, task_of};
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// What one rank has to tell at the end.
+struct Told {
+    result: Result<(), EngineError>,
+    heard: Heard,
+    reported: Vec<TaskTotals>,
+    skews: usize,
+}
+
+/// One rank runs this.
+fn run_rank(
+    link: &Channels,
+    limit: Duration,
+    play: &mut Play,
+    dir: &Path,
+    stop: &StopFlag,
+) -> Told {
+    let world = World::new(link, limit);
+    world.relate_clocks().unwrap();
+    let target = Target::open(dir).unwrap();
+    let (mut heard, engine, progress) =
+        (Heard::default(), options(LatencyMode::All), Progress::new());
+    let run =
+        RunOptions { world: Some(&world), ..RunOptions::new(&engine, &mut heard, &progress, stop) };
+    let result = target.run(play, run);
+    let (reported, skews) = (std::mem::take(&mut play.reported), world.skews().len());
+    Told { result, heard, reported, skews }
+}
+
+/// All ranks run what is made for each.
+fn together(
+    ranks: usize,
+    limit: Duration,
+    dir: &Path,
+    play: &(dyn Fn(usize) -> Play + Sync),
+) -> Vec<Told> {
+    thread::scope(|scope| {
+        let run = |(rank, link): (usize, Channels)| {
+            scope.spawn(move || run_rank(&link, limit, &mut play(rank), dir, &StopFlag::new()))
+        };
+        let threads: Vec<_> = channels(ranks).into_iter().enumerate().map(run).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// Groups of so many tasks each; each task makes a tree of its own.
+fn trees(groups: &[usize]) -> Play {
+    let tree = |group: usize, number: usize| {
+        let name = format!("tree-{group}-{number}");
+        let files = u32::try_from(2 + (group * 7 + number) % 5).unwrap();
+        task(&name, make_tree(&name, files, 3000))
+    };
+    let of = |(number, tasks): (usize, &usize)| {
+        group((0..*tasks).map(|task| tree(number, task)).collect())
+    };
+    let groups: Vec<_> = groups.iter().enumerate().map(of).collect();
+    let (first, rest): (Vec<_>, Vec<_>) =
+        groups.into_iter().enumerate().partition(|(n, _)| n % 2 == 0);
+    let of_phase =
+        |groups: Vec<(usize, ParallelGroup)>| groups.into_iter().map(|(_, one)| one).collect();
+    Play::new(vec![("one", of_phase(first)), ("two", of_phase(rest))])
+}
+
+/// Every file below a directory, with its bytes.
+fn files(dir: &Path) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    let mut left = vec![dir.to_owned()];
+    while let Some(at) = left.pop() {
+        for entry in std::fs::read_dir(at).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_dir() {
+                left.push(entry.path());
+            } else {
+                let name = entry.path().strip_prefix(dir).unwrap().display().to_string();
+                all.insert(name, entry.metadata().unwrap().len());
+            }
+        }
+    }
+    all
+}
+
+/// What of a task does not depend on the time.
+fn facts(tasks: &[&TaskTotals], with_latencies: bool) -> Vec<String> {
+    let fact = |task: &&TaskTotals| {
+        let ops = task.ops.iter().map(|op| {
+            let samples = if with_latencies { op.latency.samples() } else { 0 };
+            format!("{:?} {} {} {} {samples}", op.op, op.calls, op.errors, op.bytes)
+        });
+        let ops: Vec<_> = ops.collect();
+        let TaskTotals { phase, task: number, worker, kind, subject, files, .. } = task;
+        format!("{phase} {number} {worker} {kind} {subject} {files} {ops:?}")
+    };
+    tasks.iter().map(fact).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn ranks_do_what_one_process_with_all_workers_does(
+        ranks in 2usize..5,
+        groups in prop::collection::vec(1usize..9, 1..5),
+    ) {
+        let (alone, shared) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut play = trees(&groups);
+        let target = Target::open(alone.path()).unwrap();
+        let (result, expected) = perform(&mut play, &target, &StopFlag::new());
+        result.unwrap();
+        let told = together(ranks, LONG, shared.path(), &|_| trees(&groups));
+        for (rank, one) in told.iter().enumerate() {
+            prop_assert!(one.result.is_ok(), "{:?}", one.result);
+            let reported: Vec<_> = one.reported.iter().collect();
+            prop_assert_eq!(facts(&reported, rank == 0), facts(&expected.tasks(), rank == 0));
+        }
+        let first = &told[0].heard;
+        prop_assert_eq!(first.order(), expected.order());
+        prop_assert_eq!(facts(&first.tasks(), true), facts(&expected.tasks(), true));
+        for (phase, as_expected) in first.phases().iter().zip(expected.phases()) {
+            let sums = |one: &treering_model::PhaseTotals| (one.tasks, one.files, one.bytes);
+            prop_assert_eq!(sums(phase), sums(as_expected));
+            let calls = |one: &treering_model::PhaseTotals| {
+                (one.ops.iter().map(|op| op.calls).sum::<u64>(),
+                 one.intervals.iter().map(|second| second.calls).sum::<u64>())
+            };
+            prop_assert_eq!(calls(phase), calls(as_expected));
+            let (began, ended) = (phase.began_ns, phase.began_ns + phase.wall_ns);
+            for task in first.tasks().iter().filter(|task| task.phase == phase.phase) {
+                prop_assert!(began <= task.began_ns && task.began_ns + task.wall_ns <= ended);
+            }
+        }
+        prop_assert!(told[0].skews <= 2 && told[1].skews <= 2);
+        prop_assert_eq!(files(alone.path()), files(shared.path()));
+    }
+}
+
+#[test]
+fn a_failure_at_one_rank_ends_all_with_its_words() {
+    let dir = tempfile::tempdir().unwrap();
+    let play = |_| {
+        let failing = vec![Operation::Open(0, name("missing"), 0)];
+        let tasks = vec![endless("a"), endless("b"), endless("c"), task("failing", failing)];
+        Play::new(vec![("p", vec![group(tasks)])])
+    };
+    for one in together(4, LONG, dir.path(), &play) {
+        let error = one.result.unwrap_err();
+        assert!(matches!(&error, EngineError::Call { task, .. } if task == "create failing"));
+        assert!(error.to_string().ends_with("/missing: No such file or directory (os error 2)"));
+    }
+}
+
+/// Does nothing for a long time, within a call or outside.
+struct Sleeping(Duration);
+
+impl Script for Sleeping {
+    fn run(&mut self, _io: &mut dyn Io) -> Result<(), Stop> {
+        thread::sleep(self.0);
+        Ok(())
+    }
+}
+
+fn sleeping(subject: &str, seconds: u64) -> Task {
+    task_of(subject, Box::new(Sleeping(Duration::from_secs(seconds))))
+}
+
+#[test]
+fn a_rank_whose_calls_do_not_end_is_named_and_the_rest_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let play = |rank| {
+        // Rank 2 has a task that hangs; at the others it is not theirs.
+        let hanging = sleeping("hanging", if rank == 2 { 4 } else { 0 });
+        let tree = |name: &str| task(name, make_tree(name, 3, 10));
+        Play::new(vec![("p", vec![group(vec![tree("a"), tree("b"), hanging])])])
+    };
+    let told = together(3, Duration::from_millis(700), dir.path(), &play);
+    let error = told[0].result.as_ref().unwrap_err().to_string();
+    assert!(error.starts_with("rank 2 on ?: none of its calls has ended for 0.7 s"), "{error}");
+    let kept: Vec<_> = told[0].heard.tasks().iter().map(|task| task.subject.clone()).collect();
+    assert_eq!(kept, ["a", "b"]);
+    assert!(told.iter().all(|one| one.result.is_err()));
+}
+
+#[test]
+fn a_rank_that_is_gone_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let tree = |name: &str| task(name, make_tree(name, 3, 10));
+    let play = || Play::new(vec![("p", vec![group(vec![tree("a"), tree("b"), tree("c")])])]);
+    let (dir, play) = (dir.path(), &play);
+    let limit = Duration::from_millis(500);
+    let told: Vec<_> = thread::scope(|scope| {
+        let run = |link: Channels| {
+            scope.spawn(move || {
+                if treering_engine::Link::rank(&link) == 1 {
+                    // It relates its clock, and is heard no more.
+                    World::new(&link, limit).relate_clocks().unwrap();
+                    return None;
+                }
+                Some(run_rank(&link, limit, &mut play(), dir, &StopFlag::new()))
+            })
+        };
+        let threads: Vec<_> = channels(3).into_iter().map(run).collect();
+        threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
+    });
+    for one in told {
+        let error = one.result.unwrap_err().to_string();
+        let silent = "rank 1 on ?: not a word for 0.5 s";
+        assert!(error.starts_with(silent), "{error}");
+    }
+}
+
+#[test]
+fn a_signal_at_one_rank_interrupts_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let results: Vec<_> = thread::scope(|scope| {
+        let run = |link: Channels| {
+            scope.spawn(move || {
+                let stop = StopFlag::new();
+                let raising =
+                    crate::operations::Raising { stop: stop.clone(), signal: 15, calls: 0 };
+                let tasks = vec![endless("a"), endless("b"), task_of("c", Box::new(raising))];
+                let mut play = Play::new(vec![("p", vec![group(tasks)])]);
+                run_rank(&link, LONG, &mut play, dir, &stop).result
+            })
+        };
+        let threads: Vec<_> = channels(3).into_iter().map(run).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for result in results {
+        assert!(matches!(result, Err(EngineError::Interrupted { signal: 15 })), "{result:?}");
+    }
+}
+
+#[test]
+fn ranks_that_come_apart_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let play = |rank| {
+        let phase = if rank == 1 { "other" } else { "same" };
+        Play::new(vec![(phase, vec![group(vec![task("a", Vec::new())])])])
+    };
+    for one in together(3, LONG, dir.path(), &play) {
+        let error = one.result.unwrap_err().to_string();
+        assert_eq!(error, "rank 1 on ?: it is at 'phase 0, other', rank 0 at 'phase 0, same'");
+    }
+}
+
+/// Takes nothing.
+struct Deaf;
+
+impl TrialSink for Deaf {
+    fn accept(&mut self, _event: &TrialEvent) -> Result<(), SinkError> {
+        Err(SinkError::new("on purpose", std::io::Error::other("a test")))
+    }
+}
+
+#[test]
+fn results_that_cannot_be_kept_end_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let results: Vec<_> = thread::scope(|scope| {
+        let run = |link: Channels| {
+            scope.spawn(move || {
+                let world = World::new(&link, LONG);
+                let target = Target::open(dir).unwrap();
+                let (engine, progress) = (options(LatencyMode::All), Progress::new());
+                let (mut heard, mut deaf) = (Heard::default(), Deaf);
+                let sink: &mut dyn TrialSink =
+                    if world.is_first() { &mut deaf } else { &mut heard };
+                let stop = StopFlag::new();
+                let run = RunOptions::new(&engine, sink, &progress, &stop);
+                let tasks = vec![task("a", Vec::new()), task("b", Vec::new())];
+                let mut play = Play::new(vec![("p", vec![group(tasks)])]);
+                target.run(&mut play, RunOptions { world: Some(&world), ..run })
+            })
+        };
+        let threads: Vec<_> = channels(2).into_iter().map(run).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(matches!(results[0], Err(EngineError::Sink(_))), "{results:?}");
+    let other = results[1].as_ref().unwrap_err().to_string();
+    assert!(other.starts_with("rank 0 on ?: on purpose"), "{other}");
+}
+
+#[test]
+fn clocks_of_one_machine_agree_within_what_is_unsure() {
+    let clocks: Vec<_> = thread::scope(|scope| {
+        let run = |link: Channels| {
+            scope.spawn(move || {
+                let world = World::new(&link, LONG);
+                world.relate_clocks().unwrap();
+                world.farewell().unwrap();
+                world.clocks()
+            })
+        };
+        let threads: Vec<_> = channels(4).into_iter().map(run).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(clocks.iter().all(|one| *one == clocks[0]), "{clocks:?}");
+    for clock in &clocks[0] {
+        assert!(clock.offset_ns.unsigned_abs() <= clock.uncertainty_ns, "{clock:?}");
+    }
+}

@@ -1,0 +1,105 @@
+//! The connection of a process with all others that its launcher started.
+#![expect(unsafe_code, reason = "what is being sent must stay where it is until it was sent")]
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use mpi::Threading;
+use mpi::environment::Universe;
+use mpi::point_to_point::{Destination, MatchedReceiveVec, Source};
+use mpi::request::{Request, StaticScope};
+use mpi::topology::{Communicator, SimpleCommunicator};
+use treering_engine::Link;
+
+/// All ranks of one launch. MPI ends when it is dropped; a process has one at most.
+pub struct Connection {
+    world: SimpleCommunicator,
+    rank: usize,
+    size: usize,
+    sending: RefCell<Vec<Sending>>,
+    /// The last to go.
+    _universe: Universe,
+}
+
+/// A message that is on its way, and what it is read from.
+struct Sending {
+    request: Request<'static, [u8], StaticScope>,
+    bytes: Arc<[u8]>,
+}
+
+impl Connection {
+    /// Connects with the others. Only this thread may use it. `None` where MPI cannot be used from
+    /// a process with threads, or was begun already.
+    pub fn open() -> Option<Self> {
+        let (universe, threading) = mpi::initialize_with_threading(Threading::Funneled)?;
+        if threading < Threading::Funneled {
+            return None;
+        }
+        let world = universe.world();
+        let rank = usize::try_from(world.rank()).ok()?;
+        let size = usize::try_from(world.size()).ok()?;
+        let sending = RefCell::new(Vec::new());
+        Some(Self { world, rank, size, sending, _universe: universe })
+    }
+
+    /// Ends all ranks at once, this one too, with this exit code.
+    pub fn abort(&self, code: u8) -> ! {
+        self.world.abort(i32::from(code))
+    }
+
+    /// Forgets the messages that have left.
+    fn sweep(&self) {
+        let under_way = self.sending.take().into_iter().filter_map(|sending| {
+            let Sending { request, bytes } = sending;
+            request.test().err().map(|request| Sending { request, bytes })
+        });
+        let under_way = under_way.collect();
+        self.sending.replace(under_way);
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // A message that nobody took: MPI ends anyway, and a request must not be dropped before.
+        self.sweep();
+        self.sending.take().into_iter().for_each(std::mem::forget);
+    }
+}
+
+impl Link for Connection {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn send(&self, to: usize, message: &Arc<[u8]>) {
+        self.sweep();
+        let Ok(to) = i32::try_from(to) else { return };
+        let bytes = Arc::clone(message);
+        // SAFETY: the bytes are kept, beside the request, until that is done or for ever; nobody
+        // writes to them.
+        let stays: &'static [u8] = unsafe { &*Arc::as_ptr(&bytes) };
+        let request = self.world.process_at_rank(to).immediate_send(StaticScope, stays);
+        self.sending.borrow_mut().push(Sending { request, bytes });
+    }
+
+    fn receive(&self) -> Option<(usize, Vec<u8>)> {
+        self.sweep();
+        let (message, status) = self.world.any_process().immediate_matched_probe()?;
+        let from = usize::try_from(status.source_rank()).ok()?;
+        let (bytes, _status) = (message, status).matched_receive_vec::<u8>();
+        Some((from, bytes))
+    }
+}
+
+/// The name and version of the MPI library, in one line.
+pub fn library() -> String {
+    let text = mpi::environment::library_version().unwrap_or_default();
+    let (major, minor) = mpi::environment::version();
+    let words: Vec<&str> = text.trim_matches('\0').split_whitespace().take(6).collect();
+    let name = words.join(" ").trim_end_matches(',').to_owned();
+    format!("{name} (MPI {major}.{minor})")
+}

@@ -1,0 +1,93 @@
+//! Whether a launcher started several of us, and the connection with the others.
+
+use treering_engine::Link;
+
+use crate::failure::Failure;
+#[cfg(feature = "mpi")]
+use crate::failure::Kind;
+
+/// Variables in which launchers say how many processes they have started. `SLURM_NTASKS` is not
+/// among them: it is there in every batch job, also where one process is started.
+#[cfg(feature = "mpi")]
+const SIZES: [(&str, &str); 4] = [
+    ("OMPI_COMM_WORLD_SIZE", "Open MPI"),
+    ("PMI_SIZE", "MPICH, or another one with its process manager"),
+    ("MV2_COMM_WORLD_SIZE", "MVAPICH"),
+    ("SLURM_STEP_NUM_TASKS", "Slurm"),
+];
+
+/// The connection with the other ranks.
+#[cfg(feature = "mpi")]
+pub(super) struct Connected(treering_mpi::Connection);
+
+#[cfg(feature = "mpi")]
+impl Connected {
+    /// Connects; `None` where there is one process only.
+    ///
+    /// # Errors
+    /// When the launcher has started more than MPI knows of.
+    pub(super) fn open() -> Result<Option<Self>, Failure> {
+        let connection = treering_mpi::Connection::open().ok_or_else(|| {
+            let message = "MPI cannot be begun in a program with threads (MPI_THREAD_FUNNELED)";
+            Failure::new(Kind::Environment, message)
+        })?;
+        if connection.size() > 1 {
+            return Ok(Some(Self(connection)));
+        }
+        let said = SIZES.iter().find_map(|(name, launcher)| {
+            let size: u64 = std::env::var(name).ok()?.trim().parse().ok()?;
+            (size > 1).then_some((*name, *launcher, size))
+        });
+        match said {
+            None => Ok(None),
+            Some((name, launcher, size)) => {
+                let message = format!(
+                    "the launcher says {size} processes ({name}, of {launcher}), but MPI knows of \
+                     one: this program is linked with {}",
+                    treering_mpi::library()
+                );
+                let hint = "use the mpirun of that MPI, or build with the launcher's \
+                            (`make build-mpi MPICC=…`)";
+                Err(Failure::new(Kind::Environment, message).hint(hint))
+            }
+        }
+    }
+
+    pub(super) fn link(&self) -> &dyn Link {
+        &self.0
+    }
+
+    /// What carries the messages.
+    pub(super) fn library(&self) -> String {
+        treering_mpi::library()
+    }
+
+    /// Ends all ranks at once.
+    pub(super) fn abort(&self, code: u8) -> ! {
+        self.0.abort(code)
+    }
+}
+
+/// Built without MPI there is never another rank.
+#[cfg(not(feature = "mpi"))]
+pub(super) struct Connected;
+
+#[cfg(not(feature = "mpi"))]
+impl Connected {
+    #[expect(clippy::unnecessary_wraps, reason = "as with MPI")]
+    pub(super) fn open() -> Result<Option<Self>, Failure> {
+        Ok(None)
+    }
+
+    pub(super) fn link(&self) -> &dyn Link {
+        &treering_engine::Alone
+    }
+
+    pub(super) fn library(&self) -> String {
+        String::new()
+    }
+
+    pub(super) fn abort(&self, code: u8) -> ! {
+        std::process::exit(i32::from(code))
+    }
+}

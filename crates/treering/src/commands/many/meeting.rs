@@ -1,0 +1,111 @@
+//! What ranks have to agree on before a trial: their versions, what they were asked to do, and the
+//! identity of the trial; then how their clocks are related.
+
+use serde::{Deserialize, Serialize};
+use treering_engine::{RankError, World};
+use treering_model::TrialId;
+
+use super::failed;
+use crate::failure::{Failure, Kind};
+
+/// What a rank says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Card {
+    version: String,
+    /// The command line, without the name of the program.
+    words: Vec<String>,
+    host: String,
+}
+
+/// What rank 0 answers.
+#[derive(Serialize, Deserialize)]
+struct Answer {
+    trial: TrialId,
+    hosts: Vec<String>,
+    problem: Option<(usize, String)>,
+}
+
+/// Ranks meet; says which trial it will be.
+pub(super) fn meet(world: &World<'_>) -> Result<TrialId, Failure> {
+    let own = Card {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        words: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect(),
+        host: crate::places::machine().name,
+    };
+    let told = serde_json::to_vec(&own).unwrap_or_default();
+    let all = world.gather(&told).map_err(|error| failed(&error))?;
+    let answer = match all {
+        None => Vec::new(),
+        Some(all) => {
+            let cards: Vec<_> = all.iter().map(|card| serde_json::from_slice(card).ok()).collect();
+            let hosts = cards
+                .iter()
+                .map(|card: &Option<Card>| card.as_ref().map_or("?", |card| &card.host).to_owned());
+            let (trial, hosts) = (TrialId::new(), hosts.collect());
+            let problem = difference(&own, &cards);
+            serde_json::to_vec(&Answer { trial, hosts, problem }).unwrap_or_default()
+        }
+    };
+    let answer = world.broadcast(&answer).map_err(|error| failed(&error))?;
+    let answer: Answer = serde_json::from_slice(&answer).map_err(|error| {
+        Failure::new(Kind::Environment, format!("rank 0 is not understood: {error}"))
+    })?;
+    world.name_hosts(answer.hosts.clone());
+    if let Some((rank, why)) = answer.problem {
+        let host = answer.hosts.get(rank).cloned().unwrap_or_default();
+        let failure = Failure::of(Kind::Usage, &RankError { rank, host, why });
+        return Err(failure.hint("start the same treering-mpi with the same options everywhere"));
+    }
+    world.relate_clocks().map_err(|error| failed(&error))?;
+    Ok(answer.trial)
+}
+
+/// The first rank that differs from rank 0, and in what.
+fn difference(own: &Card, cards: &[Option<Card>]) -> Option<(usize, String)> {
+    cards.iter().enumerate().find_map(|(rank, card)| {
+        let why = match card {
+            None => "what it says of itself is not understood: another version?".to_owned(),
+            Some(card) if card.version != own.version => {
+                format!("it is treering {}, rank 0 is treering {}", card.version, own.version)
+            }
+            Some(card) if card.words != own.words => {
+                let (own, other) = apart(&own.words, &card.words);
+                format!("it was asked for '{other}', rank 0 for '{own}'")
+            }
+            Some(_) => return None,
+        };
+        Some((rank, why))
+    })
+}
+
+/// The first words in which two command lines differ; nothing for one that ends before.
+fn apart<'w>(one: &'w [String], other: &'w [String]) -> (&'w str, &'w str) {
+    let differ = |at: &usize| one.get(*at) != other.get(*at);
+    let at = (0..one.len().max(other.len())).find(differ).unwrap_or(0);
+    let word = |words: &'w [String]| words.get(at).map_or("", String::as_str);
+    (word(one), word(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Card, difference};
+
+    fn card(version: &str, words: &[&str]) -> Card {
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        Card { version: version.to_owned(), words, host: "a".to_owned() }
+    }
+
+    #[test]
+    fn who_differs_is_named_with_the_difference() {
+        let own = card("1.0", &["run", "fs_mark", "--files", "10"]);
+        let same = Some(own.clone());
+        assert_eq!(difference(&own, &[same.clone(), same.clone()]), None);
+        let older = Some(card("0.9", &["run", "fs_mark", "--files", "10"]));
+        let (rank, why) = difference(&own, &[same.clone(), older]).unwrap();
+        assert_eq!((rank, &*why), (1, "it is treering 0.9, rank 0 is treering 1.0"));
+        let other = Some(card("1.0", &["run", "fs_mark", "--files"]));
+        let (rank, why) = difference(&own, &[same.clone(), same, other]).unwrap();
+        assert_eq!((rank, &*why), (2, "it was asked for '', rank 0 for '10'"));
+        assert_eq!(difference(&own, &[None]).unwrap().0, 0);
+    }
+}

@@ -1,0 +1,121 @@
+//! Native runs on several ranks: rank 0 does what a single process does, the others assist it.
+//!
+//! `connection` is the launcher's end, `meeting` what ranks have to agree on before a trial,
+//! `place` whether they see one filesystem.
+
+mod connection;
+mod meeting;
+mod place;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use treering_engine::World;
+use treering_model::{Caution, Fact, TrialId};
+use treering_script::{ConfigError, Settings, Workload};
+
+use self::connection::Connected;
+use self::place::substituted;
+use crate::arguments::NativeRunArgs;
+use crate::failure::{Failure, Kind};
+
+/// The ranks that a run is distributed over.
+pub(super) struct Ranks<'w> {
+    pub(super) world: &'w World<'w>,
+    /// The identity of the trial, the same at all of them.
+    pub(super) trial: TrialId,
+    library: String,
+}
+
+impl Ranks<'_> {
+    /// The settings of all ranks together, where each has as many workers as was asked for, and
+    /// what that was: the option and its value.
+    ///
+    /// # Errors
+    /// When the workload cannot be distributed over ranks.
+    pub(super) fn settings(
+        &self,
+        workload: &dyn Workload,
+        settings: &Settings,
+    ) -> Result<(Settings, (String, String)), ConfigError> {
+        let manifest = workload.manifest();
+        let Some(option) = workload.workers_option() else {
+            let can: Vec<&str> = treering_workloads::ALL
+                .iter()
+                .filter(|workload| workload.workers_option().is_some())
+                .map(|workload| workload.manifest().name)
+                .collect();
+            let message = format!(
+                "{} cannot run on {} ranks: its workers share what is in the memory of one \
+                 process, or another program does the work",
+                manifest.name,
+                self.world.size()
+            );
+            let hint = format!("start it without mpirun; on several ranks: {}", can.join(", "));
+            return Err(ConfigError::new(message).hint(hint));
+        };
+        let each = settings.number(manifest.native, option, 1..=u64::from(u16::MAX))?.unwrap_or(1);
+        let all = each * self.world.size() as u64;
+        let mut given = settings.given().to_vec();
+        given.push((option.to_owned(), all.to_string()));
+        Ok((settings.with_given(given), (option.to_owned(), each.to_string())))
+    }
+
+    /// What is known of the ranks before the trial, and whether they see one filesystem.
+    ///
+    /// # Errors
+    /// When a rank cannot open its directory, or is lost.
+    pub(super) fn look(&self, dir: &Path) -> Result<(Vec<Fact>, Vec<Caution>), Failure> {
+        let (mut facts, cautions) = place::compare(self.world, dir, self.trial)?;
+        let mut hosts = self.world.hosts();
+        let ranks = hosts.len();
+        hosts.sort();
+        hosts.dedup();
+        let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+        facts.push(fact("ranks.hosts", hosts.len().to_string()));
+        let even = ranks.is_multiple_of(hosts.len().max(1));
+        let per_host =
+            if even { (ranks / hosts.len().max(1)).to_string() } else { "uneven".into() };
+        facts.push(fact("ranks.per_host", per_host));
+        facts.push(fact("ranks.launched_by", self.library.clone()));
+        Ok((facts, cautions))
+    }
+}
+
+/// Connects with the other ranks, where a launcher started several, and runs with them what is done
+/// with these options; else `None`, and nothing was done.
+pub(super) fn run(
+    own: &NativeRunArgs,
+    run_with: impl FnOnce(&NativeRunArgs, &Ranks<'_>) -> Result<ExitCode, Failure>,
+) -> Result<Option<ExitCode>, Failure> {
+    let Some(connected) = Connected::open()? else { return Ok(None) };
+    let world = World::new(connected.link(), own.rank_timeout);
+    let done = meeting::meet(&world).and_then(|trial| {
+        let ranks = Ranks { world: &world, trial, library: connected.library() };
+        let mut own = own.clone();
+        own.dir = own.dir.map(|dir| substituted(&dir, world.rank()));
+        run_with(&own, &ranks)
+    });
+    if let Err(failure) = &done {
+        world.leave(failure.message());
+    }
+    if !world.is_first() {
+        // Rank 0 says what is to be said, and gives the exit code.
+        let _abandoned = world.farewell();
+        return Ok(Some(ExitCode::SUCCESS));
+    }
+    let code = match &done {
+        Ok(code) => *code,
+        Err(failure) => failure.show(),
+    };
+    if world.farewell().is_err() {
+        // A rank that hangs does not end by itself.
+        connected.abort(Kind::Trial.code());
+    }
+    Ok(Some(code))
+}
+
+/// A rank that was lost or has left.
+fn failed(error: &treering_engine::RankError) -> Failure {
+    Failure::of(Kind::Environment, error)
+}

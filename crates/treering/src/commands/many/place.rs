@@ -1,0 +1,158 @@
+//! Where the ranks work: each in its directory, all on one filesystem, mounted alike.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use treering_engine::World;
+use treering_model::{Caution, CautionCode, Fact, TrialId};
+use treering_sys::MountTable;
+
+use super::failed;
+use crate::failure::{Failure, Kind};
+
+/// What stands for the number of the rank in a directory.
+const RANK: &str = "{rank}";
+/// How long a file of another client may take to be seen: attribute caches last for a minute at
+/// most where nobody has changed that.
+const SEEN_WITHIN: Duration = Duration::from_secs(5);
+
+/// The directory of a rank.
+pub(super) fn substituted(dir: &Path, rank: usize) -> PathBuf {
+    match dir.to_str() {
+        Some(text) => text.replace(RANK, &rank.to_string()).into(),
+        None => dir.to_owned(),
+    }
+}
+
+/// What a rank sees.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Seen {
+    /// Why it sees nothing.
+    problem: Option<String>,
+    /// Whether the file of rank 0 is there.
+    token: bool,
+    /// Type and options of the mount.
+    mount: String,
+}
+
+/// Compares what the ranks see of their directories.
+pub(super) fn compare(
+    world: &World<'_>,
+    dir: &Path,
+    trial: TrialId,
+) -> Result<(Vec<Fact>, Vec<Caution>), Failure> {
+    let token = dir.join(format!(".treering-rank-{trial}"));
+    if world.is_first() {
+        fs::write(&token, trial.text()).map_err(|error| Failure::of_path(&token, &error))?;
+    }
+    let told = world.barrier();
+    let own = look(dir, &token, trial);
+    let own = serde_json::to_vec(&own).unwrap_or_default();
+    let all = told.and_then(|()| world.gather(&own));
+    if world.is_first() {
+        let _gone_with_its_filesystem = fs::remove_file(&token);
+    }
+    let all = all.map_err(|error| failed(&error))?.unwrap_or_default();
+    let hosts = world.hosts();
+    let seen: Vec<Seen> =
+        all.iter().map(|seen| serde_json::from_slice(seen).unwrap_or_default()).collect();
+    let problem = seen.iter().zip(&hosts).enumerate().find_map(|(rank, (seen, host))| {
+        seen.problem.as_ref().map(|why| format!("rank {rank} on {host}: {why}"))
+    });
+    match problem {
+        Some(problem) => Err(Failure::new(Kind::Usage, problem)),
+        None => Ok(judge(&seen, &hosts)),
+    }
+}
+
+fn look(dir: &Path, token: &Path, trial: TrialId) -> Seen {
+    let opened = match File::open(dir) {
+        Ok(opened) => opened,
+        Err(error) if crate::failure::is_missing(&error) => {
+            return Seen {
+                problem: Some(format!("--dir: there is no directory {}", dir.display())),
+                ..Seen::default()
+            };
+        }
+        Err(error) => {
+            let problem = format!("{}: {error}", dir.display());
+            return Seen { problem: Some(problem), ..Seen::default() };
+        }
+    };
+    let table = MountTable::read().unwrap_or_default();
+    let mount = table.of(&opened).map(|mount| format!("{} {}", mount.fs_type, mount.options));
+    let until = Instant::now() + SEEN_WITHIN;
+    let is_there = || fs::read(token).is_ok_and(|found| found == trial.text().as_bytes());
+    let mut there = is_there();
+    while !there && Instant::now() < until {
+        thread::sleep(Duration::from_millis(50));
+        there = is_there();
+    }
+    Seen { problem: None, token: there, mount: mount.unwrap_or_default() }
+}
+
+fn judge(seen: &[Seen], hosts: &[String]) -> (Vec<Fact>, Vec<Caution>) {
+    let mut cautions = Vec::new();
+    let named =
+        |rank: usize| format!("rank {rank} on {}", hosts.get(rank).map_or("?", |host| host));
+    let apart: Vec<usize> = (0..seen.len()).filter(|rank| !seen[*rank].token).collect();
+    if let Some(first) = apart.first() {
+        let message = format!(
+            "{} of {} ranks do not see the files of rank 0, the first is {}: the filesystem is \
+             not shared, or files appear there after more than {} s",
+            apart.len(),
+            seen.len(),
+            named(*first),
+            SEEN_WITHIN.as_secs()
+        );
+        cautions.push(Caution { code: CautionCode::NotShared, message });
+    }
+    let mut mounts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (rank, seen) in seen.iter().enumerate() {
+        mounts.entry(&seen.mount).or_default().push(rank);
+    }
+    if mounts.len() > 1 {
+        let each = mounts.iter().map(|(mount, ranks)| {
+            format!("'{mount}' at {} ({} ranks)", named(ranks[0]), ranks.len())
+        });
+        let message = each.collect::<Vec<_>>().join("; ");
+        cautions.push(Caution { code: CautionCode::MountsDiffer, message });
+    }
+    let value = mounts.into_keys().collect::<Vec<_>>().join("; ");
+    (vec![Fact { name: "ranks.mount".to_owned(), value }], cautions)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::{Seen, judge, substituted};
+    use treering_model::CautionCode;
+
+    #[test]
+    fn a_directory_can_have_the_number_of_the_rank() {
+        assert_eq!(substituted(Path::new("/mnt/c{rank}/x"), 12), PathBuf::from("/mnt/c12/x"));
+        assert_eq!(substituted(Path::new("/mnt/x"), 3), PathBuf::from("/mnt/x"));
+    }
+
+    #[test]
+    fn ranks_that_see_other_files_or_mounts_are_named() {
+        let seen = |token, mount: &str| Seen { problem: None, token, mount: mount.to_owned() };
+        let hosts = ["a", "b", "c"].map(str::to_owned);
+        let same = [seen(true, "nfs4 rw"), seen(true, "nfs4 rw"), seen(true, "nfs4 rw")];
+        let (facts, cautions) = judge(&same, &hosts);
+        assert_eq!((facts[0].value.as_str(), cautions.len()), ("nfs4 rw", 0));
+        let other = [seen(true, "nfs4 rw"), seen(true, "nfs4 rw"), seen(false, "ext4 rw")];
+        let (_, cautions) = judge(&other, &hosts);
+        let codes: Vec<_> = cautions.iter().map(|caution| caution.code).collect();
+        assert_eq!(codes, [CautionCode::NotShared, CautionCode::MountsDiffer]);
+        assert!(cautions[0].message.contains("1 of 3 ranks"), "{}", cautions[0].message);
+        assert!(cautions[0].message.contains("rank 2 on c"), "{}", cautions[0].message);
+        let mounts = "'ext4 rw' at rank 2 on c (1 ranks); 'nfs4 rw' at rank 0 on a (2 ranks)";
+        assert_eq!(cautions[1].message, mounts);
+    }
+}

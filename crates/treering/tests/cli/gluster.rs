@@ -1,0 +1,87 @@
+//! Four clients of one GlusterFS, each in a network namespace of its own, and what happens to a run
+//! when one of them is cut off or the brick is full. With Open MPI; see `mpi`.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use treering_model::{CautionCode, Ending};
+use treering_testkit::{Gluster, Ran, Running, cannot_gluster, fill, skip, temp_dir};
+
+use crate::kernels::fact;
+use crate::mpi::{Mpi, fs_mark, only};
+
+fn prepared() -> Option<Mpi> {
+    let mpi = Mpi::of("openmpi")?;
+    if let Some(why) = cannot_gluster() {
+        skip(&why);
+        return None;
+    }
+    Some(mpi)
+}
+
+#[test]
+fn four_clients_of_one_filesystem() {
+    let Some(mpi) = prepared() else { return };
+    let (shared, data) = (Gluster::new(4, 600), temp_dir());
+    let store = data.path().join("results.db");
+    let mut command = mpi.ranks(4);
+    fs_mark(&mut command, shared.pattern().to_str().unwrap(), &store, "25");
+    let ran = Ran::of(&mut command).ends_with(0);
+    let trial = only(&store);
+    assert_eq!(trial.ending, Ending::Completed, "{ran}");
+    assert!(trial.phases.iter().any(|phase| phase.tasks == 8), "{ran}");
+    assert!(fact(&trial, "ranks.mount").unwrap().starts_with("fuse"), "{ran}");
+    let codes = trial.cautions.iter().map(|caution| caution.code);
+    assert!(!codes.into_iter().any(|code| code == CautionCode::NotShared), "{ran}");
+    let left = fs::read_dir(&shared.clients()[3]).unwrap().flatten().map(|one| one.file_name());
+    let left: Vec<_> = left.filter(|name| !name.to_string_lossy().starts_with(".gl")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_client_that_is_cut_off_ends_the_run_with_its_rank() {
+    let Some(mpi) = prepared() else { return };
+    let (shared, data) = (Gluster::new(4, 600), temp_dir());
+    let store = data.path().join("results.db");
+    let mut command = mpi.ranks(4);
+    fs_mark(&mut command, shared.pattern().to_str().unwrap(), &store, "100");
+    command.args(["--iterations", "1000", "--rank-timeout", "10"]);
+    let running = Running::start(&mut command);
+    wait_for_files(&shared);
+    shared.set_link(2, false);
+    let ran = running.finish();
+    assert_ne!(ran.code, Some(0), "{ran}");
+    let trial = only(&store);
+    let Ending::Failed { why } = &trial.ending else { panic!("{:?}", trial.ending) };
+    // The client gives up by itself, or its rank is given up.
+    let is_named = why.contains("Transport endpoint is not connected") || why.contains("rank 2 on");
+    assert!(is_named, "{why}");
+}
+
+#[test]
+fn a_full_brick_ends_the_run_and_says_so() {
+    let Some(mpi) = prepared() else { return };
+    let (shared, data) = (Gluster::new(2, 400), temp_dir());
+    let store = data.path().join("results.db");
+    let mut command = mpi.ranks(2);
+    fs_mark(&mut command, shared.pattern().to_str().unwrap(), &store, "100");
+    command.args(["--iterations", "1000"]);
+    let running = Running::start(&mut command);
+    wait_for_files(&shared);
+    let _filler = fill(&shared.brick().with_file_name("filler"));
+    let ran = running.finish();
+    assert_ne!(ran.code, Some(0), "{ran}");
+    let trial = only(&store);
+    let Ending::Failed { why } = &trial.ending else { panic!("{:?}", trial.ending) };
+    assert!(why.contains("No space left on device"), "{why}");
+    assert!(trial.phases.len() > 1, "what was measured before is kept");
+}
+
+/// Waits until a run has begun to write.
+fn wait_for_files(shared: &Gluster) {
+    let began = Instant::now();
+    while fs::read_dir(shared.brick().join("fs_mark-0")).map_or(0, Iterator::count) < 300 {
+        assert!(began.elapsed() < Duration::from_secs(120), "no files are made");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,226 @@
+//! A shared filesystem of a test's own: GlusterFS with a brick on a loop device, and clients in
+//! network namespaces of their own. All of it is gone when this is dropped.
+//!
+//! Server and clients are given their volume files directly: no glusterd, no state of the machine.
+
+use std::fmt::Write as _;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, id};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::{LoopFs, cannot_loop_mount, is_root, is_tool, temp_dir};
+
+/// How long a client waits for a server that says nothing, in seconds.
+const PING_SECONDS: u32 = 3;
+
+/// Clients of one GlusterFS.
+#[derive(Debug)]
+pub struct Gluster {
+    /// Of this process alone.
+    prefix: String,
+    network: String,
+    clients: Vec<PathBuf>,
+    files: TempDir,
+    /// Last: the server has to be gone.
+    brick: LoopFs,
+}
+
+/// Why it cannot be had here, if so.
+pub fn cannot_gluster() -> Option<String> {
+    if !is_root() {
+        return Some("needs root to make network namespaces".to_owned());
+    }
+    let tools = ["glusterfsd", "glusterfs", "ip", "nsenter"];
+    let missing = tools.into_iter().find(|tool| !is_tool(tool));
+    missing.map(|tool| format!("{tool} is not installed")).or_else(|| cannot_loop_mount("xfs"))
+}
+
+impl Gluster {
+    /// With so many clients, at most 9, on a brick of this size.
+    pub fn new(clients: usize, mebibytes: u64) -> Self {
+        let (brick, files) = (LoopFs::new("xfs", mebibytes), temp_dir());
+        let number = id() % 200 + 20;
+        let made = Self {
+            prefix: format!("tr{}", id() % 100_000),
+            network: format!("10.213.{number}"),
+            clients: (0..clients).map(|one| files.path().join(format!("c{one}"))).collect(),
+            files,
+            brick,
+        };
+        made.connect();
+        made.serve();
+        made
+    }
+
+    /// Where each client has mounted it.
+    pub fn clients(&self) -> &[PathBuf] {
+        &self.clients
+    }
+
+    /// The directories of all clients as one, with `{rank}` for the number of the client.
+    pub fn pattern(&self) -> PathBuf {
+        self.files.path().join("c{rank}")
+    }
+
+    /// Cuts the link of a client, or connects it again.
+    pub fn set_link(&self, client: usize, is_up: bool) {
+        let state = if is_up { "up" } else { "down" };
+        run(ip(&["link", "set", &self.veth(client), state]));
+    }
+
+    /// The directory behind all.
+    pub fn brick(&self) -> PathBuf {
+        self.brick.path().join("brick")
+    }
+
+    fn veth(&self, client: usize) -> String {
+        format!("{}v{client}", self.prefix)
+    }
+
+    fn namespace(&self, client: usize) -> String {
+        format!("{}n{client}", self.prefix)
+    }
+
+    /// A bridge, and a link from it into each namespace.
+    fn connect(&self) {
+        let (bridge, network) = (format!("{}b", self.prefix), &self.network);
+        run(ip(&["link", "add", &bridge, "type", "bridge"]));
+        run(ip(&["addr", "add", &format!("{network}.1/24"), "dev", &bridge]));
+        run(ip(&["link", "set", &bridge, "up"]));
+        for client in 0..self.clients.len() {
+            let (veth, space) = (self.veth(client), self.namespace(client));
+            let address = format!("{network}.{}/24", 10 + client);
+            run(ip(&["netns", "add", &space]));
+            let link = ["link", "add", &veth, "type", "veth", "peer", "name", "eth0", "netns"];
+            run(ip(&link).arg(&space));
+            run(ip(&["link", "set", &veth, "master", &bridge, "up"]));
+            run(ip(&["-n", &space, "addr", "add", &address, "dev", "eth0"]));
+            run(ip(&["-n", &space, "link", "set", "eth0", "up"]));
+        }
+    }
+
+    fn serve(&self) {
+        std::fs::create_dir(self.brick()).expect("a directory can be made");
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+        let port = free.expect("there is a free port").port();
+        let at = |name: &str| self.files.path().join(name);
+        std::fs::write(at("server.vol"), server_volume(&self.brick(), port)).expect("written");
+        std::fs::write(at("client.vol"), client_volume(&self.network, port)).expect("written");
+        run(Command::new("glusterfsd")
+            .arg("-f")
+            .arg(at("server.vol"))
+            .arg("-p")
+            .arg(at("s.pid"))
+            .arg("-l")
+            .arg(at("server.log")));
+        for (number, dir) in self.clients.iter().enumerate() {
+            std::fs::create_dir(dir).expect("a mount point can be made");
+            let space = format!("--net=/var/run/netns/{}", self.namespace(number));
+            run(Command::new("nsenter")
+                .arg(space)
+                .arg("glusterfs")
+                .arg("-f")
+                .arg(at("client.vol"))
+                .arg("-p")
+                .arg(at(&format!("c{number}.pid")))
+                .arg("-l")
+                .arg(at(&format!("c{number}.log")))
+                .arg(dir));
+            let began = Instant::now();
+            while std::fs::read_dir(dir).is_err() {
+                assert!(began.elapsed() < Duration::from_secs(60), "a client does not connect");
+                sleep(Duration::from_millis(50));
+            }
+        }
+    }
+}
+
+impl Drop for Gluster {
+    fn drop(&mut self) {
+        for (number, dir) in self.clients.iter().enumerate() {
+            let _not_mounted = Command::new("umount").arg("-l").arg(dir).output();
+            self.end(&format!("c{number}.pid"));
+            let _not_there = ip(&["netns", "del", &self.namespace(number)]).output();
+            let _gone_with_it = ip(&["link", "del", &self.veth(number)]).output();
+        }
+        self.end("s.pid");
+        let _not_there = ip(&["link", "del", &format!("{}b", self.prefix)]).output();
+    }
+}
+
+impl Gluster {
+    /// Ends the process whose number is in this file, and waits for its end.
+    fn end(&self, file: &str) {
+        let Ok(process) = std::fs::read_to_string(self.files.path().join(file)) else { return };
+        let _ended_already = Command::new("kill").args(["-s", "KILL", process.trim()]).output();
+        let began = Instant::now();
+        while Path::new("/proc").join(process.trim()).exists()
+            && began.elapsed() < Duration::from_secs(10)
+        {
+            sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+fn ip(words: &[&str]) -> Command {
+    let mut command = Command::new("ip");
+    command.args(words);
+    command
+}
+
+#[track_caller]
+fn run(mut command: impl AsMutCommand) {
+    let command = command.as_mut_command();
+    let done = command.output().expect("the program starts");
+    assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// A command, or one that was just given more words.
+trait AsMutCommand {
+    fn as_mut_command(&mut self) -> &mut Command;
+}
+
+impl AsMutCommand for Command {
+    fn as_mut_command(&mut self) -> &mut Command {
+        self
+    }
+}
+
+impl AsMutCommand for &mut Command {
+    fn as_mut_command(&mut self) -> &mut Command {
+        self
+    }
+}
+
+fn server_volume(brick: &Path, port: u16) -> String {
+    let mut text = String::new();
+    let layers = [
+        ("posix", "storage/posix", format!("option directory {}", brick.display())),
+        ("locks", "features/locks", "subvolumes posix".to_owned()),
+        ("brick", "performance/io-threads", "subvolumes locks".to_owned()),
+        (
+            "server",
+            "protocol/server",
+            format!(
+                "option transport-type tcp\n  option transport.socket.listen-port {port}\n  \
+                 option auth.addr.brick.allow *\n  subvolumes brick"
+            ),
+        ),
+    ];
+    for (name, kind, rest) in layers {
+        let _to_a_string = write!(text, "volume {name}\n  type {kind}\n  {rest}\nend-volume\n");
+    }
+    text
+}
+
+fn client_volume(network: &str, port: u16) -> String {
+    format!(
+        "volume remote\n  type protocol/client\n  option transport-type tcp\n  \
+         option remote-host {network}.1\n  option remote-port {port}\n  \
+         option remote-subvolume brick\n  option ping-timeout {PING_SECONDS}\nend-volume\n"
+    )
+}
