@@ -13,7 +13,6 @@ mod config_error;
 mod entries;
 mod io;
 mod job;
-mod job_record;
 mod names;
 mod option_table;
 mod options;
@@ -44,14 +43,13 @@ pub use job::{
     Phase, Program, ProgramEnd, Queue, QueueKind, ReportedPhase, Script, Session, SideBySide,
     TargetFacts, Task, TimeLimit, Unfinished, Watch, WorkerKind,
 };
-pub use job_record::JobRecord;
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use option_table::with_option_table;
 pub use options::{
     Machine, Manifest, OptionSpec, Settings, Support, ValueKind, Workload, parse_count, parse_size,
 };
 pub use random::Random;
-pub use record::{Answer, ClassicRecord};
+pub use record::{Answer, ClassicRecord, JobRecord};
 pub use session_error::SessionError;
 pub use setting_files::SettingFiles;
 pub use signal::Signal;

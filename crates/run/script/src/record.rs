@@ -1,11 +1,14 @@
 //! What a classic run was given and what its output asked: kept beside a trial, so that the words
 //! of the imitated tool can be formed again from the store.
 
+mod job;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::job::JobRecord;
 use crate::{ClassicScene, DiskCounts, Machine, Room, SettingFiles, Settings};
 
 /// A classic run as it was given: enough to make its output again.

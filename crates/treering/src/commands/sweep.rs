@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use treering_analysis::sweep::sweeps;
 use treering_model::{Cell, TrialId};
-use treering_report::pages::sweep::page;
+use treering_report::pages::history::sweep::page;
 use treering_store::{Detail, Filter, TrialState};
 
 use super::output;

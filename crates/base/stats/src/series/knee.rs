@@ -13,7 +13,7 @@ use crate::interval::Interval;
 /// Fewest points of a curve that may have a knee: three lie on two lines in too many ways.
 pub const KNEE_FEWEST_POINTS: usize = 5;
 /// Fewest rounds for its interval.
-pub const KNEE_FEWEST_ROUNDS: usize = 3;
+pub(crate) const KNEE_FEWEST_ROUNDS: usize = 3;
 /// Points of a curve at most.
 const POINTS_MOST: usize = 1000;
 /// Places between two neighbouring points at which the lines may meet.

@@ -17,7 +17,7 @@ pub struct ChangedFact {
 
 /// The facts that differ between earlier and later trials, momentary ones left out; those that have
 /// one value on each side first.
-pub fn changed_facts(before: Vec<Trial>, after: Vec<Trial>) -> Vec<ChangedFact> {
+pub(crate) fn changed_facts(before: Vec<Trial>, after: Vec<Trial>) -> Vec<ChangedFact> {
     let variant = |trials: Vec<Trial>| ComparedVariant {
         name: String::new(),
         factor: Factor::Id,

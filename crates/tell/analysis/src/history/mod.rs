@@ -15,7 +15,8 @@ use treering_stats::{
 };
 
 pub use anchor::{AnchorChanges, anchor_changes};
-pub use facts::{ChangedFact, changed_facts};
+pub use facts::ChangedFact;
+use facts::changed_facts;
 use gather::{Gathered, gather, half_width};
 
 /// Fewest points of which anything is said.

@@ -22,8 +22,8 @@ pub(crate) fn record_of(mut record: JobRecord) -> Option<Artifact> {
     Artifact::of(JobRecord::KIND, JobRecord::VERSION, &record).ok()
 }
 
-/// A fingerprint of the files of a user's own data set; none of a shipped one, which is known by its
-/// name.
+/// A fingerprint of the files of a user's own data set; none of a shipped one, which is known by
+/// its name.
 pub(super) fn fingerprint(name: &str) -> Option<String> {
     let place = if name.contains('/') {
         PathBuf::from(name)

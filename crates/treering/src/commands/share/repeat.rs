@@ -1,4 +1,4 @@
-//! `treering repeat`: what a pack has is run here as well, and each variant is compared with itself.
+//! `treering repeat`: what a pack has is run here as well; each variant is compared with itself.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Sweeps: a job or a variant with lists of values stands for one of each combination.
 //!
 //! They are taken apart in the tree of the document, before anything is read: each combination is
-//! an element as if it had been written out, its values in its name (`randread, iodepth=4`), so that
+//! an element as if it had been written out, its values in its name (`make, threads=4`), so that
 //! nothing else has to know of sweeps.
 
 use std::borrow::Cow;
