@@ -16,7 +16,7 @@ man=$prefix/share/man/man1
 bash=$prefix/share/bash-completion/completions
 zsh=$prefix/${ZSH_COMPLETIONS:-share/zsh/site-functions}
 fish=$prefix/${FISH_COMPLETIONS:-share/fish/vendor_completions.d}
-tools='compilebench fs_mark ffsb fio filebench bonnie++ dbench blogbench'
+tools='compilebench fs_mark ffsb fio filebench bonnie++ dbench blogbench mdtest ior'
 
 is_our_link() { [ -L "$1" ] && [ "$(basename "$(readlink "$1")")" = treering ]; }
 

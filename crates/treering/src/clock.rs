@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 
 /// Milliseconds since 1970 (UTC).
 pub(crate) fn unix_ms() -> u64 {
@@ -13,4 +13,9 @@ pub(crate) fn unix_ms() -> u64 {
 /// The present time of the machine's zone, as `ctime` writes it, without newline.
 pub(crate) fn local_time() -> String {
     Zoned::now().strftime("%a %b %e %H:%M:%S %Y").to_string()
+}
+
+/// The present day (UTC), as histories name it.
+pub(crate) fn day() -> String {
+    Timestamp::now().strftime("%Y-%m-%d").to_string()
 }

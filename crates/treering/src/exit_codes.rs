@@ -18,7 +18,7 @@ pub(crate) const TABLE: [(u8, &str); 16] = [
          of ffsb and dbench also: the profile or the load file is wrong",
     ),
     (1, "`compare` and `report` with `--gate`: a primary metric is worse"),
-    (1, "`history` with `--gate`: a worse level began within the newest points"),
+    (1, "`history` and `watch` with `--gate`: a worse level began within the newest points"),
     (1, "`run fio --check`: fio and treering differ"),
     (1, "`bisect-step`: the kernel of this revision is worse than the good one"),
     (2, "wrong usage, or a file that is named is invalid or missing; nothing was done"),
@@ -38,7 +38,11 @@ pub(crate) const TABLE: [(u8, &str); 16] = [
         "`compare` and `report` with `--gate`: nothing was compared, a primary metric is unclear, \
          or the variants differ in more than was asked (`--accept`)",
     ),
-    (UNCLEAR, "`history` with `--gate`: the newest point is suspect, or no series is long enough"),
+    (
+        UNCLEAR,
+        "`history` and `watch` with `--gate`: the newest point is suspect, or no series is long \
+         enough",
+    ),
     (70, "a bug in treering"),
     (
         SKIPPED,
@@ -48,8 +52,8 @@ pub(crate) const TABLE: [(u8, &str); 16] = [
     (130, "native mode: stopped by SIGINT or SIGTERM; the finished tasks are in the store"),
     (
         130,
-        "classic mode of ffsb, dbench and blogbench: the same; for ffsb and blogbench everything \
-         done so far is in the store",
+        "classic mode of ffsb, dbench, blogbench, mdtest and ior: the same; for ffsb and \
+         blogbench everything done so far is in the store",
     ),
     (
         BISECTION_ENDS,

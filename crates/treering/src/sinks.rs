@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::rc::Rc;
 
-use treering_model::{SinkError, Trial, TrialBuilder, TrialEvent, TrialSink};
+use treering_model::{Artifact, SinkError, Trial, TrialBuilder, TrialEvent, TrialSink};
 use treering_store::{Recorder, StoreError};
 use treering_sys::StopFlag;
 
@@ -77,6 +77,24 @@ impl TrialSink for Recording<'_> {
             }
             Ok(()) => Ok(()),
         }
+    }
+}
+
+/// Gives a trial to its other listeners, and behind its beginning what its job was made of.
+pub(crate) struct WithRecord<'a> {
+    /// What is kept once the trial has begun.
+    pub(crate) record: Option<Artifact>,
+    pub(crate) others: Vec<Box<dyn TrialSink + 'a>>,
+}
+
+impl TrialSink for WithRecord<'_> {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        self.others.iter_mut().try_for_each(|sink| sink.accept(event))?;
+        let Some(record) = self.record.take_if(|_| matches!(event, TrialEvent::Began(_))) else {
+            return Ok(());
+        };
+        let produced = TrialEvent::Produced(record);
+        self.others.iter_mut().try_for_each(|sink| sink.accept(&produced))
     }
 }
 

@@ -82,6 +82,8 @@ pub enum CautionCode {
     MountsDiffer,
     /// The machine could not play a disk in its time.
     PlayedLate,
+    /// The filesystem had been used before, where a new one was to begin with.
+    NotFresh,
 }
 
 /// Below so many operations what happened to be drawn decides the figures of a mix: with the
@@ -93,7 +95,7 @@ pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 39] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -132,6 +134,7 @@ impl CautionCode {
         Self::NotShared,
         Self::MountsDiffer,
         Self::PlayedLate,
+        Self::NotFresh,
     ];
 
     /// The word used in JSON and in the store.
@@ -175,6 +178,7 @@ impl CautionCode {
             Self::NotShared => "not_shared",
             Self::MountsDiffer => "mounts_differ",
             Self::PlayedLate => "played_late",
+            Self::NotFresh => "not_fresh",
         }
     }
 
@@ -231,6 +235,7 @@ impl CautionCode {
             | Self::OtherwiseThanRecorded
             | Self::MetricMissing
             | Self::ProcessesLeft
+            | Self::NotFresh
             | Self::TooFewOperations => self.advice_about_workload(),
             Self::NotQuiet
             | Self::Stolen
@@ -271,6 +276,10 @@ impl CautionCode {
             }
             Self::ProcessesLeft => {
                 "let the command wait for what it starts, or end it in --cleanup"
+            }
+            Self::NotFresh => {
+                "format it: `treering layout TREE --fresh-copy --on DEVICE` and plans do that, and \
+                 fail where mkfs does"
             }
             // Too few operations; the other codes are reported elsewhere.
             _ => "let it run longer, until some thousands of operations ran",

@@ -8,6 +8,15 @@ use crate::TrialId;
 /// identity is that of the campaign.
 pub const PLAN_FACT: &str = "plan.document";
 
+/// What the facts begin with by which a trial is known to be of a series of `treering watch`.
+pub const WATCH_PREFIX: &str = "watch.";
+/// The work of the series, as a fingerprint: the same for all of its points.
+pub const WATCH_WORK_FACT: &str = "watch.work";
+/// The variant that never changes; a series without one lacks the fact.
+pub const WATCH_ANCHOR_FACT: &str = "watch.anchor";
+/// What the plan says of the anchor, as a fingerprint.
+pub const WATCH_ANCHOR_DIGEST_FACT: &str = "watch.anchor_digest";
+
 /// What a cell is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -30,7 +30,10 @@ mod work;
 
 pub use annotation::{Annotation, Change};
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
-pub use cell::{Cell, CellRole, PLAN_FACT};
+pub use cell::{
+    Cell, CellRole, PLAN_FACT, WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT, WATCH_PREFIX,
+    WATCH_WORK_FACT,
+};
 pub use counters::Counters;
 pub use ending::Ending;
 pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
@@ -53,7 +56,7 @@ pub use observed::layout::{
     LayoutMap, LayoutMapCell, LayoutMapGroup, LayoutPassed, LayoutQuantiles, LayoutRead, LayoutUse,
 };
 pub use observed::modelled::{MODELLED_DISK, ModelledSeconds};
-pub use observed::played::{PLAYED_MOUNT, PLAYED_STATUS, PlayedCounts, PlayedParts, PlayedStatus};
+pub use observed::played::{PLAYED_STATUS, PlayedCounts, PlayedParts, PlayedStatus};
 pub use observed::ranks::{
     RANKS_ARTIFACT, RANKS_FACT, RANKS_VERSION, RankPhase, RankRow, RankTable,
 };

@@ -100,6 +100,7 @@ pub use series::change_point::{
     ChangePoint, ChangePointPlan, LONGEST_CHANGE_SERIES, change_points, split_statistics,
 };
 pub use series::heat::{Access, Heat, concentration};
+pub use series::knee::{KNEE_FEWEST_POINTS, KNEE_FEWEST_ROUNDS, Knee, knee};
 pub use series::level_shift::{
     HistoryPoint, LevelShift, Newest, NoiseShift, SHIFT_PLAN, level_shifts, newest_differs,
     noise_shift, residuals,

@@ -60,7 +60,7 @@ pub use processes::rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
 pub use processes::scheduling::{Scheduled, Scheduling};
 pub use processes::semaphores::Semaphores;
 pub use processes::serving::{
-    ServingRefused, abort_fuse, kill_at_once, process_cpu_ns, serve_a_device, sleep_until,
+    ServingRefused, kill_at_once, process_cpu_ns, serve_a_device, sleep_until,
 };
 pub use processes::shared::Shared;
 pub use processes::signals::{SignalWatch, StopFlag, raise_on_usr1};

@@ -13,6 +13,8 @@ mod ffsb;
 mod filebench;
 mod fio;
 mod fs_mark;
+mod ior;
+mod mdtest;
 mod own;
 
 mod encoding;
@@ -45,6 +47,8 @@ const ALL: &[&dyn Importer] = &[
     &blogbench::Blogbench,
     &fio::Fio,
     &filebench::Filebench,
+    &mdtest::Mdtest,
+    &ior::Ior,
 ];
 
 /// Reads the output of one tool.

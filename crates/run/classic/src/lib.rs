@@ -12,3 +12,5 @@ pub mod ffsb;
 pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
+pub mod ior;
+pub mod mdtest;

@@ -204,8 +204,23 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         Ok(())
     }
 
+    /// Has the place unmounted and mounted again within a phase. The workers go, with all that they
+    /// have open; what they counted stays.
+    fn renew(&mut self) -> Result<(), EngineError> {
+        let workers = std::mem::take(&mut self.workers);
+        self.intervals.extend(workers.into_iter().map(|mut worker| worker.recorder.end_phase()));
+        if self.place.is_renewed() {
+            return self.place.renew();
+        }
+        let source = "this place is not unmounted and mounted again".into();
+        Err(EngineError::Renewal { source })
+    }
+
     /// Everything before a group that is not measured.
     fn prepare(&mut self, group: &ParallelGroup) -> Result<(), EngineError> {
+        if group.remount {
+            self.renew()?;
+        }
         self.hire(self.own(group.tasks.len()))?;
         self.prepare_caches(group.caches)?;
         let is_first = self.world.is_none_or(World::is_first);

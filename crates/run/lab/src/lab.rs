@@ -1,6 +1,6 @@
 //! The lab itself: its register, its tools, and what killed runs left in it.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -56,13 +56,6 @@ impl Lab {
     #[must_use]
     pub fn with_tools_in(self, path: &OsStr) -> Self {
         Self { tools: ToolPath::new(path), ..self }
-    }
-
-    /// Plays disks by this program, which gets these arguments and the description of the disk.
-    #[must_use]
-    pub fn with_player(self, program: &Path, arguments: &[&str]) -> Self {
-        let arguments = arguments.iter().map(OsString::from).collect();
-        Self { myself: Myself { program: program.to_owned(), arguments }, ..self }
     }
 
     /// Keeps images here when the plan does not say where.

@@ -115,7 +115,7 @@ pub(crate) fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
 }
 
 /// With these and a number are called the trees of native runs, of every workload, and copies.
-const OURS: [&str; 11] = [
+const OURS: [&str; 12] = [
     "kernel-",
     "native-",
     "fs_mark-",
@@ -126,12 +126,21 @@ const OURS: [&str; 11] = [
     "age-",
     "fio-",
     "filebench-",
+    "ior-",
     "copy-",
 ];
 
+/// With this and two numbers, of the iteration and in it, are called the trees of mdtest.
+const TEST_DIRECTORY: &str = "test-dir.";
+
 fn is_tree(name: &str) -> bool {
-    let number = OURS.iter().find_map(|prefix| name.strip_prefix(prefix));
-    number.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some((iteration, number)) =
+        name.strip_prefix(TEST_DIRECTORY).and_then(|rest| rest.split_once('-'))
+    {
+        return is_number(iteration) && is_number(number);
+    }
+    OURS.iter().find_map(|prefix| name.strip_prefix(prefix)).is_some_and(is_number)
 }
 
 #[cfg(test)]
@@ -163,7 +172,7 @@ mod tests {
     #[test]
     fn names_of_trees_are_reported_exactly() {
         assert!(
-            ["kernel-0", "native-12", "fs_mark-0", "ffsb-3", "blogbench-0", "age-0"]
+            ["kernel-0", "native-12", "fs_mark-0", "blogbench-0", "age-0", "test-dir.0-12"]
                 .into_iter()
                 .all(is_tree)
         );
@@ -176,6 +185,9 @@ mod tests {
             "-0",
             "kernel-0/x",
             "kernel-٣",
+            "test-dir.0",
+            "test-dir.0-",
+            "test-dir.0-1a",
         ] {
             assert!(!is_tree(name), "{name}");
         }

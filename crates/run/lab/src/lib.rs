@@ -24,6 +24,7 @@ mod played;
 mod reboot;
 mod register;
 mod release;
+mod remounting;
 mod scratch;
 mod sight;
 mod tools;
@@ -48,6 +49,7 @@ pub use reboot::{
     RebootRecord, Reboots,
 };
 pub use register::PlanIdentity;
+pub use remounting::Remountable;
 pub use scratch::{Copier, CopyError, Likeness, Scratch};
 pub use sight::{Sight, SightKind, is_image};
 pub use volume::{FormatRecord, MountRecord, Mounted, Pattern, Volume};

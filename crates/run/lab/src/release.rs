@@ -12,7 +12,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
-use treering_model::PLAYED_MOUNT;
+use treering_model::filesystems::PLAYED_MOUNT;
 use treering_sys::{
     DeviceUse, Errno, LoopStatus, Mount, MountTable, detach_loop, loop_status, open_device, unmount,
 };

@@ -88,6 +88,10 @@ pub struct Room {
     pub free_bytes: u64,
     /// That nobody uses, what is kept for the superuser included.
     pub unused_bytes: u64,
+    /// Files that there are, of how many there can be; `None` where their number is not limited
+    /// beforehand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inodes: Option<(u64, u64)>,
 }
 
 /// What the kernel counts of a disk.

@@ -206,6 +206,8 @@ pub struct ParallelGroup {
     pub command: Option<String>,
     /// What happens to the caches before.
     pub caches: Caches,
+    /// Whether the place is unmounted and mounted again before everything else.
+    pub remount: bool,
     /// The tasks.
     pub tasks: Vec<Task>,
     /// A sync after them that belongs to none of them and is not in their times.
@@ -472,6 +474,11 @@ pub trait Job: Send + Sync {
 
     /// Whether it needs the time of every call.
     fn times_all(&self) -> bool {
+        false
+    }
+
+    /// Whether it asks for its place to be unmounted and mounted again meanwhile.
+    fn remounts(&self) -> bool {
         false
     }
 

@@ -13,6 +13,7 @@ mod config_error;
 mod entries;
 mod io;
 mod job;
+mod job_record;
 mod names;
 mod option_table;
 mod options;
@@ -43,6 +44,7 @@ pub use job::{
     Phase, Program, ProgramEnd, Queue, QueueKind, ReportedPhase, Script, Session, SideBySide,
     TargetFacts, Task, TimeLimit, Unfinished, Watch, WorkerKind,
 };
+pub use job_record::JobRecord;
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use option_table::with_option_table;
 pub use options::{

@@ -43,11 +43,20 @@ impl SettingFiles {
         }
         let mut content = Vec::new();
         std::fs::File::open(path)?.take(bytes_max).read_to_end(&mut content)?;
-        if let Ok(text) = str::from_utf8(&content)
-            && text.len() <= TEXT_BYTES_MAX
-        {
-            texts.insert(path.to_owned(), text.to_owned());
-        }
+        keep(&mut texts, path, &content);
         Ok(content)
+    }
+
+    /// Keeps what somebody else read of a file, where it is text and not too long.
+    pub fn note(&self, path: &Path, content: &[u8]) {
+        keep(&mut self.texts.lock().unwrap_or_else(PoisonError::into_inner), path, content);
+    }
+}
+
+fn keep(texts: &mut BTreeMap<PathBuf, String>, path: &Path, content: &[u8]) {
+    if let Ok(text) = str::from_utf8(content)
+        && text.len() <= TEXT_BYTES_MAX
+    {
+        texts.insert(path.to_owned(), text.to_owned());
     }
 }

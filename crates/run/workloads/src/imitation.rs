@@ -47,3 +47,18 @@ use treering_script::{ConfigError, Job};
 pub(crate) type Made = Result<Box<dyn Job>, ConfigError>;
 
 pub(crate) use imitation;
+
+/// A long option of mdtest or ior, such as `--dataPacketType`, as ours are written.
+pub(crate) fn with_dashes(word: String) -> String {
+    let Some(rest) = word.strip_prefix("--") else { return word };
+    let (name, value) = rest.find('=').map_or((rest, ""), |at| rest.split_at(at));
+    let mut dashed = "--".to_owned();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            dashed.push('-');
+        }
+        dashed.push(letter.to_ascii_lowercase());
+    }
+    // The one abbreviation among them.
+    dashed.replace("-c-s-v", "-csv") + value
+}

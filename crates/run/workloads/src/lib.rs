@@ -4,6 +4,7 @@ pub mod age;
 mod ahead;
 pub mod blogbench;
 pub mod bonnie;
+mod c_random;
 mod cautions;
 pub mod command;
 pub mod compilebench;
@@ -13,6 +14,8 @@ pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
 mod imitation;
+pub mod ior;
+pub mod mdtest;
 mod span;
 mod sync_all;
 
@@ -28,6 +31,8 @@ pub const ALL: &[&dyn Workload] = &[
     &bonnie::Bonnie,
     &dbench::Dbench,
     &blogbench::Blogbench,
+    &mdtest::Mdtest,
+    &ior::Ior,
     &age::Age,
     &command::AnyCommand,
 ];

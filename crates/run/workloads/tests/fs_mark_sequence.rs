@@ -72,7 +72,8 @@ impl Describer {
 }
 
 /// A place in which everything fits.
-const ROOM: Room = Room { capacity_bytes: u64::MAX, free_bytes: u64::MAX, unused_bytes: u64::MAX };
+const ROOM: Room =
+    Room { capacity_bytes: u64::MAX, free_bytes: u64::MAX, unused_bytes: u64::MAX, inodes: None };
 
 /// A place without a disk, where each call takes so many seconds and `full` says which finds no
 /// room.

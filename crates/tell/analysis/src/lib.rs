@@ -18,6 +18,7 @@ mod rate;
 mod requests;
 mod spread;
 mod summary;
+pub mod sweep;
 mod trend;
 
 pub use aging::{AgingPoint, AgingSeries, aging, line_ns};

@@ -6,8 +6,8 @@ use clap::Args;
 use treering_campaign::plan::Machine;
 use treering_lab::{BootLoader, Reboots};
 
-use super::StoreArgs;
 use super::quantities::device;
+use super::{PointOfSeries, StoreArgs};
 
 #[derive(Debug, Default, Args)]
 #[command(after_help = COMPARE_HELP)]
@@ -50,6 +50,12 @@ pub(crate) struct CompareArgs {
     /// Whether the first trial that fails ends it.
     #[arg(skip)]
     pub(crate) gives_up: bool,
+    /// Whether somebody else shows what came of it.
+    #[arg(skip)]
+    pub(crate) is_part: bool,
+    /// The point of a series that its trials make.
+    #[arg(skip)]
+    pub(crate) point: Option<PointOfSeries>,
     #[command(flatten)]
     pub(crate) page: PageArgs,
 }

@@ -10,10 +10,13 @@ mod images;
 mod keeping;
 mod layout;
 mod links;
+mod playing;
 mod quantities;
 mod settings;
 mod sharing;
+mod sweeping;
 mod tracing;
+mod watching;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -36,14 +39,17 @@ pub(crate) use images::{ImageArgs, ImageVerb};
 pub(crate) use keeping::{KeepArgs, KeepVerb};
 pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
+pub(crate) use playing::DiskArgs;
 use quantities::period;
 pub(crate) use quantities::{percentage, size, width};
 use settings::argument;
 pub(crate) use settings::{settings, settings_of_words};
-pub(crate) use sharing::{MergeArgs, PackArgs};
+pub(crate) use sharing::{MergeArgs, PackArgs, RepeatArgs};
+pub(crate) use sweeping::SweepArgs;
 pub(crate) use tracing::{
     CostArgs, PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
+pub(crate) use watching::{PointOfSeries, WatchArgs};
 
 /// Measure how a filesystem behaves in use, how it ages, and whether a change made it better or
 /// worse.
@@ -97,10 +103,16 @@ pub(crate) enum Verb {
     Pack(PackArgs),
     /// Add the trials of a pack to the store, without duplicates.
     Merge(MergeArgs),
+    /// Run what a pack has here as well, and compare: what came of it, and what cannot be the same.
+    Repeat(RepeatArgs),
     /// Compare stored trials: better, worse, the same or unclear.
     Report(ReportArgs),
     /// Show how measurements went on from kernel to kernel or day to day, and where they changed.
     History(HistoryArgs),
+    /// Show the curves of a plan whose jobs or variants were swept over values, and their knees.
+    Sweep(SweepArgs),
+    /// Measure a new point of a series, in turns with an anchor that never changes.
+    Watch(WatchArgs),
     /// Check the store, and give back space that it no longer uses.
     Store(KeepArgs),
     /// List, show, record and import data sets: the source trees that compilebench works on.
@@ -296,8 +308,8 @@ pub(crate) enum LabVerb {
         #[command(flatten)]
         root: RootArgs,
     },
-    /// Attach a played disk: an empty loop device that answers when a modelled disk would. Prints its
-    /// node, and keeps it until Ctrl-C; then says what the disk had to do.
+    /// Attach a played disk: an empty loop device that answers when a modelled disk would. Prints
+    /// its node, and keeps it until Ctrl-C; then says what the disk had to do.
     Disk(DiskArgs),
     /// Play a disk on a connection of FUSE, which standard input is, over the image that standard
     /// output is.
@@ -315,19 +327,6 @@ pub(crate) enum LabVerb {
         #[command(flatten)]
         output: OutputArgs,
     },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DiskArgs {
-    /// The disk: hdd-7200, hdd-5400, ssd-sata, hp97560, or a TOML file.
-    #[arg(default_value = "hdd-7200")]
-    pub(crate) disk: String,
-    /// How large it is shown, from its outermost track on.
-    #[arg(long, default_value = "4GiB")]
-    pub(crate) size: String,
-    /// Keep the image in this directory [default: /var/tmp/treering].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) images: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

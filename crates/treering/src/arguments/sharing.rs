@@ -1,9 +1,10 @@
-//! Arguments of the verbs that hand trials on: `pack` and `merge`.
+//! Arguments of the verbs that hand trials on: `pack`, `merge` and `repeat`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::quantities::device;
 use super::{OutputArgs, StoreArgs};
 
 #[derive(Debug, Args)]
@@ -77,3 +78,51 @@ All trials are added or none. Trials that are in the store already are left as t
 has the ID of another trial is refused, and so is a pack that was damaged or changed.
   treering merge result.pack --dry-run
   treering merge result.pack --store results.treering";
+
+#[derive(Debug, Args)]
+#[command(after_help = REPEAT_HELP)]
+pub(crate) struct RepeatArgs {
+    /// The pack.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The campaign to repeat, given as a unique prefix of the ID of its first trial [default: the
+    /// only one].
+    #[arg(long, value_name = "ID")]
+    pub(crate) campaign: Option<String>,
+    /// Work in this directory where a directory was worked in.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Use this block device where one was used; may be given several times.
+    #[arg(long, value_name = "DEVICE", value_parser = device())]
+    pub(crate) block: Vec<PathBuf>,
+    /// Boot this kernel for variants that were booted in guests, or for one: VARIANT=FILE; may be
+    /// given several times.
+    #[arg(long, value_name = "KERNEL")]
+    pub(crate) kernel: Vec<String>,
+    /// Run so many rounds [default: as many as the pack has].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) rounds: Option<u32>,
+    /// Allow this block device to be erased, whatever it contains; may be given several times.
+    #[arg(long, value_name = "DEVICE", value_parser = device())]
+    pub(crate) erase: Vec<PathBuf>,
+    /// Say what cannot be the same, print every trial in its order, and touch no disk.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print no progress, only the comparison.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// The format of the comparison: terminal, plain or markdown [default: terminal; plain in a
+    /// pipe].
+    #[arg(long, value_parser = ["terminal", "plain", "markdown"])]
+    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+const REPEAT_HELP: &str = "\
+The plan, or the run without a plan, is run here with its job files, which the pack has. The trials
+of the pack are added to the store, and each variant is compared with itself: packed, and here.
+Devices are made, formatted and guarded as by compare.
+  treering repeat result.pack --dry-run
+  treering repeat result.pack
+  treering repeat result.pack --block /dev/sdb --erase /dev/sdb";

@@ -158,10 +158,11 @@ fn trial_on(machine: &GuestMachine, disk: &Disk, trial: GuestTrial) -> Result<()
             layout: trial.layout_every.map(|every_tasks| LayoutWanted { every_tasks, map: true }),
             ..Wanted::default()
         },
-        remount: trial.remount.then_some(&remount),
+        remount: (trial.remount || job.remounts()).then_some(&remount),
         catches_sigint: false,
         ranks: None,
         speaker: None,
+        record: None,
     };
     let listeners: Vec<Box<dyn TrialSink>> = vec![Box::new(machine.clone())];
     let ran = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
 }
 
 /// A trial with the point it belongs to; `None` where it does not know that.
-fn dated(trial: Trial, by: &str) -> Option<Dated> {
+pub(super) fn dated(trial: Trial, by: &str) -> Option<Dated> {
     let key = match by {
         "kernel" => {
             trial.fact("guest.kernel_release").or_else(|| trial.fact("kernel.release"))?.to_owned()
@@ -110,7 +110,7 @@ fn no_series(args: &HistoryArgs, dated: &[Dated]) -> Failure {
 
 /// 1 where one of the newest points began a worse level, 5 where the newest point is suspect or
 /// nothing was long enough to be judged.
-fn gate(found: &History, recent: usize) -> ExitCode {
+pub(super) fn gate(found: &History, recent: usize) -> ExitCode {
     let is_recent = |points: usize, index: usize| index + recent >= points;
     let worse = found.series.iter().any(|series| {
         let points = series.points.len();

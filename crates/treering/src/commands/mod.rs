@@ -29,8 +29,10 @@ mod report;
 mod share;
 mod show;
 mod store;
+mod sweep;
 mod trace;
 mod trial;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -115,8 +117,11 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Import(args) => import::run(&args),
         Verb::Pack(args) => share::pack(&args),
         Verb::Merge(args) => share::merge(&args),
+        Verb::Repeat(args) => share::repeat(&args),
         Verb::Report(args) => report::run(&args),
         Verb::History(args) => history::run(&args),
+        Verb::Sweep(args) => sweep::run(&args),
+        Verb::Watch(args) => watch::run(&args),
         Verb::Store(args) => store::run(&args.verb),
         Verb::Dataset(args) => dataset::run(args.verb),
         Verb::Compare(args) => compare::run(&args),

@@ -10,17 +10,17 @@ use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{
     EngineError, EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, Progress, Target,
 };
-use treering_lab::Workplace;
+use treering_lab::{Remountable, Workplace};
 use treering_model::{Ending, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_observe::layout::LayoutWanted;
 use treering_report::pages::run::{Stored, page};
-use treering_script::{ClassicPayload, Footprint, Job, Settings, TargetFacts, Workload};
+use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, TargetFacts, Workload};
 use treering_sys::{SignalWatch, raise_open_files};
 
 use super::many::{self, Ranks};
-use super::output;
 use super::trial::{Asked, Distribution, Done, outline, run as run_trial, take_named};
+use super::{output, share};
 use crate::arguments::{AGE, AnyRunArgs, NativeRunArgs, OutputArgs, settings};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
@@ -76,6 +76,8 @@ pub(super) fn run_as(
         None => (Vec::new(), Vec::new()),
         Some(ranks) => ranks.look(place.target().path())?,
     };
+    let again = job.remounts().then(|| Remountable::of(place.target().path())).transpose()?;
+    let remount = || again.as_ref().map_or_else(|| Ok(dir.clone()), Remountable::again);
     if !own.quiet {
         announce(job.as_ref(), &place)?;
     }
@@ -97,10 +99,11 @@ pub(super) fn run_as(
         cautions,
         facts,
         wanted: wanted(own),
-        remount: None,
+        remount: job.remounts().then_some(&remount),
         ranks: distribution,
         catches_sigint: false,
         speaker: None,
+        record: share::record_of(JobRecord::of(&settings)),
     };
     let mut removing = |tree: &str| {
         if !own.quiet {

@@ -17,7 +17,7 @@ use treering_sys::{SignalWatch, raise_open_files};
 use crate::arguments::AnyRunArgs;
 use crate::classic_output::{Speaker, Speaking, say};
 use crate::failure::{Failure, Kind, is_missing};
-use crate::sinks::{Recording, Whole};
+use crate::sinks::{Recording, Whole, WithRecord};
 use crate::storage::Keeping;
 
 /// A run that the user asked for.
@@ -47,6 +47,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) catches_sigint: bool,
     /// Who speaks as the imitated tool, and what its words depend on.
     pub(crate) speaker: Option<(&'a mut Speaker, Artifact)>,
+    /// What the job was made of, where its options do not say it all.
+    pub(crate) record: Option<Artifact>,
 }
 
 /// How a trial is distributed over ranks.
@@ -130,6 +132,7 @@ pub(crate) fn run(
             sinks = vec![Box::new(Speaking { speaker, record, others: sinks })];
         }
         sinks.extend(listeners);
+        let mut sinks = WithRecord { record: asked.record, others: sinks };
         conduct(plan, &mut place, &mut sinks, progress, signals.flag(), removing)
     };
     signals.flag().lift_halt();

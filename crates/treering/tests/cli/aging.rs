@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use treering_model::Ending;
+use treering_model::{CautionCode, Ending};
 use treering_testkit::{LoopFs, require_loop_fs, require_root, temp_dir, tree_of};
 
 use crate::program;
@@ -23,6 +23,7 @@ fn profiles_are_listed_and_printed_and_can_be_used_as_files() {
         "container",
         "round-robin",
         "shuffled",
+        "shuffled-clone",
         "size-age-depth",
     ] {
         assert!(list.contains(name), "{list}");
@@ -37,7 +38,10 @@ fn profiles_are_listed_and_printed_and_can_be_used_as_files() {
     let (file, target) = (file.to_str().unwrap(), target.to_str().unwrap());
     let words = ["age", target, "--profile", file, "--until", "operations=50"];
     program.run(words).ends_with(0);
-    assert_eq!(fs::metadata(format!("{target}/age-0/log/d0/f9")).unwrap().len(), 5 * 4096);
+    assert_eq!(
+        fs::metadata(format!("{target}/age-0/log/d0/f9")).unwrap().len(),
+        (256 << 10) + 5 * 4096
+    );
 }
 
 #[test]
@@ -78,6 +82,81 @@ fn a_workload_may_carry_a_profile_out() {
     assert_eq!(trial.fact("age.stopped_by"), Some("operations=2"));
     assert_eq!(trial.tasks.iter().filter(|task| task.kind == "read").count(), 2);
     assert!(place.path().join("kernel-0").is_dir());
+}
+
+#[test]
+fn files_of_a_data_set_stand_where_it_says() {
+    let program = program();
+    let place = temp_dir();
+    let (file, target) = (place.path().join("tree.toml"), place.path().join("target"));
+    fs::create_dir(&target).unwrap();
+    let text = "about = \"a part of Linux\"\n[[files]]\nname = \"tree\"\n\
+                dataset = \"linux-6.1-small\"\ncount = 300\n";
+    fs::write(&file, text).unwrap();
+    let (file, target) = (file.to_str().unwrap(), target.to_str().unwrap());
+    let words = ["age", target, "-p", file, "--shuffled", "95%", "--no-store"];
+    program.run(words).ends_with(0);
+    let sizes = tree_of(Path::new(target));
+    assert_eq!(sizes.len(), 300);
+    assert!(sizes.keys().all(|path| path.contains("age-0/tree/")), "{sizes:?}");
+    assert!(sizes.keys().any(|path| path.split('/').count() > 4), "{sizes:?}");
+    let text = text.replace("300\n", "300\nfan-out = 3\n");
+    fs::write(file, &text).unwrap();
+    program.run(words).ends_with(2).complains("only `count` and `shuffled`");
+    fs::write(file, text.replace("fan-out = 3", "").replace("small", "tiny")).unwrap();
+    program.run(words).ends_with(2).complains("there is no dataset 'linux-6.1-tiny'");
+}
+
+#[test]
+fn a_filesystem_that_is_remounted_between_rounds_keeps_no_preallocation() {
+    require_root!();
+    require_loop_fs!("xfs");
+    let pieces = |remounts: &[&str]| {
+        let place = LoopFs::new("xfs", 400);
+        let target = place.path().join("src");
+        fs::create_dir(&target).unwrap();
+        let target = target.to_str().unwrap();
+        let words = ["age", target, "-p", "round-robin", "--measure-every", "10", "--quiet"];
+        let until = ["--until", "operations=100", "--no-store"];
+        program().run(words.iter().chain(&until).chain(remounts)).ends_with(0);
+        let shown = program().run(["layout", target, "--format", "json"]).ends_with(0).stdout;
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        shown["extents_per_file"].as_f64().unwrap()
+    };
+    let (remounted, kept) = (pieces(&["--remount-every", "10"]), pieces(&[]));
+    // What each file had at first, and what came in ten rounds; without a remount the file grows
+    // into what is kept free behind it.
+    assert!(remounted > 9.0 && remounted <= 11.0, "{remounted}");
+    assert!(kept < 6.0, "{kept}");
+}
+
+#[test]
+fn what_cannot_be_remounted_is_refused() {
+    let place = temp_dir();
+    let target = place.path().to_str().unwrap();
+    let words = ["age", target, "-p", "round-robin", "--until", "operations=20", "--no-store"];
+    let refused = |more: &[&str]| program().run(words.iter().chain(more));
+    refused(&["--remount-every", "15", "--measure-every", "10"])
+        .ends_with(2)
+        .complains("not a multiple of the 10 operations of a step");
+    require_root!();
+    let ran = refused(&["--remount-every", "10", "--measure-every", "10"]);
+    assert_ne!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(!place.path().join("age-0").exists());
+}
+
+#[test]
+fn a_directory_that_is_not_empty_is_no_fresh_filesystem() {
+    let program = program();
+    let place = temp_dir();
+    let target = place.path().join("target");
+    fs::create_dir_all(target.join("old")).unwrap();
+    let target = target.to_str().unwrap();
+    let words = ["age", target, "-p", "round-robin", "--until", "operations=20", "--quiet"];
+    program.run(words).ends_with(0);
+    let trial = last(&program);
+    let caution = trial.cautions.iter().find(|one| one.code == CautionCode::NotFresh).unwrap();
+    assert!(caution.message.contains("it has old"), "{}", caution.message);
 }
 
 #[test]

@@ -105,6 +105,33 @@ fn a_copy_in_a_directory_is_removed_again() {
     program().run(["layout", from, "--fresh-copy", "--sample", "5"]).ends_with(2);
 }
 
+/// As in a published script whose `mkfs.ext4 -f` fails: each copy comes beside the ones before.
+#[test]
+fn a_copy_beside_older_copies_is_not_called_fresh_in_silence() {
+    require_root!();
+    require_loop_fs!("ext4");
+    let (aged, unaged) = (LoopFs::new("ext4", 400), LoopFs::new("ext4", 400));
+    age(aged.path());
+    let compare = |on: &Path| {
+        let (path, on) = (aged.path().to_str().unwrap(), on.to_str().unwrap());
+        let words = ["layout", path, "--fresh-copy", "--on", on, "--repeat=1", "--format", "json"];
+        let reported = program().run(words).ends_with(0).stdout;
+        serde_json::from_str::<Value>(&reported).unwrap()["cautions"].to_string()
+    };
+    let cautions = compare(unaged.path());
+    assert!(!cautions.contains("not_fresh"), "{cautions}");
+    for old in ["copy-of-100", "copy-of-200"] {
+        fs::create_dir(unaged.path().join(old)).unwrap();
+        age(&unaged.path().join(old));
+    }
+    let now = unaged.path().join("copy-of-300");
+    fs::create_dir(&now).unwrap();
+    let cautions = compare(&now);
+    assert!(cautions.contains("not on a fresh filesystem (not_fresh)"), "{cautions}");
+    assert!(cautions.contains("also has copy-of-100 and 1 more"), "{cautions}");
+    assert!(cautions.contains("free space in "), "{cautions}");
+}
+
 #[test]
 fn an_interrupted_comparison_leaves_nothing() {
     require_root!();

@@ -8,8 +8,18 @@ use std::process::Command;
 use crate::program;
 
 /// The imitated tools, by the names of their originals.
-const NAMES: [&str; 8] =
-    ["compilebench", "fs_mark", "ffsb", "bonnie++", "dbench", "blogbench", "fio", "filebench"];
+const NAMES: [&str; 10] = [
+    "compilebench",
+    "fs_mark",
+    "ffsb",
+    "bonnie++",
+    "dbench",
+    "blogbench",
+    "fio",
+    "filebench",
+    "mdtest",
+    "ior",
+];
 
 #[test]
 fn every_tool_has_a_link_that_leads_to_the_running_treering() {

@@ -32,6 +32,12 @@ mod classic_model;
 /// The lines, the summary and the options of the original.
 mod classic_lines;
 
+/// mdtest, beside the original where it is in the path.
+mod mdtest;
+
+/// ior, beside the original where it is in the path.
+mod ior;
+
 /// Links with the names of the imitated tools.
 mod links;
 
@@ -134,6 +140,9 @@ mod planted;
 /// The command line as it is told to users.
 mod reference;
 
+/// Packs that are run again.
+mod repeating;
+
 /// Plans that reboot the machine for each trial, on a machine that is a directory.
 mod reboots;
 
@@ -147,11 +156,17 @@ mod results;
 /// Where results are while their place is under test.
 mod staging;
 
+/// Curves over values.
+mod sweeping;
+
 /// Block traces.
 mod trace;
 
 /// What was kept of a trial.
 mod trial;
+
+/// Series of points beside an anchor.
+mod watching;
 
 /// Comparisons that are made unfair on purpose.
 mod unfair;

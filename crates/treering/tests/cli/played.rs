@@ -217,10 +217,10 @@ fn a_trace_costs_what_the_played_disk_took() {
     tool("sh", &["-c", "echo 3 > /proc/sys/vm/drop_caches"]);
     let trace = program.home().join("cold.trace");
     let before = counts();
-    let recorded = program.run([
-        "trace", "--dir", dir, "--out", trace.to_str().unwrap(), "--", "sh", "-c",
-        &format!("for f in $(ls {dir} | sort -R --random-source=/bin/ls); do cat {dir}/$f; done > /dev/null"),
-    ]);
+    let order = format!("ls {dir} | sort -R --random-source=/bin/ls");
+    let read = format!("for f in $({order}); do cat {dir}/$f; done > /dev/null");
+    let words = ["trace", "--dir", dir, "--out", trace.to_str().unwrap(), "--", "sh", "-c", &read];
+    let recorded = program.run(words);
     let done: PlayedCounts = counts().since(&before);
     if recorded.code == Some(0) && trace.exists() {
         let words = ["trace", "cost", trace.to_str().unwrap(), "--disk", disk, "--format", "csv"];
@@ -334,8 +334,8 @@ fn a_disk_whose_process_dies_fails_the_trial_and_leaves_nothing() {
     assert_eq!(image(), None, "{}", ended.stderr);
 }
 
-/// The aged tree of a source history of a thousand steps, from a repository that is made here, and a
-/// copy of it on another played disk: what reading each takes by the disk's own clock.
+/// The aged tree of a source history of a thousand steps, from a repository that is made here, and
+/// a copy of it on another played disk: what reading each takes by the disk's own clock.
 #[test]
 fn a_history_of_a_thousand_steps_takes_the_disk_longer_than_its_copy() {
     require_root!();
@@ -397,7 +397,7 @@ fn disks_that_cannot_be_played_are_refused_before_anything_is_made() {
             "too small",
         ),
         (
-            "[device]\nblock = \"/dev/sdz\"\ndisk = \"hdd-7200\"\n[[variant]]\nfilesystem = \"ext4\"\n",
+            "[device]\nblock = \"/dev/sdz\"\ndisk = \"hdd-7200\"\n[[variant]]\n",
             "`disk` is for loop images",
         ),
         (

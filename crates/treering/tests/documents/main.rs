@@ -55,6 +55,7 @@ pages! {
     share: "docs/share.md",
     slower_with_age: "docs/slower-with-age.md",
     statistics: "docs/statistics.md",
+    sweeps: "docs/sweeps.md",
     trace: "docs/trace.md",
     truth: "docs/truth.md",
     which_filesystem: "docs/which-filesystem.md",
@@ -69,6 +70,8 @@ pages! {
     filebench: "docs/workloads/filebench.md",
     fio: "docs/workloads/fio.md",
     fs_mark: "docs/workloads/fs_mark.md",
+    ior: "docs/workloads/ior.md",
+    mdtest: "docs/workloads/mdtest.md",
 }
 
 fn root_of_project() -> PathBuf {

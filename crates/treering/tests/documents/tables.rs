@@ -46,6 +46,7 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
         "--plan filesystems --charts slides --help",
         "needs a plan that ran to its end",
     ),
+    ("treering sweep", "treering sweep --help", "needs a campaign that ran to its end"),
     (
         "plan.toml --resume --trace",
         "plan.toml --resume --trace --help",

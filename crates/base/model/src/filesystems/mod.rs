@@ -10,12 +10,14 @@ mod f2fs;
 mod nilfs2;
 mod recognised;
 mod tmpfs;
+mod user_space;
 mod xfs;
 
 pub use btrfs::BTRFS;
 pub use ext::{EXT2, EXT3, EXT4, ext_signature};
 pub use f2fs::F2FS;
 pub use recognised::{FAT, ZFS};
+pub use user_space::{PLAYED_MOUNT, USER_SPACE_CONNECTIONS, USER_SPACE_DEVICE};
 pub use xfs::XFS;
 
 /// Every family, in the order in which its members are listed. Of filesystems with one number the

@@ -9,8 +9,6 @@ metrics! {
     CLASSIC_FILES_PER_SECOND = "classic_files_per_second", FilesPerSecond, Higher;
     /// By how much `classic_files_per_second` exceeds the true `files_per_second`.
     CLASSIC_INFLATION_PERCENT = "classic_inflation_percent", Percent, Lower;
-    /// The slowest worker's time by the fastest one's, in the mean of the iterations.
-    WORKER_SKEW_RATIO = "worker_skew_ratio", Count, Lower;
     /// The column App Overhead: time that fs_mark spends outside of calls.
     APP_OVERHEAD_SECONDS = "app_overhead_seconds", Seconds, Lower;
     /// The mean time of one kind of call (`creat`, `write`, `fsync`, `sync`, `close`, `unlink`)

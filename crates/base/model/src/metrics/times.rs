@@ -12,6 +12,8 @@ metrics! {
     SETUP_SECONDS = "setup_seconds", Seconds, Lower;
     /// Wall-clock time of the sync or of the fsyncs and closes at the end of the work.
     FINAL_SYNC_SECONDS = "final_sync_seconds", Seconds, Lower;
+    /// The slowest worker's time by the fastest one's, in the mean of the iterations.
+    WORKER_SKEW_RATIO = "worker_skew_ratio", Count, Lower;
     /// Wall-clock time of the operations of all kinds together.
     OPERATION_SECONDS = "operation_seconds", Seconds, Lower;
     /// By how much longer the slowest rank worked in a phase than the median of all ranks, in

@@ -8,8 +8,6 @@ use crate::Fact;
 
 /// The name of the file in which a played disk says what it did, beside the one that is its image.
 pub const PLAYED_STATUS: &str = "status";
-/// The type of filesystem that these files are in.
-pub const PLAYED_MOUNT: &str = "fuse.treering";
 
 /// What a played disk says of itself: JSON in its status file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +29,7 @@ impl PlayedStatus {
     /// The fact of a trial with the name of the disk.
     pub const DISK_FACT: &str = "disk.played";
     /// That with what it is.
-    pub const ABOUT_FACT: &str = "disk.about";
+    const ABOUT_FACT: &str = "disk.about";
     /// That with its fingerprint.
     pub const FINGERPRINT_FACT: &str = "disk.fingerprint";
 

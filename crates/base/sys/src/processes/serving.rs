@@ -3,7 +3,6 @@
 #![expect(unsafe_code, reason = "rustix has no function for most of these")]
 
 use std::io;
-use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
@@ -66,14 +65,6 @@ pub fn process_cpu_ns() -> u64 {
 pub fn kill_at_once(pid: u32) -> Result<(), Errno> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
     kill_process(pid, Signal::KILL)
-}
-
-/// Breaks the connection of a FUSE filesystem, by the minor number of its device: whoever waits for
-/// an answer gets an error. Nothing where the kernel shows no connections.
-pub fn abort_fuse(minor: u32) {
-    let file = format!("/sys/fs/fuse/connections/{minor}/abort");
-    // Gone, or the control filesystem is not mounted.
-    let _nothing_to_abort = std::fs::write(Path::new(&file), "1");
 }
 
 #[cfg(test)]

@@ -7,11 +7,13 @@
 use serde::Deserialize;
 use treering_model::{Fingerprint, harmless};
 
+use super::buffer::{Arm, BufferText, Found};
 use super::curve::{SeekCurve, SeekText};
 
 /// The disks that are built in, with their files.
-const ALL: [(&str, &str); 4] = [
+const ALL: [(&str, &str); 5] = [
     ("hdd-7200", include_str!("../../disks/hdd-7200.toml")),
+    ("hdd-7200-500g", include_str!("../../disks/hdd-7200-500g.toml")),
     ("hdd-5400", include_str!("../../disks/hdd-5400.toml")),
     ("ssd-sata", include_str!("../../disks/ssd-sata.toml")),
     ("hp97560", include_str!("../../disks/hp97560.toml")),
@@ -33,6 +35,8 @@ struct DiskText {
     #[serde(default)]
     flash: Option<FlashText>,
     transfer: TransferText,
+    #[serde(default)]
+    buffer: Option<BufferText>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -75,6 +79,8 @@ pub struct Disk {
     uncertainty: f64,
     access: Access,
     transfer: TransferText,
+    /// Of what is read; a disk without one reads a little further on at most.
+    buffer: Option<BufferText>,
 }
 
 /// Parts of the time of a request, in nanoseconds.
@@ -141,8 +147,9 @@ impl Disk {
 
     /// 16 hexadecimal digits that are equal where all numbers of two disks are.
     pub fn fingerprint(&self) -> String {
-        let Self { capacity_bytes, queue, uncertainty, access, transfer, about: _ } = self;
-        let numbers = format!("{capacity_bytes} {queue} {uncertainty} {access:?} {transfer:?}");
+        let Self { capacity_bytes, queue, uncertainty, access, transfer, buffer, about: _ } = self;
+        let numbers =
+            format!("{capacity_bytes} {queue} {uncertainty} {access:?} {transfer:?} {buffer:?}");
         let mut print = Fingerprint::new();
         print.add(numbers.as_bytes());
         print.text()
@@ -173,6 +180,17 @@ impl Disk {
         if !(1..=1024).contains(&text.queue) || text.capacity_bytes < 1 << 20 {
             return Err(wrong("queue is not between 1 and 1024, or there is less than 1 MiB"));
         }
+        if let Some(buffer) = text.buffer {
+            if text.flash.is_some() {
+                return Err(wrong("buffer: only [mechanics] has one"));
+            }
+            if !(1..=1024).contains(&buffer.segments)
+                || !(1..=1 << 40).contains(&buffer.segment_bytes())
+                || !positive(buffer.bus_bytes_per_second)
+            {
+                return Err(wrong("buffer: not 1 to 1024 segments, each of at least a byte"));
+            }
+        }
         let access = match (text.mechanics, text.flash) {
             (Some(MechanicsText { revolutions_per_minute: rpm, seek }), None) => {
                 if !(100.0..=100_000.0).contains(&rpm) {
@@ -193,6 +211,7 @@ impl Disk {
             uncertainty: text.uncertainty_percent / 100.0,
             access,
             transfer: text.transfer,
+            buffer: text.buffer,
         })
     }
 
@@ -219,7 +238,11 @@ impl Disk {
             inner_bytes_per_second: self.transfer.inner_bytes_per_second * rate,
             overhead_ms: self.transfer.overhead_ms * factor,
         };
-        Self { access, transfer, ..self.clone() }
+        let buffer = self.buffer.map(|buffer| BufferText {
+            bus_bytes_per_second: buffer.bus_bytes_per_second * rate,
+            ..buffer
+        });
+        Self { access, transfer, buffer, ..self.clone() }
     }
 
     /// The track of an offset as a share of all, from the outside.
@@ -238,36 +261,117 @@ impl Disk {
         (self.transfer.outer_bytes_per_second, self.transfer.inner_bytes_per_second)
     }
 
-    /// The time of a request at a time, after one that ended at an offset; so many are waiting.
-    pub(super) fn time(&self, now_ns: f64, end: u64, wanted: Wanted, waiting: usize) -> Parts {
-        let here = self.place(wanted.offset);
+    /// Bytes that pass below the head in a nanosecond at a place.
+    fn density(&self, here: f64) -> f64 {
         let (outer, inner) = self.rates();
-        let rate = (outer - (outer - inner) * here).max(1.0);
-        let transfer = wanted.bytes as f64 / rate * 1e9;
+        (outer - (outer - inner) * here).max(1.0) / 1e9
+    }
+
+    /// The time of a request at a time; so many are waiting.
+    pub(super) fn time(&self, now_ns: f64, arm: &Arm, wanted: Wanted, waiting: usize) -> Parts {
         let overhead = self.transfer.overhead_ms * 1e6;
-        let behind = wanted.offset.checked_sub(end).filter(|gap| *gap <= READ_THROUGH_BYTES);
+        let transfer = wanted.bytes as f64 / self.density(self.place(wanted.offset));
         match self.access {
             Access::Flash(flash) => {
                 let ms = if wanted.is_write { flash.write_ms } else { flash.read_ms };
                 let together = waiting.clamp(1, flash.at_a_time) as f64;
                 Parts { overhead, seek: ms * 1e6 / together, rotation: 0.0, transfer }
             }
-            Access::Mechanics { .. } if behind.is_some() => {
-                // The disk reads on by itself, or has not yet written what was before.
-                let through = behind.unwrap_or(0) as f64 / rate * 1e9;
-                Parts { rotation: through, transfer, ..Parts::default() }
-            }
             Access::Mechanics { revolution_ns, seek } => {
-                let tracks = self.capacity_bytes as f64
-                    / (f64::midpoint(outer, inner) * revolution_ns / 1e9);
-                let distance = (here - self.place(end)).abs();
-                let is_same_track = distance * tracks < 1.0;
-                let seek = if is_same_track { 0.0 } else { seek.ms(distance) * 1e6 };
-                let arrives = (now_ns + overhead + seek) / revolution_ns;
-                let turn = (here * tracks - arrives).rem_euclid(1.0);
-                Parts { overhead, seek, rotation: turn * revolution_ns, transfer }
+                let there = self.positioned(now_ns, arm.end, wanted, (revolution_ns, seek));
+                match self.buffer.filter(|_| !wanted.is_write) {
+                    None => there,
+                    Some(buffer) => {
+                        self.buffered(now_ns, arm, wanted, buffer).map_or(there, |buffered| {
+                            let is_sooner = buffered.total() <= there.total();
+                            if is_sooner { buffered } else { there }
+                        })
+                    }
+                }
             }
         }
+    }
+
+    /// The time of a read whose bytes are in the buffer or come into it as the head reads on.
+    fn buffered(
+        &self,
+        now_ns: f64,
+        arm: &Arm,
+        wanted: Wanted,
+        buffer: BufferText,
+    ) -> Option<Parts> {
+        let overhead = self.transfer.overhead_ms * 1e6;
+        let over_bus = wanted.bytes as f64 / buffer.bus_bytes_per_second * 1e9;
+        match arm.find(now_ns, wanted.offset, wanted.offset.saturating_add(wanted.bytes)) {
+            Found::No => None,
+            Found::Buffered => Some(Parts { overhead, transfer: over_bus, ..Parts::default() }),
+            Found::Coming(ns) => {
+                // While the head reads, the command is taken and what is there is handed over.
+                let left = (ns - overhead).max(over_bus);
+                let transfer = wanted.bytes as f64 / self.density(self.place(wanted.offset));
+                let transfer = transfer.max(over_bus).min(left);
+                Some(Parts { overhead, rotation: left - transfer, transfer, seek: 0.0 })
+            }
+        }
+    }
+
+    /// The time of a request for which the head goes to its place.
+    fn positioned(
+        &self,
+        now_ns: f64,
+        end: u64,
+        wanted: Wanted,
+        (revolution_ns, seek): (f64, SeekCurve),
+    ) -> Parts {
+        let here = self.place(wanted.offset);
+        let density = self.density(here);
+        let transfer = wanted.bytes as f64 / density;
+        let overhead = self.transfer.overhead_ms * 1e6;
+        let behind = wanted.offset.checked_sub(end).filter(|gap| *gap <= READ_THROUGH_BYTES);
+        if let Some(gap) = behind.filter(|_| wanted.is_write || self.buffer.is_none()) {
+            // The disk reads on by itself, or has not yet written what was before.
+            return Parts { rotation: gap as f64 / density, transfer, ..Parts::default() };
+        }
+        let tracks = self.tracks(revolution_ns);
+        let distance = (here - self.place(end)).abs();
+        let is_same_track = distance * tracks < 1.0;
+        let seek = if is_same_track { 0.0 } else { seek.ms(distance) * 1e6 };
+        let arrives = (now_ns + overhead + seek) / revolution_ns;
+        let turn = (here * tracks - arrives).rem_euclid(1.0);
+        Parts { overhead, seek, rotation: turn * revolution_ns, transfer }
+    }
+
+    /// How many tracks there are.
+    fn tracks(&self, revolution_ns: f64) -> f64 {
+        let (outer, inner) = self.rates();
+        self.capacity_bytes as f64 / (f64::midpoint(outer, inner) * revolution_ns / 1e9)
+    }
+
+    /// A request is served in the time that was found for it: where the head is then, and what is
+    /// in the buffer.
+    pub(super) fn serve(&self, now_ns: f64, arm: &mut Arm, wanted: Wanted, parts: Parts) {
+        let end = wanted.offset.saturating_add(wanted.bytes);
+        let (Access::Mechanics { revolution_ns, .. }, Some(buffer), false) =
+            (self.access, self.buffer, wanted.is_write)
+        else {
+            return arm.wrote(now_ns, wanted.offset, end);
+        };
+        let done_ns = now_ns + parts.total();
+        if self.buffered(now_ns, arm, wanted, buffer) == Some(parts) {
+            return arm.served(done_ns, (wanted.offset, end), buffer.segment_bytes());
+        }
+        // What the head passes on the track while it waits for the place comes before it.
+        let here = self.place(wanted.offset);
+        let on_track = (here * self.tracks(revolution_ns)).fract() * revolution_ns;
+        let density = self.density(here);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a number of bytes of a track, rounded down"
+        )]
+        let passed = (parts.rotation.min(on_track) * density) as u64;
+        let start = wanted.offset.saturating_sub(passed.min(buffer.segment_bytes()));
+        arm.went((now_ns, done_ns), (start, end), density, &buffer);
     }
 }
 
@@ -278,7 +382,7 @@ pub struct DiskError(String);
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Disk, Wanted};
+    use super::{ALL, Arm, Disk, Wanted};
 
     #[test]
     fn every_disk_can_be_read_and_says_where_its_numbers_come_from() {
@@ -303,11 +407,62 @@ mod tests {
     #[test]
     fn a_request_behind_the_last_one_costs_its_transfer_alone() {
         let disk = Disk::named("hdd-7200").unwrap();
+        let mut arm = Arm::default();
+        let before = Wanted { offset: 0, bytes: 1 << 20, is_write: false };
+        let parts = disk.time(0.0, &arm, before, 1);
+        disk.serve(0.0, &mut arm, before, parts);
         let wanted = Wanted { offset: 1 << 20, bytes: 175_000, is_write: false };
-        let parts = disk.time(0.0, 1 << 20, wanted, 1);
+        let parts = disk.time(parts.total(), &arm, wanted, 1);
         assert!((parts.total() / 1e6 - 1.0).abs() < 0.001, "{parts:?}");
-        let far = disk.time(0.0, 0, Wanted { offset: 2_000_000_000_000, ..wanted }, 1);
+        let far = disk.time(0.0, &arm, Wanted { offset: 2_000_000_000_000, ..wanted }, 1);
         assert!(far.seek > 7e6 && far.rotation < 8.34e6, "{far:?}");
+    }
+
+    /// Reads one place after the other; the milliseconds of each.
+    fn read(disk: &Disk, offsets: &[u64], bytes: u64) -> Vec<f64> {
+        let (mut arm, mut now_ns) = (Arm::default(), 0.0);
+        let mut read = |offset: &u64| {
+            let wanted = Wanted { offset: *offset, bytes, is_write: false };
+            let parts = disk.time(now_ns, &arm, wanted, 1);
+            disk.serve(now_ns, &mut arm, wanted, parts);
+            now_ns += parts.total();
+            parts.total() / 1e6
+        };
+        offsets.iter().map(&mut read).collect()
+    }
+
+    #[test]
+    fn what_the_head_passed_over_or_comes_to_next_costs_no_revolution() {
+        let disk = Disk::named("hdd-7200-500g").unwrap();
+        let (start, gap) = (10 << 30, 200 << 10);
+        // Forward with gaps: the head reads on.
+        let forward: Vec<u64> = (0..8).map(|place| start + place * gap).collect();
+        let times = read(&disk, &forward, 4096);
+        assert!(times[1..].iter().all(|ms| *ms < 1.3), "{times:?}");
+        // Again, from far away: it is still in the buffer.
+        let again = [forward[0], 40 << 30, forward[0], forward[0]];
+        let times = read(&disk, &again, 4096);
+        assert!(times[1] > 2.0 && times[2] < 0.2 && times[3] < 0.2, "{times:?}");
+        // Beyond what the disk reads ahead, and never read: the head has to go there.
+        let times = read(&disk, &[start, start + (300 << 20)], 4096);
+        assert!(times[1] > 2.0, "{times:?}");
+    }
+
+    #[test]
+    fn a_write_makes_what_is_in_the_buffer_worthless() {
+        let disk = Disk::named("hdd-7200-500g").unwrap();
+        let mut arm = Arm::default();
+        let place = Wanted { offset: 10 << 30, bytes: 4096, is_write: false };
+        let mut now_ns = 0.0;
+        let mut times = Vec::new();
+        for is_write in [false, false, true, false] {
+            let wanted = Wanted { is_write, ..place };
+            let parts = disk.time(now_ns, &arm, wanted, 1);
+            disk.serve(now_ns, &mut arm, wanted, parts);
+            now_ns += parts.total();
+            times.push(parts.total() / 1e6);
+        }
+        assert!(times[1] < 0.2 && times[2] > 4.0 && times[3] > 4.0, "{times:?}");
     }
 
     #[test]
@@ -320,9 +475,15 @@ mod tests {
             ("83_000_000", "283_000_000", "inner <= outer"),
             ("overhead-ms = 0.1", "overhead-ms = nan", "a time"),
             ("[mechanics]", "[mechanic]", "unknown field"),
+            ("overhead-ms = 0.1", "overhead-ms = 0.1\n[buffer]", "missing field"),
         ] {
             let error = Disk::read(&text.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains(wanted), "{to}: {error}");
+        }
+        let text = include_str!("../../disks/hdd-7200-500g.toml");
+        for (from, to) in [("segments = 16", "segments = 0"), ("33_554_432", "3")] {
+            let error = Disk::read(&text.replace(from, to)).unwrap_err().to_string();
+            assert!(error.contains("buffer: not 1 to 1024"), "{to}: {error}");
         }
     }
 }

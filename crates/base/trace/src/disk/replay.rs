@@ -248,12 +248,21 @@ mod tests {
 
     /// Requests of 4 KiB at these offsets, so many at a time, 10 µs each as they were recorded.
     fn replay(disk: &str, offsets: impl IntoIterator<Item = u64>, depth: usize) -> DiskCost {
+        replay_of(4096, disk, offsets, depth)
+    }
+
+    fn replay_of(
+        bytes: u32,
+        disk: &str,
+        offsets: impl IntoIterator<Item = u64>,
+        depth: usize,
+    ) -> DiskCost {
         let mut replay = DiskReplay::new(&Disk::named(disk).unwrap());
         let mut waiting = std::collections::VecDeque::new();
         let mut time_ns = 1_000_000;
         let mut event = |action, offset: u64| {
             time_ns += 10_000;
-            replay.entry(&event_of_read(action, time_ns, offset, 4096));
+            replay.entry(&event_of_read(action, time_ns, offset, bytes));
         };
         for offset in offsets {
             event(Action::Issue, offset);
@@ -304,12 +313,29 @@ mod tests {
 
     #[test]
     fn reads_in_order_take_what_their_transfer_takes() {
+        let cost = replay_of(65_536, "hdd-7200-500g", (0..100_000).map(|number| number << 16), 1);
+        // This one reads on where nothing is asked for.
+        let rate = cost.bytes as f64 / (cost.busy.typical + cost.idle_seconds);
+        assert!((rate / 193e6 - 1.0).abs() < 0.02, "{rate}");
         let cost = replay("hdd-7200", (0..100_000).map(|number| number * 4096), 1);
         let rate = cost.bytes as f64 / cost.busy.typical;
         assert!((rate / 175e6 - 1.0).abs() < 0.02, "{rate}");
         assert_eq!((cost.requests, cost.beyond), (100_000, 0));
         // Between completions and the next issues nothing was asked for.
         assert!(cost.idle_seconds > 0.9 && cost.recorded_busy_seconds > 0.9, "{cost:?}");
+    }
+
+    #[test]
+    fn published_reads_of_pieces_in_random_order_take_what_they_took() {
+        // ArghyaB118/filesystem_aging at 50981a6, Natural_Transfer_Size/result_hdd.txt: the first
+        // 1000 pieces of a size, each read once.
+        for (bytes, seconds) in [(4u32 << 20, 28.79), (8 << 20, 50.57), (64 << 20, 354.5)] {
+            let mut pieces: Vec<u64> = (0..1000).collect();
+            pieces.sort_unstable_by_key(|piece| scattered(1000, 1 << 62).nth(*piece as usize));
+            let offsets = pieces.iter().map(|piece| piece * u64::from(bytes));
+            let took = replay_of(bytes, "hdd-7200-500g", offsets, 1).busy.typical;
+            assert!((took / seconds - 1.0).abs() < 0.05, "{bytes}: {took} s");
+        }
     }
 
     #[test]

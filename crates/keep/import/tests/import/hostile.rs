@@ -9,12 +9,25 @@ use crate::bonnie::BONNIE;
 use crate::dbench::DBENCH;
 use crate::filebench::FILEBENCH;
 use crate::fio::{FIO_JSON, FIO_NEW, FIO_OLD};
+use crate::ior::IOR;
 use crate::logs::{COMPILEBENCH, FS_MARK};
+use crate::mdtest::MDTEST;
 
 /// Pieces of logs, whole lines and torn ones, in any order.
 fn pieces() -> impl Strategy<Value = String> {
-    let all =
-        [COMPILEBENCH, FS_MARK, BONNIE, DBENCH, BLOGBENCH, FIO_OLD, FIO_NEW, FIO_JSON, FILEBENCH];
+    let all = [
+        COMPILEBENCH,
+        FS_MARK,
+        BONNIE,
+        DBENCH,
+        BLOGBENCH,
+        MDTEST,
+        IOR,
+        FIO_OLD,
+        FIO_NEW,
+        FIO_JSON,
+        FILEBENCH,
+    ];
     let lines: Vec<String> = all.into_iter().flat_map(str::lines).map(str::to_owned).collect();
     let own = [
         "FFSB version 6.0-RC2 started",

@@ -8,5 +8,7 @@ mod ffsb;
 mod filebench;
 mod fio;
 mod hostile;
+mod ior;
 mod logs;
 mod mail;
+mod mdtest;

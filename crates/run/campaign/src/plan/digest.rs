@@ -8,10 +8,13 @@ use std::path::Path;
 
 use treering_model::{Accelerator, DeviceSpec, Fingerprint, Variant};
 
-use super::{Machine, ObservedIn, Plan};
+use super::{Conditions, Machine, ObservedIn, Plan, PlannedJob};
 
 /// The beginning of every fingerprint. Another order or meaning of the words needs another one.
 const VERSION: &str = "treering plan 1";
+/// Those of fingerprints of parts of a plan.
+const WORK_VERSION: &str = "treering work 1";
+const VARIANT_VERSION: &str = "treering variant 1";
 
 impl Plan {
     /// 16 hexadecimal digits that are equal when two plans ask for the same measurements: the same
@@ -22,33 +25,13 @@ impl Plan {
     /// for stopping and rounds that only observe, so that a campaign can be given more later. What
     /// is observed in the measured rounds is in it.
     pub fn digest(&self) -> String {
-        let mut print = Words::begin();
+        let mut print = Words::begin(VERSION);
         print.count(self.variants.len());
         for variant in &self.variants {
             print.variant(variant);
         }
-        print.count(self.jobs.len());
-        for planned in &self.jobs {
-            print.word(&planned.name);
-            print.word(&planned.workload);
-            // Not the options as given: a default written out is the same job.
-            let parameters = planned.job.parameters();
-            print.count(parameters.len());
-            for (name, value) in parameters {
-                print.word(&name);
-                print.word(&value);
-            }
-        }
-        let conditions = &self.conditions;
-        print.number(conditions.seed);
-        for flag in [conditions.warm_up, conditions.control, conditions.remount] {
-            print.flag(flag);
-        }
-        // So that -0 is 0.
-        print.number((conditions.settle_seconds + 0.0).to_bits());
-        if conditions.machine == Machine::Reboot {
-            print.word(conditions.machine.name());
-        }
+        print.jobs(&self.jobs);
+        print.conditions(&self.conditions);
         // What is watched in measured rounds changes them. Words more only where there are some.
         let observing = &self.observing;
         if observing.is_wanted() && observing.place == ObservedIn::Measured {
@@ -60,6 +43,24 @@ impl Plan {
         }
         print.print.text()
     }
+
+    /// 16 hexadecimal digits that are equal when two plans measure the same work in the same way,
+    /// whatever their variants are: what a series of measurements has to keep.
+    pub fn work_digest(&self) -> String {
+        let mut print = Words::begin(WORK_VERSION);
+        print.jobs(&self.jobs);
+        print.conditions(&self.conditions);
+        print.print.text()
+    }
+
+    /// 16 hexadecimal digits that are equal when two plans ask for the same variant, by its place
+    /// in this plan; the empty text where there is none.
+    pub fn variant_digest(&self, variant: usize) -> String {
+        let Some(variant) = self.variants.get(variant) else { return String::new() };
+        let mut print = Words::begin(VARIANT_VERSION);
+        print.variant(variant);
+        print.print.text()
+    }
 }
 
 struct Words {
@@ -67,10 +68,37 @@ struct Words {
 }
 
 impl Words {
-    fn begin() -> Self {
+    fn begin(version: &str) -> Self {
         let mut print = Self { print: Fingerprint::new() };
-        print.word(VERSION);
+        print.word(version);
         print
+    }
+
+    fn jobs(&mut self, jobs: &[PlannedJob]) {
+        self.count(jobs.len());
+        for planned in jobs {
+            self.word(&planned.name);
+            self.word(&planned.workload);
+            // Not the options as given: a default written out is the same job.
+            let parameters = planned.job.parameters();
+            self.count(parameters.len());
+            for (name, value) in parameters {
+                self.word(&name);
+                self.word(&value);
+            }
+        }
+    }
+
+    fn conditions(&mut self, conditions: &Conditions) {
+        self.number(conditions.seed);
+        for flag in [conditions.warm_up, conditions.control, conditions.remount] {
+            self.flag(flag);
+        }
+        // So that -0 is 0.
+        self.number((conditions.settle_seconds + 0.0).to_bits());
+        if conditions.machine == Machine::Reboot {
+            self.word(conditions.machine.name());
+        }
     }
 
     fn raw(&mut self, bytes: &[u8]) {

@@ -13,7 +13,7 @@ mod write;
 use std::fmt;
 
 use treering_model::{DeviceSpec, GuestSpec, Variant};
-use treering_script::Job;
+use treering_script::{Job, JobRecord};
 
 pub use deciding::{baselines, family, foreseen, is_known, known_metrics};
 pub use error::PlanError;
@@ -56,6 +56,8 @@ pub struct PlannedJob {
     pub options: Vec<(String, String)>,
     /// The job itself.
     pub job: Box<dyn Job>,
+    /// What it was made of, with the files that its options name.
+    pub record: JobRecord,
 }
 
 /// When a plan ends: see the page on statistics for what each rule promises.

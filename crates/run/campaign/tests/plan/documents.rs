@@ -36,7 +36,7 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
     let names = |plan: &str| -> Vec<&str> {
         plans[plan].variants.iter().map(|variant| variant.name.as_str()).collect()
     };
-    assert_eq!(plans.len(), 16);
+    assert_eq!(plans.len(), 18);
     assert_eq!(names("ext4-made-otherwise"), ["ext4", "1 KiB blocks", "no journal"]);
     assert_eq!(names("demo"), ["ext4", "btrfs"]);
     assert_eq!(names("filesystems"), ["ext4", "xfs", "btrfs"]);
@@ -242,4 +242,73 @@ fn the_baseline_comes_first_and_a_directory_has_its_path_as_name() {
     .unwrap();
     let names: Vec<&str> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
     assert_eq!(names, ["/mnt/c", "xfs", "ext4"]);
+}
+
+#[test]
+fn a_sweep_is_every_combination_of_its_values() {
+    let plan = read_plan(
+        "[device]\nloop = \"1GiB\"\n[[variant]]\nfilesystem = \"ext4\"\nmkfs = \"-b {block}\"\n\
+         sweep = { block = [1024, 4096] }\n\
+         [[job]]\nname = \"make\"\nworkload = \"fs_mark\"\noptions = { files = 7 }\n\
+         sweep = { threads = \"1..4x2\", size = [0, \"4K\"] }\n\
+         [[job]]\nname = \"own\"\ncommand = [\"true\", \"--level={level}\"]\n\
+         sweep = { level = [1, 9] }\n",
+    )
+    .unwrap();
+    let variants: Vec<_> =
+        plan.variants.iter().map(|one| (&*one.name, one.mkfs.join(" "))).collect();
+    assert_eq!(
+        variants,
+        [("ext4, block=1024", "-b 1024".to_owned()), ("ext4, block=4096", "-b 4096".to_owned())]
+    );
+    let names: Vec<&str> = plan.jobs.iter().map(|job| job.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "make, threads=1, size=0",
+            "make, threads=1, size=4K",
+            "make, threads=2, size=0",
+            "make, threads=2, size=4K",
+            "make, threads=4, size=0",
+            "make, threads=4, size=4K",
+            "own, level=1",
+            "own, level=9",
+        ]
+    );
+    let option = |at: usize, name: &str| -> Vec<&str> {
+        let options = plan.jobs[at].options.iter().filter(|(known, _)| known == name);
+        options.map(|(_, value)| value.as_str()).collect()
+    };
+    assert_eq!((option(3, "threads"), option(3, "size")), (vec!["2"], vec!["4K"]));
+    assert_eq!(option(3, "files"), ["7"]);
+    assert!(format!("{:?}", plan.jobs[7].options).contains("--level=9"));
+    // Written out it is the same plan.
+    let again = read_plan(&plan.to_toml()).unwrap();
+    assert_eq!(again.digest(), plan.digest());
+}
+
+#[test]
+fn a_sweep_that_makes_no_sense_is_pointed_at() {
+    let refused = |sweep: &str| {
+        let text = format!(
+            "[[variant]]\nfilesystem = \"ext4\"\n[[job]]\nworkload = \"fs_mark\"\nsweep = {sweep}\n"
+        );
+        read_plan(&text).unwrap_err().to_string()
+    };
+    for (sweep, words) in [
+        ("{}", "1 to 4 keys"),
+        ("5", "not a table"),
+        ("{ threads = 4 }", "no values"),
+        ("{ threads = \"4\" }", "no values"),
+        ("{ threads = [] }", "0 values"),
+        ("{ threads = [1, 1] }", "twice"),
+        ("{ threads = \"1..1000000000\" }", "65 values"),
+        ("{ threads = \"1..16\", size = \"1..16\" }", "256 combinations"),
+        ("{ treads = [1, 2] }", "no option"),
+        ("{ threads = [1, \"many\"] }", "many"),
+    ] {
+        let said = refused(sweep);
+        assert!(said.contains(words), "{sweep}: {said}");
+        assert!(said.contains("plan.toml:5:"), "{sweep}: {said}");
+    }
 }

@@ -11,7 +11,7 @@ use treering_campaign::plan::{
 };
 use treering_datasets::State;
 use treering_model::{Accelerator, DeviceSpec, GuestDisk, GuestSpec, Variant};
-use treering_script::Settings;
+use treering_script::{JobRecord, Settings};
 
 use crate::{read_file, read_plan};
 
@@ -159,8 +159,10 @@ fn observing() -> impl Strategy<Value = Observing> {
 
 fn job(name: String, options: Vec<(String, String)>) -> PlannedJob {
     let workload = treering_workloads::ALL[0];
-    let made = workload.native(&Settings::new(options.clone())).unwrap();
-    PlannedJob { name, workload: workload.manifest().name.to_owned(), options, job: made }
+    let settings = Settings::new(options.clone());
+    let job = workload.native(&settings).unwrap();
+    let record = JobRecord::of(&settings);
+    PlannedJob { name, workload: workload.manifest().name.to_owned(), options, job, record }
 }
 
 /// A data set of two files, which is read much faster than a shipped one.

@@ -334,7 +334,7 @@ fn one_by_one(reply: Reply, wanted: u32) -> Reply {
 
 fn room(tree: &Tree) -> Room {
     let free_bytes = tree.free_bytes();
-    Room { capacity_bytes: CAPACITY_BYTES, free_bytes, unused_bytes: free_bytes }
+    Room { capacity_bytes: CAPACITY_BYTES, free_bytes, unused_bytes: free_bytes, inodes: None }
 }
 
 fn read(tree: &Tree, open: &mut OpenFile, bytes: u32) -> Result<Reply, Errno> {

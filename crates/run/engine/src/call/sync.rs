@@ -39,8 +39,8 @@ const ATTRIBUTE: &CStr = c"user.DosAttrib";
 
 /// The room that a filesystem says it has.
 pub(crate) fn room(facts: &FilesystemFacts) -> Room {
-    let FilesystemFacts { capacity_bytes, free_bytes, unused_bytes, .. } = *facts;
-    Room { capacity_bytes, free_bytes, unused_bytes }
+    let FilesystemFacts { capacity_bytes, free_bytes, unused_bytes, used_inodes, .. } = *facts;
+    Room { capacity_bytes, free_bytes, unused_bytes, inodes: used_inodes }
 }
 
 /// Slots of open files.

@@ -1,8 +1,9 @@
 //! Aged filesystems that are kept: images with the recipe they were made by, saved from a mounted
-//! device and put on loop devices again.
+//! device and put on devices again.
 //!
 //! `content` is the file of the blocks, `library` the folder of all images, `onto_device` puts one
-//! on a block device, `check` is what it must still be after it was restored, `saving` the way from a mounted filesystem to an image.
+//! on a block device, `check` is what it must still be after it was restored, `saving` the way from
+//! a mounted filesystem to an image.
 
 mod check;
 mod content;

@@ -18,8 +18,8 @@ use super::check;
 use super::content::{PIECE_BYTES, Packer};
 use super::library::{ImageLibrary, ImageRecord, NewImage};
 use crate::error::unfit;
-use crate::families::mounted_families;
-use crate::machine::{DeviceNumber, Machine, block_number};
+use crate::machine::block_number;
+use crate::remounting::{options_in_force, refuse_parts, refuse_used};
 use crate::sight::Sight;
 use crate::{DeviceError, Lab, LabError};
 
@@ -123,14 +123,7 @@ impl AgedTarget {
 
     /// As it is mounted now: options of the mount and of the filesystem.
     pub fn options(&self) -> String {
-        let both = self.mount.options.split(',').chain(self.mount.super_options.split(','));
-        let mut kept: Vec<&str> = Vec::new();
-        for option in both.filter(|option| !option.is_empty()) {
-            if !kept.contains(&option) {
-                kept.push(option);
-            }
-        }
-        kept.join(",")
+        options_in_force(&self.mount)
     }
 
     fn copy(&self, image: NewImage, record: ImageRecord, stop: &StopFlag) -> Result<(), LabError> {
@@ -189,22 +182,6 @@ impl AgedTarget {
     }
 }
 
-/// Refuses what is only a part of a filesystem, or one of several devices.
-fn refuse_parts(mount: &Mount, number: DeviceNumber) -> Result<(), LabError> {
-    let point = mount.point.display();
-    if mount.root != Path::new("/") {
-        let root = mount.root.display();
-        return Err(unfit(format!("only {root} of the filesystem is mounted at {point}")));
-    }
-    let families = mounted_families(&Machine::default());
-    let is_of_several =
-        families.iter().any(|one| one.numbers.contains(&number) && one.devices.len() > 1);
-    if is_of_several {
-        return Err(unfit(format!("the filesystem at {point} is on several devices")));
-    }
-    Ok(())
-}
-
 /// Refuses what cannot be unmounted since we need it ourselves.
 fn refuse_places(
     mount: &Mount,
@@ -213,18 +190,7 @@ fn refuse_places(
 ) -> Result<(), LabError> {
     let point = &mount.point;
     let shown = point.display();
-    let inside = table.mounts.iter().find(|other| other.parent == mount.id);
-    if let Some(other) = inside {
-        let other = other.point.display();
-        return Err(unfit(format!("{shown} cannot be unmounted: {other} is mounted on it")));
-    }
-    if point == Path::new("/")
-        || std::fs::read_link("/proc/self/cwd").is_ok_and(|here| here.starts_with(point))
-    {
-        return Err(unfit(format!(
-            "{shown} cannot be unmounted: the current directory is on it; start from another"
-        )));
-    }
+    refuse_used(mount, table)?;
     let images = library.directory();
     let above = images.ancestors().find_map(|above| open_top(above).ok());
     if above.is_some_and(|above| table.of(&above).is_some_and(|other| other.id == mount.id)) {

@@ -12,8 +12,9 @@ use std::sync::mpsc;
 use std::thread::{self, sleep};
 use std::time::Duration;
 
-use treering_model::{PLAYED_MOUNT, PLAYED_STATUS, PlayedCounts, PlayedStatus};
-use treering_sys::{MountOptions, MountTable, abort_fuse, kill_at_once, mount};
+use treering_model::filesystems::{PLAYED_MOUNT, USER_SPACE_CONNECTIONS, USER_SPACE_DEVICE};
+use treering_model::{PLAYED_STATUS, PlayedCounts, PlayedStatus};
+use treering_sys::{MountOptions, MountTable, kill_at_once, mount};
 
 use super::{HURRY, IMAGE, PLAY, PlayedModel};
 use crate::LabError;
@@ -45,10 +46,10 @@ impl Player {
     ) -> Result<Self, LabError> {
         let made = DirBuilder::new().mode(0o700).create(point);
         made.map_err(LabError::io("cannot make the mount point", point))?;
-        let connection = OpenOptions::new().read(true).write(true).open("/dev/fuse");
+        let connection = OpenOptions::new().read(true).write(true).open(USER_SPACE_DEVICE);
         let connection = connection.map_err(|error| {
-            let what = "cannot open (`modprobe fuse`; CONFIG_FUSE_FS)";
-            LabError::io(what, "/dev/fuse")(error)
+            let what = "a disk cannot be played without";
+            LabError::io(what, USER_SPACE_DEVICE)(error)
         })?;
         let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", connection.as_raw_fd());
         let options = [options.as_str(), "nosuid", "nodev", "noexec", "noatime"];
@@ -175,6 +176,8 @@ pub(crate) fn rescue(machine: &Machine, remains: Remains<'_>) {
         let _gone_meanwhile = kill_at_once(pid);
     }
     if let Some(number) = remains.mounted {
-        abort_fuse(number.minor);
+        let connection = Path::new(USER_SPACE_CONNECTIONS).join(number.minor.to_string());
+        // Gone, or connections are not shown.
+        let _nothing_to_abort = std::fs::write(connection.join("abort"), "1");
     }
 }

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use treering_model::{DeviceSpec, Variant};
-use treering_sys::open_top;
+use treering_sys::{MountTable, open_top};
 
 use crate::error::unfit;
 use crate::{Device, DeviceCaution, EraseList, Lab, LabError, Mounted, PlayedModel, Workplace};
@@ -32,6 +32,8 @@ pub struct Scratch {
     top: PathBuf,
     /// The part of it below where it is mounted.
     below: PathBuf,
+    /// What else is on the filesystem of a directory.
+    beside: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -87,7 +89,7 @@ impl Scratch {
         let below = like.below.clone();
         let top = mounted.root().join(&below);
         std::fs::create_dir_all(&top).map_err(LabError::io("cannot make", &top))?;
-        Ok(Self { held: Some(Held::Ours(Box::new(mounted))), top, below })
+        Ok(Self { held: Some(Held::Ours(Box::new(mounted))), top, below, beside: Vec::new() })
     }
 
     fn in_directory(directory: &Path, like: &Likeness) -> Result<Self, LabError> {
@@ -102,11 +104,12 @@ impl Scratch {
         if let Some(name) = there.iter().find(|name| !FRESH.contains(&name.as_str())) {
             return Err(unfit(format!("{what} is not empty: it has {name}")));
         }
+        let beside = beside(&found)?;
         place.mark(MARK, None)?;
         let top = found.join(TREE);
         std::fs::create_dir(&top).map_err(LabError::io("cannot make", &top))?;
         let held = Held::Theirs(Box::new(place));
-        Ok(Self { held: Some(held), top, below: PathBuf::from(TREE) })
+        Ok(Self { held: Some(held), top, below: PathBuf::from(TREE), beside })
     }
 
     /// Where the copy goes.
@@ -139,6 +142,11 @@ impl Scratch {
             Some(Held::Ours(mounted)) => mounted.device()?.model(),
             _ => None,
         }
+    }
+
+    /// What else was on the filesystem when the directory was taken: it is not fresh then.
+    pub fn beside(&self) -> &[String] {
+        &self.beside
     }
 
     /// What makes times on it questionable.
@@ -184,6 +192,31 @@ impl Scratch {
             }
         }
     }
+}
+
+/// What a filesystem has beside a directory, as far as it is mounted: the entries of the directories
+/// above that one.
+fn beside(directory: &Path) -> Result<Vec<String>, LabError> {
+    let opened = open_top(directory);
+    let opened = opened.map_err(|e| LabError::io("cannot open", directory)(e.into()))?;
+    let table = MountTable::read();
+    let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
+    let Some(mount) = table.of(&opened) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for inner in directory.ancestors().take_while(|inner| *inner != mount.point) {
+        let Some(above) = inner.parent() else { break };
+        let failed = |source| LabError::io("cannot read", above)(source);
+        let entries = std::fs::read_dir(above).map_err(failed)?;
+        for entry in entries {
+            let path = entry.map_err(failed)?.path();
+            let name = path.strip_prefix(&mount.point).unwrap_or(&path).to_string_lossy();
+            if path != inner && !FRESH.contains(&name.as_ref()) {
+                found.push(name.into_owned());
+            }
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
 }
 
 impl Drop for Scratch {

@@ -3,13 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
+use treering_model::filesystems::PLAYED_MOUNT;
 use treering_model::metrics::played::{
     BUSY_SECONDS, CPU_SECONDS, FLUSHES, LATE_P50_NS, LATE_P99_NS, LATE_PERCENT, REQUESTS,
     ROTATION_SECONDS, SEEK_SECONDS, TRANSFER_SECONDS,
 };
 use treering_model::{
-    Caution, CautionCode, Metric, PLAYED_MOUNT, PLAYED_STATUS, PhaseTotals, PlayedCounts,
-    PlayedStatus, Scope,
+    Caution, CautionCode, Metric, PLAYED_STATUS, PhaseTotals, PlayedCounts, PlayedStatus, Scope,
 };
 use treering_sys::MountTable;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use treering_model::{Caution, Metric, Mode, Work};
+use treering_model::{Caution, CautionCode, Metric, Mode, Work};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::ending::Ending;
@@ -16,6 +16,7 @@ use super::player::ROOT;
 use super::profile::{Amount, Kind, Model, Profile, TEXT_BYTES_MAX, profile_text, profiles, read};
 use super::rules::Rule;
 use super::session::{AgeSession, foreseen};
+use super::source_tree::SourceTree;
 use super::through::ThroughSession;
 use crate::compilebench::{AGING_PHASE, aging};
 
@@ -25,6 +26,8 @@ const LIVE_BYTES_UNKNOWN: u64 = 1 << 30;
 const PLANNED_OPERATIONS: u64 = 2000;
 /// The workload of a profile that replays a history.
 const HISTORY: &str = "history";
+/// A filesystem of which more is in use was used before: reserves and logs are below that.
+const USED_MUCH: f64 = 0.25;
 /// Commits between two measurements, where nobody says.
 const COMMITS_EVERY: u64 = 100;
 
@@ -55,7 +58,7 @@ impl AgeJob {
         let rules: Vec<Rule> = rules.collect::<Result<_, _>>()?;
         options.until = rules.iter().map(Rule::to_string).collect();
         let by = match profile(&options.profile, settings)? {
-            Profile::Model(model) => By::Model(adapted(model, &options)),
+            Profile::Model(model) => By::Model(adapted(model, &options, settings)?),
             Profile::Workload { name, .. } if name == HISTORY => by_history(&options, settings)?,
             Profile::Workload { name, options: given } => {
                 By::Workload(other(&name, given, &options, &rules, settings)?)
@@ -155,7 +158,14 @@ fn footprint_of(history: &History, facts: &TargetFacts) -> Footprint {
 }
 
 /// A model with what the options say of it.
-fn adapted(mut model: Model, options: &Native) -> Model {
+fn adapted(mut model: Model, options: &Native, settings: &Settings) -> Result<Model, ConfigError> {
+    for plan in &mut model.files {
+        let Some(name) = &plan.dataset else { continue };
+        let Amount::Count(count) = plan.amount else { continue };
+        let tree = SourceTree::load(name, count, settings)?;
+        plan.amount = Amount::Count(tree.len() as u64);
+        plan.tree = Some(Arc::new(tree));
+    }
     if let Some(measure_every) = options.measure_every {
         model.measure_every = measure_every;
         model.sync_every = model.sync_every.min(measure_every);
@@ -163,7 +173,18 @@ fn adapted(mut model: Model, options: &Native) -> Model {
     if let Some(share) = options.shuffled {
         model.files.iter_mut().for_each(|plan| plan.shuffled = share);
     }
-    model
+    if let Some(every) = options.remount_every {
+        model.remount_every = Some(every);
+    }
+    if let Some(every) = model.remount_every.filter(|one| !one.is_multiple_of(model.measure_every))
+    {
+        let measure = model.measure_every;
+        return Err(ConfigError::new(format!(
+            "--remount-every: {every} is not a multiple of the {measure} operations of a step"
+        ))
+        .hint(format!("add --measure-every {every}")));
+    }
+    Ok(model)
 }
 
 /// The job of another workload.
@@ -216,7 +237,7 @@ impl Job for AgeJob {
                  killed run left",
             ));
         }
-        Ok(Vec::new())
+        Ok(not_fresh(facts).into_iter().collect())
     }
 
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
@@ -231,7 +252,13 @@ impl Job for AgeJob {
             let per_unit = plan.unit.map_or(1, |(least, most)| u64::midpoint(least, most));
             let largest_unit = plan.unit.map_or(1, |(_, most)| most);
             let mean = plan.sizes.mean();
+            if let Some(tree) = &plan.tree {
+                all.peak_dirs += tree.directories();
+            }
             let (files, bytes) = match plan.amount {
+                Amount::Count(count) if plan.tree.is_some() => {
+                    (count, plan.tree.as_ref().map_or(0, |tree| tree.bytes()))
+                }
                 Amount::Count(count) => {
                     let files = count.saturating_mul(per_unit);
                     (files, files.saturating_mul(mean))
@@ -274,7 +301,7 @@ impl Job for AgeJob {
         let mut generator = Generator::new(model.clone(), self.seed, self.live_bytes(facts));
         let mut lines = vec!["fill directories".to_owned()];
         for (place, plan) in model.files.iter().enumerate() {
-            let files = generator.initial(place).len();
+            let files = generator.initial(place);
             let what = if plan.unit.is_some() { "units" } else { "files" };
             let directories = plan.directories;
             lines.push(format!("fill {}: {files} {what} in {directories} directories", plan.name));
@@ -288,6 +315,10 @@ impl Job for AgeJob {
             lines.push("write what was allocated and still stands".to_owned());
         }
         lines
+    }
+
+    fn remounts(&self) -> bool {
+        matches!(&self.by, By::Model(model) if model.remount_every.is_some())
     }
 
     fn work(&self) -> Work {
@@ -338,6 +369,22 @@ impl Job for AgeJob {
             }
         }
     }
+}
+
+/// Whether what is aged was used before: its layout then also tells of that.
+fn not_fresh(facts: &TargetFacts) -> Option<Caution> {
+    let found = facts.existing.iter().find(|name| *name != "lost+found");
+    let used = facts.capacity_bytes.saturating_sub(facts.free_bytes) as f64;
+    let used = used / facts.capacity_bytes.max(1) as f64;
+    let what = match found {
+        Some(name) => format!("the directory is not empty, it has {name}"),
+        None if used > USED_MUCH => {
+            format!("{:.0} % of the filesystem were in use before", used * 100.0)
+        }
+        None => return None,
+    };
+    let message = format!("the filesystem is not fresh: {what}");
+    Some(Caution { code: CautionCode::NotFresh, message })
 }
 
 /// About how much so many operations write.

@@ -18,6 +18,7 @@ mod profile;
 mod rules;
 mod session;
 mod sizes;
+mod source_tree;
 mod through;
 
 use treering_model::TaskTotals;

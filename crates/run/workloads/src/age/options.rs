@@ -28,6 +28,9 @@ options! {
         live: Option<u64> = Size;
         /// Operations between two measurements of the layout [default: the profile's].
         measure_every: Option<u64> = Number[1..=1_000_000_000];
+        /// Operations between two remounts of the filesystem, a multiple of those between two
+        /// measurements; requires root [default: never].
+        remount_every: Option<u64> = Number[1..=1_000_000_000];
         /// Share of the files at the beginning that is created in random order [default: the
         /// profile's].
         shuffled: Option<f64> = Percent;

@@ -3,6 +3,7 @@
 //! A population is a directory `NAME` below the root of the run, or a tree of them where it has a
 //! fan-out; a file is `f` and its number, a unit `u` and its number.
 
+use std::collections::HashSet;
 use std::ffi::CString;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +23,8 @@ pub(super) const ROOT_DIR: Dir = Dir(1);
 pub(super) const HERE: Dir = Dir(2);
 const THERE: Dir = Dir(3);
 pub(super) const FILE: File = File(0);
+/// The bytes of one read.
+const READ_BYTES: u32 = 1 << 17;
 /// The most bytes of one write.
 const WRITE_BYTES: u64 = 1 << 20;
 
@@ -34,6 +37,8 @@ pub(super) enum Part {
     Fill(usize),
     /// So many operations.
     Operate(u64),
+    /// The same after everything that stands was read.
+    ReadAndOperate(u64),
     /// Writes what the files of a population hold and was only allocated.
     Write(usize),
 }
@@ -73,6 +78,9 @@ fn directory_path(plan: &FilesPlan, directory: u64) -> String {
 }
 
 fn path(plan: &FilesPlan, live: &Live) -> String {
+    if let Some(tree) = &plan.tree {
+        return format!("{}/{}", plan.name, tree.path(live.id));
+    }
     let kind = if live.files.is_some() { 'u' } else { 'f' };
     format!("{}/{kind}{}", directory_path(plan, live.directory), live.id)
 }
@@ -98,6 +106,31 @@ pub(super) fn write(io: &mut dyn Io, from: u64, bytes: u64) -> Result<Wrote, Sto
         }
     }
     Ok(Wrote::All)
+}
+
+/// Directories of a tree that are made when the first file in them is.
+#[derive(Debug, Default)]
+struct Parents {
+    made: HashSet<String>,
+}
+
+impl Parents {
+    /// Makes those above a path, beneath the one of the population; whether there was room.
+    fn make(&mut self, io: &mut dyn Io, path: &str) -> Result<bool, Stop> {
+        let parents = path.match_indices('/').map(|(place, _)| &path[..place]).skip(1);
+        for parent in parents {
+            if self.made.contains(parent) {
+                continue;
+            }
+            let (above, name) = parent.rsplit_once('/').unwrap_or(("", parent));
+            io.open_dir(ROOT_DIR, &c_string(above.to_owned()), HERE)?;
+            if io.make_dir(HERE, &c_string(name.to_owned())).unless_full()?.is_err() {
+                return Ok(false);
+            }
+            self.made.insert(parent.to_owned());
+        }
+        Ok(true)
+    }
 }
 
 /// How what a file holds comes into it.
@@ -182,13 +215,23 @@ impl Player {
             Part::Fill(files) => {
                 let made = self.lock().initial(files);
                 let plan = self.plan(files);
-                for live in made {
+                let mut parents = Parents::default();
+                for turn in 0..made {
+                    let next = self.lock().initial_file(files, turn);
+                    let Some(live) = next else { break };
+                    if plan.tree.is_some() && !parents.make(io, &path(&plan, &live))? {
+                        self.counted.is_full = true;
+                        return Ok(());
+                    }
                     if !self.one(io, &plan, Operation::birth(files, live))? {
                         return Ok(());
                     }
                 }
             }
-            Part::Operate(count) => {
+            Part::Operate(count) | Part::ReadAndOperate(count) => {
+                if matches!(self.part, Part::ReadAndOperate(_)) {
+                    self.read_all(io)?;
+                }
                 let plans = self.lock().model().files.clone();
                 let sync_every = self.lock().model().sync_every;
                 for number in 1..=count {
@@ -206,6 +249,20 @@ impl Player {
         }
         // What has no place yet is in no layout.
         io.sync(SyncScope::Target)
+    }
+
+    /// Reads all plain files.
+    fn read_all(&self, io: &mut dyn Io) -> Result<(), Stop> {
+        let plans = self.lock().model().files.clone();
+        for (files, plan) in plans.iter().enumerate() {
+            let standing = self.lock().standing(files);
+            for live in standing.iter().filter(|live| live.files.is_none()) {
+                io.open(ROOT_DIR, &c_string(path(plan, live)), OpenHow::Read, FILE)?;
+                while io.read(FILE, READ_BYTES)? > 0 {}
+                io.close(FILE)?;
+            }
+        }
+        Ok(())
     }
 
     /// One operation; whether there was room for it.

@@ -3,11 +3,14 @@
 //!
 //! What is drawn from a profile is `generator`'s.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use treering_model::harmless;
 use treering_script::ConfigError;
 
 use super::sizes::{SizeText, Sizes, Wrong};
+use super::source_tree::SourceTree;
 
 /// A longer file is no profile.
 pub(super) const TEXT_BYTES_MAX: u64 = 1 << 20;
@@ -27,7 +30,7 @@ macro_rules! profile {
 }
 
 /// Names with the text of their files.
-static ALL: [(&str, &str); 8] = [
+static ALL: [(&str, &str); 9] = [
     profile!("kernel-tree"),
     profile!("source-history"),
     profile!("mail"),
@@ -35,6 +38,7 @@ static ALL: [(&str, &str); 8] = [
     profile!("container"),
     profile!("round-robin"),
     profile!("shuffled"),
+    profile!("shuffled-clone"),
     profile!("size-age-depth"),
 ];
 
@@ -77,6 +81,10 @@ struct ProfileText {
     #[serde(default)]
     sync_every: Option<u64>,
     #[serde(default)]
+    remount_every: Option<u64>,
+    #[serde(default)]
+    read_after_remount: bool,
+    #[serde(default)]
     files: Vec<FilesText>,
     #[serde(default)]
     operation: Vec<OperationText>,
@@ -90,7 +98,10 @@ const fn default_measure_every() -> u64 {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct FilesText {
     name: String,
-    size: SizeText,
+    #[serde(default)]
+    size: Option<SizeText>,
+    #[serde(default)]
+    dataset: Option<String>,
     #[serde(default)]
     count: Option<u64>,
     #[serde(default)]
@@ -193,6 +204,10 @@ pub(super) struct FilesPlan {
     pub(super) unit: Option<(u64, u64)>,
     /// The share of them that is created in random order.
     pub(super) shuffled: f64,
+    /// The data set of which they are the files.
+    pub(super) dataset: Option<String>,
+    /// Its files, once it was read.
+    pub(super) tree: Option<Arc<SourceTree>>,
 }
 
 /// A kind of operation.
@@ -228,6 +243,10 @@ pub(super) struct Model {
     pub(super) measure_every: u64,
     /// Operations between two syncs of the filesystem.
     pub(super) sync_every: u64,
+    /// Operations between two remounts of the filesystem; a multiple of `measure_every`.
+    pub(super) remount_every: Option<u64>,
+    /// Whether everything is read after each.
+    pub(super) read_after_remount: bool,
 }
 
 /// Reads the text of a profile; `name` is what a message calls it.
@@ -272,7 +291,11 @@ fn model(written: ProfileText) -> Result<Model, Wrong> {
     let measure_every = counted("measure-every", written.measure_every, 1..=NUMBER_MAX)?;
     let sync_every = written.sync_every.unwrap_or(measure_every);
     let sync_every = counted("sync-every", sync_every, 1..=NUMBER_MAX)?;
-    Ok(Model { files, operations, measure_every, sync_every })
+    let remount_every = written.remount_every;
+    let remount_every =
+        remount_every.map(|every| counted("remount-every", every, 1..=NUMBER_MAX)).transpose()?;
+    let read_after_remount = written.read_after_remount;
+    Ok(Model { files, operations, measure_every, sync_every, remount_every, read_after_remount })
 }
 
 impl Amount {
@@ -308,6 +331,9 @@ fn files_plan(written: &FilesText) -> Result<FilesPlan, Wrong> {
         )));
     }
     let within = |Wrong(what)| Wrong(format!("[[files]] '{name}': {what}"));
+    if let Some(dataset) = &written.dataset {
+        return of_dataset(name.clone(), dataset, written).map_err(within);
+    }
     let amount = match (written.count, &written.share) {
         (Some(count), None) => {
             Amount::Count(counted("count", count, 0..=COUNT_MAX).map_err(within)?)
@@ -319,7 +345,8 @@ fn files_plan(written: &FilesText) -> Result<FilesPlan, Wrong> {
     if unit.is_some_and(|(least, most)| least == 0 || least > most || most > 100_000) {
         return Err(within(Wrong("unit: not 1 <= least <= most <= 100000".into())));
     }
-    let sizes = Sizes::read(&written.size).map_err(within)?;
+    let size = written.size.as_ref().ok_or_else(|| within(Wrong("`size` is missing".into())))?;
+    let sizes = Sizes::read(size).map_err(within)?;
     if matches!(amount, Amount::Share(_)) && sizes.mean() == 0 {
         return Err(within(Wrong("empty files have no share of the bytes".into())));
     }
@@ -333,7 +360,37 @@ fn files_plan(written: &FilesText) -> Result<FilesPlan, Wrong> {
         fan_out: fan_out.transpose().map_err(within)?.unwrap_or(0),
         unit,
         shuffled: shuffled.transpose().map_err(within)?.unwrap_or(0.0),
+        dataset: None,
+        tree: None,
         name,
+    })
+}
+
+/// The files of a data set, or so many of them: it says where they are and how large.
+fn of_dataset(name: String, dataset: &str, written: &FilesText) -> Result<FilesPlan, Wrong> {
+    let excluded = written.size.is_some()
+        || written.share.is_some()
+        || written.unit.is_some()
+        || written.fan_out.is_some()
+        || written.directories != 1;
+    if excluded {
+        return Err(Wrong(
+            "`dataset` says where files are and how large: beside it only `count` \
+                          and `shuffled`"
+                .into(),
+        ));
+    }
+    let shuffled = written.shuffled.as_deref().map(|text| share("shuffled", text));
+    Ok(FilesPlan {
+        name,
+        sizes: Sizes::Always(0),
+        amount: Amount::Count(counted("count", written.count.unwrap_or(COUNT_MAX), 1..=COUNT_MAX)?),
+        directories: 0,
+        fan_out: 0,
+        unit: None,
+        shuffled: shuffled.transpose()?.unwrap_or(0.0),
+        dataset: Some(dataset.to_owned()),
+        tree: None,
     })
 }
 
@@ -345,6 +402,9 @@ fn operation_plan(written: &OperationText, files: &[FilesPlan]) -> Result<Operat
     let plan = &files[place];
     let within =
         |what: &str| Wrong(format!("[[operation]] {:?} of '{}': {what}", written.kind, plan.name));
+    if plan.dataset.is_some() {
+        return Err(within("files of a data set are created and then left alone"));
+    }
     if plan.unit.is_some() && !matches!(written.kind, Kind::Create | Kind::Delete) {
         return Err(within("a unit is only created and deleted"));
     }

@@ -30,6 +30,8 @@ pub(super) struct AgeSession {
     ending: Ending,
     live_bytes: u64,
     measure_every: u64,
+    remount_every: Option<u64>,
+    reads: bool,
     /// Parts of the present phase that are to come, the last one first.
     to_come: Vec<Part>,
     phase: Option<&'static str>,
@@ -37,6 +39,8 @@ pub(super) struct AgeSession {
     /// Why nothing was done.
     refusal: Option<SessionError>,
     sums: Sums,
+    /// Operations that filled the tree.
+    filled: u64,
 }
 
 impl AgeSession {
@@ -47,17 +51,34 @@ impl AgeSession {
         fast_forward: bool,
     ) -> Self {
         let measure_every = generator.model().measure_every;
+        let remount_every = generator.model().remount_every;
+        let reads = generator.model().read_after_remount && remount_every.is_some();
         Self {
             generator: Arc::new(Mutex::new(generator)),
             ending,
             live_bytes,
             measure_every,
+            remount_every,
+            reads,
             to_come: Vec::new(),
             phase: None,
             forward: fast_forward.then(FastForward::default),
             refusal: None,
             sums: Sums::default(),
+            filled: 0,
         }
+    }
+
+    /// Whether the filesystem is mounted anew before a part: between two steps, so often.
+    fn is_remounted(&self) -> bool {
+        let done = self.sums.operations - self.filled;
+        let is_due = |every: u64| done.is_multiple_of(every);
+        self.phase == Some(AGE) && self.remount_every.is_some_and(is_due)
+    }
+
+    /// The same, but for the first of its steps: it is mounted anew between phases.
+    fn remounts_now(&self) -> bool {
+        self.sums.operations > self.filled && self.is_remounted()
     }
 
     fn next_part(&mut self) -> Option<Part> {
@@ -71,7 +92,9 @@ impl AgeSession {
             return None;
         }
         let left = self.ending.operations_left().unwrap_or(self.measure_every);
-        Some(Part::Operate(left.min(self.measure_every)))
+        let count = left.min(self.measure_every);
+        let reads = self.reads && self.is_remounted();
+        Some(if reads { Part::ReadAndOperate(count) } else { Part::Operate(count) })
     }
 }
 
@@ -132,12 +155,14 @@ impl Session for AgeSession {
                 let op = if part == Part::Fill(files) { Op::Create } else { Op::Write };
                 (generator.model().files[files].name.clone(), op)
             }
-            Part::Operate(count) => (format!("{count} operations"), Op::Create),
+            Part::Operate(count) | Part::ReadAndOperate(count) => {
+                (format!("{count} operations"), Op::Create)
+            }
         };
         let script = Box::new(Player::new(part, &self.generator, self.forward.clone()));
         let kind = self.phase.unwrap_or(FILL);
         let tasks = vec![Task::new(kind, &subject, op, script)];
-        Some(ParallelGroup { tasks, ..ParallelGroup::default() })
+        Some(ParallelGroup { tasks, remount: self.remounts_now(), ..ParallelGroup::default() })
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
@@ -149,6 +174,7 @@ impl Session for AgeSession {
             self.ending.stepped();
         }
         self.sums.operations += counted.operations;
+        self.filled += counted.operations - operations;
         self.sums.wall_ns += totals.wall_ns;
         self.sums.cpu_ns += totals.cpu.total_ns();
         if counted.is_full {

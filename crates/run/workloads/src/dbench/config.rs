@@ -1,6 +1,6 @@
 //! What a run is asked to be: from the settings of either command line.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use treering_model::Fingerprint;
@@ -64,8 +64,9 @@ fn lines(name: &str, text: Option<&String>) -> Result<Option<Lines>, ConfigError
 }
 
 /// Reads a load file.
-fn source(path: &Path, name: &str, lines: Option<&Lines>) -> Result<Source, ConfigError> {
-    let text = read(path).map_err(|error| {
+fn source(settings: &Settings, name: &str, lines: Option<&Lines>) -> Result<Source, ConfigError> {
+    let path = settings.file(name);
+    let text = read(&path).map_err(|error| {
         let why = error.to_string();
         let why = why.split(" (os error").next().unwrap_or_default();
         ConfigError::new(format!("dbench: error opening '{name}': {why}")).hint(
@@ -73,10 +74,11 @@ fn source(path: &Path, name: &str, lines: Option<&Lines>) -> Result<Source, Conf
              mix of the original's",
         )
     })?;
+    settings.files.note(&path, &text);
     let load = parse(name, &text, lines)?;
     Ok(Source {
         name: name.to_owned(),
-        path: Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
+        path: Some(std::path::absolute(&path).unwrap_or(path)),
         fingerprint: Fingerprint::of(&text).text(),
         load: Arc::new(load),
     })
@@ -187,7 +189,7 @@ fn native_loads(
     let mut filled = lines("fill-lines", options.fill_lines.as_ref())?;
     if let Some(named) = options.loadfile.take() {
         let path = settings.file(&named);
-        let source = source(&path, &named, played.as_ref())?;
+        let source = source(settings, &named, played.as_ref())?;
         options.loadfile = source.shown_path();
         (options.load_seed, options.blocks) = (None, None);
         let Some(lines) = filled else { return Ok((source, None)) };
@@ -221,10 +223,10 @@ fn sources(
     lines: Option<&Lines>,
 ) -> Result<Vec<Source>, ConfigError> {
     if settings.file(named).exists() || !named.contains(',') {
-        return Ok(vec![source(&settings.file(named), named, lines)?]);
+        return Ok(vec![source(settings, named, lines)?]);
     }
     let names = named.split(',').filter(|name| !name.is_empty());
-    names.map(|name| source(&settings.file(name), name, lines)).collect()
+    names.map(|name| source(settings, name, lines)).collect()
 }
 
 fn native_ends(settings: &Settings, options: &mut Native) -> Result<Ends, ConfigError> {

@@ -299,6 +299,7 @@ mod tests {
             capacity_bytes: 1 << 20,
             free_bytes: 0,
             unused_bytes: (1 << 20) - used,
+            inodes: None,
         };
         fileset.begins_with(room(1 << 18));
         assert_eq!(fileset.fullness(room(1 << 18)), (0.25, 0));

@@ -1,9 +1,8 @@
 //! The headline numbers: the true rate, the original's figure and by how much it is too high, how
 //! far the workers were apart.
 
-use treering_model::metrics::fs_mark::{
-    CLASSIC_FILES_PER_SECOND, CLASSIC_INFLATION_PERCENT, WORKER_SKEW_RATIO,
-};
+use treering_model::metrics::fs_mark::{CLASSIC_FILES_PER_SECOND, CLASSIC_INFLATION_PERCENT};
+use treering_model::metrics::times::WORKER_SKEW_RATIO;
 use treering_model::metrics::{cpu, rates};
 use treering_model::{Metric, Scope, TaskTotals};
 

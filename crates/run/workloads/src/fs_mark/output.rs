@@ -150,6 +150,7 @@ mod tests {
             capacity_bytes,
             free_bytes,
             unused_bytes: free_bytes,
+            inodes: None,
         };
         assert_eq!(used_percent(room(1000, 941)), 5);
         assert_eq!(used_percent(room(1000, 0)), 100);

@@ -112,9 +112,10 @@ fn where_the_future_is_known_only_what_goes_is_allocated() {
     fs::write(&trees, text).unwrap();
     let mut text = "treering history 1\n".to_owned();
     for step in 0..200_u32 {
-        writeln!(text, "step\nw {} d{}/f{}", 100 + step * 40, step % 7, step % 31).unwrap();
+        let file = step % 31;
+        writeln!(text, "step\nw {} d{}/f{file}", 100 + step * 40, file % 7).unwrap();
         if step % 9 == 8 {
-            writeln!(text, "d d{}/f{}", step % 7, step % 31).unwrap();
+            writeln!(text, "d d{}/f{file}", file % 7).unwrap();
         }
     }
     fs::write(&history, text).unwrap();
@@ -144,7 +145,7 @@ fn where_the_future_is_known_only_what_goes_is_allocated() {
         assert_eq!(plain_facts, forward_facts, "{profile} {until}");
         assert_eq!(plain, forward, "{profile} {until}");
         let allocated = bytes(&written, Op::Write) - bytes(&tasks, Op::Write);
-        assert!(allocated > 0, "{profile} {until}");
+        assert!(allocated > 0 || !is_foreseen, "{profile} {until}");
         let is_written = tasks.0.iter().any(|task| task.kind == "write");
         assert_eq!(is_written, !is_foreseen, "{profile} {until}");
     }

@@ -12,6 +12,7 @@ mod ffsb;
 mod filebench;
 mod fio;
 mod fs_mark;
+mod mdtest;
 
 use treering_model::{Metric, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Job, TargetFacts};

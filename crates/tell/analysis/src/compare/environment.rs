@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{GuestSpec, IMPORT_PREFIX, PLAN_FACT, REBOOT_KERNEL_FACT};
+use treering_model::{GuestSpec, IMPORT_PREFIX, PLAN_FACT, REBOOT_KERNEL_FACT, WATCH_PREFIX};
 
 use super::variant::{ComparedVariant, Factor};
 
@@ -73,7 +73,8 @@ pub fn environment(
     let mut names: Vec<&str> = Vec::new();
     let mut seen = BTreeSet::new();
     for fact in variants.iter().flat_map(|variant| &variant.trials).flat_map(|trial| &trial.facts) {
-        if fact.name != PLAN_FACT && seen.insert(fact.name.as_str()) {
+        let is_of_environment = fact.name != PLAN_FACT && !fact.name.starts_with(WATCH_PREFIX);
+        if is_of_environment && seen.insert(fact.name.as_str()) {
             names.push(&fact.name);
         }
     }

@@ -12,7 +12,7 @@ use treering_stats::{
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::drift::drifting;
-use super::fairness::{Seen, of_cautions, of_job, of_places, of_variant};
+use super::fairness::{Seen, of_cautions, of_job, of_places, of_played_disks, of_variant};
 use super::fill::of_fill;
 use super::jobs::{Job, jobs, title};
 use super::opposite::opposite;
@@ -97,6 +97,7 @@ fn judge(
         let (base, other) = (Seen::of(baseline, &base_rounds), Seen::of(contender, &rounds));
         cautions.extend(of_cautions(base, other));
         cautions.extend(of_places(base, other));
+        cautions.extend(of_played_disks(base, other));
         let names = (base.name, other.name);
         let (jobs, left_out) = jobs(&base_rounds, &rounds, names);
         cautions.extend(left_out);

@@ -4,6 +4,8 @@
 //! Which trials make a point is decided by the caller; nothing is laid out here. The method and
 //! its errors, by simulation: `docs/history.md`.
 
+mod anchor;
+mod facts;
 mod gather;
 
 use treering_model::{Better, Mode, Trial, Unit};
@@ -12,7 +14,8 @@ use treering_stats::{
     noise_shift,
 };
 
-use crate::compare::{ComparedVariant, Factor, Standing, environment};
+pub use anchor::{AnchorChanges, anchor_changes};
+pub use facts::{ChangedFact, changed_facts};
 use gather::{Gathered, gather, half_width};
 
 /// Fewest points of which anything is said.
@@ -112,17 +115,6 @@ pub struct Shift {
     pub is_worse: bool,
     /// What else changed there, most telling first.
     pub facts: Vec<ChangedFact>,
-}
-
-/// A fact that has one value before a change and another one after it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangedFact {
-    /// Its name.
-    pub name: String,
-    /// Its values before.
-    pub before: String,
-    /// Its values after.
-    pub after: String,
 }
 
 /// The newest point, out of line with the level before it.
@@ -241,36 +233,15 @@ fn judge(
     Ok(())
 }
 
-/// What the trials on both sides of a change know differently, what was compared and is momentary
-/// left out; facts that have one value on each side first.
+/// What the trials on both sides of a change know differently.
 fn changed(
     gathered: &Gathered<'_>,
     before: std::ops::Range<usize>,
     after: std::ops::Range<usize>,
 ) -> Vec<ChangedFact> {
-    let variant = |range: std::ops::Range<usize>| ComparedVariant {
-        name: String::new(),
-        factor: Factor::Id,
-        against: None,
-        trials: gathered.points[range]
-            .iter()
-            .flat_map(|point| &point.trials)
-            .map(|t| (*t).clone())
-            .collect(),
+    let trials = |range: std::ops::Range<usize>| -> Vec<Trial> {
+        let trials = gathered.points[range].iter().flat_map(|point| &point.trials);
+        trials.map(|trial| (*trial).clone()).collect()
     };
-    let facts = environment(&variant(before), &[variant(after)]);
-    let values = |values: &[crate::compare::FactValue]| {
-        values.iter().map(|one| one.value.as_str()).collect::<Vec<_>>().join(", ")
-    };
-    let mut changed: Vec<(usize, ChangedFact)> = facts
-        .iter()
-        .filter(|fact| fact.standing == Standing::Differs && fact.variants.len() == 2)
-        .map(|fact| {
-            let count = fact.variants[0].len() + fact.variants[1].len();
-            let [before, after] = [0, 1].map(|side| values(&fact.variants[side]));
-            (count, ChangedFact { name: fact.name.clone(), before, after })
-        })
-        .collect();
-    changed.sort_by_key(|(count, _)| *count);
-    changed.into_iter().map(|(_, fact)| fact).collect()
+    changed_facts(trials(before), trials(after))
 }

@@ -125,11 +125,15 @@ fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
     let powers = (0..18).map(|power| 10u64.pow(power));
     let mut nice = powers.flat_map(|power| [power, 2 * power, 5 * power]);
     let step = nice.find(|step| *step >= least).unwrap_or(least);
-    let shown = (0..count).filter(|place| number(rounds, *place).is_multiple_of(step));
+    // Values that were swept over are few, and not in steps.
+    let is_sweep = rounds.by.is_some() && !rounds.numbers.is_empty();
+    let shown = (0..count).filter(|place| is_sweep || number(rounds, *place).is_multiple_of(step));
     let tick =
         |place: usize| (ACROSS.0 + slot * (place as f64 + 0.5), number(rounds, place).to_string());
     let ticks: Vec<(f64, String)> = shown.map(tick).collect();
+    let named = by(rounds);
     let foot = match &rounds.by {
+        Some(_) if is_sweep => &*named,
         Some(_) => "point, in the order of time",
         None if rounds.paired => "round",
         None => "trial of its variant (not paired)",

@@ -16,6 +16,7 @@ pub mod layout;
 mod layouts;
 mod profile;
 pub mod run;
+pub mod sweep;
 pub mod trace;
 pub mod trial;
 pub mod trial_json;

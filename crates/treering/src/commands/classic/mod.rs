@@ -156,6 +156,7 @@ fn perform(
         catches_sigint,
         ranks: None,
         speaker: Some((&mut speaker, record)),
+        record: None,
     };
     let traces = traces.into_iter().map(|traces| Box::new(traces) as Box<dyn TrialSink>);
     let done = run_trial(asked, place, traces.collect(), &Arc::new(Progress::new()), &mut |_| {});

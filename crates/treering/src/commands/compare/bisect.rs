@@ -124,7 +124,11 @@ fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
 }
 
 /// A variant under a kernel.
-fn named(variant: &Variant, name: &str, kernel: &Path) -> Result<Variant, Failure> {
+pub(in crate::commands) fn named(
+    variant: &Variant,
+    name: &str,
+    kernel: &Path,
+) -> Result<Variant, Failure> {
     let found: PathBuf = kernel.canonicalize().map_err(|error| {
         Failure::of_path(kernel, &error).context(format!("{name}: no kernel can be read"))
     })?;

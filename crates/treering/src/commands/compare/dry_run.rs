@@ -15,7 +15,7 @@ use crate::arguments::CompareArgs;
 use crate::failure::Failure;
 
 /// Prints it.
-pub(super) fn show(plan: &Plan, args: &CompareArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn show(plan: &Plan, args: &CompareArgs) -> Result<ExitCode, Failure> {
     let cells = [rounds(plan), observing_rounds(plan)].concat();
     let reboots = match plan.conditions.machine {
         Machine::Guest => Vec::new(),
@@ -46,7 +46,7 @@ pub(super) fn show(plan: &Plan, args: &CompareArgs) -> Result<ExitCode, Failure>
         }
         Ok(())
     })?;
-    super::warn_of_shortfall(plan);
+    super::warn_of_shortfall(plan, args);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -72,7 +72,7 @@ impl Ledger {
             }
             ledger.campaign = Some(campaign);
             ledger.done = done;
-        } else if done.len() < all {
+        } else if done.len() < all && args.point.is_none() {
             say(&format!(
                 "an earlier run of this plan has {} of {all} trials; --resume would continue it",
                 done.len()

@@ -24,7 +24,8 @@ use treering_lab::{EraseList, Lab, filesystems};
 use treering_model::TrialId;
 use treering_sys::SignalWatch;
 
-pub(super) use self::bisect::run as bisect_step;
+pub(super) use self::bisect::{named, run as bisect_step};
+pub(super) use self::dry_run::show as show_plan;
 pub(super) use self::forecast::Forecast;
 use self::guests::Guests;
 use self::ledger::Ledger;
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
 }
 
 /// How a plan ended.
-enum Conducted {
+pub(super) enum Conducted {
     /// With this exit code.
     Done(ExitCode),
     /// With a trial that failed, where that ends it.
@@ -139,13 +140,15 @@ pub(super) fn read_plan(path: &Path, is_full_size: bool) -> Result<Plan, Failure
 }
 
 /// Says how many rounds are needed where fewer are asked for; it goes on as asked.
-fn warn_of_shortfall(plan: &Plan) {
-    if let Some(shortfall) = plan.shortfall() {
+fn warn_of_shortfall(plan: &Plan, args: &CompareArgs) {
+    // A point of a series is no comparison, and what is repeated has its rounds.
+    if let Some(shortfall) = plan.shortfall().filter(|_| args.point.is_none() && !args.is_part) {
         say(&format!("caution: {shortfall}"));
     }
 }
 
-fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Conducted, Failure> {
+/// Conducts a plan, and shows what came of it.
+pub(super) fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Conducted, Failure> {
     // Before hours are spent, not after.
     if let Some(dir) = &args.page.charts {
         super::charts::prepare(dir)?;
@@ -180,6 +183,9 @@ fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Conducted, Fail
     if signals.flag().is_raised() {
         say("interrupted: finished trials are kept; --resume continues with the rest");
         return Ok(Conducted::Done(ExitCode::from(Kind::Interrupted.code())));
+    }
+    if args.point.is_some() || args.is_part {
+        return Ok(Conducted::Done(ExitCode::SUCCESS));
     }
     page(plan, args, campaign).map(Conducted::Done)
 }

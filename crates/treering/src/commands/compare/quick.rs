@@ -9,7 +9,7 @@ use treering_campaign::plan::{
 use treering_lab::{Availability, Lab, PlayedModel, filesystems};
 use treering_model::filesystems::EXT4;
 use treering_model::{Accelerator, DeviceSpec, GuestSpec, Variant};
-use treering_script::TargetFacts;
+use treering_script::{JobRecord, TargetFacts};
 use treering_sys::is_root;
 use treering_trace::Disk;
 
@@ -86,7 +86,8 @@ fn job(args: &QuickArgs) -> Result<PlannedJob, Failure> {
     let settings = settings_of_words(workload.manifest().native, &words)?;
     let job = workload.native(&settings)?;
     let name = args.workload.clone();
-    Ok(PlannedJob { workload: name.clone(), name, options: settings.given().to_vec(), job })
+    let (options, record) = (settings.given().to_vec(), JobRecord::of(&settings));
+    Ok(PlannedJob { workload: name.clone(), name, options, job, record })
 }
 
 fn stopping(args: &QuickArgs, family: u32) -> Result<Stopping, Failure> {

@@ -26,11 +26,12 @@ use crate::classic_output::say;
 use crate::commands::guest::GuestTrial;
 use crate::commands::native::usual_latency;
 use crate::commands::report::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT};
+use crate::commands::share::record_of;
 use crate::commands::trial::{Asked, beginning, run as run_trial, take};
 use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 use crate::progress::ProgressShow;
-use crate::sinks::Recording;
+use crate::sinks::{Recording, WithRecord};
 use crate::storage::Keeping;
 use treering_script::{Job, with_causes};
 
@@ -97,7 +98,7 @@ impl<'a> Runner<'a> {
         let store = self.args.page.store.store.as_deref();
         let forecast = Forecast::new(self.plan, store, |cell| self.has(cell))?;
         forecast.lines().iter().for_each(|line| self.say(line));
-        super::warn_of_shortfall(self.plan);
+        super::warn_of_shortfall(self.plan, self.args);
         Ok(())
     }
 
@@ -142,6 +143,14 @@ impl<'a> Runner<'a> {
         (trial, cell)
     }
 
+    /// The label of its trial: that of the variant, or of the point of a series.
+    fn label(&self, planned: &PlannedCell) -> String {
+        match &self.args.point {
+            Some(point) => point.label.clone(),
+            None => planned.label(self.plan),
+        }
+    }
+
     /// Removes what a killed run of this plan left here; one that was killed before it left its
     /// mark has made nothing yet.
     fn remove_own_leftovers(&self, work: &Path) -> Result<(), Failure> {
@@ -165,7 +174,7 @@ impl<'a> Runner<'a> {
     /// Runs the trial of a cell whose kernel is booted for it.
     fn run_in_guest(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
         let (trial, cell) = self.cell(planned);
-        let label = planned.label(self.plan);
+        let label = self.label(planned);
         let job = &self.plan.jobs[planned.job];
         let (wanted, parameters) = self.plan.observed(planned.role);
         let asked = GuestTrial {
@@ -205,6 +214,7 @@ impl<'a> Runner<'a> {
                 return Err(Failure::new(Kind::Bug, "the guests of the plan are not prepared"));
             };
             let key = (planned.variant, planned.job);
+            let mut sinks = WithRecord { record: record_of(job.record.clone()), others: sinks };
             guests.run(key, asked, beginning, (&stage.disks(), self.stop), &mut sinks)
         };
         keeping.settle()?;
@@ -268,6 +278,8 @@ impl<'a> Runner<'a> {
         if let Some(level) = self.following.rule().look_alpha() {
             facts.push(fact(LEVEL_FACT, level.to_string()));
         }
+        let of_series = self.args.point.iter().flat_map(|point| &point.facts);
+        facts.extend(of_series.map(|(name, value)| fact(name, value.clone())));
         if cell.campaign == trial {
             facts.push(fact(PLAN_FACT, self.plan.to_toml()));
         }
@@ -329,7 +341,7 @@ impl Conducting for Runner<'_> {
         let workload = workload(&job.workload)
             .ok_or_else(|| Failure::new(Kind::Bug, format!("no workload {}", job.workload)))?;
         let any = AnyRunArgs {
-            label: planned.label(self.plan),
+            label: self.label(planned),
             store: self.args.page.store.store.clone(),
             ..AnyRunArgs::default()
         };
@@ -357,10 +369,11 @@ impl Conducting for Runner<'_> {
             cautions: stage.cautions.clone(),
             facts,
             wanted,
-            remount: self.plan.conditions.remount.then_some(&remount),
+            remount: (self.plan.conditions.remount || job.job.remounts()).then_some(&remount),
             catches_sigint: false,
             ranks: None,
             speaker: None,
+            record: record_of(job.record.clone()),
         };
         let progress = Arc::new(Progress::new());
         let listeners = self.listeners(job.job.as_ref(), &progress);
@@ -397,7 +410,7 @@ impl Runner<'_> {
         let (trial, cell) = self.cell(planned);
         let job = &self.plan.jobs[planned.job];
         let beginning = Beginning {
-            label: planned.label(self.plan),
+            label: self.label(planned),
             cell: Some(cell),
             ..beginning(trial, &job.workload, job.job.as_ref())
         };

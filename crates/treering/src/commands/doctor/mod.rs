@@ -65,6 +65,7 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::ProcessesLeft,
     CautionCode::Emulated,
     CautionCode::PlayedLate,
+    CautionCode::NotFresh,
     CautionCode::NotShared,
     CautionCode::MountsDiffer,
 ];

@@ -106,6 +106,7 @@ impl Runner<'_> {
             catches_sigint: false,
             ranks: None,
             speaker: None,
+            record: None,
         };
         let progress = Arc::new(Progress::new());
         let done = run_trial(asked, place, Vec::new(), &progress, &mut |_| ())?;

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use treering_lab::{Copier, CopyError, EraseList, Likeness, Scratch, Sight, SightKind};
-use treering_model::{ColdRead, CopiedTree, FreshCopy, ReadRequests};
+use treering_model::{CautionCode, ColdRead, CopiedTree, FreshCopy, LayoutUse, ReadRequests};
 use treering_observe::block_trace::{BlockRecorder, RecorderOptions, devices_under};
 use treering_observe::layout::{Survey, SurveyPlan, survey};
 use treering_observe::played_below;
@@ -77,6 +77,7 @@ struct Work<'w> {
 
 impl Work<'_> {
     fn compare(&self, scratch: &mut Scratch, cautions: Vec<String>) -> Result<FreshCopy, Failure> {
+        let cautions = [cautions, self.not_fresh(scratch)?].concat();
         let aged = self.look(self.sight.root())?;
         let copied = self.copy(scratch)?;
         let mkfs = scratch.command().to_vec();
@@ -108,6 +109,29 @@ impl Work<'_> {
         copy.same_order = orders[0] == orders[1];
         caution_caches(&mut copy);
         Ok(copy)
+    }
+
+    /// What speaks against the filesystem of a directory as that of a fresh copy.
+    fn not_fresh(&self, scratch: &Scratch) -> Result<Vec<String>, Failure> {
+        let Some(first) = scratch.beside().first() else { return Ok(Vec::new()) };
+        let layout = self.look(scratch.open()?.as_fd())?;
+        let more = match scratch.beside().len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let LayoutUse { used_bytes, total_bytes } = layout.fullness.data;
+        let used = used_bytes as f64 / total_bytes.max(1) as f64 * 100.0;
+        let free =
+            layout.free_space.map(|free| format!(", its free space in {} extents", free.extents));
+        let code = CautionCode::NotFresh;
+        Ok(vec![format!(
+            "the copy is not on a fresh filesystem ({}): {} also has {first}{more}; before the copy \
+             {used:.0} % of it were in use{}; {}",
+            code.name(),
+            scratch.path().parent().unwrap_or(scratch.path()).display(),
+            free.unwrap_or_default(),
+            code.advice()
+        )])
     }
 
     fn look(&self, top: BorrowedFd<'_>) -> Result<treering_model::Layout, Failure> {

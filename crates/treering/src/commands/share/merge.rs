@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use treering_model::{Beginning, TrialEvent, TrialId};
 use treering_pack::Unpacking;
@@ -20,6 +21,13 @@ use crate::storage::{failure, open_to_write};
 
 /// Adds the trials that are not there.
 pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
+    let words = add(args)?;
+    _ = writeln!(std::io::stdout(), "{words}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Adds them, and says how many there were.
+pub(super) fn add(args: &MergeArgs) -> Result<String, Failure> {
     let file = File::open(&args.file).map_err(|error| Failure::of_path(&args.file, &error))?;
     let pack = Unpacking::open(file).map_err(|error| unreadable(&args.file, &error))?;
     let place = match &args.store.store {
@@ -39,8 +47,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     }
     let Merged { new, known } = merged;
     let (verb, place) = (if args.dry_run { "to add" } else { "added" }, place.display());
-    _ = writeln!(std::io::stdout(), "{place}: {new} trials {verb}, {known} there already");
-    Ok(ExitCode::SUCCESS)
+    Ok(format!("{place}: {new} trials {verb}, {known} there already"))
 }
 
 /// How many trials there are.
@@ -139,6 +146,8 @@ impl Merging<'_> {
 struct Waiting {
     dir: PathBuf,
     store: Store,
+    /// Locked as long as it is used: the kernel lets go of it even if the process is killed.
+    _lock: File,
 }
 
 impl Waiting {
@@ -150,12 +159,15 @@ impl Waiting {
             Some(parent) => parent.to_owned(),
             None => std::env::temp_dir(),
         };
-        let dir = parent.join(format!(".treering-merge-{}", TrialId::new().text()));
+        remove_abandoned(&parent);
+        let dir = parent.join(format!("{PREFIX}{}", TrialId::new().text()));
         fs::create_dir_all(&dir).map_err(|error| Failure::of_path(&dir, &error))?;
+        let lock = File::create(dir.join(LOCK)).and_then(|file| file.lock().map(|()| file));
+        let lock = lock.map_err(|error| Failure::of_path(&dir, &error))?;
         let opened = Store::open(dir.join("pack.treering"), Access::ReadWrite);
         let opened = opened.and_then(|store| store.without_flushes().map(|()| store));
         match opened {
-            Ok(store) => Ok(Self { dir, store }),
+            Ok(store) => Ok(Self { dir, store, _lock: lock }),
             Err(error) => {
                 let _empty_or_not = fs::remove_dir_all(&dir);
                 Err(failure(&error))
@@ -165,6 +177,34 @@ impl Waiting {
 
     fn path(&self) -> PathBuf {
         self.store.path().to_owned()
+    }
+}
+
+/// What the directories of waiting trials are called, and the file in each that is locked.
+const PREFIX: &str = ".treering-merge-";
+const LOCK: &str = "lock";
+/// A directory without a lock is as old as this, or is just being made.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+/// Removes what a killed merge left here: directories whose lock nobody holds.
+fn remove_abandoned(parent: &Path) {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    for entry in entries {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let dir = entry.path();
+        let is_abandoned = match File::open(dir.join(LOCK)) {
+            Ok(lock) => lock.try_lock().is_ok(),
+            Err(_) => {
+                let made = entry.metadata().and_then(|metadata| metadata.modified());
+                made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > ABANDONED))
+            }
+        };
+        if is_abandoned {
+            let _left_behind = fs::remove_dir_all(&dir);
+        }
     }
 }
 

@@ -3,6 +3,9 @@
 
 mod merge;
 mod pack;
+mod record;
+mod repeat;
+mod repeated_plan;
 
 use std::path::Path;
 
@@ -10,6 +13,8 @@ use treering_pack::{Canon, NameKind, PackError};
 
 pub(super) use self::merge::run as merge;
 pub(super) use self::pack::run as pack;
+pub(super) use self::record::record_of;
+pub(super) use self::repeat::run as repeat;
 use crate::failure::{Failure, Kind};
 use crate::places;
 

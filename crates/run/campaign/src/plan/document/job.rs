@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use toml::de::DeValue;
-use treering_script::{ConfigError, Manifest, OptionSpec, Settings, ValueKind, Workload};
+use treering_script::{
+    ConfigError, JobRecord, Manifest, OptionSpec, Settings, ValueKind, Workload,
+};
 
 use super::Known;
 use super::command;
@@ -13,8 +15,8 @@ use super::variant::suggestion;
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{PlannedJob, QUICK_OPTIONS};
 
-const JOBS_MAX: usize = 32;
-const DEFAULT_WORKLOAD: &str = "compilebench";
+const JOBS_MAX: usize = 128;
+pub(super) const DEFAULT_WORKLOAD: &str = "compilebench";
 pub(super) fn jobs(top: &Section<'_>, known: &Known<'_>) -> Result<Vec<PlannedJob>, Fault> {
     let Some(value) = top.get("job") else { return Ok(vec![quick(known)?]) };
     let sections = value.sections(&JOB, JOBS_MAX)?;
@@ -42,10 +44,11 @@ fn quick(known: &Known<'_>) -> Result<PlannedJob, Fault> {
     let options = QUICK_OPTIONS.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let without = || Fault::whole("the plan has no [[job]]").hint("write one with its `workload`");
     let workload = find(DEFAULT_WORKLOAD, known).ok_or_else(without)?;
-    let made = workload.native(&settings(&options, known));
-    let job = made.map_err(|error| Fault::whole(error.message))?;
+    let settings = settings(&options, known);
+    let job = workload.native(&settings).map_err(|error| Fault::whole(error.message))?;
     let name = DEFAULT_WORKLOAD.to_owned();
-    Ok(PlannedJob { workload: name.clone(), name, options, job })
+    let record = JobRecord::of(&settings);
+    Ok(PlannedJob { workload: name.clone(), name, options, job, record })
 }
 
 /// A job, and the place that gives it its name.
@@ -83,10 +86,11 @@ fn job(section: &Section<'_>, known: &Known<'_>) -> Result<(PlannedJob, Range<us
     };
     let options: Vec<(String, String)> =
         given.iter().map(|given| (given.name.to_owned(), given.text.clone())).collect();
-    let job = workload
-        .native(&settings(&options, known))
-        .map_err(|error| refusal(error, &given, workload_name, place))?;
-    Ok((PlannedJob { name, workload: workload_name.to_owned(), options, job }, span))
+    let settings = settings(&options, known);
+    let job =
+        workload.native(&settings).map_err(|error| refusal(error, &given, workload_name, place))?;
+    let (workload, record) = (workload_name.to_owned(), JobRecord::of(&settings));
+    Ok((PlannedJob { name, workload, options, job, record }, span))
 }
 
 /// The options, with those of the full size instead of the ones of their names.

@@ -14,6 +14,7 @@ mod nearest;
 mod observing;
 mod quantity;
 mod section;
+mod sweep;
 mod variant;
 mod words;
 
@@ -70,9 +71,10 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
         return Err(Fault::whole(message));
     }
     let document = DeTable::parse(text).map_err(|error| syntax(&error))?;
+    let expanded = sweep::expanded(document.get_ref())?;
     // What the plan lacks, it lacks at its end.
     let end = text.trim_end().len();
-    let top = Section::new(&PLAN, document.get_ref(), end..end)?;
+    let top = Section::new(&PLAN, expanded.as_ref().unwrap_or(document.get_ref()), end..end)?;
     let name = match top.get("name") {
         Some(value) => value.word("a name")?.to_owned(),
         None => stem(name_of_file),

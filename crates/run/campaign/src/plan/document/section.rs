@@ -75,11 +75,14 @@ pub(super) static VARIANT: Schema = Schema {
         "device",
         "disk",
         "handicap",
+        "sweep",
     ],
 };
 pub(super) static JOB: Schema = Schema {
     title: "[[job]]",
-    keys: &["name", "workload", "options", "full", "command", "prepare", "cleanup", "metric"],
+    keys: &[
+        "name", "workload", "options", "full", "command", "prepare", "cleanup", "metric", "sweep",
+    ],
 };
 pub(super) static METRIC: Schema = Schema {
     title: "[[job.metric]]",

@@ -17,7 +17,7 @@ use super::section::{DEVICE, Section, VARIANT, Value};
 use super::{Known, words};
 use crate::plan::error::{Fault, quoted};
 
-const VARIANTS_MAX: usize = 64;
+const VARIANTS_MAX: usize = 128;
 
 /// The variants, the baseline first.
 pub(super) fn variants(

@@ -4,6 +4,7 @@ mod measured;
 mod one_sided;
 mod order;
 mod places;
+mod played;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +22,7 @@ use order::{always_first, apart};
 pub use places::COMPARED_FACTS;
 pub(super) use places::of_places;
 use places::{FACTS, Place, is_declared};
+pub(super) use played::of_played_disks;
 
 /// A variant as fairness sees it.
 #[derive(Clone, Copy)]

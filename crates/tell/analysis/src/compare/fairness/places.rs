@@ -224,7 +224,6 @@ pub(in crate::compare) fn of_places(
     pair.room();
     pair.profiles();
     pair.disks();
-    pair.played_disks();
     pair.caches();
     if let Some((left, right)) = differing_options(&pair.baseline, &pair.contender) {
         pair.note(Code::MountOptionsDiffer, "mounted with", &left, &right);
@@ -277,27 +276,6 @@ impl Pair<'_> {
             self.baseline.variant.name, self.contender.variant.name
         );
         self.say(code, said);
-    }
-
-    /// A played disk against another one, or against a device as it is, unless a plan has both.
-    fn played_disks(&mut self) {
-        let both = [&self.baseline, &self.contender];
-        if both.iter().all(|variant| is_planned(variant)) {
-            return;
-        }
-        let prints = both.map(|variant| variant.values(PlayedStatus::FINGERPRINT_FACT));
-        if prints[0] == prints[1] {
-            return;
-        }
-        let said = |variant: &Place<'_>| match variant.values(PlayedStatus::DISK_FACT) {
-            none if none.is_empty() => "none".to_owned(),
-            disks => {
-                let prints = variant.values(PlayedStatus::FINGERPRINT_FACT);
-                format!("{} ({})", listed(&disks), listed(&prints))
-            }
-        };
-        let [left, right] = both.map(said);
-        self.note(Code::DevicesDiffer, "the played disk", &left, &right);
     }
 
     fn say(&mut self, code: Code, said: String) {
@@ -374,6 +352,9 @@ impl Pair<'_> {
     /// Whether a fact tells one device from another where devices are what is compared. How the
     /// queues of two devices of one kind are set does not, unless a plan said so.
     fn is_of_devices(&self, name: &str) -> bool {
+        let is_planned = |variant: &Place<'_>| {
+            variant.variant.factor == Factor::Variant && !variant.values(MKFS).is_empty()
+        };
         let of_plan = PLANNED_OF_LOOPS.contains(&name)
             && is_planned(&self.baseline)
             && is_planned(&self.contender);
@@ -527,11 +508,6 @@ impl Pair<'_> {
             self.note(Code::CachesDiffer, what, &said(left), &said(right));
         }
     }
-}
-
-/// Whether a plan says what the variant is made on.
-fn is_planned(variant: &Place<'_>) -> bool {
-    variant.variant.factor == Factor::Variant && !variant.values(MKFS).is_empty()
 }
 
 /// The words in brackets; all of a value where there is none.

@@ -1,0 +1,75 @@
+//! How well two ways find the knee of a curve: two lines that meet, and the point farthest from the
+//! chord (Kneedle). Prints the table of docs/sweeps.md.
+#![expect(clippy::print_stdout, reason = "it prints a table")]
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use treering_stats::knee;
+
+const CURVES: usize = 300;
+const DEPTHS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+fn normal(source: &mut Xoshiro256PlusPlus) -> f64 {
+    let mut unit = || (source.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    (-2.0 * (1.0 - unit()).ln()).sqrt() * (std::f64::consts::TAU * unit()).cos()
+}
+
+/// A throughput that saturates: rising by one for one, then flat, with a bend of its own.
+fn throughput(depth: f64, turn: f64) -> f64 {
+    (depth.powi(-4) + turn.powi(-4)).powf(-0.25)
+}
+
+/// The depth farthest from the chord, both axes from 0 to 1, depths by their logarithms.
+fn kneedle(means: &[f64]) -> f64 {
+    let last = DEPTHS.len() - 1;
+    let height = |at: usize| {
+        let (low, high) = (means[0].exp(), means[last].exp());
+        (means[at].exp() - low) / (high - low) - at as f64 / last as f64
+    };
+    (0..=last).max_by(|a, b| height(*a).total_cmp(&height(*b))).map_or(0.0, |at| DEPTHS[at])
+}
+
+fn main() {
+    let mut source = Xoshiro256PlusPlus::seed_from_u64(1);
+    println!(
+        "| rounds | CoV % | two lines, typical error | Kneedle, typical error | found | in the interval |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for rounds in [6, 10] {
+        for cov in [0.02, 0.05, 0.10] {
+            let (mut lines, mut chords, mut found, mut covered) = (Vec::new(), Vec::new(), 0, 0);
+            for number in 0..CURVES {
+                // Anywhere from 6 to 40.
+                let turn = 6.0 * (40.0_f64 / 6.0).powf(number as f64 / CURVES as f64);
+                let round = |source: &mut Xoshiro256PlusPlus| -> Vec<f64> {
+                    DEPTHS
+                        .iter()
+                        .map(|d| throughput(*d, turn).ln() + cov * normal(source))
+                        .collect()
+                };
+                let all: Vec<Vec<f64>> = (0..rounds).map(|_| round(&mut source)).collect();
+                let mean =
+                    |at: usize| all.iter().map(|one| one[at]).sum::<f64>() / f64::from(rounds);
+                let means: Vec<f64> = (0..DEPTHS.len()).map(mean).collect();
+                chords.push((kneedle(&means) / turn).ln().abs());
+                let Ok(Some(one)) = knee(&DEPTHS, &all) else { continue };
+                found += 1;
+                lines.push((one.at / turn).ln().abs());
+                let interval = one.interval.filter(|it| it.low <= turn && turn <= it.high);
+                covered += usize::from(interval.is_some());
+            }
+            let typical = |errors: &mut Vec<f64>| {
+                errors.sort_by(f64::total_cmp);
+                (errors.get(errors.len() / 2).copied().unwrap_or(f64::NAN).exp() - 1.0) * 100.0
+            };
+            println!(
+                "| {rounds} | {:.0} | {:.0} % | {:.0} % | {:.0} % | {:.0} % |",
+                cov * 100.0,
+                typical(&mut lines),
+                typical(&mut chords),
+                100.0 * f64::from(found) / CURVES as f64,
+                100.0 * covered as f64 / f64::from(found).max(1.0)
+            );
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The knee of a curve: where more of what is swept over no longer gives more.
+//!
+//! Two straight lines that meet are fitted to the logarithms; the knee is where they meet. Rounds
+//! are resampled whole for its interval. Chosen by simulation against the point that is farthest
+//! from the chord (Kneedle, Satopaa et al. 2011): `examples/knees`, `docs/sweeps.md`.
+
+use crate::error::StatsError;
+use crate::generator::Generator;
+use crate::inference::bootstrap::percentile_interval;
+use crate::input::{require_at_most, require_count, require_finite};
+use crate::interval::Interval;
+
+/// Fewest points of a curve that may have a knee: three lie on two lines in too many ways.
+pub const KNEE_FEWEST_POINTS: usize = 5;
+/// Fewest rounds for its interval.
+pub const KNEE_FEWEST_ROUNDS: usize = 3;
+/// Points of a curve at most.
+const POINTS_MOST: usize = 1000;
+/// Places between two neighbouring points at which the lines may meet.
+const STEPS: usize = 8;
+const RESAMPLES: usize = 1000;
+const SEED: u64 = 1;
+const CONFIDENCE: f64 = 0.95;
+/// A knee changes the slope by at least this factor.
+const BEND: f64 = 2.0;
+
+/// Where a curve bends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Knee {
+    /// Where the lines meet, in the unit of what is swept over.
+    pub at: f64,
+    /// Its interval by the bootstrap over rounds; `None` with fewer than three rounds.
+    pub interval: Option<Interval>,
+    /// The slope of the logarithms before it: 1 where twice as much gives twice as much.
+    pub slope_before: f64,
+    /// The slope after it: 0 where more gives nothing.
+    pub slope_after: f64,
+}
+
+/// The knee of a curve; `None` where it has none: where two lines fit no better than chance lets
+/// them, or the slope does not change by a factor of two.
+///
+/// `at` are the values that were swept over, rising and above zero; `rounds` the logarithms of what
+/// was measured, of each round one for each value.
+///
+/// # Errors
+/// When there are fewer than five values, when values do not rise from above zero, or rounds have
+/// another number of them.
+pub fn knee(at: &[f64], rounds: &[Vec<f64>]) -> Result<Option<Knee>, StatsError> {
+    require_count(at.len(), KNEE_FEWEST_POINTS)?;
+    require_at_most(at.len(), POINTS_MOST)?;
+    require_count(rounds.len(), 1)?;
+    require_finite(at)?;
+    for round in rounds {
+        require_count(round.len(), at.len())?;
+        require_at_most(round.len(), at.len())?;
+        require_finite(round)?;
+    }
+    if let Some(index) = at.iter().position(|value| *value <= 0.0) {
+        return Err(StatsError::NotPositive { index, value: at[index] });
+    }
+    if !at.is_sorted_by(|one, other| one < other) {
+        return Err(StatsError::StatisticUndefined);
+    }
+    let x: Vec<f64> = at.iter().map(|value| value.ln()).collect();
+    let places = places(&x);
+    let all: Vec<usize> = (0..rounds.len()).collect();
+    let Some(best) = fit(&x, &means(rounds, &all), &places) else { return Ok(None) };
+    let bends = |(before, after): (f64, f64)| {
+        let (small, large) = (before.abs().min(after.abs()), before.abs().max(after.abs()));
+        large >= BEND * small
+    };
+    if !bends((best.before, best.after)) {
+        return Ok(None);
+    }
+    let mut knee = Knee {
+        at: best.at.exp(),
+        interval: None,
+        slope_before: best.before,
+        slope_after: best.after,
+    };
+    if rounds.len() < KNEE_FEWEST_ROUNDS {
+        return Ok(Some(knee));
+    }
+    let mut generator = Generator::seeded(SEED);
+    let (mut where_, mut changes) = (Vec::new(), Vec::new());
+    let mut chosen = all;
+    for _ in 0..RESAMPLES {
+        chosen.fill_with(|| generator.below(rounds.len()));
+        if let Some(one) = fit(&x, &means(rounds, &chosen), &places) {
+            where_.push(one.at);
+            changes.push(one.after - one.before);
+        }
+    }
+    // Lines that bend now this way and now that way have no knee.
+    let changes = percentile_interval(&changes, CONFIDENCE)?;
+    if changes.low <= 0.0 && changes.high >= 0.0 {
+        return Ok(None);
+    }
+    let of_logs = percentile_interval(&where_, CONFIDENCE)?;
+    knee.interval = Some(Interval { low: of_logs.low.exp(), high: of_logs.high.exp(), ..of_logs });
+    Ok(Some(knee))
+}
+
+/// The mean of the chosen rounds at each value.
+fn means(rounds: &[Vec<f64>], chosen: &[usize]) -> Vec<f64> {
+    let points = rounds.first().map_or(0, Vec::len);
+    let mean = |point: usize| {
+        let sum: f64 = chosen.iter().map(|round| rounds[*round][point]).sum();
+        sum / chosen.len().max(1) as f64
+    };
+    (0..points).map(mean).collect()
+}
+
+/// Where the lines may meet: so that each has two points at least.
+fn places(x: &[f64]) -> Vec<f64> {
+    let inner = &x[1..x.len() - 1];
+    let between = inner.windows(2).flat_map(|pair| {
+        let step = (pair[1] - pair[0]) / STEPS as f64;
+        (0..STEPS).map(move |at| pair[0] + step * at as f64)
+    });
+    between.chain(inner.last().copied()).collect()
+}
+
+/// Two lines that meet.
+#[derive(Clone, Copy)]
+struct Bent {
+    at: f64,
+    before: f64,
+    after: f64,
+}
+
+/// The best of them by least squares; the first of several.
+fn fit(x: &[f64], y: &[f64], places: &[f64]) -> Option<Bent> {
+    let mut best: Option<(f64, Bent)> = None;
+    for &at in places {
+        let Some((rest, before, change)) = bent_at(x, y, at) else { continue };
+        if best.is_none_or(|(least, _)| rest < least) {
+            best = Some((rest, Bent { at, before, after: before + change }));
+        }
+    }
+    best.map(|(_, bent)| bent)
+}
+
+/// What two lines that meet there leave of the squares, the slope before it, and its change.
+fn bent_at(x: &[f64], y: &[f64], at: f64) -> Option<(f64, f64, f64)> {
+    let n = x.len() as f64;
+    let beyond: Vec<f64> = x.iter().map(|x| (x - at).max(0.0)).collect();
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / n;
+    let (mx, mb, my) = (mean(x), mean(&beyond), mean(y));
+    let cross = |a: &[f64], ma: f64, b: &[f64], mb: f64| -> f64 {
+        a.iter().zip(b).map(|(a, b)| (a - ma) * (b - mb)).sum()
+    };
+    let (xx, bb, xb) =
+        (cross(x, mx, x, mx), cross(&beyond, mb, &beyond, mb), cross(x, mx, &beyond, mb));
+    let (xy, by, yy) = (cross(x, mx, y, my), cross(&beyond, mb, y, my), cross(y, my, y, my));
+    let determinant = xx * bb - xb * xb;
+    if determinant <= 1e-12 * xx * bb {
+        return None;
+    }
+    let slope = (xy * bb - by * xb) / determinant;
+    let change = (by * xx - xy * xb) / determinant;
+    Some((yy - slope * xy - change * by, slope, change))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Generator, knee};
+
+    /// A curve that saturates at `knee`, in so many rounds with noise of so many percent.
+    fn curve(at: &[f64], turn: f64, rounds: usize, noise: f64) -> Vec<Vec<f64>> {
+        let mut generator = Generator::seeded(7);
+        let mut scatter = || (generator.below(2001) as f64 / 1000.0 - 1.0) * noise;
+        let value = |at: &f64| at.min(turn).ln();
+        (0..rounds).map(|_| at.iter().map(|at| value(at) + scatter()).collect()).collect()
+    }
+
+    const DEPTHS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
+
+    #[test]
+    fn the_knee_of_a_curve_that_saturates_is_where_it_does() {
+        let found = knee(&DEPTHS, &curve(&DEPTHS, 16.0, 6, 0.05)).unwrap().unwrap();
+        let interval = found.interval.unwrap();
+        assert!((found.at / 16.0).ln().abs() < 0.15, "{found:?}");
+        assert!(interval.low <= 16.5 && interval.high >= 15.5, "{found:?}");
+        assert!((found.slope_before - 1.0).abs() < 0.1 && found.slope_after.abs() < 0.1);
+    }
+
+    #[test]
+    fn a_straight_line_and_mere_noise_have_none() {
+        let straight = curve(&DEPTHS, 1000.0, 6, 0.05);
+        assert_eq!(knee(&DEPTHS, &straight).unwrap(), None);
+        let flat = curve(&DEPTHS, 1.0, 6, 0.05);
+        assert_eq!(knee(&DEPTHS, &flat).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_no_curve_is_refused() {
+        let one = vec![vec![0.0; 8]];
+        assert!(knee(&DEPTHS[..4], &[vec![0.0; 4]]).is_err());
+        assert!(knee(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], &one).is_err());
+        assert!(knee(&[1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], &one).is_err());
+        assert!(knee(&DEPTHS, &[vec![0.0; 7]]).is_err());
+        assert!(knee(&DEPTHS, &[vec![f64::NAN; 8]]).is_err());
+        assert!(knee(&DEPTHS, &[]).is_err());
+    }
+}

@@ -1,0 +1,84 @@
+//! The command line of mdtest, as parameters in the words of classic runs.
+
+/// Letters with a value.
+const VALUES: [(char, &str); 14] = [
+    ('n', "items"),
+    ('I', "items-per-dir"),
+    ('z', "depth"),
+    ('b', "branch"),
+    ('N', "shift"),
+    ('i', "iterations"),
+    ('w', "write-bytes"),
+    ('e', "read-bytes"),
+    ('W', "stonewall"),
+    ('p', "pre-delay"),
+    ('f', "first"),
+    ('l', "last"),
+    ('s', "stride"),
+    ('a', "api"),
+];
+/// Letters with a value that says nothing about the work.
+const VALUES_LEFT_OUT: [char; 5] = ['d', 'x', 'V', 'G', 'B'];
+/// Letters alone.
+const FLAGS: [(char, &str); 19] = [
+    ('L', "leaf-only"),
+    ('u', "unique-dir"),
+    ('S', "shared-file"),
+    ('c', "collective"),
+    ('R', "random"),
+    ('C', "only-create"),
+    ('T', "only-stat"),
+    ('E', "only-read"),
+    ('r', "only-remove"),
+    ('U', "rename-dirs"),
+    ('D', "only-dirs"),
+    ('F', "only-files"),
+    ('y', "sync-file"),
+    ('Y', "call-sync"),
+    ('X', "verify-read"),
+    ('k', "mknod"),
+    ('t', "time-unique"),
+    ('P', "rate-and-time"),
+    ('Z', "print-time"),
+];
+
+/// What the words say of the work.
+pub(super) fn parameters(words: &[String]) -> Vec<(String, String)> {
+    let mut parameters = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
+            continue;
+        };
+        let mut rest = letters.chars();
+        while let Some(letter) = rest.next() {
+            let named = VALUES.iter().find(|(known, _)| *known == letter).map(|(_, name)| *name);
+            if named.is_none() && !VALUES_LEFT_OUT.contains(&letter) {
+                let flag = FLAGS.iter().find(|(known, _)| *known == letter);
+                parameters.extend(flag.map(|(_, name)| ((*name).to_owned(), "true".to_owned())));
+                continue;
+            }
+            let attached = rest.as_str().trim_start_matches('=').to_owned();
+            let value = if attached.is_empty() { words.next().cloned() } else { Some(attached) };
+            parameters.extend(named.zip(value).map(|(name, value)| (name.to_owned(), value)));
+            break;
+        }
+    }
+    parameters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parameters;
+
+    #[test]
+    fn letters_values_and_both_together_are_read() {
+        let words = "-n 10 -uF -N=1 -w3901 -d /mnt/x -W 300 --verify-write -n";
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let said: Vec<String> =
+            parameters(&words).iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let wanted =
+            "items=10 unique-dir=true only-files=true shift=1 write-bytes=3901 stonewall=300";
+        assert_eq!(said.join(" "), wanted);
+    }
+}

@@ -1,0 +1,272 @@
+//! Sweeps: a job or a variant with lists of values stands for one of each combination.
+//!
+//! They are taken apart in the tree of the document, before anything is read: each combination is
+//! an element as if it had been written out, its values in its name (`randread, iodepth=4`), so that
+//! nothing else has to know of sweeps.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+use super::command;
+use super::section::Value;
+use crate::plan::error::{Fault, quoted};
+
+/// Combinations that one sweep may have, and values of one key.
+const COMBINATIONS_MAX: usize = 128;
+const VALUES_MAX: usize = 64;
+const KEYS_MAX: usize = 4;
+
+const SWEEP: &str = "sweep";
+const WANTED: &str =
+    "an array of values, or a range: \"1..8\", \"1..64x4\" (times 4), \"0..100+25\" (plus 25)";
+
+/// A key of a sweep with its values, as they are written in names and texts.
+struct Swept {
+    key: String,
+    span: Range<usize>,
+    values: Vec<String>,
+}
+
+impl Swept {
+    fn spanned<'d>(&self) -> Spanned<Cow<'d, str>> {
+        Spanned::new(self.span.clone(), Cow::Owned(self.key.clone()))
+    }
+}
+
+/// The document without sweeps.
+pub(super) fn expanded<'d>(document: &DeTable<'d>) -> Result<Option<DeTable<'d>>, Fault> {
+    let has_sweep =
+        |name: &str| elements(document, name).is_some_and(|elements| elements.iter().any(is_swept));
+    if !["job", "variant"].into_iter().any(has_sweep) {
+        return Ok(None);
+    }
+    let mut expanded = document.clone();
+    for name in ["job", "variant"] {
+        let Some((key, value)) = document.get_key_value(name) else { continue };
+        let Some(elements) = elements(document, name) else { continue };
+        let mut all = DeArray::new();
+        for element in elements {
+            let DeValue::Table(table) = element.get_ref() else {
+                all.push(element.clone());
+                continue;
+            };
+            for one in combinations(table, element.span(), name == "job")? {
+                all.push(Spanned::new(element.span(), DeValue::Table(one)));
+            }
+        }
+        expanded.insert(key.clone(), Spanned::new(value.span(), DeValue::Array(all)));
+    }
+    Ok(Some(expanded))
+}
+
+fn elements<'t, 'd>(document: &'t DeTable<'d>, name: &str) -> Option<&'t DeArray<'d>> {
+    match document.get(name)?.get_ref() {
+        DeValue::Array(elements) => Some(elements),
+        _ => None,
+    }
+}
+
+fn is_swept(element: &Spanned<DeValue<'_>>) -> bool {
+    matches!(element.get_ref(), DeValue::Table(table) if table.contains_key(SWEEP))
+}
+
+/// The elements that this one stands for; itself where nothing is swept.
+fn combinations<'d>(
+    table: &DeTable<'d>,
+    span: Range<usize>,
+    is_job: bool,
+) -> Result<Vec<DeTable<'d>>, Fault> {
+    let Some((key, value)) = table.get_key_value(SWEEP) else { return Ok(vec![table.clone()]) };
+    let swept = swept(&Value::new(key, value))?;
+    let count: usize = swept.iter().map(|one| one.values.len()).product();
+    if count > COMBINATIONS_MAX {
+        let message = format!("the sweep has {count} combinations; at most {COMBINATIONS_MAX}");
+        return Err(Fault::at(value.span(), message, ""));
+    }
+    let mut bare = table.clone();
+    bare.remove(SWEEP);
+    let base = name(&bare, is_job);
+    let mut all = Vec::new();
+    for number in 0..count {
+        let mut one = bare.clone();
+        let mut label = base.clone();
+        let mut rest = number;
+        // The last key changes first.
+        let mut chosen = Vec::new();
+        for swept in swept.iter().rev() {
+            chosen.push((swept, &swept.values[rest % swept.values.len()]));
+            rest /= swept.values.len();
+        }
+        for (swept, value) in chosen.into_iter().rev() {
+            label += &format!(", {}={value}", swept.key);
+            put(&mut one, swept, value, is_job);
+        }
+        one.insert(spanned(&span, "name"), Spanned::new(span.clone(), text(label)));
+        all.push(one);
+    }
+    Ok(all)
+}
+
+fn spanned<'d>(span: &Range<usize>, key: &'static str) -> Spanned<Cow<'d, str>> {
+    Spanned::new(span.clone(), Cow::Borrowed(key))
+}
+
+fn text<'d>(text: impl Into<String>) -> DeValue<'d> {
+    DeValue::String(Cow::Owned(text.into()))
+}
+
+/// What the element is called without its values.
+fn name(table: &DeTable<'_>, is_job: bool) -> String {
+    let text = |key: &str| match table.get(key)?.get_ref() {
+        DeValue::String(text) => Some(text.to_string()),
+        _ => None,
+    };
+    let default = match is_job {
+        true if table.contains_key("command") => command::WORKLOAD,
+        true => super::job::DEFAULT_WORKLOAD,
+        false => "variant",
+    };
+    let kind = if is_job { text("workload") } else { text("filesystem") };
+    text("name").or(kind).unwrap_or_else(|| default.to_owned())
+}
+
+/// The keys with their values.
+fn swept(value: &Value<'_>) -> Result<Vec<Swept>, Fault> {
+    let table = value.table("a table: sweep = { threads = [1, 4, 16] }")?;
+    let mut keys: Vec<_> = table.iter().collect();
+    keys.sort_by_key(|(key, _)| key.span().start);
+    if keys.is_empty() || keys.len() > KEYS_MAX {
+        let message = format!("a sweep has 1 to {KEYS_MAX} keys, this one has {}", keys.len());
+        return Err(value.fault(message, ""));
+    }
+    let one = |(key, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
+        let values = match value.get_ref() {
+            DeValue::Array(values) => values.iter().map(written).collect::<Option<Vec<_>>>(),
+            DeValue::String(range) => range_of(range),
+            _ => None,
+        };
+        let wrong = |message: String| Fault::at(value.span(), message, "").hint(WANTED);
+        let name = quoted(key.get_ref());
+        let values = values.ok_or_else(|| wrong(format!("{name} has no values to sweep over")))?;
+        if values.is_empty() || values.len() > VALUES_MAX {
+            let message = format!("{name} has {} values; 1 to {VALUES_MAX}", values.len());
+            return Err(wrong(message));
+        }
+        if let Some(twice) = values.iter().enumerate().find(|(at, one)| values[..*at].contains(one))
+        {
+            return Err(wrong(format!("{name} has {} twice", quoted(twice.1))));
+        }
+        Ok(Swept { key: key.get_ref().to_string(), span: key.span(), values })
+    };
+    keys.into_iter().map(one).collect()
+}
+
+/// A value as a person would write it.
+fn written(value: &Spanned<DeValue<'_>>) -> Option<String> {
+    Some(match value.get_ref() {
+        DeValue::String(text) => text.to_string(),
+        DeValue::Integer(number) => {
+            i128::from_str_radix(number.as_str(), number.radix()).ok()?.to_string()
+        }
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Boolean(flag) => flag.to_string(),
+        _ => return None,
+    })
+}
+
+/// The values of a range: whole numbers, both ends among them where the steps meet the last.
+fn range_of(range: &str) -> Option<Vec<String>> {
+    let (from, rest) = range.split_once("..")?;
+    let step = |rest: &str, sign| {
+        let (to, step) = rest.split_once(sign)?;
+        Some((to.trim().parse::<u64>().ok()?, step.trim().parse::<u64>().ok()?))
+    };
+    let from: u64 = from.trim().parse().ok()?;
+    let (to, next): (u64, Box<dyn Fn(u64) -> Option<u64>>) =
+        if let Some((to, factor)) = step(rest, 'x') {
+            if factor < 2 || from == 0 {
+                return None;
+            }
+            (to, Box::new(move |at| at.checked_mul(factor)))
+        } else if let Some((to, more)) = step(rest, '+') {
+            if more == 0 {
+                return None;
+            }
+            (to, Box::new(move |at| at.checked_add(more)))
+        } else {
+            (rest.trim().parse().ok()?, Box::new(|at| at.checked_add(1)))
+        };
+    let all = std::iter::successors(Some(from), |at| next(*at)).take_while(|at| *at <= to);
+    // One more than is taken is enough to be refused.
+    Some(all.take(VALUES_MAX + 1).map(|at| at.to_string()).collect())
+}
+
+/// Puts a value in its place: into texts that have its key in braces, else among the options of a
+/// job, else into the variant itself.
+fn put(one: &mut DeTable<'_>, swept: &Swept, value: &str, is_job: bool) {
+    let key = swept.key.as_str();
+    let braced = format!("{{{key}}}");
+    if one.values().any(|inside| has(inside.get_ref(), &braced)) {
+        one.iter_mut().for_each(|(_, inside)| replace(inside.get_mut(), &braced, value));
+        return;
+    }
+    let span = swept.span.clone();
+    if !is_job {
+        one.insert(swept.spanned(), Spanned::new(span, text(value)));
+        return;
+    }
+    let empty = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
+    let options = one.entry(spanned(&span, "options")).or_insert_with(empty);
+    // What is wrong with it is said when it is read.
+    if let DeValue::Table(options) = options.get_mut() {
+        options.insert(swept.spanned(), Spanned::new(span, text(value)));
+    }
+}
+
+/// Whether a text in it has this word.
+fn has(value: &DeValue<'_>, braced: &str) -> bool {
+    match value {
+        DeValue::String(text) => text.contains(braced),
+        DeValue::Array(values) => values.iter().any(|value| has(value.get_ref(), braced)),
+        DeValue::Table(table) => table.values().any(|value| has(value.get_ref(), braced)),
+        _ => false,
+    }
+}
+
+fn replace(value: &mut DeValue<'_>, braced: &str, by: &str) {
+    match value {
+        DeValue::String(text) if text.contains(braced) => {
+            *text = Cow::Owned(text.replace(braced, by));
+        }
+        DeValue::Array(values) => {
+            values.iter_mut().for_each(|value| replace(value.get_mut(), braced, by));
+        }
+        DeValue::Table(table) => {
+            table.iter_mut().for_each(|(_, value)| replace(value.get_mut(), braced, by));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::range_of;
+
+    #[test]
+    fn ranges_have_both_ends_and_their_steps() {
+        let values = |range: &str| range_of(range).map(|values| values.join(" "));
+        let is = |text: &str| Some(text.to_owned());
+        assert_eq!(values("1..4"), is("1 2 3 4"));
+        assert_eq!(values("1..8x2"), is("1 2 4 8"));
+        assert_eq!(values("1..9x2"), is("1 2 4 8"));
+        assert_eq!(values("0..100+25"), is("0 25 50 75 100"));
+        for wrong in ["", "4", "0..8x2", "1..8x1", "1..8+0", "a..b", "1..", "..3", "-1..3"] {
+            assert_eq!(values(wrong), None, "{wrong}");
+        }
+        assert_eq!(range_of("1..18446744073709551615").unwrap().len(), 65);
+        assert_eq!(range_of("5..4").unwrap().len(), 0);
+    }
+}

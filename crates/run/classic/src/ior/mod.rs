@@ -1,0 +1,5 @@
+//! What ior measures of each rank, and the text that it prints of it.
+
+pub mod counts;
+pub mod results;
+pub mod text;

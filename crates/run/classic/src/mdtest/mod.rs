@@ -1,0 +1,7 @@
+//! What mdtest measures of each rank, and the text that it prints of it.
+
+pub mod counts;
+pub mod pattern;
+pub mod results;
+pub mod table;
+pub mod text;

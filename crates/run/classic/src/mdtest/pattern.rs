@@ -1,0 +1,160 @@
+//! The bytes that mdtest and ior write: words that tell the rank, the place and the item.
+
+/// Which bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PacketType {
+    /// The rank and the number of the word, with a seed: the same in every file.
+    #[default]
+    Timestamp,
+    /// The same, but the first word of each 4096 bytes tells the item.
+    Offset,
+    /// Named incompressible: one word over and over, the first one of each 4096 bytes as in
+    /// `Offset`.
+    Incompressible,
+    /// A sequence that the item begins.
+    Random,
+}
+
+impl PacketType {
+    /// By the first letter of its name, as the original does it.
+    pub fn from_text(text: &str) -> Option<Self> {
+        Some(match text.chars().next()? {
+            't' => Self::Timestamp,
+            'o' => Self::Offset,
+            'i' => Self::Incompressible,
+            'r' => Self::Random,
+            _ => return None,
+        })
+    }
+}
+
+/// The bytes of a rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Pattern {
+    /// Which.
+    pub packet: PacketType,
+    /// The seed that all ranks have in common.
+    pub seed: u32,
+    /// The rank.
+    pub rank: u32,
+}
+
+/// Words between two that tell the item.
+const WORDS_A_BLOCK: usize = 512;
+/// What each word of a random sequence is multiplied with.
+const RANDOM_FACTOR: u64 = 0x9e37_ffff_fffc_0001;
+
+impl Pattern {
+    /// Fills a buffer before the first file.
+    pub fn fill(&self, buffer: &mut [u8]) {
+        let constant = self.constant();
+        let high = u64::from(self.rank) << 32;
+        // The original adds to an int, which is extended with its sign.
+        let seed = i64::from(self.seed.cast_signed()).cast_unsigned();
+        let (words, rest) = buffer.as_chunks_mut::<8>();
+        let bytes = words.len() * 8;
+        for (number, word) in words.iter_mut().enumerate() {
+            let value = match self.packet {
+                PacketType::Random => continue,
+                PacketType::Incompressible => constant,
+                PacketType::Offset | PacketType::Timestamp => {
+                    high | seed.wrapping_add(number as u64)
+                }
+            };
+            *word = value.to_ne_bytes();
+        }
+        for (number, byte) in rest.iter_mut().enumerate() {
+            *byte = low_byte(bytes + number);
+        }
+    }
+
+    /// Changes what is different from file to file.
+    pub fn update(&self, item: u64, buffer: &mut [u8]) {
+        let (words, _rest) = buffer.as_chunks_mut::<8>();
+        match self.packet {
+            PacketType::Timestamp => {}
+            PacketType::Random => {
+                let seed = self.seed.wrapping_add(self.rank).wrapping_add(low_word(item));
+                let mut state = u64::from(rand_r(&mut { seed }));
+                for word in words {
+                    state = state.wrapping_mul(RANDOM_FACTOR) >> 3;
+                    *word = state.to_ne_bytes();
+                }
+            }
+            PacketType::Offset | PacketType::Incompressible => {
+                let blocks = words.iter_mut().step_by(WORDS_A_BLOCK);
+                for (times, word) in (1_u32..).zip(blocks) {
+                    let low = low_word(item).wrapping_mul(times);
+                    *word = (u64::from(low) | u64::from(self.rank) << 32).to_ne_bytes();
+                }
+            }
+        }
+    }
+
+    /// The word of which an incompressible buffer is made.
+    fn constant(&self) -> u64 {
+        let mut seed = self.seed.wrapping_add(self.rank);
+        let high = u64::from(rand_r(&mut seed)) << 32;
+        high | u64::from(rand_r(&mut seed))
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low bits are what is written")]
+const fn low_word(number: u64) -> u32 {
+    number as u32
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low bits are what is written")]
+const fn low_byte(number: usize) -> u8 {
+    number as u8
+}
+
+/// `rand_r` of the GNU C library.
+fn rand_r(seed: &mut u32) -> u32 {
+    let mut next = |modulus: u32| {
+        *seed = seed.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+        *seed / 65_536 % modulus
+    };
+    let mut result = next(2048);
+    for _ in 0..2 {
+        result = (result << 10) ^ next(1024);
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PacketType, Pattern, rand_r};
+
+    fn words(packet: PacketType, item: u64, bytes: usize) -> (Vec<u64>, Vec<u8>) {
+        let mut buffer = vec![0; bytes];
+        let pattern = Pattern { packet, seed: 100, rank: 3 };
+        pattern.fill(&mut buffer);
+        pattern.update(item, &mut buffer);
+        let (words, rest) = buffer.as_chunks::<8>();
+        (words.iter().map(|word| u64::from_ne_bytes(*word)).collect(), rest.to_vec())
+    }
+
+    #[test]
+    fn rand_r_is_that_of_the_c_library() {
+        // srand-free values of glibc for seed 1.
+        let mut seed = 1;
+        let drawn: Vec<u32> = (0..3).map(|_| rand_r(&mut seed)).collect();
+        assert_eq!(drawn, [476_707_713, 1_186_278_907, 505_671_508]);
+    }
+
+    #[test]
+    fn words_tell_the_rank_the_place_and_the_item() {
+        let (timestamp, rest) = words(PacketType::Timestamp, 7, 27);
+        assert_eq!(timestamp, [3 << 32 | 100, 3 << 32 | 101, 3 << 32 | 102]);
+        assert_eq!(rest, [24, 25, 26]);
+        let (offset, _) = words(PacketType::Offset, 7, 3 * 4096);
+        assert_eq!((offset[0], offset[1]), (3 << 32 | 7, 3 << 32 | 101));
+        assert_eq!((offset[512], offset[1024]), (3 << 32 | 14, 3 << 32 | 21));
+        let (same, _) = words(PacketType::Incompressible, 7, 64);
+        assert_eq!((same[0], same[1]), (3 << 32 | 7, same[7]));
+        let (random, _) = words(PacketType::Random, 7, 64);
+        let (other, _) = words(PacketType::Random, 8, 64);
+        assert_ne!(random, other);
+    }
+}

@@ -1,0 +1,118 @@
+//! A mounted filesystem that somebody else made: unmounted and mounted again as it was.
+//!
+//! What of it can be saved as an image is `aged`'s to know.
+
+use std::path::{Path, PathBuf};
+
+use treering_sys::{
+    DeviceUse, Errno, Mount, MountOptions, MountTable, mount, open_device, open_top, unmount,
+};
+
+use crate::error::unfit;
+use crate::families::mounted_families;
+use crate::machine::{DeviceNumber, Machine, block_number};
+use crate::{DeviceError, LabError};
+
+/// A filesystem that can be unmounted and mounted again.
+#[derive(Debug)]
+pub struct Remountable {
+    mount: Mount,
+    /// What is worked in.
+    directory: PathBuf,
+}
+
+impl Remountable {
+    /// The filesystem that a directory is on. Nothing is done to it yet.
+    ///
+    /// # Errors
+    /// When it is not on one block device, is mounted in part, or is needed meanwhile.
+    pub fn of(directory: &Path) -> Result<Self, LabError> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(DeviceError::NotRoot { what: "remounting" }.into());
+        }
+        let directory = directory.canonicalize().map_err(LabError::io("cannot find", directory))?;
+        let opened = open_top(&directory);
+        let opened = opened.map_err(|e| LabError::io("cannot open", &directory)(e.into()))?;
+        let table = MountTable::read();
+        let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
+        let none = || unfit(format!("{} is on no known mount", directory.display()));
+        let mount = table.of(&opened).cloned().ok_or_else(none)?;
+        let point = mount.point.display();
+        let number = block_number(Path::new(&mount.source));
+        let number = number.ok_or_else(|| {
+            unfit(format!("{point} is not on a block device: it cannot be mounted again"))
+        })?;
+        refuse_parts(&mount, number)?;
+        refuse_used(&mount, &table)?;
+        Ok(Self { mount, directory })
+    }
+
+    /// Unmounts it and mounts it again; the directory is where it was.
+    ///
+    /// # Errors
+    /// When it is in use, or cannot be mounted again.
+    pub fn again(&self) -> Result<PathBuf, LabError> {
+        let (point, options) = (&self.mount.point, options_in_force(&self.mount));
+        let parsed = MountOptions::parse(&[&options]).map_err(DeviceError::MountOption)?;
+        let node = PathBuf::from(&self.mount.source);
+        // Else a loop device that was made by `mount -o loop` would go with the mount.
+        let failed = LabError::io("cannot open", &node);
+        let held = open_device(&node, DeviceUse::Look).map_err(|errno| failed(errno.into()))?;
+        unmount(point).map_err(|errno| match errno {
+            Errno::BUSY => unfit(format!(
+                "{} is in use and cannot be unmounted: leave it in every shell",
+                point.display()
+            )),
+            errno => LabError::io("cannot unmount", point)(errno.into()),
+        })?;
+        let mounted = mount(node.as_os_str(), point, &self.mount.fs_type, &parsed);
+        drop(held);
+        mounted.map_err(|errno| LabError::io("cannot mount it again at", point)(errno.into()))?;
+        Ok(self.directory.clone())
+    }
+}
+
+/// As a filesystem is mounted now: options of the mount and of the filesystem.
+pub(crate) fn options_in_force(mount: &Mount) -> String {
+    let both = mount.options.split(',').chain(mount.super_options.split(','));
+    let mut kept: Vec<&str> = Vec::new();
+    for option in both.filter(|option| !option.is_empty()) {
+        if !kept.contains(&option) {
+            kept.push(option);
+        }
+    }
+    kept.join(",")
+}
+
+/// Refuses what is only a part of a filesystem, or one of several devices.
+pub(crate) fn refuse_parts(mount: &Mount, number: DeviceNumber) -> Result<(), LabError> {
+    let point = mount.point.display();
+    if mount.root != Path::new("/") {
+        let root = mount.root.display();
+        return Err(unfit(format!("only {root} of the filesystem is mounted at {point}")));
+    }
+    let families = mounted_families(&Machine::default());
+    let is_of_several =
+        families.iter().any(|one| one.numbers.contains(&number) && one.devices.len() > 1);
+    if is_of_several {
+        return Err(unfit(format!("the filesystem at {point} is on several devices")));
+    }
+    Ok(())
+}
+
+/// Refuses what has another filesystem on it, or is where we are.
+pub(crate) fn refuse_used(mount: &Mount, table: &MountTable) -> Result<(), LabError> {
+    let (point, shown) = (&mount.point, mount.point.display());
+    if let Some(other) = table.mounts.iter().find(|other| other.parent == mount.id) {
+        let other = other.point.display();
+        return Err(unfit(format!("{shown} cannot be unmounted: {other} is mounted on it")));
+    }
+    if point == Path::new("/")
+        || std::fs::read_link("/proc/self/cwd").is_ok_and(|here| here.starts_with(point))
+    {
+        return Err(unfit(format!(
+            "{shown} cannot be unmounted: the current directory is on it; start from another"
+        )));
+    }
+    Ok(())
+}

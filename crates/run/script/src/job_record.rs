@@ -1,0 +1,80 @@
+//! What a native job was made of, kept beside its trial: with it somebody else can make the job
+//! again, who has none of its files.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Settings;
+
+/// The options of a job, and the files that it was made from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobRecord {
+    /// The options as they were given, by name.
+    pub options: Vec<(String, String)>,
+    /// The texts of the files, by their names: relative ones begin where the plan was, or where the
+    /// command was given.
+    pub files: BTreeMap<String, String>,
+    /// Only the variables of the environment that options or files put in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<(String, String)>,
+    /// The data set, where it is one of the user's own: its name, and a fingerprint of its files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<(String, String)>,
+}
+
+impl JobRecord {
+    /// The kind of its artifact.
+    pub const KIND: &str = "job_record";
+    /// The version of its form.
+    pub const VERSION: u32 = 1;
+
+    /// Of settings from which a job was made.
+    pub fn of(settings: &Settings) -> Self {
+        let texts = settings.files.texts();
+        let named = |name: &str| {
+            let wanted = format!("${{{name}}}");
+            let mut values = settings.given().iter().map(|(_, value)| value);
+            texts.values().any(|text| text.contains(&wanted))
+                || values.any(|value| value.contains(&wanted))
+        };
+        let environment = settings.environment.iter().filter(|(name, _)| named(name));
+        let base = settings.base_dir.as_deref().unwrap_or(Path::new(""));
+        let name =
+            |path: &Path| path.strip_prefix(base).unwrap_or(path).to_string_lossy().into_owned();
+        Self {
+            options: settings.given().to_vec(),
+            environment: environment.cloned().collect(),
+            files: texts.iter().map(|(path, text)| (name(path), text.clone())).collect(),
+            dataset: None,
+        }
+    }
+
+    /// Whether the options alone say everything.
+    pub fn is_said_by_options(&self) -> bool {
+        self.files.is_empty() && self.environment.is_empty() && self.dataset.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::JobRecord;
+    use crate::Settings;
+
+    #[test]
+    fn files_are_named_from_where_the_plan_is() {
+        let mut settings = Settings::new(vec![("profile".to_owned(), "a.ffsb".to_owned())]);
+        settings.base_dir = Some("/plans".into());
+        settings.environment =
+            vec![("SIZE".to_owned(), "4k".to_owned()), ("SECRET".to_owned(), "x".to_owned())];
+        settings.files.note("/plans/a.ffsb".as_ref(), b"size=${SIZE}");
+        settings.files.note("/etc/b".as_ref(), b"b");
+        settings.files.note("/plans/binary".as_ref(), &[0xff]);
+        let record = JobRecord::of(&settings);
+        assert_eq!(record.files.keys().collect::<Vec<_>>(), ["/etc/b", "a.ffsb"]);
+        assert_eq!(record.environment, [("SIZE".to_owned(), "4k".to_owned())]);
+        assert!(!record.is_said_by_options());
+        assert!(JobRecord::of(&Settings::default()).is_said_by_options());
+    }
+}

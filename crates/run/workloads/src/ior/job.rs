@@ -1,0 +1,142 @@
+//! A configured ior: parameters, footprint, outline, and the session.
+
+use std::sync::Arc;
+
+use treering_model::{Caution, CautionCode, Metric, Mode, Work};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+
+use super::config::{ClassicConfig, Parameters, native};
+use super::headline;
+use super::places::read_of;
+use super::session::IorSession;
+use super::shape::{Part, Shape};
+use super::transfer::OWN_DIRECTORY;
+
+/// A dry run lists no more lines.
+const LINES_MAX: usize = 100_000;
+
+/// ior with all its settings.
+#[derive(Debug)]
+pub(super) struct IorJob {
+    shape: Arc<Shape>,
+    parameters: Parameters,
+}
+
+impl IorJob {
+    /// From the classic command line.
+    pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
+        let ClassicConfig { shape, parameters, .. } = ClassicConfig::read(settings)?;
+        Ok(Self { shape: Arc::new(shape), parameters })
+    }
+
+    /// From native options.
+    pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        let (shape, parameters) = native(settings)?;
+        Ok(Self { shape: Arc::new(shape), parameters })
+    }
+
+    fn is_classic(&self) -> bool {
+        self.shape.as_original.is_some()
+    }
+
+    fn line(&self, part: Part, repetition: u32, rank: u16) -> OutlineLine {
+        let shape = &self.shape;
+        let owner = if part == Part::Write { rank } else { read_of(shape, rank) };
+        format!(
+            "repetition {}: worker {rank}: {} {} transfers of {} bytes, {}",
+            repetition + 1,
+            part.kind(),
+            shape.transfers(),
+            shape.transfer_bytes,
+            shape.file_of(owner, Some(repetition))
+        )
+    }
+}
+
+impl Job for IorJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        if self.is_classic() { Mode::Classic } else { Mode::Native }
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        if self.is_classic() {
+            return Ok(Vec::new());
+        }
+        let own = OWN_DIRECTORY.to_string_lossy();
+        if facts.existing.iter().any(|name| *name == own) {
+            return Err(ConfigError::new(format!("{own} is there already")).hint(
+                "name an empty directory, or remove it; `treering clean DIR` removes what a \
+                 killed run left",
+            ));
+        }
+        if self.shape.cold || self.shape.direct || !self.shape.reads {
+            return Ok(Vec::new());
+        }
+        let message = "reading follows writing with all caches kept, so that the memory of this \
+                       machine answers it as far as the data fit, whoever wrote them"
+            .to_owned();
+        Ok(vec![Caution { code: CautionCode::CachesNotDropped, message }])
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let shape = &self.shape;
+        let files = u64::from(if shape.own_files { shape.ranks } else { 1 });
+        let kept = if shape.keeps && shape.multi_file { shape.repetitions } else { 1 };
+        let bytes = if shape.writes { shape.bytes() } else { 0 };
+        let repetitions = u64::from(shape.repetitions);
+        // Where time ends it, what fits is not known.
+        let peak = bytes.saturating_mul(kept.into());
+        let peak = if shape.wall_seconds.is_some() { peak.min(facts.free_bytes) } else { peak };
+        Footprint {
+            peak_files: files.saturating_mul(kept.into()),
+            peak_dirs: u64::from(!self.is_classic()),
+            peak_bytes: peak,
+            peak_block_bytes: peak,
+            written_files: files.saturating_mul(repetitions),
+            written_bytes: bytes.saturating_mul(repetitions),
+        }
+    }
+
+    fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
+        let parts = self.shape.parts();
+        let lines = (0..self.shape.repetitions).flat_map(|repetition| {
+            parts.iter().flat_map(move |&part| {
+                (0..self.shape.ranks).map(move |rank| self.line(part, repetition, rank))
+            })
+        });
+        let mut lines: Vec<OutlineLine> = lines.take(LINES_MAX + 1).collect();
+        if lines.len() > LINES_MAX {
+            lines.truncate(LINES_MAX);
+            lines.push("and so on".to_owned());
+        }
+        lines
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        headline::foreseen(&self.shape.parts())
+    }
+
+    fn overall_metric(&self) -> Option<&'static str> {
+        match (self.shape.writes, self.shape.reads) {
+            (true, _) => Some("write/mib_per_second"),
+            (false, true) => Some("read/mib_per_second"),
+            (false, false) => None,
+        }
+    }
+
+    fn work(&self) -> Work {
+        if self.shape.wall_seconds.is_some() { Work::Timed } else { Work::Fixed }
+    }
+
+    fn times_all(&self) -> bool {
+        self.is_classic()
+    }
+
+    fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
+        Box::new(IorSession::new(Arc::clone(&self.shape)))
+    }
+}

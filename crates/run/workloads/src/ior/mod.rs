@@ -1,0 +1,60 @@
+//! ior: how fast many ranks move data, in one file or in a file each, as the tool of that name with
+//! its POSIX interface.
+//!
+//! `shape` says which tests there are, `places` which part of which file a rank's transfers go to,
+//! `transfer` moves them. How many ranks there are is in the shape alone. Nothing here calls the
+//! kernel.
+
+mod config;
+mod headline;
+mod job;
+mod options;
+mod output;
+mod places;
+mod session;
+mod shape;
+mod transfer;
+
+use treering_script::{ClassicMode, ConfigError, Manifest, Settings, Workload};
+
+use crate::imitation::{Made, with_dashes};
+use job::IorJob;
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Ior;
+
+impl Workload for Ior {
+    fn manifest(&self) -> &'static Manifest {
+        &options::MANIFEST
+    }
+
+    fn classic_words(&self, words: Vec<String>) -> Vec<String> {
+        words.into_iter().map(in_our_form).collect()
+    }
+
+    fn classic(&self, settings: &Settings) -> Made {
+        Ok(Box::new(IorJob::classic(settings)?))
+    }
+
+    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        output::classic_mode(settings)
+    }
+
+    fn native(&self, settings: &Settings) -> Made {
+        Ok(Box::new(IorJob::native(settings)?))
+    }
+
+    fn workers_option(&self) -> Option<&'static str> {
+        Some("workers")
+    }
+}
+
+/// A word as our options are declared.
+fn in_our_form(word: String) -> String {
+    match word.as_str() {
+        "--posix.odirect" => "--direct".to_owned(),
+        "--dryRun" => "--dry-run-dummy".to_owned(),
+        _ => with_dashes(word),
+    }
+}

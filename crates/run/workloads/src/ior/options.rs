@@ -1,0 +1,204 @@
+//! The options of ior, each declared once: those of 4.1 and the native ones.
+
+use treering_script::{ClassicPayload, Manifest, Support, options};
+
+/// ior's name tag.
+pub(super) static MANIFEST: Manifest = Manifest {
+    name: "ior",
+    aliases: &[],
+    about: "Write and read one file, or a file each, from many ranks",
+    imitates: "ior 4.1",
+    classic: Classic::SPECS,
+    native: Native::SPECS,
+    classic_payload: ClassicPayload::Zeros,
+    classic_usage_exit: 1,
+};
+
+/// The most ranks of a machine: each has its own memory.
+const RANKS_MAX: u64 = 4096;
+/// One call moves no more.
+const TRANSFER_MAX: u64 = 1 << 30;
+const BLOCK_MAX: u64 = 1 << 50;
+const SEGMENTS_MAX: u64 = 1 << 40;
+const REPETITIONS_MAX: u64 = 100_000;
+const SECONDS_MAX: u64 = 1 << 30;
+const INT_MAX: u64 = i32::MAX as u64;
+
+const NO_MPI_IO: &str = "only POSIX calls are made";
+const OWN_WAY: &str = "plans say which tests there are, in which order and how often";
+
+options! {
+    /// Which tests are done; writing and reading where none is asked for.
+    pub(super) struct Tests {
+        /// Write.
+        write('w'): bool = Flag;
+        /// Read.
+        read('r'): bool = Flag;
+        /// Read back what was written, and compare it.
+        check_write('W'): bool = Flag;
+        /// Compare what is read.
+        check_read('R'): bool = Flag;
+    }
+}
+
+options! {
+    /// What is refused, or means nothing.
+    pub(super) struct Others {
+        /// The interface.
+        #[recorded = false]
+        api('a'): String = Text, "POSIX";
+        /// Collective transfers.
+        #[support = Support::Rejected(NO_MPI_IO)]
+        collective('c'): () = Flag;
+        /// Seconds between tests.
+        #[support = Support::Rejected("nothing is waited for; sleep between runs")]
+        delay('d'): () = Number;
+        /// A script of tests.
+        #[support = Support::Rejected(OWN_WAY)]
+        script('f'): () = Path;
+        /// Barriers between open, transfers and close.
+        #[support = Support::Rejected("a rank goes on as soon as its file is open")]
+        barriers('g'): () = Flag;
+        /// Seconds from the mean of a rank to be warned about.
+        #[support = Support::Rejected("see worker_skew_ratio")]
+        outliers('j'): () = Number;
+        /// Memory to take away.
+        #[support = Support::Rejected("limit the memory with a cgroup")]
+        memory('M'): () = Text;
+        /// Minutes after which no more repetitions begin.
+        #[support = Support::Rejected("give the number of repetitions")]
+        minutes('T'): () = Number;
+        /// A directory for each rank.
+        #[support = Support::Rejected("all files are in one directory")]
+        unique_dir('u'): () = Flag;
+        /// Two mount points.
+        #[support = Support::Rejected("all files are in one directory")]
+        dual_mount('y'): () = Flag;
+        /// Fill the file before random transfers.
+        #[support = Support::Rejected("write the file first, with -w -k")]
+        random_prefill: () = Size;
+        /// Do nothing, but print.
+        #[support = Support::Rejected("see --dry-run")]
+        dry_run_dummy: () = Flag;
+        /// Any warning is an error.
+        #[support = Support::Rejected("warnings stay warnings")]
+        warning_as_errors: () = Flag;
+        /// Transfers that are incomplete are not continued.
+        #[support = Support::Ignored("an incomplete transfer is continued by one more call")]
+        #[recorded = false]
+        single_attempt('x'): bool = Flag;
+        /// Keep files that have errors.
+        #[support = Support::Ignored("files with errors go with the others; keep them with -k")]
+        #[recorded = false]
+        keep_with_error('K'): bool = Flag;
+    }
+}
+
+options! {
+    /// The classic command line.
+    pub(super) struct Classic {
+        /// The file; where each rank has one, its number is put behind.
+        #[recorded = false]
+        file('o'): String = Path, "testFile";
+        /// Bytes that a rank writes one after the other.
+        block('b'): u64 = Size[0..=BLOCK_MAX], "1M";
+        /// Bytes of each transfer.
+        transfer('t'): u64 = Size[0..=TRANSFER_MAX], "256K";
+        /// Blocks of each rank.
+        segments('s'): u64 = Size[1..=SEGMENTS_MAX], "1";
+        /// Number of repetitions.
+        repetitions('i'): u32 = Number[1..=REPETITIONS_MAX], "1";
+        /// Which tests are done.
+        tests: Tests;
+        /// A file for each rank.
+        file_per_process('F'): bool = Flag;
+        /// Read what another rank wrote, a constant number of machines further.
+        reorder('C'): bool = Flag;
+        /// Read what a random rank wrote.
+        reorder_random('Z'): bool = Flag;
+        /// How many machines further.
+        task_offset('Q'): u64 = Number[0..=INT_MAX], "1";
+        /// Seed of the random ranks.
+        reorder_seed('X'): u64 = Number[0..=INT_MAX], "0";
+        /// Transfers in a random order.
+        random('z'): bool = Flag;
+        /// Seed of that order; without it, the time.
+        random_offset_seed: Option<u64> = Number[0..=INT_MAX];
+        /// fsync at the end of each write.
+        fsync('e'): bool = Flag;
+        /// fsync after each transfer.
+        fsync_each('Y'): bool = Flag;
+        /// Keep the files.
+        keep('k'): bool = Flag;
+        /// Do not remove what is there before writing.
+        use_existing('E'): bool = Flag;
+        /// A file for each repetition.
+        multi_file('m'): bool = Flag;
+        /// Seconds after which a test ends.
+        deadline('D'): u64 = Number[0..=SECONDS_MAX], "0";
+        /// Seed of the data; without it, the time.
+        data_seed('G'): Option<u64> = Number[0..=INT_MAX];
+        /// What is written: timestamp, offset, incompressible or random; the first letter will do.
+        packet_type('l'): String = Text, "t";
+        /// Directives, such as stoneWallingWearOut=1, with commas between.
+        directives('O'): Vec<String> = Texts;
+        /// A number for the summary.
+        #[recorded = false]
+        reference('A'): u64 = Number[0..=INT_MAX], "0";
+        /// Also the removals, and the best rates.
+        #[recorded = false]
+        verbose('v'): bool = Flag;
+        /// Fewer ranks than there are.
+        tasks('N'): Option<u16> = Number[1..=RANKS_MAX];
+        /// What is refused, or means nothing.
+        others: Others;
+        /// Number of ranks; with the original mpirun decides it.
+        ranks: u16 = Number[1..=RANKS_MAX], "1";
+        /// Open files past the page cache, which is --posix.odirect.
+        direct: bool = Flag;
+        /// What a rank is.
+        worker_kind: &'static str = Choice(&["processes", "threads"]), "processes";
+    }
+}
+
+options! {
+    /// The native command line, and plans.
+    pub(super) struct Native {
+        /// Workers, which ior calls tasks or ranks.
+        workers('t'): u16 = Number[1..=RANKS_MAX], "1";
+        /// Bytes that a worker writes one after the other.
+        block('b'): u64 = Size[1..=BLOCK_MAX], "16M";
+        /// Bytes of each transfer.
+        transfer: u64 = Size[1..=TRANSFER_MAX], "1M";
+        /// Blocks of each worker.
+        segments('s'): u64 = Number[1..=SEGMENTS_MAX], "1";
+        /// One file for all, or one for each worker.
+        files: &'static str = Choice(&["shared", "own"]), "shared";
+        /// What is tested.
+        only: &'static str = Choice(&["write", "read", "both"]), "both";
+        /// The order of the transfers in a block.
+        order: &'static str = Choice(&["sequential", "random"]), "sequential";
+        /// By how many workers reading is shifted, so that a worker does not read what it wrote: 1
+        /// where there are several workers.
+        shift('N'): Option<u64> = Number[0..=RANKS_MAX];
+        /// fsync at the end of each worker's write, in its time.
+        fsync('e'): &'static str = Choice(&["end", "each", "none"]), "end";
+        /// Seconds after which a test ends; then all workers do as much as the fastest.
+        stonewall('D'): Option<u64> = Number[1..=SECONDS_MAX];
+        /// Whether caches are dropped before reading (root only).
+        drop_caches: &'static str = Choice(&["each", "none"]), "none";
+        /// Open files past the page cache.
+        direct: bool = Flag;
+        /// Number of repetitions.
+        repetitions('i'): u32 = Number[1..=REPETITIONS_MAX], "1";
+        /// What a worker is.
+        worker_kind: &'static str = Choice(&["threads", "processes"]), "threads";
+        /// The random seed of the order.
+        seed: u64 = Number, "1";
+    }
+}
+
+/// What an interface other than POSIX is told.
+pub(super) const fn only_posix() -> &'static str {
+    NO_MPI_IO
+}

@@ -1,0 +1,160 @@
+//! A configured mdtest: parameters, footprint, outline, and the session.
+
+use std::sync::Arc;
+
+use treering_model::{Caution, CautionCode, Metric, Mode, Work};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+
+use super::config::ClassicConfig;
+use super::headline;
+use super::names::TEST_DIRECTORY;
+use super::native::{Parameters, native};
+use super::session::TestSession;
+use super::shape::{Act, Part, Shape};
+
+/// A dry run lists no more lines.
+const LINES_MAX: usize = 100_000;
+
+/// mdtest with all its settings.
+#[derive(Debug)]
+pub(super) struct TestJob {
+    shape: Arc<Shape>,
+    parameters: Parameters,
+}
+
+impl TestJob {
+    /// From the classic command line.
+    pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
+        let ClassicConfig { shape, parameters, .. } = ClassicConfig::read(settings)?;
+        Ok(Self { shape: Arc::new(shape), parameters })
+    }
+
+    /// From native options.
+    pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        let (shape, parameters) = native(settings)?;
+        Ok(Self { shape: Arc::new(shape), parameters })
+    }
+
+    fn is_classic(&self) -> bool {
+        self.shape.as_original.is_some()
+    }
+
+    /// What a part does, and who.
+    fn outline_of(&self, part: Part, iteration: u32) -> Vec<OutlineLine> {
+        let shape = &self.shape;
+        let line = |rank: u16, what: String| {
+            format!("iteration {}: worker {rank}: {} {what}", iteration + 1, part.kind())
+        };
+        match part {
+            Part::MakeTrees | Part::RemoveTrees => {
+                let directories = shape.tree.directories().unwrap_or(u64::MAX);
+                let makers = 0..shape.tree_makers();
+                let what = |rank: u16| {
+                    let trees = shape.trees_of_maker(rank).len() as u64 * shape.loops;
+                    line(rank, format!("{trees} trees of {directories} directories"))
+                };
+                makers.map(what).collect()
+            }
+            Part::Items { act, .. } => {
+                let what = |rank: u16| {
+                    let owner = shape.owner(rank, act);
+                    line(rank, format!("{} items of worker {owner}", shape.items()))
+                };
+                (0..shape.ranks).map(what).collect()
+            }
+        }
+    }
+}
+
+impl Job for TestJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        if self.is_classic() { Mode::Classic } else { Mode::Native }
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        if self.is_classic() {
+            return Ok(Vec::new());
+        }
+        if let Some(name) = facts.existing.iter().find(|name| name.starts_with(TEST_DIRECTORY)) {
+            return Err(ConfigError::new(format!("{name} is there already")).hint(
+                "name an empty directory, or remove it; `treering clean DIR` removes what a \
+                 killed run left",
+            ));
+        }
+        if self.shape.cold {
+            return Ok(Vec::new());
+        }
+        let message = "stat and read follow the creation with all caches kept, so that the memory \
+                       of this machine answers them, whoever made the items"
+            .to_owned();
+        Ok(vec![Caution { code: CautionCode::CachesNotDropped, message }])
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let shape = &self.shape;
+        let ranks = u64::from(if shape.shared_file { 1 } else { shape.ranks });
+        let items = shape.items().saturating_mul(ranks);
+        // Time ends the creation where that is asked for: what fits is not known.
+        let files = if shape.files { items } else { 0 };
+        let block = facts.block_bytes.max(1);
+        let bytes = u64::from(shape.data.write_bytes);
+        let trees = u64::from(if shape.own_trees { shape.ranks } else { 1 });
+        let directories = shape.tree.directories().unwrap_or(u64::MAX);
+        let directories = directories.saturating_mul(trees).saturating_mul(shape.loops);
+        let kept = u64::from(if shape.acts.remove { 1 } else { shape.iterations });
+        let peak = |number: u64| number.saturating_mul(kept);
+        let iterations = u64::from(shape.iterations);
+        Footprint {
+            peak_files: peak(files),
+            peak_dirs: peak(directories.saturating_add(if shape.dirs { items } else { 0 })),
+            peak_bytes: peak(files.saturating_mul(bytes)),
+            peak_block_bytes: peak(files.saturating_mul(bytes.div_ceil(block) * block)),
+            written_files: files.saturating_mul(iterations),
+            written_bytes: files.saturating_mul(bytes).saturating_mul(iterations),
+        }
+    }
+
+    fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
+        let parts = self.shape.parts();
+        let mut lines = Vec::new();
+        for iteration in 0..self.shape.iterations {
+            for &part in &parts {
+                lines.extend(self.outline_of(part, iteration));
+                if lines.len() > LINES_MAX {
+                    lines.truncate(LINES_MAX);
+                    lines.push("and so on".to_owned());
+                    return lines;
+                }
+            }
+        }
+        lines
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        headline::foreseen(&self.shape.parts())
+    }
+
+    fn overall_metric(&self) -> Option<&'static str> {
+        let creates = |is_directory| Part::Items { is_directory, act: Act::Create };
+        let parts = self.shape.parts();
+        if parts.contains(&creates(false)) {
+            Some("file-create/operations_per_second")
+        } else if parts.contains(&creates(true)) {
+            Some("dir-create/operations_per_second")
+        } else {
+            None
+        }
+    }
+
+    fn work(&self) -> Work {
+        if self.shape.wall_seconds.is_some() { Work::Timed } else { Work::Fixed }
+    }
+
+    fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
+        Box::new(TestSession::new(Arc::clone(&self.shape)))
+    }
+}

@@ -1,0 +1,128 @@
+//! The names of mdtest: of test directories, trees, and the items of a rank.
+
+use std::ffi::{CStr, CString};
+use std::fmt::Write as _;
+
+use super::shape::Shape;
+use super::tree::Directory;
+
+/// Digits of the largest number.
+const DIGITS: usize = 20;
+
+/// Beginning of the name of a directory for a test.
+pub(super) const TEST_DIRECTORY: &str = "test-dir.";
+
+/// The name of a test directory: they are numbered by iteration, and within it where the items of a
+/// rank are spread over several.
+pub(super) fn test_directory(iteration: u32, number: u64) -> String {
+    format!("{TEST_DIRECTORY}{iteration}-{number}")
+}
+
+/// The name of a directory in the tree of a rank, or in that of all.
+fn directory_name(tree: Option<u16>, directory: Directory) -> String {
+    match tree {
+        Some(rank) => format!("mdtest_tree.{rank}.{directory}"),
+        None => format!("mdtest_tree.{directory}"),
+    }
+}
+
+/// A name of ours: letters, digits, dots, slashes.
+pub(super) fn c_string(name: &str) -> CString {
+    CString::new(name).unwrap_or_default()
+}
+
+/// The name of a directory, in the directory above it.
+pub(super) fn bare_directory(tree: Option<u16>, directory: Directory) -> CString {
+    c_string(&directory_name(tree, directory))
+}
+
+/// The path of a directory, from the target.
+pub(super) fn directory_path(
+    shape: &Shape,
+    test: &str,
+    tree: Option<u16>,
+    directory: Directory,
+) -> CString {
+    let mut chain = vec![directory];
+    while let Some(parent) = chain.last().and_then(|&last| shape.tree.parent(last)) {
+        chain.push(parent);
+    }
+    let mut path = test.to_owned();
+    for &directory in chain.iter().rev() {
+        // Writing to a string does not fail.
+        let _ = write!(path, "/{}", directory_name(tree, directory));
+    }
+    c_string(&path)
+}
+
+/// The names of the items of a rank: they differ in their last digits only.
+#[derive(Debug)]
+pub(super) struct ItemNames {
+    bytes: Vec<u8>,
+    fixed: usize,
+}
+
+impl ItemNames {
+    /// The names of directories or files of a rank; of nobody where all have the same.
+    pub(super) fn new(is_directory: bool, rank: Option<u16>) -> Self {
+        let kind = if is_directory { "dir" } else { "file" };
+        let bytes = match rank {
+            Some(rank) => format!("{kind}.mdtest.{rank}."),
+            None => format!("{kind}.mdtest.shared."),
+        };
+        let bytes = bytes.into_bytes();
+        Self { fixed: bytes.len(), bytes }
+    }
+
+    /// The name of an item.
+    #[inline]
+    pub(super) fn of(&mut self, item: u64) -> &CStr {
+        self.write(item);
+        self.closed()
+    }
+
+    /// The name that the first item has while the others are renamed.
+    pub(super) fn aside(&mut self, item: u64) -> &CStr {
+        self.write(item);
+        self.bytes.extend_from_slice(b"-XX");
+        self.closed()
+    }
+
+    #[inline]
+    fn write(&mut self, item: u64) {
+        let mut digits = [0; DIGITS];
+        let (mut at, mut rest) = (DIGITS, item);
+        loop {
+            at -= 1;
+            digits[at] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.bytes.truncate(self.fixed);
+        self.bytes.extend_from_slice(&digits[at..]);
+    }
+
+    #[inline]
+    fn closed(&mut self) -> &CStr {
+        self.bytes.push(0);
+        CStr::from_bytes_with_nul(&self.bytes).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ItemNames;
+
+    #[test]
+    fn items_are_named_as_by_the_original() {
+        let mut names = ItemNames::new(false, Some(12));
+        assert_eq!(names.of(0), c"file.mdtest.12.0");
+        assert_eq!(names.of(u64::MAX), c"file.mdtest.12.18446744073709551615");
+        let mut names = ItemNames::new(true, Some(0));
+        assert_eq!(names.aside(10), c"dir.mdtest.0.10-XX");
+        assert_eq!(names.of(7), c"dir.mdtest.0.7");
+        assert_eq!(ItemNames::new(false, None).of(3), c"file.mdtest.shared.3");
+    }
+}

@@ -1,0 +1,246 @@
+//! The options of mdtest, each declared once: those of 4.1 and the native ones.
+
+use treering_script::{ClassicPayload, Manifest, Support, options};
+
+/// mdtest's name tag.
+pub(super) static MANIFEST: Manifest = Manifest {
+    name: "mdtest",
+    aliases: &[],
+    about: "Create, stat, rename, read and remove directories and files from many ranks",
+    imitates: "mdtest 4.1",
+    classic: Classic::SPECS,
+    native: Native::SPECS,
+    classic_payload: ClassicPayload::Zeros,
+    classic_usage_exit: 1,
+};
+
+/// The most ranks of a machine: each has its own memory.
+const RANKS_MAX: u64 = 4096;
+/// The most items, levels, and bytes of a file.
+const ITEMS_MAX: u64 = 1 << 40;
+const DEPTH_MAX: u64 = 200;
+const BYTES_MAX: u64 = 64 << 20;
+const ITERATIONS_MAX: u64 = 100_000;
+const SECONDS_MAX: u64 = 1 << 30;
+/// Numbers that the original keeps in an int.
+const INT_MAX: u64 = i32::MAX as u64;
+
+/// Why nothing but POSIX calls is made.
+const ONLY_POSIX: &str = "only POSIX calls are made; give POSIX, or leave it out";
+/// Why numbers of tasks are not varied.
+const NO_SERIES: &str = "one number of ranks a run: vary --ranks, or workers in a plan";
+
+options! {
+    /// Which tests are done.
+    pub(super) struct Tests {
+        /// Only create directories and files.
+        only_create('C'): bool = Flag;
+        /// Only stat them.
+        only_stat('T'): bool = Flag;
+        /// Only read files.
+        only_read('E'): bool = Flag;
+        /// Only remove what an earlier run left.
+        only_remove('r'): bool = Flag;
+        /// Rename directories too, where only some tests are done.
+        rename_dirs('U'): bool = Flag;
+        /// Directories only, no files.
+        only_dirs('D'): bool = Flag;
+        /// Files only, no directories.
+        only_files('F'): bool = Flag;
+    }
+}
+
+options! {
+    /// What is written and read.
+    pub(super) struct DataOptions {
+        /// Bytes written to each file after it was created.
+        write_bytes('w'): u32 = Size[0..=BYTES_MAX], "0";
+        /// Bytes read of each file.
+        read_bytes('e'): u32 = Size[0..=BYTES_MAX], "0";
+        /// Sync each file after it was written.
+        sync_file('y'): bool = Flag;
+        /// Call sync after each test, in its time.
+        call_sync('Y'): bool = Flag;
+        /// Compare what is read with what was written.
+        verify_read('X'): bool = Flag;
+        /// Read what was written back at once, and compare it.
+        verify_write: bool = Flag;
+        /// Seed of the data; without it, the time.
+        data_offset('G'): Option<u64> = Number[0..=INT_MAX];
+        /// What is written: timestamp, offset, incompressible or random; the first letter will do.
+        #[support = Support::Approximate("also under its own name, --dataPacketType")]
+        data_packet_type: String = Text, "t";
+    }
+}
+
+options! {
+    /// What is printed.
+    pub(super) struct Printing {
+        /// Print rates and times.
+        rate_and_time('P'): bool = Flag;
+        /// Print times instead of rates.
+        print_time('Z'): bool = Flag;
+        /// Also print the figures of each process.
+        print_all_procs: bool = Flag;
+        /// Also print the extremes over single ranks.
+        show_rank_statistics: bool = Flag;
+        /// Write the performance of each rank into this file, as CSV.
+        #[recorded = false]
+        save_rank_performance_details: Option<String> = Path;
+        /// A file for each rank with the time of each operation.
+        #[support = Support::Rejected(
+            "latencies are kept as histograms: see `treering export --format json`"
+        )]
+        save_per_op_data_csv: () = Path;
+        /// Say more.
+        #[support = Support::Ignored("what the original says then are lines of its source")]
+        #[recorded = false]
+        verbose('v'): bool = Flag;
+        /// How much more is said, which is -V.
+        #[support = Support::Ignored("what the original says then are lines of its source")]
+        #[recorded = false]
+        verbosity: Option<u64> = Number[0..=INT_MAX];
+    }
+}
+
+options! {
+    /// What is not done, or means nothing.
+    pub(super) struct Others {
+        /// The interface.
+        #[recorded = false]
+        api('a'): String = Text, "POSIX";
+        /// No barriers between phases.
+        #[recorded = false]
+        no_barriers('B'): u64 = Number[0..=INT_MAX], "0";
+        /// First number of tasks.
+        #[support = Support::Rejected(NO_SERIES)]
+        first('f'): () = Number;
+        /// Last number of tasks.
+        #[support = Support::Rejected(NO_SERIES)]
+        last('l'): () = Number;
+        /// Stride between numbers of tasks.
+        #[support = Support::Rejected(NO_SERIES)]
+        stride('s'): () = Number;
+        /// Create files by mknod.
+        #[support = Support::Rejected("files are created by open; leave -k out")]
+        mknod('k'): () = Flag;
+        /// Seconds to wait before each iteration.
+        #[support = Support::Rejected("nothing is waited for; sleep between runs")]
+        pre_delay('p'): () = Number;
+        /// Time the overhead of directories of their own.
+        #[support = Support::Ignored("in the original nothing is done in that time")]
+        #[recorded = false]
+        time_unique('t'): bool = Flag;
+        /// A command before each phase.
+        #[support = Support::Rejected("no command is run between phases")]
+        run_cmd_before_phase: () = Text;
+        /// A command after each phase.
+        #[support = Support::Rejected("no command is run between phases")]
+        run_cmd_after_phase: () = Text;
+        /// Any warning is an error.
+        #[support = Support::Rejected("see the numbers of missing items in the output instead")]
+        warning_as_errors: () = Flag;
+    }
+}
+
+options! {
+    /// The classic command line.
+    pub(super) struct Classic {
+        /// Where the tests work, made when it is not there; several with @ between, at which the
+        /// ranks take turns.
+        #[recorded = false]
+        dir('d'): String = Path, "./out";
+        /// Directories and files of each rank.
+        items('n'): u64 = Size[0..=ITEMS_MAX], "0";
+        /// Items in each directory of the tree.
+        items_per_dir('I'): u64 = Size[0..=ITEMS_MAX], "0";
+        /// Levels of the tree below its top.
+        depth('z'): u32 = Number[0..=DEPTH_MAX], "0";
+        /// Directories in each directory of the tree.
+        branch('b'): u64 = Number[0..=1 << 20], "1";
+        /// Items in the lowest level of the tree only.
+        leaf_only('L'): bool = Flag;
+        /// A tree of its own for each rank.
+        unique_dir('u'): bool = Flag;
+        /// All ranks have the same files; no directories are tested.
+        shared_file('S'): bool = Flag;
+        /// Rank 0 creates and removes everything.
+        collective('c'): bool = Flag;
+        /// By how many ranks each test is shifted, so that a rank does not work on its own items.
+        shift('N'): u64 = Number[0..=INT_MAX], "0";
+        /// Number of iterations.
+        iterations('i'): u32 = Number[1..=ITERATIONS_MAX], "1";
+        /// Stat and read items in a random order.
+        random('R'): bool = Flag;
+        /// Seed of the random order; the original's is the time.
+        random_seed: u64 = Number[0..=INT_MAX], "0";
+        /// Seconds after which creation ends; then all ranks make as many items as the fastest.
+        stonewall('W'): u64 = Number[0..=SECONDS_MAX], "0";
+        /// A file with the number of items of each rank: written by a creation with -W, read where
+        /// nothing is created.
+        #[recorded = false]
+        stonewall_file('x'): Option<String> = Path;
+        /// Which tests are done.
+        tests: Tests;
+        /// What is written and read.
+        data: DataOptions;
+        /// What is printed.
+        printing: Printing;
+        /// What is not done, or means nothing.
+        others: Others;
+        /// Number of ranks; with the original mpirun decides it.
+        ranks: u16 = Number[1..=RANKS_MAX], "1";
+        /// What a rank is.
+        worker_kind: &'static str = Choice(&["processes", "threads"]), "processes";
+    }
+}
+
+options! {
+    /// The native command line, and plans.
+    pub(super) struct Native {
+        /// Workers, which mdtest calls tasks or ranks.
+        workers('t'): u16 = Number[1..=RANKS_MAX], "1";
+        /// Directories and files of each worker; in a tree, of each in all its directories.
+        items('n'): Option<u64> = Number[1..=ITEMS_MAX], "1000";
+        /// Items in each directory of the tree, instead of --items.
+        items_per_dir('I'): Option<u64> = Number[1..=ITEMS_MAX];
+        /// What is tested.
+        only: &'static str = Choice(&["dirs", "files", "both"]), "both";
+        /// Levels of the tree below its top.
+        depth('z'): u32 = Number[0..=DEPTH_MAX], "0";
+        /// Directories in each directory of the tree.
+        branch('b'): u64 = Number[1..=1 << 20], "1";
+        /// Items in the lowest level of the tree only.
+        leaf_only('L'): bool = Flag;
+        /// A tree of its own for each worker, instead of one for all.
+        own_trees('u'): bool = Flag;
+        /// By how many workers each test is shifted, so that a worker does not look at what it made
+        /// itself: 1 where there are several workers.
+        shift('N'): Option<u64> = Number[0..=RANKS_MAX];
+        /// Bytes written to each file after it was created.
+        write_size('w'): u32 = Size[0..=BYTES_MAX], "0";
+        /// Bytes read of each file; as many as were written.
+        read_size('e'): Option<u32> = Size[0..=BYTES_MAX];
+        /// Sync each file after it was written.
+        sync_file('y'): bool = Flag;
+        /// Call syncfs at the end of each worker's part of a test, in its time.
+        sync_each_test('Y'): bool = Flag;
+        /// Seconds after which creation ends; then all workers make as many items as the fastest.
+        stonewall('W'): Option<u64> = Number[1..=SECONDS_MAX];
+        /// The order in which items are looked at and read.
+        order: &'static str = Choice(&["sequential", "random"]), "sequential";
+        /// Whether caches are dropped before items are looked at and read (root only).
+        drop_caches: &'static str = Choice(&["each", "none"]), "none";
+        /// Number of iterations.
+        iterations('i'): u32 = Number[1..=ITERATIONS_MAX], "1";
+        /// What a worker is.
+        worker_kind: &'static str = Choice(&["threads", "processes"]), "threads";
+        /// The random seed of the order.
+        seed: u64 = Number, "1";
+    }
+}
+
+/// What an interface other than POSIX is told.
+pub(super) const fn only_posix() -> &'static str {
+    ONLY_POSIX
+}

@@ -1,0 +1,74 @@
+//! A tree while a task works in it: its directories are opened as they are needed, and stay open.
+
+use treering_script::{Dir, Io, Stop};
+
+use super::names::{c_string, directory_path};
+use super::shape::Shape;
+use super::tree::Directory;
+
+/// The slot of a directory beside the tree's: the test directory, or one out of turn.
+const ASIDE: Dir = Dir(1);
+/// The slot of the first directory of the tree.
+const FIRST: u16 = 2;
+/// So many are kept open.
+const OPEN_MOST: u64 = 1000;
+
+/// A tree, and which of its directories are open.
+#[derive(Debug)]
+pub(super) struct Place<'s> {
+    shape: &'s Shape,
+    test: String,
+    tree: Option<u16>,
+    open: Vec<Option<Directory>>,
+}
+
+fn slot(directory: Directory) -> usize {
+    usize::try_from(directory % OPEN_MOST).unwrap_or(0)
+}
+
+impl<'s> Place<'s> {
+    /// A tree of which nothing is open.
+    pub(super) fn new(shape: &'s Shape, test: String, tree: Option<u16>) -> Self {
+        Self { shape, test, tree, open: Vec::new() }
+    }
+
+    /// The open directory.
+    #[inline]
+    pub(super) fn directory(&mut self, io: &mut dyn Io, directory: Directory) -> Result<Dir, Stop> {
+        let slot = slot(directory);
+        let dir = Dir(FIRST + u16::try_from(slot).unwrap_or(0));
+        if self.open.get(slot).copied().flatten() != Some(directory) {
+            let path = directory_path(self.shape, &self.test, self.tree, directory);
+            io.open_dir(Dir::TARGET, &path, dir)?;
+            if self.open.len() <= slot {
+                self.open.resize(slot + 1, None);
+            }
+            self.open[slot] = Some(directory);
+        }
+        Ok(dir)
+    }
+
+    /// A second directory that is open beside another.
+    pub(super) fn beside(
+        &mut self,
+        io: &mut dyn Io,
+        directory: Directory,
+        other: Directory,
+    ) -> Result<Dir, Stop> {
+        if directory == other || slot(directory) != slot(other) {
+            return self.directory(io, directory);
+        }
+        let path = directory_path(self.shape, &self.test, self.tree, directory);
+        io.open_dir(Dir::TARGET, &path, ASIDE)?;
+        Ok(ASIDE)
+    }
+
+    /// The directory above one: of the top that of the test.
+    pub(super) fn above(&mut self, io: &mut dyn Io, directory: Directory) -> Result<Dir, Stop> {
+        if let Some(parent) = self.shape.tree.parent(directory) {
+            return self.directory(io, parent);
+        }
+        io.open_dir(Dir::TARGET, &c_string(&self.test), ASIDE)?;
+        Ok(ASIDE)
+    }
+}

@@ -1,0 +1,139 @@
+//! The tree of directories of mdtest: which are there, which of them hold items, and which number
+//! an item has.
+//!
+//! Directories are numbered as in a heap: the children of `d` are `d * branch + 1` and those behind
+//! it. A directory holds the items from `d * items` on.
+
+/// A directory by its number.
+pub(super) type Directory = u64;
+
+/// A tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tree {
+    /// Children of a directory.
+    pub(super) branch: u64,
+    /// Levels below the top.
+    pub(super) depth: u32,
+    /// Whether only the lowest level holds items.
+    pub(super) leaves_only: bool,
+}
+
+impl Tree {
+    /// How many directories it has; `None` where there are too many to count.
+    pub(super) fn directories(&self) -> Option<u64> {
+        let mut level = 1_u64;
+        let mut all = 1_u64;
+        for _ in 0..self.depth {
+            level = level.checked_mul(self.branch)?;
+            all = all.checked_add(level)?;
+        }
+        Some(all)
+    }
+
+    /// How many directories hold items.
+    pub(super) fn holders(&self) -> u64 {
+        let all = self.directories().unwrap_or(u64::MAX);
+        if self.leaves_only { self.branch.saturating_pow(self.depth) } else { all }
+    }
+
+    /// The first directory that holds items; all behind it do too.
+    pub(super) fn first_holder(&self) -> Directory {
+        self.directories().unwrap_or(u64::MAX) - self.holders()
+    }
+
+    /// The directory above.
+    pub(super) const fn parent(&self, directory: Directory) -> Option<Directory> {
+        if directory == 0 { None } else { Some((directory - 1) / self.branch) }
+    }
+
+    /// The directories below, at this depth of the directory.
+    pub(super) const fn children(
+        &self,
+        directory: Directory,
+        depth: u32,
+    ) -> std::ops::Range<Directory> {
+        let first = directory * self.branch + 1;
+        if depth < self.depth { first..first + self.branch } else { first..first }
+    }
+
+    /// Visits directories as the original does: each before those below it.
+    ///
+    /// # Errors
+    /// The first error of a visit.
+    pub(super) fn each<E>(
+        &self,
+        visit: &mut dyn FnMut(Directory) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.before(0, 0, visit)
+    }
+
+    fn before<E>(
+        &self,
+        directory: Directory,
+        depth: u32,
+        visit: &mut dyn FnMut(Directory) -> Result<(), E>,
+    ) -> Result<(), E> {
+        visit(directory)?;
+        self.children(directory, depth).try_for_each(|child| self.before(child, depth + 1, visit))
+    }
+
+    /// Visits directories, each after those below it.
+    ///
+    /// # Errors
+    /// The first error of a visit.
+    pub(super) fn each_last<E>(
+        &self,
+        visit: &mut dyn FnMut(Directory) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.after(0, 0, visit)
+    }
+
+    fn after<E>(
+        &self,
+        directory: Directory,
+        depth: u32,
+        visit: &mut dyn FnMut(Directory) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.children(directory, depth)
+            .try_for_each(|child| self.after(child, depth + 1, visit))?;
+        visit(directory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tree;
+
+    fn visited(tree: Tree, last: bool) -> Vec<u64> {
+        let mut all = Vec::new();
+        let mut visit = |directory| {
+            all.push(directory);
+            Ok::<_, ()>(())
+        };
+        let done = if last { tree.each_last(&mut visit) } else { tree.each(&mut visit) };
+        done.unwrap();
+        all
+    }
+
+    #[test]
+    fn directories_come_in_the_order_of_the_original() {
+        let tree = Tree { branch: 3, depth: 2, leaves_only: true };
+        assert_eq!(tree.directories(), Some(13));
+        assert_eq!((tree.holders(), tree.first_holder()), (9, 4));
+        assert_eq!(visited(tree, false), [0, 1, 4, 5, 6, 2, 7, 8, 9, 3, 10, 11, 12]);
+        assert_eq!(visited(tree, true), [4, 5, 6, 1, 7, 8, 9, 2, 10, 11, 12, 3, 0]);
+        assert_eq!(tree.parent(12), Some(3));
+        assert_eq!(tree.parent(0), None);
+    }
+
+    #[test]
+    fn a_single_directory_and_a_chain_are_trees_too() {
+        let one = Tree { branch: 1, depth: 0, leaves_only: true };
+        assert_eq!((one.directories(), one.holders(), one.first_holder()), (Some(1), 1, 0));
+        let chain = Tree { branch: 1, depth: 3, leaves_only: false };
+        assert_eq!(chain.directories(), Some(4));
+        assert_eq!(visited(chain, true), [3, 2, 1, 0]);
+        let huge = Tree { branch: 1000, depth: 30, leaves_only: false };
+        assert_eq!(huge.directories(), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! What is around the tests: test directories and trees are made and removed.
+
+use std::sync::Arc;
+
+use treering_classic::mdtest::counts::ItemCounts;
+use treering_model::Counters;
+use treering_script::{Dir, Expect, Io, Script, Stop, SyncScope};
+
+use super::names::{bare_directory, c_string, test_directory};
+use super::place::Place;
+use super::shape::Shape;
+
+/// Makes the test directories of an iteration, or removes them.
+#[derive(Debug)]
+pub(super) struct TestDirectories {
+    pub(super) iteration: u32,
+    pub(super) loops: u64,
+    pub(super) makes: bool,
+}
+
+impl Script for TestDirectories {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        for number in 0..self.loops {
+            let name = c_string(&test_directory(self.iteration, number));
+            if self.makes {
+                io.make_dir(Dir::TARGET, &name).unless_existing()?;
+            } else {
+                // Where something is left in it, it stays, as with the original.
+                let _gone_or_not = io.remove_dir(Dir::TARGET, &name).or_errno()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes the trees of a rank, or removes them.
+#[derive(Debug)]
+pub(super) struct Trees {
+    pub(super) shape: Arc<Shape>,
+    pub(super) iteration: u32,
+    pub(super) trees: Vec<Option<u16>>,
+    pub(super) makes: bool,
+    pub(super) counts: ItemCounts,
+}
+
+impl Trees {
+    fn make(&mut self, io: &mut dyn Io, test: &str, tree: Option<u16>) -> Result<(), Stop> {
+        let shape = Arc::clone(&self.shape);
+        let mut place = Place::new(&shape, test.to_owned(), tree);
+        shape.tree.each(&mut |directory| {
+            let above = place.above(io, directory)?;
+            let made = io.make_dir(above, &bare_directory(tree, directory)).unless_existing()?;
+            self.counts.missed += u64::from(made.is_none());
+            self.counts.done += 1;
+            Ok(())
+        })
+    }
+
+    fn remove(&mut self, io: &mut dyn Io, test: &str, tree: Option<u16>) -> Result<(), Stop> {
+        let shape = Arc::clone(&self.shape);
+        let mut place = Place::new(&shape, test.to_owned(), tree);
+        shape.tree.each_last(&mut |directory| {
+            let name = bare_directory(tree, directory);
+            let above = place.above(io, directory).or_errno()?;
+            // What is not there, or not empty, is left, as with the original.
+            let is_gone = match above {
+                Ok(above) => io.remove_dir(above, &name).or_errno()?.is_ok(),
+                Err(_missing) => false,
+            };
+            self.counts.missed += u64::from(!is_gone);
+            self.counts.done += 1;
+            Ok(())
+        })
+    }
+}
+
+impl Script for Trees {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        for number in 0..self.shape.loops {
+            let test = test_directory(self.iteration, number);
+            for tree in self.trees.clone() {
+                if self.makes {
+                    self.make(io, &test, tree)?;
+                } else {
+                    self.remove(io, &test, tree)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.counts)
+    }
+}
+
+/// The sync of everything that a test may end with.
+pub(super) fn sync_everything(shape: &Shape, io: &mut dyn Io) -> Result<(), Stop> {
+    if !shape.sync_each_test {
+        return Ok(());
+    }
+    io.sync(if shape.as_original.is_some() { SyncScope::Machine } else { SyncScope::Target })
+}

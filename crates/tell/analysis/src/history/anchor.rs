@@ -1,0 +1,48 @@
+//! Whether the anchor of a series is still the same: it must not change, the machine may.
+//!
+//! What runs on the anchor (its kernel, its mkfs, its filesystem) has to stay. What it runs on
+//! (disk, processor, memory) changes for the anchor and for what is watched alike, and cancels.
+
+use treering_model::Trial;
+
+use super::facts::{ChangedFact, changed_facts};
+
+/// Facts of what the anchor is.
+const OF_ANCHOR: [&str; 14] = [
+    "kernel.release",
+    "kernel.version",
+    "kernel.config",
+    "guest.kernel",
+    "guest.kernel_release",
+    "reboot.kernel",
+    "mkfs.version",
+    "filesystem.type",
+    "filesystem.mount_options",
+    "filesystem.super_options",
+    "filesystem.block_bytes",
+    "filesystem.features",
+    "filesystem.geometry",
+    "filesystem.metadata_profile",
+];
+/// Facts that name the device of the moment.
+const OF_THE_MOMENT: [&str; 2] = ["mkfs.command", "device.disk"];
+
+/// What is no longer as it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnchorChanges {
+    /// Facts of the anchor itself: it is another one now.
+    pub of_anchor: Vec<ChangedFact>,
+    /// Facts of the machine, which cancel.
+    pub of_machine: Vec<ChangedFact>,
+}
+
+/// Compares the anchor's trials of an earlier point with those of a later one.
+pub fn anchor_changes(before: Vec<Trial>, after: Vec<Trial>) -> AnchorChanges {
+    if before.is_empty() || after.is_empty() {
+        return AnchorChanges::default();
+    }
+    let facts = changed_facts(before, after).into_iter();
+    let facts = facts.filter(|fact| !OF_THE_MOMENT.contains(&&*fact.name));
+    let (of_anchor, of_machine) = facts.partition(|fact| OF_ANCHOR.contains(&&*fact.name));
+    AnchorChanges { of_anchor, of_machine }
+}

@@ -1,0 +1,168 @@
+//! `treering sweep`: curves over the values of a sweep, with intervals and knees; a map for two
+//! keys.
+
+use treering_analysis::sweep::{Sweep, SweepKnee, SweepPoint};
+use treering_model::Unit;
+
+use crate::charts::{Chart, Rounds, RoundsVariant};
+use crate::{Cell, Column, Report, Table};
+
+/// The page; with charts where they are wanted.
+pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
+    let mut page = Report::new(format!("Sweeps of {plan}"));
+    for sweep in sweeps {
+        for knee in &sweep.knees {
+            page.paragraph(sentence(sweep, knee));
+        }
+    }
+    for sweep in sweeps {
+        page.table(points(sweep));
+        if sweep.keys.len() == 2 {
+            page.table(map(sweep));
+        }
+        if draws {
+            page.chart(Chart::Rounds(chart(sweep)));
+        }
+    }
+    page.note(
+        "Means are geometric means over the rounds, intervals Student's t on logarithms (95 %). A \
+         knee is where two lines through the logarithms meet, with the bootstrap over rounds.",
+    );
+    page
+}
+
+/// `fio, ext4, iops`.
+fn title(sweep: &Sweep) -> String {
+    let parts = [&sweep.job, &sweep.variant, &sweep.metric];
+    parts
+        .map(String::as_str)
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Three digits are enough for a knee.
+fn shown(value: f64) -> String {
+    if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+fn sentence(sweep: &Sweep, knee: &SweepKnee) -> String {
+    let others = match knee.others.as_slice() {
+        [] => String::new(),
+        others => format!(", {}", others.join(", ")),
+    };
+    let title = title(sweep) + &others;
+    let key = &knee.key;
+    let Some(found) = &knee.knee else { return format!("{title}: no knee over {key}.") };
+    let interval = found
+        .interval
+        .map_or_else(String::new, |it| format!(" ({} to {})", shown(it.low), shown(it.high)));
+    format!(
+        "{title}: the knee is at {key} {}{interval}; doubling {key} gives a factor of {:.2} before \
+         it, and of {:.2} after it.",
+        shown(found.at),
+        found.slope_before.exp2(),
+        found.slope_after.exp2()
+    )
+}
+
+fn points(sweep: &Sweep) -> Table {
+    let keys = sweep.keys.iter().map(|key| Column::text(key));
+    let figures = [
+        Column::mixed("mean"),
+        Column::mixed("from"),
+        Column::mixed("to"),
+        Column::count("rounds"),
+    ];
+    let better = sweep.better.phrase();
+    let caption = format!("{} ({better})", title(sweep));
+    let mut table = Table::new("sweep", &caption, keys.chain(figures).collect());
+    for point in &sweep.points {
+        let values = point.values.iter().map(Cell::text);
+        let figure = |value: f64| Cell::measured(value, sweep.unit);
+        let (low, high) = match point.interval {
+            Some((low, high)) => (figure(low), figure(high)),
+            None => (Cell::Missing, Cell::Missing),
+        };
+        let figures = [figure(point.mean), low, high, Cell::whole(point.rounds as u64)];
+        table.rows.push(values.chain(figures).collect());
+    }
+    table
+}
+
+/// The values of a key, in their order.
+fn values(sweep: &Sweep, key: usize) -> Vec<&str> {
+    let mut values: Vec<&str> = Vec::new();
+    for point in &sweep.points {
+        if !values.contains(&point.values[key].as_str()) {
+            values.push(&point.values[key]);
+        }
+    }
+    values
+}
+
+/// Two keys as rows and columns; each cell in percent of the best one.
+fn map(sweep: &Sweep) -> Table {
+    let (rows, across) = (values(sweep, 0), values(sweep, 1));
+    let means = || sweep.points.iter().map(|point| point.mean);
+    let is_higher = sweep.better == treering_model::Better::Higher;
+    let best = if is_higher {
+        means().fold(f64::NEG_INFINITY, f64::max)
+    } else {
+        means().fold(f64::INFINITY, f64::min)
+    };
+    let caption = format!("{}, in percent of the best, {} across", title(sweep), sweep.keys[1]);
+    let columns = std::iter::once(Column::text(&sweep.keys[0]))
+        .chain(across.iter().map(|value| Column::mixed(value)));
+    let mut table = Table::new("sweep_map", &caption, columns.collect());
+    for row in rows {
+        let cell = |column: &&str| {
+            let is_it = |point: &&SweepPoint| point.values[0] == row && point.values[1] == **column;
+            let point = sweep.points.iter().find(is_it);
+            point.map_or(Cell::Missing, |point| {
+                Cell::measured(100.0 * point.mean / best, Unit::Percent)
+            })
+        };
+        table.rows.push(std::iter::once(Cell::text(row)).chain(across.iter().map(cell)).collect());
+    }
+    table
+}
+
+/// The values as the axis has them; values that are no whole numbers are counted from 1.
+fn numbers(values: &[&str]) -> Vec<u32> {
+    let read: Option<Vec<u32>> = values.iter().map(|value| value.parse().ok()).collect();
+    read.unwrap_or_else(|| (1..).take(values.len()).collect())
+}
+
+/// A curve for each value of all keys but the last.
+fn chart(sweep: &Sweep) -> Rounds {
+    let last = sweep.keys.len() - 1;
+    let across = values(sweep, last);
+    let mut variants: Vec<RoundsVariant> = Vec::new();
+    for point in &sweep.points {
+        let before = sweep.keys.iter().zip(&point.values).take(last);
+        let parts: Vec<String> = before.map(|(key, value)| format!("{key}={value}")).collect();
+        let name = if parts.is_empty() { title(sweep) } else { parts.join(", ") };
+        let at = across.iter().position(|value| *value == point.values[last]).unwrap_or_default();
+        let place = variants.iter().position(|one| one.name == name).unwrap_or_else(|| {
+            variants.push(RoundsVariant { name, values: vec![None; across.len()] });
+            variants.len() - 1
+        });
+        variants[place].values[at] = Some(point.mean);
+    }
+    let unit = match sweep.unit.symbol() {
+        "" => String::new(),
+        symbol => format!(" ({symbol})"),
+    };
+    Rounds {
+        metric: title(sweep) + &unit,
+        unit: sweep.unit,
+        better: sweep.better,
+        paired: false,
+        numbers: numbers(&across),
+        variants,
+        by: Some(sweep.keys[last].clone()),
+        left_out: 0,
+    }
+}

@@ -1,0 +1,51 @@
+//! What a job was made of, as it is kept beside its trial.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use treering_datasets::library::{Origin, find};
+use treering_model::{Artifact, Fingerprint};
+use treering_script::JobRecord;
+
+use crate::places;
+
+/// The option that names a data set.
+const DATASET: &str = "dataset";
+
+/// The record for a trial; none where the options say it all.
+pub(crate) fn record_of(mut record: JobRecord) -> Option<Artifact> {
+    let named = record.options.iter().rev().find(|(name, _)| name == DATASET);
+    record.dataset = named.and_then(|(_, name)| Some((name.clone(), fingerprint(name)?)));
+    if record.is_said_by_options() {
+        return None;
+    }
+    Artifact::of(JobRecord::KIND, JobRecord::VERSION, &record).ok()
+}
+
+/// A fingerprint of the files of a user's own data set; none of a shipped one, which is known by its
+/// name.
+pub(super) fn fingerprint(name: &str) -> Option<String> {
+    let place = if name.contains('/') {
+        PathBuf::from(name)
+    } else {
+        match find(name, &places::dataset_dirs()).ok()? {
+            Origin::Builtin => return None,
+            Origin::File(path) | Origin::ClassicFiles(path) => path,
+        }
+    };
+    let mut print = Fingerprint::new();
+    for file in files(&place)? {
+        print.add(&fs::read(file).ok()?);
+    }
+    Some(print.text())
+}
+
+fn files(place: &Path) -> Option<Vec<PathBuf>> {
+    if place.is_file() {
+        return Some(vec![place.to_owned()]);
+    }
+    let entries = fs::read_dir(place).ok()?.flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = entries.filter(|path| path.is_file()).collect();
+    files.sort();
+    Some(files)
+}

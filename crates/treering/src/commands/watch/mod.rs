@@ -1,0 +1,135 @@
+//! `treering watch`: one more point of a series. What is watched is measured in turns with an
+//! anchor that never changes, and the history of their ratios says whether a level changed.
+
+mod next;
+mod series;
+
+use std::process::ExitCode;
+
+use treering_analysis::history::{Dated, History, HistoryTerms, history};
+use treering_campaign::plan::{Machine, Plan, Stopping};
+use treering_lab::Lab;
+use treering_report::pages::history::json::HistoryData;
+use treering_report::pages::history::{HistoryView, page};
+
+use self::next::next_commands;
+use self::series::Series;
+use super::compare::{Conducted, conduct, named, read_plan, show_plan};
+use super::history::{dated, gate};
+use super::{lab, output};
+use crate::arguments::{CompareArgs, PageArgs, WatchArgs};
+use crate::classic_output::say;
+use crate::clock;
+use crate::failure::{Failure, Kind};
+
+/// What makes a point.
+const BY: &str = "label";
+
+/// Measures, and says what the history says now.
+pub(crate) fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
+    let lab = lab::open()?;
+    let plan = plan(args)?;
+    if args.dry_run {
+        let series = Series::open(&plan, args)?;
+        say(&series.words());
+        series.refuse_another_anchor(&plan, args)?;
+        return show_plan(&plan, &comparing(&series, args));
+    }
+    for _ in 0..args.points {
+        let code = one_point(&plan, args, &lab)?;
+        if code != ExitCode::SUCCESS {
+            return Ok(code);
+        }
+    }
+    show(&plan, args)
+}
+
+/// The plan as it is watched: the anchor first, what is watched under the kernel that was named.
+fn plan(args: &WatchArgs) -> Result<Plan, Failure> {
+    let usage = |message: String, hint: &str| Failure::new(Kind::Usage, message).hint(hint);
+    let mut plan = read_plan(&args.plan, args.full_size)?;
+    let file = args.plan.display();
+    if plan.conditions.machine == Machine::Reboot {
+        let message = format!("{file}: a plan that reboots this machine cannot be watched");
+        return Err(usage(message, "boot the kernels in guests: machine = \"guest\""));
+    }
+    if let Some(name) = &args.anchor {
+        let Some(at) = plan.variants.iter().position(|variant| variant.name == *name) else {
+            let names: Vec<&str> = plan.variants.iter().map(|one| one.name.as_str()).collect();
+            let message = format!("--anchor: {file} has no variant '{name}'");
+            return Err(usage(message, &format!("its variants: {}", names.join(", "))));
+        };
+        if plan.variants.len() < 2 {
+            let message =
+                format!("{file}: beside the anchor '{name}' there is no variant to watch");
+            return Err(usage(message, "add a [[variant]] for what is new"));
+        }
+        plan.variants[..=at].rotate_right(1);
+    }
+    if let Some(kernel) = &args.kernel {
+        for variant in plan.variants.iter_mut().skip(usize::from(args.anchor.is_some())) {
+            let guest = variant.guest.clone().or_else(|| plan.guest.clone());
+            variant.guest = guest;
+            *variant = named(variant, &variant.name, kernel)?;
+        }
+    }
+    // The anchor is what all are held against.
+    plan.variants.iter_mut().for_each(|variant| variant.against = None);
+    plan.stopping = Stopping::Fixed { rounds: args.rounds };
+    plan.conditions.control = false;
+    Ok(plan)
+}
+
+/// How a point is measured: as a comparison whose trials have the label of the point.
+fn comparing(series: &Series, args: &WatchArgs) -> CompareArgs {
+    CompareArgs {
+        plan: Some(args.plan.clone()),
+        erase: args.erase.clone(),
+        quiet: args.quiet,
+        point: Some(series.point(&wanted_label(args))),
+        page: PageArgs { store: args.store.clone(), ..PageArgs::default() },
+        ..CompareArgs::default()
+    }
+}
+
+/// What the user calls the point.
+fn wanted_label(args: &WatchArgs) -> String {
+    let of_kernel = || args.kernel.as_ref()?.file_stem()?.to_str().map(str::to_owned);
+    args.label.clone().or_else(of_kernel).unwrap_or_else(clock::day)
+}
+
+/// Measures one.
+fn one_point(plan: &Plan, args: &WatchArgs, lab: &Lab) -> Result<ExitCode, Failure> {
+    let series = Series::open(plan, args)?;
+    series.refuse_another_anchor(plan, args)?;
+    if !args.quiet {
+        say(&series.words());
+    }
+    let comparing = comparing(&series, args);
+    match conduct(plan, &comparing, lab)? {
+        Conducted::Done(code) if code == ExitCode::SUCCESS => {}
+        Conducted::Done(code) => return Ok(code),
+        Conducted::GivenUp { why, .. } => return Err(Failure::new(Kind::Trial, why)),
+    }
+    let label = comparing.point.map(|point| point.label).unwrap_or_default();
+    Series::open(plan, args)?.judge_newest(&series, &label, args)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The history of the series as it is now.
+fn show(plan: &Plan, args: &WatchArgs) -> Result<ExitCode, Failure> {
+    let series = Series::open(plan, args)?;
+    let trials = series.trials;
+    let dated: Vec<Dated> = trials.into_iter().filter_map(|trial| dated(trial, BY)).collect();
+    let terms = HistoryTerms { metric: None, anchor: args.anchor.clone() };
+    let found: History =
+        history(&dated, &terms).map_err(|error| Failure::of(Kind::Usage, &error))?;
+    let anchor = args.anchor.as_deref();
+    let draws = output::is_html(args.output.format());
+    let mut shown = page(&found, &HistoryView { by: BY, anchor, draws });
+    for (purpose, command) in next_commands(&found, args) {
+        shown.command(&purpose, &command);
+    }
+    output::write_or_data(&shown, &HistoryData::of(&found, BY, anchor), &args.output)?;
+    Ok(if args.gate { gate(&found, args.recent) } else { ExitCode::SUCCESS })
+}

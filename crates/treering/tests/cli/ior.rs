@@ -1,0 +1,158 @@
+//! ior from outside: what the original prints and leaves, beside what ours does.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use treering_model::{Op, Scope, Trial};
+use treering_testkit::{Program, Ran, skip, temp_dir};
+
+use crate::program;
+use crate::trial::{calls, last};
+
+/// The original, where one is in the path.
+fn original() -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).map(|dir| dir.join("ior")).find(|file| file.is_file());
+    if found.is_none() {
+        skip("the original ior is not in the path");
+    }
+    found
+}
+
+fn run_original(original: &Path, dir: &Path, ranks: u32, words: &str) -> Ran {
+    let mut command = Command::new("mpirun");
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string()]);
+    command.arg(original).args(words.split_whitespace()).current_dir(dir);
+    Ran::of(&mut command)
+}
+
+fn classic(program: &Program, ranks: u32, words: &str) -> Ran {
+    let ranks = ranks.to_string();
+    let first = ["ior", "--ranks", &ranks];
+    program.run(first.into_iter().chain(words.split_whitespace()))
+}
+
+/// The lines without what is different in every run: times, figures, the filesystem.
+fn shape(text: &str) -> Vec<String> {
+    let told = ["Began", "Finished", "StartTime", "Command line", "FS "];
+    let lines = text.lines().filter(|line| !told.iter().any(|begin| line.starts_with(begin)));
+    lines
+        .map(|line| {
+            if let Some((name, value)) = line.split_once(':') {
+                let is_rate = name.starts_with("Max ");
+                return format!("{name}: {}", if is_rate { "a rate" } else { value });
+            }
+            let (mut figures, mut words) = (0, Vec::new());
+            for word in line.split([' ', ',']).filter(|word| !word.is_empty()) {
+                if word.contains('.') && word.parse::<f64>().is_ok() {
+                    figures += 1;
+                } else if word.parse::<f64>().is_err() {
+                    words.push(word);
+                }
+            }
+            // A figure of some thousands has no decimals.
+            format!("{} with {}", words.join(" "), if figures > 0 { "figures" } else { "none" })
+        })
+        .collect()
+}
+
+/// Files in a directory, with their bytes.
+fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found: Vec<(String, Vec<u8>)> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| {
+            let entry = entry.unwrap();
+            (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// Ranks and words. With -G the data are the same.
+const LINES: [(u32, &str); 9] = [
+    (1, "-b 1m -t 256k"),
+    (2, "-b 512k -t 128k -s 2 -i 2 -G 7 -k -v"),
+    (3, "-F -b 256k -t 64k -G 7 -k -e"),
+    (2, "-F -b 256k -t 64k -G 7 -k -l o"),
+    (2, "-b 256k -t 64k -G 7 -k -l r -Y -w"),
+    (3, "-b 256k -t 32k -G 7 -k -z --random-offset-seed=5 -w"),
+    (2, "-F -b 256k -t 32k -G 7 -k -z --random-offset-seed=5 -i 2 -m"),
+    (2, "-b 256k -t 64k -C -w -W -R -G 7"),
+    (2, "-b 256k -t 64k -i 2 -O summaryFormat=CSV"),
+];
+
+#[test]
+fn lines_and_files_are_those_of_the_original() {
+    let Some(original) = original() else { return };
+    for (ranks, words) in LINES {
+        let (program, other) = (program(), temp_dir());
+        for dir in [program.home(), other.path()] {
+            fs::create_dir(dir.join("out")).unwrap();
+        }
+        let words = format!("{words} -o out/f");
+        let theirs = run_original(&original, other.path(), ranks, &words).ends_with(0);
+        let ours = classic(&program, ranks, &words).ends_with(0);
+        assert_eq!(shape(&ours.stdout), shape(&theirs.stdout), "{words}");
+        assert_eq!(files(&program.home().join("out")), files(&other.path().join("out")), "{words}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_done() {
+    for (words, message, code) in [
+        ("-b 4m -t 3m", "block size must be a multiple of transfer size", 1),
+        ("-a MPIIO", "only POSIX calls are made", 1),
+        ("-O minTimeDuration=3", "this directive is not supported", 1),
+        ("-g", "as soon as its file is open", 2),
+    ] {
+        let program = program();
+        let ran = classic(&program, 1, words).ends_with(code);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(said.contains(message), "{words}: {said}");
+        assert!(!program.home().join("testFile").exists());
+    }
+}
+
+fn metric(trial: &Trial, kind: &str, name: &str) -> Option<f64> {
+    let scope = Scope::Kind(kind.to_owned());
+    let mut all = trial.metrics.iter();
+    all.find(|metric| metric.name == name && metric.scope == scope).map(|metric| metric.value)
+}
+
+#[test]
+fn a_write_that_time_ends_is_read_in_another_run() {
+    let program = program();
+    let words = "-F -b 64k -t 64k -s 1000000 -D 1 -O stoneWallingWearOut=1 -G 3 -k -o f \
+                 -O stoneWallingStatusFile=state";
+    let wrote = classic(&program, 2, &format!("{words} -w")).ends_with(0);
+    assert!(wrote.stdout.contains("stonewalling pairs accessed min: "), "{wrote}");
+    let state = fs::read_to_string(program.home().join("state")).unwrap();
+    let bytes = state.parse::<u64>().unwrap() * 65_536;
+    for rank in 0..2 {
+        let file = program.home().join(format!("f.0000000{rank}"));
+        assert_eq!(fs::metadata(file).unwrap().len(), bytes, "all wrote as much as the fastest");
+    }
+    let words = "-F -b 64k -t 64k -s 1000000 -G 3 -k -o f -O stoneWallingStatusFile=state -r -R";
+    let read = classic(&program, 2, words).ends_with(0);
+    assert!(!read.stdout.contains("ERROR"), "{read}");
+    let trial = last(&program);
+    assert_eq!(calls(&trial, "read", Op::Read), 2 * bytes / 65_536);
+}
+
+#[test]
+fn a_native_run_shifts_reports_and_leaves_nothing() {
+    let program = program();
+    fs::create_dir(program.home().join("target")).unwrap();
+    let words = "run ior --dir target --workers 3 --block 256K --transfer 64K --segments 2";
+    program.run(words.split_whitespace()).ends_with(0);
+    assert!(files(&program.home().join("target")).is_empty());
+    let trial = last(&program);
+    for kind in ["write", "read"] {
+        assert!(metric(&trial, kind, "mib_per_second").unwrap() > 0.0, "{kind}");
+        assert!(metric(&trial, kind, "worker_skew_ratio").unwrap() >= 1.0, "{kind}");
+    }
+    assert_eq!(calls(&trial, "write", Op::Write), 3 * 4 * 2);
+}

@@ -1,0 +1,180 @@
+//! mdtest from outside: what the original prints and leaves, beside what ours does.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use treering_model::{Ending, Op, Scope, Trial};
+use treering_testkit::{Program, Ran, skip, temp_dir};
+
+use crate::program;
+use crate::trial::{calls, last};
+
+/// The original, where one is in the path.
+fn original() -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).map(|dir| dir.join("mdtest")).find(|file| file.is_file());
+    if found.is_none() {
+        skip("the original mdtest is not in the path");
+    }
+    found
+}
+
+/// The original with so many ranks, in a directory.
+fn run_original(original: &Path, dir: &Path, ranks: u32, words: &str) -> Ran {
+    let mut command = Command::new("mpirun");
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string()]);
+    command.arg(original).args(words.split_whitespace()).current_dir(dir);
+    Ran::of(&mut command)
+}
+
+fn classic(program: &Program, ranks: u32, words: &str) -> Ran {
+    let ranks = ranks.to_string();
+    let first = ["mdtest", "--ranks", &ranks];
+    program.run(first.into_iter().chain(words.split_whitespace()))
+}
+
+/// The lines without what is different in every run: times, figures, the filesystem.
+fn shape(text: &str) -> Vec<String> {
+    let told = ["-- started", "-- finished", "Command line", "FS ", "Authorization"];
+    let lines = text.lines().filter(|line| !told.iter().any(|begin| line.starts_with(begin)));
+    let is_figure = |word: &&str| word.parse::<f64>().is_err();
+    lines
+        .map(|line| {
+            if line.starts_with("Test ") {
+                return line.rsplit_once(' ').map_or(line, |(name, _)| name).to_owned();
+            }
+            let figures = line.split_whitespace().filter(|word| !is_figure(word)).count();
+            let words: Vec<&str> = line.split_whitespace().filter(is_figure).collect();
+            format!("{} with {figures} figures", words.join(" "))
+        })
+        .collect()
+}
+
+/// Paths below a directory, with the bytes of files.
+fn tree(top: &Path) -> BTreeSet<(PathBuf, Option<Vec<u8>>)> {
+    let mut found = BTreeSet::new();
+    let mut pending = vec![PathBuf::new()];
+    while let Some(dir) = pending.pop() {
+        let Ok(entries) = fs::read_dir(top.join(&dir)) else { continue };
+        for entry in entries {
+            let entry = entry.unwrap();
+            let path = dir.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                pending.push(path.clone());
+                found.insert((path, None));
+            } else {
+                found.insert((path, Some(fs::read(entry.path()).unwrap())));
+            }
+        }
+    }
+    found
+}
+
+/// Ranks and words. With -G the data are the same.
+const LINES: [(u32, &str); 11] = [
+    (1, "-n 10 -C"),
+    (4, "-n 10 -C -u -N 1"),
+    (4, "-n 10 -i 3 -u -N 1 -P --print-all-procs --showRankStatistics"),
+    (2, "-n 30 -C -z 2 -b 3 -L -u"),
+    (2, "-I 3 -C -U -z 2 -b 2"),
+    (2, "-n 20 -I 5 -C"),
+    (3, "-n 10 -F -w 3901 -e 3901 -X -G 7 -N 1 -C -T -E"),
+    (3, "-n 4 -F -w 9001 -G 7 -C --dataPacketType=r"),
+    (3, "-n 4 -F -w 9001 -G 7 -C --dataPacketType=o -y"),
+    (3, "-n 10 -c -C -Z"),
+    (2, "-n 10 -F -S -C"),
+];
+
+#[test]
+fn tables_and_trees_are_those_of_the_original() {
+    let Some(original) = original() else { return };
+    for (ranks, words) in LINES {
+        let (program, other) = (program(), temp_dir());
+        let theirs = run_original(&original, other.path(), ranks, words).ends_with(0);
+        let ours = classic(&program, ranks, words).ends_with(0);
+        assert_eq!(shape(&ours.stdout), shape(&theirs.stdout), "{words}");
+        assert_eq!(
+            tree(&program.home().join("out")),
+            tree(&other.path().join("out")),
+            "-n {ranks}: {words}"
+        );
+    }
+}
+
+#[test]
+fn what_the_original_refuses_is_refused_with_its_exit_code() {
+    for (words, message, code) in [
+        ("-S -u", "-u not compatible with -S", 1),
+        ("-n 10 -I 3", "items must be a multiple of items per directory", 1),
+        ("-B=1", "and with barriers", 1),
+        ("-a DFS", "only POSIX calls are made", 1),
+        // What only we refuse.
+        ("-k", "files are created by open", 2),
+    ] {
+        let program = program();
+        let ran = classic(&program, 1, words).ends_with(code);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(said.contains(message), "{words}: {said}");
+        assert!(!program.home().join("out").exists(), "nothing was done");
+    }
+}
+
+fn metric(trial: &Trial, kind: &str, name: &str) -> Option<f64> {
+    let scope = Scope::Kind(kind.to_owned());
+    let mut all = trial.metrics.iter();
+    all.find(|metric| metric.name == name && metric.scope == scope).map(|metric| metric.value)
+}
+
+#[test]
+fn the_run_that_aborts_in_the_original_works() {
+    let program = program();
+    let words = "-u -L -z 2 -b 3 -I 20 -N 1 -i 2 -d there";
+    let ran = classic(&program, 4, words).ends_with(0);
+    assert!(!ran.stdout.contains("WARNING: 1"), "{ran}");
+    assert!(tree(&program.home().join("there")).is_empty());
+    let trial = last(&program);
+    assert_eq!(trial.ending, Ending::Completed);
+    // 4 ranks, 9 leaves, 2 iterations.
+    assert_eq!(calls(&trial, "file-stat", Op::Stat), 4 * 9 * 20 * 2);
+    assert!(metric(&trial, "file-create", "operations_per_second").unwrap() > 0.0);
+}
+
+#[test]
+fn phases_can_be_split_over_runs_after_an_end_by_time() {
+    let program = program();
+    let words = "-F -u -n 100000000 -W 1 -x items -d there -G 3 -w 100";
+    let made = classic(&program, 2, &format!("{words} -C")).ends_with(0);
+    assert!(made.stdout.contains("Continue stonewall hit min: "), "{made}");
+    let items: usize = fs::read_to_string(program.home().join("items")).unwrap().parse().unwrap();
+    let files = tree(&program.home().join("there"));
+    let files = files.iter().filter(|(_, bytes)| bytes.is_some()).count();
+    assert_eq!(files, 2 * items, "all have as many as the fastest");
+    assert!(metric(&last(&program), "file-create", "items_per_worker").unwrap() > 0.0);
+    let words = "-F -u -n 100000000 -x items -d there -G 3 -e 100 -X -E -r";
+    let read = classic(&program, 2, words).ends_with(0);
+    assert!(!read.stdout.contains("WARNING: ") && !read.stdout.contains("ERROR"), "{read}");
+    assert!(tree(&program.home().join("there")).is_empty());
+}
+
+#[test]
+fn a_native_run_shifts_reports_and_leaves_nothing() {
+    let program = program();
+    fs::create_dir(program.home().join("target")).unwrap();
+    let words = "run mdtest --dir target --workers 3 --items 50 --own-trees --depth 1 --branch 2 \
+                 --write-size 100 --iterations 2";
+    program.run(words.split_whitespace()).ends_with(0);
+    assert!(tree(&program.home().join("target")).is_empty());
+    let trial = last(&program);
+    let shift = trial.beginning.parameters.iter().find(|(name, _)| name == "shift").unwrap();
+    assert_eq!(shift.1, "1");
+    for kind in ["dir-create", "dir-stat", "dir-rename", "file-create", "file-read", "tree-remove"]
+    {
+        assert!(metric(&trial, kind, "operations_per_second").unwrap() > 0.0, "{kind}");
+        assert!(metric(&trial, kind, "worker_skew_ratio").unwrap() >= 1.0, "{kind}");
+    }
+    // 16 in each of 3 directories, of 50.
+    assert_eq!(calls(&trial, "file-create", Op::Create), 3 * 48 * 2);
+}

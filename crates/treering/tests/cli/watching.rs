@@ -1,0 +1,153 @@
+//! `treering watch`: points of a series, an anchor that must not change, and what a planted
+//! slowdown and a planted change of machine look like.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use treering_testkit::{Program, require_loop_fs, require_root};
+
+use crate::program;
+
+/// Enough files that a slowdown is larger than the noise of a busy machine.
+const JOB: &str = "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 600, size = 4096 }\n";
+
+/// Writes a plan of an ext4 that stays and of one that is watched.
+fn write_plan(program: &Program, anchor: &str, watched: &str) {
+    let device = "warm-up = false\n[device]\nloop = \"64MiB\"\n";
+    let text = format!(
+        "{device}[[variant]]\nname = \"watched\"\nfilesystem = \"ext4\"\n{watched}\n\
+         [[variant]]\nname = \"anchor\"\nfilesystem = \"ext4\"\n{anchor}\n{JOB}"
+    );
+    fs::write(program.home().join("plan.toml"), text).unwrap();
+}
+
+/// Writes a plan of two directories.
+fn directories(program: &Program, more: &str) {
+    let dir = |name: &str| {
+        let path = program.home().join(name);
+        fs::create_dir_all(&path).unwrap();
+        format!(
+            "[[variant]]\nname = \"{name}\"\ndevice = {{ directory = \"{}\" }}\n",
+            path.display()
+        )
+    };
+    let job = "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 5, size = 10 }\n";
+    let text = format!("{more}\nwarm-up = false\n{}{}{job}", dir("old"), dir("new"));
+    fs::write(program.home().join("plan.toml"), text).unwrap();
+}
+
+/// The store is not on the filesystem that is watched.
+fn words<'a>(store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["watch", "plan.toml", "--quiet", "--store", store], more].concat()
+}
+
+fn series(page: &str) -> Value {
+    let found: Value = serde_json::from_str(page).unwrap();
+    found["series"][0].clone()
+}
+
+#[test]
+fn a_planted_slowdown_is_found_and_the_next_commands_are_named() {
+    require_root!();
+    require_loop_fs!("ext4");
+    let program = program();
+    let results = treering_testkit::temp_dir_in(Path::new("/dev/shm"));
+    let store = results.path().join("r.treering");
+    let store = store.to_str().unwrap();
+    let more = ["--anchor", "anchor", "--rounds", "1", "--label"];
+    write_plan(&program, "", "");
+    let first = program.run(words(store, &[&more[..], &["good"]].concat())).ends_with(0);
+    assert!(first.stdout.contains("5 more points are needed"), "{first}");
+    assert!(first.stdout.contains("--points 5"), "{first}");
+    let more_good = [&more[..], &["good", "--points", "5"]].concat();
+    program.run(words(store, &more_good)).ends_with(0);
+    write_plan(&program, "", "handicap = \"500%\"");
+    let gate = [&more[..], &["bad", "--points", "4", "--gate"]].concat();
+    let ran = program.run(words(store, &gate)).ends_with(1);
+    assert!(ran.stdout.contains("worse"), "{ran}");
+    assert!(ran.stdout.contains("git bisect run treering bisect-step"), "{ran}");
+    let json =
+        ["history", "--by", "label", "--anchor", "anchor", "--store", store, "--format", "json"];
+    let found = series(&program.run(json).ends_with(0).stdout);
+    let keys: Vec<&str> =
+        found["points"].as_array().unwrap().iter().map(|p| p["key"].as_str().unwrap()).collect();
+    let expected = ["good", "good (2)", "good (3)", "good (4)", "good (5)", "good (6)"];
+    assert_eq!(keys[..6], expected);
+    assert_eq!(keys[6..], ["bad", "bad (2)", "bad (3)", "bad (4)"]);
+    let changes = found["changes"].as_array().unwrap();
+    assert!(changes.iter().any(|one| one["worse"] == true), "{found}");
+    // What a series is known by is no environment.
+    assert!(!found.to_string().contains("watch."), "{found}");
+}
+
+#[test]
+fn a_change_of_the_machine_gives_no_alarm_with_an_anchor_and_one_without() {
+    require_root!();
+    require_loop_fs!("ext4");
+    let program = program();
+    let results = treering_testkit::temp_dir_in(Path::new("/dev/shm"));
+    let store = results.path().join("r.treering");
+    let store = store.to_str().unwrap();
+    write_plan(&program, "", "");
+    let more = ["--anchor", "anchor", "--rounds", "1", "--points"];
+    program.run(words(store, &[&more[..], &["6"]].concat())).ends_with(0);
+    // The same on both sides: a slower machine.
+    write_plan(&program, "handicap = \"500%\"", "handicap = \"500%\"");
+    let refused = program.run(words(store, &[&more[..], &["4"]].concat())).ends_with(2);
+    refused.complains("the anchor 'anchor' changed since the last point");
+    let accepted = [&more[..], &["4", "--accept-anchor", "--format", "json"]].concat();
+    let with_anchor = series(&program.run(words(store, &accepted)).ends_with(0).stdout);
+    assert_eq!(with_anchor["points"].as_array().unwrap().len(), 10);
+    assert_eq!(with_anchor["changes"], Value::Array(Vec::new()), "{with_anchor}");
+    let without = ["history", "--by", "label", "--store", store, "--format", "json"];
+    let without = series(&program.run(without).ends_with(0).stdout);
+    assert_eq!(without["changes"].as_array().unwrap().len(), 1, "{without}");
+}
+
+#[test]
+fn a_series_is_one_plan_with_one_anchor() {
+    let program = program();
+    directories(&program, "");
+    let results = treering_testkit::temp_dir_in(Path::new("/dev/shm"));
+    let store = results.path().join("r.treering");
+    let store = store.to_str().unwrap();
+    let once = ["--anchor", "old", "--rounds", "1", "--label", "a"];
+    let dry = [&once[..], &["--dry-run"]].concat();
+    let ran = program.run(words(store, &dry)).ends_with(0);
+    assert!(ran.stderr.contains("its first point") && ran.stdout.contains("round 1"), "{ran}");
+    assert!(!results.path().join("r.treering").exists(), "nothing was touched");
+    program.run(words(store, &once)).ends_with(0);
+    program.run(words(store, &once)).ends_with(0);
+    let ran = program.run(words(store, &dry)).ends_with(0);
+    assert!(ran.stderr.contains("2 points so far, the last one 'a (2)'"), "{ran}");
+    // Without the anchor it is another series, and that is said.
+    let alone = ["--rounds", "1", "--dry-run"];
+    let ran = program.run(words(store, &alone)).ends_with(0);
+    assert!(ran.stderr.contains("cannot be told from"), "{ran}");
+    assert!(ran.stderr.contains("are not continued"), "{ran}");
+    // Too few points to say anything.
+    let gate = [&once[..], &["--gate"]].concat();
+    program.run(words(store, &gate)).ends_with(5);
+    let wrong = ["--anchor", "older"];
+    program.run(words(store, &wrong)).ends_with(2).complains("old, new");
+    directories(&program, "seed = 7");
+    let ran = program.run(words(store, &dry)).ends_with(0);
+    assert!(ran.stderr.contains("are not continued"), "{ran}");
+}
+
+#[test]
+fn a_point_may_be_named_by_what_its_trials_know() {
+    let program = program();
+    directories(&program, "");
+    let results = treering_testkit::temp_dir_in(Path::new("/dev/shm"));
+    let store = results.path().join("r.treering");
+    let store = store.to_str().unwrap();
+    let by = ["--anchor", "old", "--rounds", "1", "--label-by", "kernel.release"];
+    program.run(words(store, &by)).ends_with(0);
+    let page = program.run(words(store, &by)).ends_with(0).stdout;
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert!(page.contains(&format!("{} (2)", release.trim())), "{page}");
+    let unknown = ["--anchor", "old", "--rounds", "1", "--label-by", "the.weather"];
+    program.run(words(store, &unknown)).ends_with(2).complains("the.weather");
+}
