@@ -44,6 +44,10 @@ impl Workload for Ior {
     fn native(&self, settings: &Settings) -> Made {
         Ok(Box::new(IorJob::native(settings)?))
     }
+
+    fn workers_option(&self) -> Option<&'static str> {
+        Some("workers")
+    }
 }
 
 /// A word as our options are declared.

@@ -49,6 +49,10 @@ impl Workload for Mdtest {
     fn native(&self, settings: &Settings) -> Made {
         Ok(Box::new(TestJob::native(settings)?))
     }
+
+    fn workers_option(&self) -> Option<&'static str> {
+        Some("workers")
+    }
 }
 
 /// A word as our options are declared. `-V` has a value here; elsewhere it asks for a version.
