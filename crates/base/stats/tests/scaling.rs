@@ -1,21 +1,20 @@
-//! The Universal Scalability Law from outside: what goes in as a law comes out of it.
-#![expect(clippy::unwrap_used, reason = "tests")]
+//! The universal scalability model from outside: what goes in as a model comes out of it.
 
 use treering_stats::{FEWEST_SIZES, Scalability, StatsError, scalability};
 
-fn law(clients: f64) -> f64 {
+fn model(clients: f64) -> f64 {
     250.0 * clients / (1.0 + 0.03 * (clients - 1.0) + 0.0005 * clients * (clients - 1.0))
 }
 
 #[test]
-fn a_law_comes_back_with_its_peak() {
+fn a_curve_comes_back_with_its_peak() {
     let clients = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
-    let fitted: Scalability = scalability(&clients, &clients.map(law), 0.95).unwrap();
+    let fitted: Scalability = scalability(&clients, &clients.map(model), 0.95).unwrap();
     assert!((fitted.contention - 0.03).abs() < 1e-6, "{fitted:?}");
     assert!((fitted.coherency - 0.0005).abs() < 1e-6, "{fitted:?}");
-    assert!((fitted.throughput(100.0) / law(100.0) - 1.0).abs() < 1e-6);
+    assert!((fitted.throughput(100.0) / model(100.0) - 1.0).abs() < 1e-6);
     let peak = fitted.peak_clients.unwrap();
-    assert!(law(peak) >= law(peak - 1.0) && law(peak) >= law(peak + 1.0), "{peak}");
+    assert!(model(peak) >= model(peak - 1.0) && model(peak) >= model(peak + 1.0), "{peak}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use treering_model::{
     Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink, Work,
 };
 use treering_observe::layout::LayoutWanted;
-use treering_observe::{Scene, Wanted, look, watch};
+use treering_observe::{Scene, Seen, Wanted, look, watch};
 use treering_script::{Job, Session, TargetFacts};
 use treering_sys::StopFlag;
 
@@ -179,12 +179,7 @@ fn perform(
     let mut seen = watched.end();
     seen.cautions.extend(session.cautions());
     seen.facts.extend(session.facts());
-    if let Some(world) = plan.world {
-        let of_ranks = about_ranks(world);
-        seen.facts.extend(of_ranks.facts);
-        seen.metrics.extend(of_ranks.metrics);
-        seen.artifacts.extend(of_ranks.artifacts);
-    }
+    seen = plan.world.map(about_ranks).into_iter().fold(seen, Seen::join);
     if !matches!(ran, Err(EngineError::Sink(_))) {
         let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };
         // Of a trial that did not come to its end nobody takes the numbers.

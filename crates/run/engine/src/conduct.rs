@@ -99,7 +99,7 @@ fn common_clock(own: TrialClock, world: Option<&World<'_>>) -> Result<TrialClock
     let Some(world) = world.filter(|world| world.size() > 1) else { return Ok(own) };
     let told = world.broadcast(&own.origin_ns().to_le_bytes())?;
     let origin_ns = told.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    Ok(TrialClock::since(world.from_first(origin_ns)))
+    Ok(TrialClock::since(world.by_own(origin_ns)))
 }
 
 struct Conductor<'r, P: Place + ?Sized> {

@@ -58,7 +58,9 @@ pub struct Seen {
 }
 
 impl Seen {
-    fn join(mut self, other: Self) -> Self {
+    /// With what another one saw.
+    #[must_use]
+    pub fn join(mut self, other: Self) -> Self {
         self.facts.extend(other.facts);
         self.cautions.extend(other.cautions);
         self.metrics.extend(other.metrics);

@@ -90,6 +90,8 @@ fn number(text: &str) -> Option<f64> {
 
 /// What the rounds measured, by round; a cell that ran twice counts with its last trial.
 type Rounds = BTreeMap<u32, f64>;
+/// The values of the other keys, and the points of a curve with their rounds.
+type CurvePoints<'p> = (Vec<String>, Vec<(f64, &'p Rounds)>);
 
 /// A metric of one job on one variant over all values.
 struct Gathered {
@@ -193,7 +195,7 @@ fn knees(keys: &[String], points: &[(Vec<String>, Rounds)]) -> Vec<SweepKnee> {
     let Some(key) = (0..keys.len()).find(|key| is_numeric(key) && enough(key)) else {
         return Vec::new();
     };
-    let mut curves: Vec<(Vec<String>, Vec<(f64, &Rounds)>)> = Vec::new();
+    let mut curves: Vec<CurvePoints<'_>> = Vec::new();
     for (values, rounds) in points {
         let others = keys.iter().zip(values).enumerate().filter(|(at, _)| *at != key);
         let others: Vec<String> =
@@ -204,7 +206,7 @@ fn knees(keys: &[String], points: &[(Vec<String>, Rounds)]) -> Vec<SweepKnee> {
             None => curves.push((others, vec![point])),
         }
     }
-    let of_curve = |(others, mut curve): (Vec<String>, Vec<(f64, &Rounds)>)| {
+    let of_curve = |(others, mut curve): CurvePoints<'_>| {
         curve.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         let at: Vec<f64> = curve.iter().map(|(at, _)| *at).collect();
         // Only rounds that have every point.
@@ -270,7 +272,8 @@ mod tests {
     fn a_curve_that_saturates_has_its_knee_and_its_intervals() {
         let depths = [1, 2, 4, 8, 16, 32, 64];
         let speed = |depth: i32, round: u32| {
-            f64::from(depth.min(8)) * (1.0 + f64::from((round * 7 + depth as u32) % 5) / 200.0)
+            f64::from(depth.min(8))
+                * (1.0 + f64::from((round * 7 + depth.unsigned_abs()) % 5) / 200.0)
         };
         let all: Vec<Trial> = depths
             .iter()

@@ -10,6 +10,7 @@ mod images;
 mod keeping;
 mod layout;
 mod links;
+mod output;
 mod playing;
 mod quantities;
 mod settings;
@@ -39,6 +40,7 @@ pub(crate) use images::{ImageArgs, ImageVerb};
 pub(crate) use keeping::{KeepArgs, KeepVerb};
 pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
+pub(crate) use output::{OutputArgs, format_of};
 pub(crate) use playing::DiskArgs;
 use quantities::period;
 pub(crate) use quantities::{percentage, size, width};
@@ -164,40 +166,6 @@ pub(crate) struct ListArgs {
     pub(crate) limit: usize,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-}
-
-/// How a page is written.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct OutputArgs {
-    /// The format: terminal, plain, markdown, html, csv or json [default: that of the name of
-    /// --output, such as page.html; else terminal; plain in a pipe].
-    #[arg(long)]
-    pub(crate) format: Option<String>,
-    /// Write to this file instead of standard output.
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Width of text output in columns [default: that of the terminal; 100 in a pipe; 72 with
-    /// --format plain].
-    #[arg(long, value_name = "COLUMNS", value_parser = width())]
-    pub(crate) width: Option<u16>,
-}
-
-impl OutputArgs {
-    /// The format asked for, by its name or by that of the file.
-    pub(crate) fn format(&self) -> Option<&str> {
-        self.format.as_deref().or_else(|| format_of(self.output.as_deref()))
-    }
-}
-
-/// The format that the end of a file's name stands for.
-pub(crate) fn format_of(output: Option<&Path>) -> Option<&'static str> {
-    match output?.extension()?.to_str()? {
-        "html" | "htm" => Some("html"),
-        "json" => Some("json"),
-        "csv" => Some("csv"),
-        "md" | "markdown" => Some("markdown"),
-        _ => None,
-    }
 }
 
 #[derive(Debug, Args)]
@@ -479,8 +447,8 @@ pub(crate) struct NativeRunArgs {
     /// Keep the trees instead of removing them at the end.
     #[arg(long)]
     pub(crate) keep: bool,
-    /// On several ranks: end the run when one of them is silent, or none of its calls ends, for this
-    /// many seconds.
+    /// On several ranks: end the run when one of them is silent, or none of its calls ends, for
+    /// this many seconds.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = period)]
     #[cfg_attr(not(feature = "mpi"), arg(hide = true))]
     pub(crate) rank_timeout: Duration,

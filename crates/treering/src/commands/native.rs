@@ -59,13 +59,7 @@ pub(super) fn run_as(
     let engine = engine(workload, &settings, own, job.as_ref())?;
     let assists = ranks.filter(|ranks| !ranks.world.is_first());
     if any.dry_run {
-        if assists.is_some() {
-            return Ok((ExitCode::SUCCESS, None));
-        }
-        let facts = dry_facts(own.dir.as_deref())?;
-        job.check(&facts)?;
-        outline(job.as_ref(), &facts, any.calls)?;
-        return Ok((ExitCode::SUCCESS, None));
+        return rehearse(own, job.as_ref(), any.calls, assists.is_some());
     }
     if ranks.is_some() && job.remounts() {
         let message = "with several ranks nothing is unmounted and mounted again";
@@ -117,6 +111,21 @@ pub(super) fn run_as(
     let done = run_trial(asked, place, listeners, &progress, &mut removing)?;
     let code = tell(&done, own)?;
     Ok((code, Some(done)))
+}
+
+/// Prints what would be done; one rank does so for all.
+fn rehearse(
+    own: &NativeRunArgs,
+    job: &dyn Job,
+    prints_calls: bool,
+    is_told_elsewhere: bool,
+) -> Result<(ExitCode, Option<Done>), Failure> {
+    if !is_told_elsewhere {
+        let facts = dry_facts(own.dir.as_deref())?;
+        job.check(&facts)?;
+        outline(job, &facts, prints_calls)?;
+    }
+    Ok((ExitCode::SUCCESS, None))
 }
 
 /// Says what came of it; the exit code.

@@ -209,7 +209,7 @@ fn a_block_device_gets_an_image_when_it_is_named_for_erasing_and_what_was_there_
         let place = temp_dir();
         let file = place.path().join("disk");
         // Anything but zeros, to the last byte, and larger than the image.
-        fs::write(&file, vec![0xa5; ((MIB + 8) << 20) as usize]).unwrap();
+        fs::write(&file, vec![0xa5; usize::try_from((MIB + 8) << 20).unwrap()]).unwrap();
         let before = fs::read(&file).unwrap();
         let device = Block::on(&file);
         let path = program.home().join("plan.toml");

@@ -1,4 +1,4 @@
-//! How throughput grows with the number of clients: Gunther's Universal Scalability Law,
+//! How throughput grows with the number of clients: Gunther's universal scalability model,
 //! `X(N) = λN / (1 + σ(N − 1) + κN(N − 1))`, with the contention σ and the coherency κ.
 //!
 //! `N / X(N)` is linear in `1/λ`, `σ/λ` and `κ/λ`: weighted least squares with relative errors, in
@@ -11,7 +11,7 @@ use crate::{Interval, IntervalMethod, StatsError};
 /// Fewer sizes than this say nothing about two shares: with three the curve goes through all.
 pub const FEWEST_SIZES: usize = 5;
 
-/// A fitted law.
+/// A fitted model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scalability {
     /// λ: the throughput of one client, in the unit of the throughputs.
@@ -37,7 +37,7 @@ impl Scalability {
     }
 }
 
-/// Fits the law to throughputs measured with these numbers of clients, each as often as there are
+/// Fits the model to throughputs measured with these numbers of clients, each as often as there are
 /// trials.
 ///
 /// # Errors
@@ -62,7 +62,7 @@ pub fn scalability(
         .map(|(n, x)| [1.0, n - 1.0, n * (n - 1.0)].map(|part| part * x / n))
         .collect();
     let (part, is_free) = non_negative(&rows);
-    // Uncertainty of the whole law, also where a share came out as 0.
+    // Uncertainty of the whole model, also where a share came out as 0.
     let freedom = (rows.len() - 3).max(1) as f64;
     let residual: f64 =
         rows.iter().map(|row| (1.0 - dot(row, &part)).powi(2)).sum::<f64>() / freedom;
@@ -154,7 +154,7 @@ mod tests {
 
     const SIZES: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
 
-    fn law(contention: f64, coherency: f64) -> impl Fn(f64) -> f64 {
+    fn model(contention: f64, coherency: f64) -> impl Fn(f64) -> f64 {
         move |n| 1000.0 * n / (1.0 + contention * (n - 1.0) + coherency * n * (n - 1.0))
     }
 
@@ -164,17 +164,19 @@ mod tests {
     }
 
     #[test]
-    fn exact_laws_come_back() {
+    fn exact_curves_come_back() {
         for (contention, coherency) in [(0.05, 0.001), (0.0, 0.0), (0.2, 0.0), (0.0, 0.01)] {
-            let fitted = fit(law(contention, coherency));
+            let fitted = fit(model(contention, coherency));
             assert!((fitted.contention - contention).abs() < 1e-6, "{fitted:?}");
             assert!((fitted.coherency - coherency).abs() < 1e-6, "{fitted:?}");
             assert!((fitted.single - 1000.0).abs() < 1e-3, "{fitted:?}");
-            assert!((fitted.throughput(8.0) / law(contention, coherency)(8.0) - 1.0).abs() < 1e-6);
+            assert!(
+                (fitted.throughput(8.0) / model(contention, coherency)(8.0) - 1.0).abs() < 1e-6
+            );
         }
-        let peak = fit(law(0.05, 0.001)).peak_clients.unwrap();
+        let peak = fit(model(0.05, 0.001)).peak_clients.unwrap();
         assert!((peak - (0.95f64 / 0.001).sqrt()).abs() < 0.01, "{peak}");
-        assert!(fit(law(0.0, 0.0)).contention_interval.low >= 0.0);
+        assert!(fit(model(0.0, 0.0)).contention_interval.low >= 0.0);
     }
 
     #[test]
@@ -206,7 +208,7 @@ mod tests {
         for _ in 0..400 {
             let measured: Vec<f64> = sizes
                 .iter()
-                .map(|size| law(contention, coherency)(*size) * (1.0 + 0.03 * noise()))
+                .map(|size| model(contention, coherency)(*size) * (1.0 + 0.03 * noise()))
                 .collect();
             let fitted = scalability(&sizes, &measured, 0.95).unwrap();
             held[0] += u32::from(fitted.contention_interval.contains(contention));

@@ -1,7 +1,8 @@
 //! The buffer of a disk: what the head passed over is kept, and it reads on while nothing else is
 //! asked for.
 //!
-//! Head and buffer as they are between two requests are here; how long a request takes is `model`'s.
+//! Head and buffer as they are between two requests are here; how long a request takes is for
+//! `model`.
 
 use serde::Deserialize;
 
@@ -51,7 +52,7 @@ pub(super) enum Found {
 
 /// The head, and what is in the buffer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Arm {
+pub(super) struct DiskState {
     /// The end of what was read or written last.
     pub(super) end: u64,
     /// The newest first.
@@ -59,7 +60,7 @@ pub(super) struct Arm {
     reading: Option<Reading>,
 }
 
-impl Arm {
+impl DiskState {
     /// The end of the newest segment at a time, and whether the head is still reading.
     fn reached(&self, now_ns: f64) -> Option<(u64, bool)> {
         let (newest, reading) = (self.segments.first()?, self.reading?);

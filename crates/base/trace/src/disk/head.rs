@@ -1,7 +1,7 @@
 //! The head of a modelled disk: what waits for it, and which request is served next. Both who
 //! replays a trace and who plays a disk in real time have their requests served here.
 
-use super::buffer::Arm;
+use super::buffer::DiskState;
 use super::model::{Disk, Parts, Wanted};
 
 /// A disk at work.
@@ -9,7 +9,7 @@ use super::model::{Disk, Parts, Wanted};
 pub(super) struct Head {
     pub(super) now_ns: f64,
     pub(super) idle_ns: f64,
-    arm: Arm,
+    state: DiskState,
     pub(super) parts: Parts,
     /// What waits with its number, oldest first.
     waiting: Vec<(u64, Wanted)>,
@@ -33,11 +33,11 @@ impl Head {
         let times = self.waiting[..waiting]
             .iter()
             .enumerate()
-            .map(|(place, (_, one))| (place, disk.time(self.now_ns, &self.arm, *one, waiting)));
+            .map(|(place, (_, one))| (place, disk.time(self.now_ns, &self.state, *one, waiting)));
         let best = times.min_by(|a, b| a.1.positioning().total_cmp(&b.1.positioning()));
         let (place, parts) = best?;
         let (number, wanted) = self.waiting.remove(place);
-        disk.serve(self.now_ns, &mut self.arm, wanted, parts);
+        disk.serve(self.now_ns, &mut self.state, wanted, parts);
         self.now_ns += parts.total();
         self.parts.add(parts);
         Some((number, parts))

@@ -7,7 +7,7 @@
 use serde::Deserialize;
 use treering_model::{Fingerprint, harmless};
 
-use super::buffer::{Arm, BufferText, Found};
+use super::buffer::{BufferText, DiskState, Found};
 use super::curve::{SeekCurve, SeekText};
 
 /// The disks that are built in, with their files.
@@ -268,7 +268,13 @@ impl Disk {
     }
 
     /// The time of a request at a time; so many are waiting.
-    pub(super) fn time(&self, now_ns: f64, arm: &Arm, wanted: Wanted, waiting: usize) -> Parts {
+    pub(super) fn time(
+        &self,
+        now_ns: f64,
+        state: &DiskState,
+        wanted: Wanted,
+        waiting: usize,
+    ) -> Parts {
         let overhead = self.transfer.overhead_ms * 1e6;
         let transfer = wanted.bytes as f64 / self.density(self.place(wanted.offset));
         match self.access {
@@ -278,11 +284,11 @@ impl Disk {
                 Parts { overhead, seek: ms * 1e6 / together, rotation: 0.0, transfer }
             }
             Access::Mechanics { revolution_ns, seek } => {
-                let there = self.positioned(now_ns, arm.end, wanted, (revolution_ns, seek));
+                let there = self.positioned(now_ns, state.end, wanted, (revolution_ns, seek));
                 match self.buffer.filter(|_| !wanted.is_write) {
                     None => there,
                     Some(buffer) => {
-                        self.buffered(now_ns, arm, wanted, buffer).map_or(there, |buffered| {
+                        self.buffered(now_ns, state, wanted, buffer).map_or(there, |buffered| {
                             let is_sooner = buffered.total() <= there.total();
                             if is_sooner { buffered } else { there }
                         })
@@ -296,13 +302,13 @@ impl Disk {
     fn buffered(
         &self,
         now_ns: f64,
-        arm: &Arm,
+        state: &DiskState,
         wanted: Wanted,
         buffer: BufferText,
     ) -> Option<Parts> {
         let overhead = self.transfer.overhead_ms * 1e6;
         let over_bus = wanted.bytes as f64 / buffer.bus_bytes_per_second * 1e9;
-        match arm.find(now_ns, wanted.offset, wanted.offset.saturating_add(wanted.bytes)) {
+        match state.find(now_ns, wanted.offset, wanted.offset.saturating_add(wanted.bytes)) {
             Found::No => None,
             Found::Buffered => Some(Parts { overhead, transfer: over_bus, ..Parts::default() }),
             Found::Coming(ns) => {
@@ -349,16 +355,16 @@ impl Disk {
 
     /// A request is served in the time that was found for it: where the head is then, and what is
     /// in the buffer.
-    pub(super) fn serve(&self, now_ns: f64, arm: &mut Arm, wanted: Wanted, parts: Parts) {
+    pub(super) fn serve(&self, now_ns: f64, state: &mut DiskState, wanted: Wanted, parts: Parts) {
         let end = wanted.offset.saturating_add(wanted.bytes);
         let (Access::Mechanics { revolution_ns, .. }, Some(buffer), false) =
             (self.access, self.buffer, wanted.is_write)
         else {
-            return arm.wrote(now_ns, wanted.offset, end);
+            return state.wrote(now_ns, wanted.offset, end);
         };
         let done_ns = now_ns + parts.total();
-        if self.buffered(now_ns, arm, wanted, buffer) == Some(parts) {
-            return arm.served(done_ns, (wanted.offset, end), buffer.segment_bytes());
+        if self.buffered(now_ns, state, wanted, buffer) == Some(parts) {
+            return state.served(done_ns, (wanted.offset, end), buffer.segment_bytes());
         }
         // What the head passes on the track while it waits for the place comes before it.
         let here = self.place(wanted.offset);
@@ -371,7 +377,7 @@ impl Disk {
         )]
         let passed = (parts.rotation.min(on_track) * density) as u64;
         let start = wanted.offset.saturating_sub(passed.min(buffer.segment_bytes()));
-        arm.went((now_ns, done_ns), (start, end), density, &buffer);
+        state.went((now_ns, done_ns), (start, end), density, &buffer);
     }
 }
 
@@ -382,7 +388,7 @@ pub struct DiskError(String);
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Arm, Disk, Wanted};
+    use super::{ALL, Disk, DiskState, Wanted};
 
     #[test]
     fn every_disk_can_be_read_and_says_where_its_numbers_come_from() {
@@ -407,24 +413,24 @@ mod tests {
     #[test]
     fn a_request_behind_the_last_one_costs_its_transfer_alone() {
         let disk = Disk::named("hdd-7200").unwrap();
-        let mut arm = Arm::default();
+        let mut state = DiskState::default();
         let before = Wanted { offset: 0, bytes: 1 << 20, is_write: false };
-        let parts = disk.time(0.0, &arm, before, 1);
-        disk.serve(0.0, &mut arm, before, parts);
+        let parts = disk.time(0.0, &state, before, 1);
+        disk.serve(0.0, &mut state, before, parts);
         let wanted = Wanted { offset: 1 << 20, bytes: 175_000, is_write: false };
-        let parts = disk.time(parts.total(), &arm, wanted, 1);
+        let parts = disk.time(parts.total(), &state, wanted, 1);
         assert!((parts.total() / 1e6 - 1.0).abs() < 0.001, "{parts:?}");
-        let far = disk.time(0.0, &arm, Wanted { offset: 2_000_000_000_000, ..wanted }, 1);
+        let far = disk.time(0.0, &state, Wanted { offset: 2_000_000_000_000, ..wanted }, 1);
         assert!(far.seek > 7e6 && far.rotation < 8.34e6, "{far:?}");
     }
 
     /// Reads one place after the other; the milliseconds of each.
     fn read(disk: &Disk, offsets: &[u64], bytes: u64) -> Vec<f64> {
-        let (mut arm, mut now_ns) = (Arm::default(), 0.0);
+        let (mut state, mut now_ns) = (DiskState::default(), 0.0);
         let mut read = |offset: &u64| {
             let wanted = Wanted { offset: *offset, bytes, is_write: false };
-            let parts = disk.time(now_ns, &arm, wanted, 1);
-            disk.serve(now_ns, &mut arm, wanted, parts);
+            let parts = disk.time(now_ns, &state, wanted, 1);
+            disk.serve(now_ns, &mut state, wanted, parts);
             now_ns += parts.total();
             parts.total() / 1e6
         };
@@ -451,14 +457,14 @@ mod tests {
     #[test]
     fn a_write_makes_what_is_in_the_buffer_worthless() {
         let disk = Disk::named("hdd-7200-500g").unwrap();
-        let mut arm = Arm::default();
+        let mut state = DiskState::default();
         let place = Wanted { offset: 10 << 30, bytes: 4096, is_write: false };
         let mut now_ns = 0.0;
         let mut times = Vec::new();
         for is_write in [false, false, true, false] {
             let wanted = Wanted { is_write, ..place };
-            let parts = disk.time(now_ns, &arm, wanted, 1);
-            disk.serve(now_ns, &mut arm, wanted, parts);
+            let parts = disk.time(now_ns, &state, wanted, 1);
+            disk.serve(now_ns, &mut state, wanted, parts);
             now_ns += parts.total();
             times.push(parts.total() / 1e6);
         }

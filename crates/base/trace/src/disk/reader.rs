@@ -3,7 +3,7 @@
 
 use treering_model::ModelledSeconds;
 
-use super::buffer::Arm;
+use super::buffer::DiskState;
 use super::model::{Disk, Wanted};
 
 /// The reader, its head over the first byte when it begins.
@@ -12,23 +12,23 @@ pub struct DiskReader {
     /// Typical, fast, slow.
     disks: [Disk; 3],
     now_ns: [f64; 3],
-    arms: [Arm; 3],
+    states: [DiskState; 3],
 }
 
 impl DiskReader {
     /// Of a disk that does nothing else.
     pub fn new(disk: &Disk) -> Self {
-        Self { disks: disk.with_extremes(), now_ns: [0.0; 3], arms: Default::default() }
+        Self { disks: disk.with_extremes(), now_ns: [0.0; 3], states: Default::default() }
     }
 
     /// Reads a stretch; one beyond the end of the disk is read at its end.
     pub fn read(&mut self, offset: u64, bytes: u64) {
         let last = self.disks[0].capacity_bytes.saturating_sub(bytes);
         let wanted = Wanted { offset: offset.min(last), bytes, is_write: false };
-        let heads = self.now_ns.iter_mut().zip(&mut self.arms);
-        for (disk, (now_ns, arm)) in self.disks.iter().zip(heads) {
-            let parts = disk.time(*now_ns, arm, wanted, 1);
-            disk.serve(*now_ns, arm, wanted, parts);
+        let heads = self.now_ns.iter_mut().zip(&mut self.states);
+        for (disk, (now_ns, state)) in self.disks.iter().zip(heads) {
+            let parts = disk.time(*now_ns, state, wanted, 1);
+            disk.serve(*now_ns, state, wanted, parts);
             *now_ns += parts.total();
         }
     }

@@ -331,7 +331,9 @@ mod tests {
         // 1000 pieces of a size, each read once.
         for (bytes, seconds) in [(4u32 << 20, 28.79), (8 << 20, 50.57), (64 << 20, 354.5)] {
             let mut pieces: Vec<u64> = (0..1000).collect();
-            pieces.sort_unstable_by_key(|piece| scattered(1000, 1 << 62).nth(*piece as usize));
+            pieces.sort_unstable_by_key(|piece| {
+                scattered(1000, 1 << 62).nth(usize::try_from(*piece).unwrap())
+            });
             let offsets = pieces.iter().map(|piece| piece * u64::from(bytes));
             let took = replay_of(bytes, "hdd-7200-500g", offsets, 1).busy.typical;
             assert!((took / seconds - 1.0).abs() < 0.05, "{bytes}: {took} s");

@@ -180,9 +180,8 @@ pub fn row(access: Access, result: &TestResult, asked: &Asked, repetition: usize
 
 /// The same as comma-separated values.
 pub fn csv_row(access: Access, result: &TestResult, asked: &Asked, repetition: usize) -> String {
-    let figures: String =
-        figures(result, asked).iter().map(|figure| format!("{figure:.4},")).collect();
-    format!("{},{figures}{},{repetition}\n", access.word(), asked.ranks)
+    let figures = figures(result, asked).map(|figure| format!("{figure:.4}")).join(",");
+    format!("{},{figures},{},{repetition}\n", access.word(), asked.ranks)
 }
 
 /// The line of a removal.

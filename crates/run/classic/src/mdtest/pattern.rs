@@ -146,13 +146,13 @@ mod tests {
     #[test]
     fn words_tell_the_rank_the_place_and_the_item() {
         let (timestamp, rest) = words(PacketType::Timestamp, 7, 27);
-        assert_eq!(timestamp, [3 << 32 | 100, 3 << 32 | 101, 3 << 32 | 102]);
+        assert_eq!(timestamp, [(3 << 32) + 100, (3 << 32) + 101, (3 << 32) + 102]);
         assert_eq!(rest, [24, 25, 26]);
         let (offset, _) = words(PacketType::Offset, 7, 3 * 4096);
-        assert_eq!((offset[0], offset[1]), (3 << 32 | 7, 3 << 32 | 101));
-        assert_eq!((offset[512], offset[1024]), (3 << 32 | 14, 3 << 32 | 21));
+        assert_eq!((offset[0], offset[1]), ((3 << 32) + 7, (3 << 32) + 101));
+        assert_eq!((offset[512], offset[1024]), ((3 << 32) + 14, (3 << 32) + 21));
         let (same, _) = words(PacketType::Incompressible, 7, 64);
-        assert_eq!((same[0], same[1]), (3 << 32 | 7, same[7]));
+        assert_eq!((same[0], same[1]), ((3 << 32) + 7, same[7]));
         let (random, _) = words(PacketType::Random, 7, 64);
         let (other, _) = words(PacketType::Random, 8, 64);
         assert_ne!(random, other);

@@ -34,7 +34,7 @@ impl ClockRelation {
     }
 
     /// A reading of the clock of rank 0 as the other rank would have read its own.
-    pub(crate) const fn from_first(self, ns: u64) -> u64 {
+    pub(crate) const fn by_own(self, ns: u64) -> u64 {
         ns.saturating_add_signed(self.offset_ns)
     }
 }
@@ -53,7 +53,7 @@ mod tests {
         let behind = ClockRelation::of(1_000_500, 1_000_501, 500);
         assert_eq!(behind, ClockRelation { offset_ns: -1_000_000, uncertainty_ns: 1 });
         assert_eq!(relation.surer(behind), behind);
-        assert_eq!(behind.from_first(behind.to_first(7)), 7);
+        assert_eq!(behind.by_own(behind.to_first(7)), 7);
         assert_eq!(behind.to_first(500), 1_000_500);
     }
 }

@@ -84,7 +84,7 @@ impl World<'_> {
             stop.raise(signal);
             return Err(EngineError::Interrupted { signal });
         }
-        Ok(self.from_first(go.at_ns))
+        Ok(self.by_own(go.at_ns))
     }
 
     fn ask(&self, ready: &Ready, begins_after: Duration) -> Result<Go, RankError> {
@@ -210,7 +210,7 @@ impl World<'_> {
     pub(crate) fn run_of(&self, answer: Answer) -> TaskRun {
         let is_by_first = matches!(answer, Answer::Told(_));
         let run = answer.run();
-        let began_ns = if is_by_first { self.from_first(run.began_ns) } else { run.began_ns };
+        let began_ns = if is_by_first { self.by_own(run.began_ns) } else { run.began_ns };
         TaskRun { began_ns, ..run }
     }
 

@@ -60,6 +60,12 @@ const QUESTIONS: usize = 24;
 /// How long ranks wait for the last words of another.
 const FAREWELL: Duration = Duration::from_secs(10);
 
+/// Another rank asked the present group to stop.
+struct Halt {
+    /// The signal that asked it to.
+    signal: Option<i32>,
+}
+
 /// All ranks of a run, as one of them sees them.
 pub struct World<'l> {
     link: &'l dyn Link,
@@ -187,9 +193,9 @@ impl<'l> World<'l> {
         let mut parts = vec![None; self.size()];
         parts[0] = Some(bytes.to_vec());
         let mut lost: Option<RankError> = None;
-        for from in 1..self.size() {
+        for (from, part) in parts.iter_mut().enumerate().skip(1) {
             match self.next(Kind::Meeting, from, lost.is_some()) {
-                Ok(part) => parts[from] = Some(part),
+                Ok(told) => *part = Some(told),
                 Err(error) => lost = lost.or(Some(error)),
             }
         }
@@ -259,8 +265,8 @@ impl<'l> World<'l> {
     }
 
     /// A reading of the clock of rank 0 as it would have been read here.
-    pub(crate) fn from_first(&self, ns: u64) -> u64 {
-        self.own_clock().from_first(ns)
+    pub(crate) fn by_own(&self, ns: u64) -> u64 {
+        self.own_clock().by_own(ns)
     }
 
     /// A new group begins: halts of the one before mean nothing any more.
@@ -297,14 +303,14 @@ impl<'l> World<'l> {
         }
         match self.take_halt() {
             None => {}
-            Some(Some(signal)) => stop.raise(signal),
-            Some(None) => stop.halt(),
+            Some(Halt { signal: Some(signal) }) => stop.raise(signal),
+            Some(Halt { signal: None }) => stop.halt(),
         }
     }
 
     /// Whether another rank asked the present group to stop, and the signal that asked it to. Rank
     /// 0 tells the others.
-    fn take_halt(&self) -> Option<Option<i32>> {
+    fn take_halt(&self) -> Option<Halt> {
         let (halts, group) = {
             let mut state = self.state.borrow_mut();
             let of_halt = |(key, queue): (&(Kind, usize), &mut VecDeque<Vec<u8>>)| {
@@ -319,7 +325,7 @@ impl<'l> World<'l> {
         if self.is_first() {
             self.halt(signal);
         }
-        Some(signal)
+        Some(Halt { signal })
     }
 
     /// Leaves the run before its end, or because it ended so: whoever waits for us hears why.

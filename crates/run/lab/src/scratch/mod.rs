@@ -194,8 +194,8 @@ impl Scratch {
     }
 }
 
-/// What a filesystem has beside a directory, as far as it is mounted: the entries of the directories
-/// above that one.
+/// What a filesystem has beside a directory, as far as it is mounted: the entries of the
+/// directories above that one.
 fn beside(directory: &Path) -> Result<Vec<String>, LabError> {
     let opened = open_top(directory);
     let opened = opened.map_err(|e| LabError::io("cannot open", directory)(e.into()))?;

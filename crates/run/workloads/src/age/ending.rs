@@ -177,11 +177,11 @@ mod tests {
     #[test]
     fn a_fullness_that_does_not_come_ends_the_run_in_words() {
         let full = Rule::Full(0.7);
-        let (ran, ending) = steps(&[full.clone()], |step| 50 + step % 3);
+        let (ran, ending) = steps(std::slice::from_ref(&full), |step| 50 + step % 3);
         assert_eq!(ran, 3 + u64::from(STEPS_WITHOUT_GROWTH));
         let why = ending.failure().unwrap().to_string();
         assert!(why.contains("full=70%") && why.contains("52.0 %"), "{why}");
-        let (ran, ending) = steps(&[full.clone()], |step| 50 + step);
+        let (ran, ending) = steps(std::slice::from_ref(&full), |step| 50 + step);
         assert!(ran == 21 && ending.failure().is_none(), "{ran}");
         // Something else ends it.
         let (ran, ending) = steps(&[full, Rule::Operations(500)], |_| 50);

@@ -52,7 +52,7 @@ fn asked() -> impl Strategy<Value = Asked> {
 }
 
 impl Asked {
-    fn settings(&self, words: &[(&str, String)], flags: &[(&str, bool)]) -> Settings {
+    fn settings(words: &[(&str, String)], flags: &[(&str, bool)]) -> Settings {
         let set = flags.iter().filter(|(_, is_set)| *is_set);
         let set = set.map(|(name, _)| ((*name).to_owned(), "true".to_owned()));
         let given = words.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
@@ -75,7 +75,7 @@ impl Asked {
             ("worker-kind", worker_kind.to_owned()),
         ];
         let flags = [("leaf-only", self.leaf_only), ("own-trees", self.own_trees)];
-        Mdtest.native(&self.settings(&words, &flags)).unwrap()
+        Mdtest.native(&Self::settings(&words, &flags)).unwrap()
     }
 
     fn classic(&self, removes: bool, worker_kind: &str) -> Box<dyn Job> {
@@ -104,7 +104,7 @@ impl Asked {
             ("only-dirs", self.only == "dirs"),
             ("only-files", self.only == "files"),
         ];
-        Mdtest.classic(&self.settings(&words, &flags)).unwrap()
+        Mdtest.classic(&Self::settings(&words, &flags)).unwrap()
     }
 
     /// Directories of a tree, and those of them that hold items.

@@ -117,7 +117,7 @@ fn judge(
     };
     let variants = std::iter::once(baseline).chain(contenders).map(summed).collect();
     let (control, accepted) = (Vec::new(), Vec::new());
-    Ok(Outcome { variants, cautions, comparisons, control, accepted })
+    Ok(Outcome { variants, cautions, comparisons, accepted, control })
 }
 
 /// The comparisons with their verdicts, the questions being of one family.

@@ -74,7 +74,7 @@ fn key(trial: &Trial) -> Option<Key> {
 fn last(trial: &Trial, spec: &MetricSpec) -> Option<f64> {
     let of_phase =
         |metric: &&Metric| metric.name == spec.name && matches!(metric.scope, Scope::Phase(_));
-    trial.metrics.iter().filter(of_phase).next_back().map(|metric| metric.value)
+    trial.metrics.iter().rfind(of_phase).map(|metric| metric.value)
 }
 
 fn page(trials: &[Trial]) -> Report {

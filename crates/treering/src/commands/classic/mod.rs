@@ -24,7 +24,7 @@ use crate::classic_output::{Speaker, Unopened, reason, say};
 use crate::clock::local_time;
 use crate::commands::native::classic_payload;
 use crate::commands::original_fio;
-use crate::commands::trial::{Asked, outline, run as run_trial};
+use crate::commands::trial::{Asked, Done, outline, run as run_trial};
 use crate::failure::{Failure, Kind, output_failed};
 use traces::PhaseTraces;
 
@@ -128,10 +128,11 @@ fn perform(
     let ClassicMode { log, times_all, seed, signal_exit, catches_sigint, output, .. } = tool;
     let first = Target::open(place.target().path())
         .map_err(|error| Failure::of(Kind::Environment, &error))?;
-    let mut speaker = match Speaker::begin(output, log.as_deref(), first) {
-        Ok(speaker) => speaker.meeting_at(meetings),
+    let speaker = match Speaker::begin(output, log.as_deref(), first) {
+        Ok(speaker) => speaker,
         Err(unopened) => return without_log(&unopened),
     };
+    let mut speaker = speaker.meeting_at(meetings);
     let rooms = place.roots().iter().filter_map(|root| root.room().ok()).collect();
     let scene = ClassicScene { was_made: place.was_made(), rooms, ..scene() };
     let record = recorded(settings, &scene)?;
@@ -165,17 +166,22 @@ fn perform(
             .hint("make semaphores for as many processes as are started, anew for each time"));
     }
     let done = done?;
-    let code = match &done.conclusion.ending {
-        Ending::Failed { why } => failed(why, &speaker),
-        ending => {
-            reported(speaker.speak(|output| output.close(done.conclusion.signal)))?;
-            ExitCode::from(if *ending == Ending::Interrupted { signal_exit } else { 0 })
-        }
-    };
+    let code = exit_code(&done, signal_exit, &mut speaker)?;
     // The imitated tool keeps nothing: its exit code does not speak of it.
     done.unkept.iter().for_each(|failure| say(&format!("treering: {}", failure.message())));
     done.say_left_behind();
     Ok(code)
+}
+
+/// Has the output say its last words; the exit code of the imitated tool.
+fn exit_code(done: &Done, signal_exit: u8, speaker: &mut Speaker) -> Result<ExitCode, Failure> {
+    Ok(match &done.conclusion.ending {
+        Ending::Failed { why } => failed(why, speaker),
+        ending => {
+            reported(speaker.speak(|output| output.close(done.conclusion.signal)))?;
+            ExitCode::from(if *ending == Ending::Interrupted { signal_exit } else { 0 })
+        }
+    })
 }
 
 /// Lets SIGUSR1 ask for a report on what was done so far, where the tool has that.

@@ -73,6 +73,7 @@ impl Connected {
 pub(super) struct Connected;
 
 #[cfg(not(feature = "mpi"))]
+#[expect(clippy::unused_self, reason = "as with MPI")]
 impl Connected {
     #[expect(clippy::unnecessary_wraps, reason = "as with MPI")]
     pub(super) fn open() -> Result<Option<Self>, Failure> {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use treering_model::{Beginning, TrialEvent, TrialId};
 use treering_pack::Unpacking;
 use treering_store::{Access, Store, StoreError};
+use treering_sys::lock_exclusive;
 
 use super::{canon, failure as unreadable};
 use crate::arguments::MergeArgs;
@@ -162,8 +163,9 @@ impl Waiting {
         remove_abandoned(&parent);
         let dir = parent.join(format!("{PREFIX}{}", TrialId::new().text()));
         fs::create_dir_all(&dir).map_err(|error| Failure::of_path(&dir, &error))?;
-        let lock = File::create(dir.join(LOCK)).and_then(|file| file.lock().map(|()| file));
-        let lock = lock.map_err(|error| Failure::of_path(&dir, &error))?;
+        let lock = File::create(dir.join(LOCK)).map_err(|error| Failure::of_path(&dir, &error))?;
+        // Where there are no locks, what a killed merge leaves stays.
+        let _unsupported = lock_exclusive(&lock);
         let opened = Store::open(dir.join("pack.treering"), Access::ReadWrite);
         let opened = opened.and_then(|store| store.without_flushes().map(|()| store));
         match opened {
@@ -196,7 +198,7 @@ fn remove_abandoned(parent: &Path) {
         }
         let dir = entry.path();
         let is_abandoned = match File::open(dir.join(LOCK)) {
-            Ok(lock) => lock.try_lock().is_ok(),
+            Ok(lock) => lock_exclusive(&lock).is_ok(),
             Err(_) => {
                 let made = entry.metadata().and_then(|metadata| metadata.modified());
                 made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > ABANDONED))

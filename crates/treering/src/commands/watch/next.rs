@@ -20,7 +20,7 @@ pub(super) fn next_commands(found: &History, args: &WatchArgs) -> Vec<(String, S
     let newest_change = found.series.iter().filter_map(|series| {
         let shift = series.shifts.last().filter(|shift| shift.is_worse)?;
         let is_recent = shift.index + args.recent >= series.points.len();
-        is_recent.then(|| (series, shift.index))
+        is_recent.then_some((series, shift.index))
     });
     if let Some((series, at)) = newest_change.min_by_key(|(_, at)| *at) {
         let key = |at: usize| series.points[at].key.as_str();

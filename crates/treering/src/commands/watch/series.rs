@@ -206,7 +206,7 @@ impl Series {
         }
         let why: Vec<String> = of_anchor.iter().map(words).collect();
         if let Err(failure) = self.is_accepted(&why, args) {
-            let reason = format!("{}", failure.message());
+            let reason = failure.message().to_owned();
             annotate(&ids, &Change::Excluded { reason }, args)?;
             return Err(Failure::new(Kind::Trial, failure.message().to_owned()).hint(format!(
                 "the trials of point '{label}' are kept, and excluded from comparisons"

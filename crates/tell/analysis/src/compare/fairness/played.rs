@@ -28,10 +28,10 @@ pub(in crate::compare) fn of_played_disks(
         let disks: Vec<&str> = values(variant, PlayedStatus::DISK_FACT).into_iter().collect();
         let prints = values(variant, PlayedStatus::FINGERPRINT_FACT);
         let prints: Vec<&str> = prints.into_iter().collect();
-        match disks.is_empty() {
-            true => "none".to_owned(),
-            false => format!("{} ({})", disks.join(", "), prints.join(", ")),
+        if disks.is_empty() {
+            return "none".to_owned();
         }
+        format!("{} ({})", disks.join(", "), prints.join(", "))
     };
     let message = format!(
         "the played disk is {} for '{}' and {} for '{}'",
