@@ -360,7 +360,8 @@ fn hot_data_are_reported() {
     native(&program, job, &["--heat", "--heat-half-life", "3600"]).ends_with(0);
     let trial = last(&program);
     let read = |place: usize| -> HeatReport {
-        trial.artifacts[place].read(HeatReport::KIND, HeatReport::VERSION).unwrap()
+        let mut heat = trial.artifacts.iter().filter(|one| one.kind == HeatReport::KIND);
+        heat.nth(place).unwrap().read(HeatReport::KIND, HeatReport::VERSION).unwrap()
     };
     // The files are laid out first: what the one job needs, then all.
     let counts = read(0).total;

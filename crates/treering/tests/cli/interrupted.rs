@@ -188,13 +188,15 @@ fn what_a_killed_run_of_any_workload_left_is_removed() {
     let program = program();
     let job = "[a]\nrw=randwrite\nsize=1m\nruntime=60\ntime_based\n";
     fs::write(program.home().join("a.fio"), job).unwrap();
-    let long: [&[&str]; 7] = [
+    let long: [&[&str]; 9] = [
         &["fs_mark", "--files", "200000", "--sync-method", "none"],
         &["fio", "a.fio"],
         &["filebench", "webproxy", "--seconds", "600"],
         &["bonnie++", "--size", "0", "--files", "200000"],
         &["dbench", "--time", "60"],
         &["blogbench"],
+        &["mdtest", "--items", "1000000"],
+        &["ior", "--block", "64M", "--repetitions", "100000", "--files", "own"],
         &["age", "--live", "100M", "--until", "operations=1000000"],
     ];
     for workload in treering_workloads::ALL {

@@ -37,6 +37,7 @@ macro_rules! pages {
 pages! {
     readme: "README.md",
     aging: "docs/aging.md",
+    clients: "docs/clients.md",
     compare: "docs/compare.md",
     datasets: "docs/datasets.md",
     fair: "docs/fair.md",

@@ -70,6 +70,10 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("treering history --by label --gate", "two labels are no history: it exits with 5"),
     ("--save old-mail", "unmounts what it saves; tests/cli/images.rs has filesystems of its own"),
     ("treering age extract", "reads a repository of the reader's; tests/cli/aging.rs makes one"),
+    ("/mnt/unaged/linux-300", "directories of the reader's; tests/cli/fresh_copy.rs has some"),
+    ("--remount-every 10 ", "unmounts what it ages; tests/cli/aging.rs has filesystems of its own"),
+    ("--profile many.toml", "draws ten million files"),
+    ("treering-mpi", "needs MPI; tests/cli/mpi.rs runs it"),
     ("git bisect run ./judge.sh", "builds and mounts what a reader bisects"),
 ];
 

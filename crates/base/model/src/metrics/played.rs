@@ -13,7 +13,7 @@ metrics! {
     TRANSFER_SECONDS = "played_transfer_seconds", Seconds, Lower;
     /// Reads and writes.
     REQUESTS = "played_requests", Count, Lower;
-    /// Flushes.
+    /// Flushes of the write cache that were asked for.
     FLUSHES = "played_flushes", Count, Lower;
     /// The lateness that half of the answers do not exceed: what playing the disk here costs beside
     /// the disk.

@@ -4,13 +4,14 @@
 //! here syncs or waits for anything but the file behind the image: what waits for us could be what
 //! we would wait for.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -41,6 +42,9 @@ struct PlayedFilesystem {
     bytes: u64,
     /// Without its counts.
     status: PlayedStatus,
+    /// The texts of the status that are being read: each as it was when it was opened, however many
+    /// reads its reader needs.
+    texts: Mutex<BTreeMap<u64, Vec<u8>>>,
 }
 
 /// Plays a disk on a connection to the kernel that is mounted already, over the bytes of an image,
@@ -64,7 +68,9 @@ pub fn serve_played_disk(
         thread::Builder::new().name("spindle".to_owned()).spawn(move || turning.turn())?;
     let path = path.to_string_lossy().into_owned();
     let status = PlayedStatus { image: path, ..model.status() };
-    let filesystem = PlayedFilesystem { spindle: Arc::clone(&spindle), image, bytes, status };
+    let texts = Mutex::default();
+    let filesystem =
+        PlayedFilesystem { spindle: Arc::clone(&spindle), image, bytes, status, texts };
     // Only root may come so far: the mount is the owner's alone.
     let session = Session::from_fd(filesystem, fuse, SessionACL::All, Config::default())?;
     let served = session.run();
@@ -103,9 +109,23 @@ impl PlayedFilesystem {
         })
     }
 
-    fn read_status(&self, offset: u64, size: u32, reply: ReplyData) {
+    fn open_texts(&self) -> MutexGuard<'_, BTreeMap<u64, Vec<u8>>> {
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the status for a reader; the number of its handle.
+    fn open_status(&self) -> u64 {
         let status = PlayedStatus { counts: self.spindle.counts(), ..self.status.clone() };
         let text = serde_json::to_vec(&status).unwrap_or_default();
+        let mut texts = self.open_texts();
+        let handle = texts.last_key_value().map_or(1, |(last, _)| last + 1);
+        texts.insert(handle, text);
+        handle
+    }
+
+    fn read_status(&self, handle: u64, offset: u64, size: u32, reply: ReplyData) {
+        let texts = self.open_texts();
+        let text = texts.get(&handle).map_or([].as_slice(), Vec::as_slice);
         let at = |number: u64| usize::try_from(number).unwrap_or(usize::MAX).min(text.len());
         reply.data(&text[at(offset)..at(offset.saturating_add(u64::from(size)))]);
     }
@@ -175,9 +195,24 @@ impl Filesystem for PlayedFilesystem {
         }
     }
 
-    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+    fn open(&self, _: &Request, inode: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         let direct = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES;
-        reply.opened(FileHandle(0), direct);
+        let handle = if inode.0 == STATUS_INODE { self.open_status() } else { 0 };
+        reply.opened(FileHandle(handle), direct);
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        handle: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.open_texts().remove(&handle.0);
+        reply.ok();
     }
 
     fn readdir(&self, _: &Request, _: INodeNo, _: FileHandle, from: u64, reply: ReplyDirectory) {
@@ -201,7 +236,7 @@ impl Filesystem for PlayedFilesystem {
         &self,
         _: &Request,
         inode: INodeNo,
-        _: FileHandle,
+        handle: FileHandle,
         offset: u64,
         size: u32,
         _: OpenFlags,
@@ -209,7 +244,7 @@ impl Filesystem for PlayedFilesystem {
         reply: ReplyData,
     ) {
         if inode.0 == STATUS_INODE {
-            return self.read_status(offset, size, reply);
+            return self.read_status(handle.0, offset, size, reply);
         }
         let asked = Asked::new(offset, u64::from(size), false);
         match self.read_image(offset, size) {
