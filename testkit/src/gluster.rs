@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, id};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -39,13 +40,17 @@ pub fn cannot_gluster() -> Option<String> {
     missing.map(|tool| format!("{tool} is not installed")).or_else(|| cannot_loop_mount("xfs"))
 }
 
+/// How many this process has made: tests run side by side.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
 impl Gluster {
     /// With so many clients, at most 9, on a brick of this size.
     pub fn new(clients: usize, mebibytes: u64) -> Self {
         let (brick, files) = (LoopFs::new("xfs", mebibytes), temp_dir());
-        let number = id() % 200 + 20;
+        let one_more = MADE.fetch_add(1, Ordering::Relaxed);
+        let number = (id() + one_more) % 200 + 20;
         let made = Self {
-            prefix: format!("tr{}", id() % 100_000),
+            prefix: format!("tr{}{one_more}", id() % 10_000),
             network: format!("10.213.{number}"),
             clients: (0..clients).map(|one| files.path().join(format!("c{one}"))).collect(),
             files,

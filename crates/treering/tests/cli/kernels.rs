@@ -62,7 +62,7 @@ pub(crate) fn trials(store: &Path) -> Vec<Trial> {
     let store = Store::open(store, Access::ReadOnly).unwrap();
     let all = store.trials(&Filter::default()).unwrap();
     let ids: Vec<_> = all.iter().rev().map(|one| one.trial).collect();
-    store.load_many(&ids, Detail::Tasks).unwrap()
+    store.load_many(&ids, Detail::PhaseCalls).unwrap()
 }
 
 pub(crate) fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
