@@ -78,8 +78,10 @@ fn every_trial_of_a_plan_starts_from_the_saved_image() {
         let file = file.to_str().unwrap();
         program.run(["image", "restore", "old", "--to", file]).ends_with(0);
         program.run(["image", "restore", "old", "--to", file]).ends_with(3).complains("exists");
-        let looked = program.run(["layout", file, "--format", "json"]).ends_with(0).stdout;
         let files = tree_of(mounted.path()).len();
+        // A second btrfs of one UUID is at times refused (EEXIST) while others come and go.
+        let _mounted = (kind != "btrfs").then_some(mounted);
+        let looked = program.run(["layout", file, "--format", "json"]).ends_with(0).stdout;
         assert!(looked.contains(&format!("\"files\":{files},")), "{kind}: {files}: {looked}");
         let results = temp_dir_in(Path::new("/dev/shm"));
         let store = results.path().join("results.treering");
