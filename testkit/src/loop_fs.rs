@@ -11,6 +11,10 @@ use tempfile::TempDir;
 
 use crate::{temp_dir, temp_dir_in};
 
+/// How often, and after what pause, something is tried again that another test is in the way of.
+const TRIES: u32 = 300;
+const STEP: Duration = Duration::from_millis(100);
+
 /// A filesystem that is mounted for as long as this lives, also when the test panics.
 ///
 /// The loop device is told to go with its last user, so that an unmount is all that is needed.
@@ -38,7 +42,7 @@ impl LoopFs {
         let device = Device::attach(&image);
         let quiet = if kind == "ext4" { ["-q", "-F"].as_slice() } else { &["-q", "-f"] };
         let mkfs = format!("mkfs.{kind}");
-        run(Command::new(mkfs).args(quiet).args(options).arg(&device.path));
+        run_in_time(Command::new(mkfs).args(quiet).args(options).arg(&device.path));
         run(Command::new("mount").args(["-t", kind]).arg(&device.path).arg(&mounted));
         // Detached while in use, the device goes when the filesystem is unmounted.
         device.detach();
@@ -58,9 +62,8 @@ impl LoopFs {
         });
         let attached: Vec<Device> = attached.collect();
         let paths = || attached.iter().map(|device| &device.path);
-        run(Command::new("mkfs.btrfs")
-            .args(["-q", "-f", "-d", "raid0", "-m", "raid0"])
-            .args(paths()));
+        let mut mkfs = Command::new("mkfs.btrfs");
+        run_in_time(mkfs.args(["-q", "-f", "-d", "raid0", "-m", "raid0"]).args(paths()));
         let members: Vec<String> =
             paths().map(|path| format!("device={}", path.display())).collect();
         let mut mount = Command::new("mount");
@@ -89,11 +92,11 @@ impl LoopFs {
 impl Drop for LoopFs {
     fn drop(&mut self) {
         // A command that another test is just starting can hold a descriptor for a moment.
-        for _ in 0..50 {
+        for _ in 0..TRIES {
             if try_run(Command::new("umount").arg(&self.mounted)).is_ok() {
                 return;
             }
-            sleep(Duration::from_millis(100));
+            sleep(STEP);
         }
         let lazily = try_run(Command::new("umount").arg("-l").arg(&self.mounted));
         let busy = format!("{} was busy and is unmounted lazily", self.mounted.display());
@@ -139,6 +142,18 @@ impl Drop for Device {
 /// Runs a command that must succeed; what it printed.
 fn run(command: &mut Command) -> String {
     try_run(command).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The same, but other tests may hold the device for a moment, or have a loop device whose file is
+/// just dying: mkfs.btrfs looks at all of them.
+fn run_in_time(command: &mut Command) {
+    for _ in 0..TRIES {
+        match try_run(command) {
+            Err(error) if error.contains("abort") || error.contains("busy") => sleep(STEP),
+            ended => return drop(ended.unwrap_or_else(|error| panic!("{error}"))),
+        }
+    }
+    run(command);
 }
 
 fn try_run(command: &mut Command) -> Result<String, String> {

@@ -89,6 +89,23 @@ impl Machine {
         fields.split(' ').nth(19)?.parse().ok()
     }
 
+    /// Whether a process has been killed and only waits for its end: `PF_EXITING` of its flags, or
+    /// `SIGKILL` among its pending signals (proc_pid_stat(5), proc_pid_status(5)).
+    pub(crate) fn is_ending(&self, pid: &str) -> bool {
+        const PF_EXITING: u64 = 4;
+        const KILL: u64 = 1 << (9 - 1);
+        let read = |name: &str| fs::read_to_string(self.proc.join(pid).join(name)).ok();
+        let (Some(stat), Some(status)) = (read("stat"), read("status")) else { return true };
+        let flags =
+            stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(6)?.parse().ok());
+        let pending = |line: &str| {
+            let mask = line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:"))?;
+            u64::from_str_radix(mask.trim(), 16).ok()
+        };
+        flags.is_some_and(|flags: u64| flags & PF_EXITING != 0)
+            || status.lines().filter_map(pending).any(|mask| mask & KILL != 0)
+    }
+
     /// The program of a process, for messages.
     pub(crate) fn program(&self, pid: &str) -> String {
         word(&self.proc.join(pid).join("comm")).unwrap_or_else(|| "a program".to_owned())
@@ -139,7 +156,19 @@ mod tests {
         std::fs::write(place.path().join("7/stat"), stat).unwrap();
         assert_eq!(machine.process_start(7), Some(4242));
         assert_eq!(machine.process_start(8), None);
+        let status = |pending: &str| format!("Name:\ta\nSigPnd:\t{pending}\nShdPnd:\t0\n");
+        let set = |pending: &str, flags: &str| {
+            let stat = format!("7 (a) S (b) S 1 7 7 0 -1 {flags} 0 0\n");
+            std::fs::write(place.path().join("7/stat"), stat).unwrap();
+            std::fs::write(place.path().join("7/status"), status(pending)).unwrap();
+            machine.is_ending("7")
+        };
+        assert!(!set("0000000000000000", "4194304"));
+        assert!(!set("0000000000004000", "4194304"), "SIGTERM may be handled");
+        assert!(set("0000000000000100", "4194304") && set("0000000000000000", "4194308"));
+        assert!(machine.is_ending("8"), "it is gone");
         let ours = Machine::default();
+        assert!(!ours.is_ending(&std::process::id().to_string()));
         assert!(ours.process_start(std::process::id()).is_some());
         assert_eq!(ours.boot_id().len(), 36);
     }

@@ -25,6 +25,8 @@ use crate::{DeviceError, LabError};
 
 /// How long what is just being closed may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a killed program may take to end: it waits for its disk first.
+const LAST_PATIENCE: Duration = Duration::from_secs(120);
 const STEP: Duration = Duration::from_millis(50);
 
 /// A loop device that has a file.
@@ -255,21 +257,22 @@ fn unmount_patiently(machine: &Machine, point: &Path) -> Result<(), LabError> {
     loop {
         match unmount(point) {
             Ok(()) => return Ok(()),
-            Err(Errno::BUSY) if waited < PATIENCE => {
-                // What was closed a moment ago is let go by the kernel soon; a program that works
-                // there is named at once.
-                if waited > STEP * 4 && !users_of(machine, point).is_empty() {
-                    waited = PATIENCE;
-                }
-                sleep(STEP);
-                waited += STEP;
-            }
-            Err(Errno::BUSY) => {
-                let (what, by) = (point.display().to_string(), users_of(machine, point));
-                return Err(DeviceError::StillUsed { what, by }.into());
-            }
+            Err(Errno::BUSY) => {}
             Err(errno) => return Err(LabError::io("cannot unmount", point)(errno.into())),
         }
+        // What was closed a moment ago is let go by the kernel soon, and a killed program ends when
+        // its disk has answered; a program that works there is named at once.
+        let users = users_of(machine, point);
+        let works = users.iter().any(|pid| !machine.is_ending(pid));
+        let patience = if users.is_empty() || works { PATIENCE } else { LAST_PATIENCE };
+        if waited >= patience || (works && waited > STEP * 4) {
+            let name = |pid: &String| format!("{} (process {pid})", machine.program(pid));
+            let by = users.iter().map(name).collect();
+            let what = point.display().to_string();
+            return Err(DeviceError::StillUsed { what, by }.into());
+        }
+        sleep(STEP);
+        waited += STEP;
     }
 }
 
@@ -284,6 +287,5 @@ fn users_of(machine: &Machine, point: &Path) -> Vec<String> {
             || inside(process.join("root"))
             || names(&process.join("fd")).iter().any(|fd| inside(process.join("fd").join(fd)))
     };
-    let users = processes.filter(uses);
-    users.map(|pid| format!("{} (process {pid})", machine.program(&pid))).collect()
+    processes.filter(uses).collect()
 }

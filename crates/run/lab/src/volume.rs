@@ -470,14 +470,18 @@ impl Drop for Mounted {
     }
 }
 /// How often mkfs is run again on a device that somebody else looks at, and the pause before.
-const BUSY_TRIES: u32 = 20;
+const BUSY_TRIES: u32 = 50;
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
+
+/// mkfs.btrfs looks at the files of all loop devices, and says this when one of them is shown by a
+/// program that has died: a played disk, until it is released.
+const DEAD_FILE: &str = "Software caused connection abort";
 
 /// Runs mkfs, and again where it says that the device is in use: it is ours, but whoever asks
 /// whether a device is free (partitioning tools, our own inspection) holds it for a moment.
 fn run_when_free(run: impl Fn() -> io::Result<ToolRun>) -> io::Result<ToolRun> {
     let is_busy = |run: &ToolRun| {
-        let busy = ["in use by the system", "Device or resource busy"];
+        let busy = ["in use by the system", "Device or resource busy", DEAD_FILE];
         run.failure.is_some() && busy.iter().any(|words| run.output.contains(words))
     };
     let mut last = run()?;
@@ -515,6 +519,9 @@ mod tests {
         let busy = "/dev/loop0 is apparently in use by the system; will not make a filesystem";
         assert_eq!(runs(2, busy), 3);
         assert_eq!(runs(1, "ERROR: unable to open /dev/loop0: Device or resource busy"), 2);
+        let dead =
+            "ERROR: cannot check mount status of /dev/loop1: Software caused connection abort";
+        assert_eq!(runs(1, dead), 2);
         assert_eq!(runs(1, "Invalid filesystem option set: x"), 1);
         assert_eq!(runs(u32::MAX, busy), 1 + BUSY_TRIES);
     }

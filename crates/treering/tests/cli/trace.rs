@@ -481,7 +481,10 @@ fn what_a_run_traces_is_what_its_device_counts() {
         .collect();
     let digests: Vec<&Value> = of_phases.iter().map(|(_, digest)| digest).collect();
     let sum = |path: &str| digests.iter().map(|digest| number(digest, path)).sum::<f64>();
-    assert_eq!(sum("/figures/reads/bytes"), (now[0] - before[0]) as f64, "{digests:?}");
+    // Another test may empty the caches: then the filesystem reads of itself between the phases.
+    let read = (now[0] - before[0]) as f64;
+    let of_phases_alone = sum("/figures/reads/bytes");
+    assert!(of_phases_alone <= read && read - of_phases_alone < 1e6, "{read}: {digests:?}");
     // A block of the filesystem's own may be among them.
     assert!(sum("/figures/reads/bytes") >= f64::from(8 << 20), "{digests:?}");
     assert!(sum("/figures/reads/requests") >= 2048.0, "{digests:?}");
@@ -500,7 +503,7 @@ fn what_a_run_traces_is_what_its_device_counts() {
     };
     let means = metrics("trace_read_request_mean_bytes");
     let bytes: f64 = means.map(|(scope, mean)| mean * requests(&scope)).sum();
-    assert!((bytes - (now[0] - before[0]) as f64).abs() < 1.0, "{bytes}");
+    assert!((bytes - of_phases_alone).abs() < 1.0, "{bytes}");
     assert!(metrics("trace_read_mib_per_second").any(|(_, rate)| rate > 0.0));
 }
 

@@ -9,8 +9,13 @@ use treering_testkit::{Program, require_loop_fs, require_root};
 
 use crate::program;
 
-/// Enough files that a slowdown is larger than the noise of a busy machine.
-const JOB: &str = "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 600, size = 4096 }\n";
+const JOB: &str = "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 100, size = 4096 }\n";
+
+/// Ten times slower: more than what else a busy machine does to a series.
+const SLOWER: &str = "handicap = \"900%\"";
+
+/// A burst of load may still cover a change: so often is it looked for.
+const ATTEMPTS: usize = 3;
 
 /// Writes a plan of an ext4 that stays and of one that is watched.
 fn write_plan(program: &Program, anchor: &str, watched: &str) {
@@ -53,20 +58,24 @@ fn a_planted_slowdown_is_found_and_the_next_commands_are_named() {
     require_loop_fs!("ext4");
     let program = program();
     let results = treering_testkit::temp_dir_in(Path::new("/dev/shm"));
-    let store = results.path().join("r.treering");
-    let store = store.to_str().unwrap();
+    let is_found = |attempt: usize| {
+        let store = results.path().join(format!("{attempt}.treering"));
+        finds_a_slowdown(&program, store.to_str().unwrap())
+    };
+    assert!((0..ATTEMPTS).any(is_found), "ten times slower is never found");
+}
+
+fn finds_a_slowdown(program: &Program, store: &str) -> bool {
     let more = ["--anchor", "anchor", "--rounds", "1", "--label"];
-    write_plan(&program, "", "");
+    write_plan(program, "", "");
     let first = program.run(words(store, &[&more[..], &["good"]].concat())).ends_with(0);
     assert!(first.stdout.contains("5 more points are needed"), "{first}");
     assert!(first.stdout.contains("--points 5"), "{first}");
     let more_good = [&more[..], &["good", "--points", "5"]].concat();
     program.run(words(store, &more_good)).ends_with(0);
-    write_plan(&program, "", "handicap = \"500%\"");
+    write_plan(program, "", SLOWER);
     let gate = [&more[..], &["bad", "--points", "4", "--gate"]].concat();
-    let ran = program.run(words(store, &gate)).ends_with(1);
-    assert!(ran.stdout.contains("worse"), "{ran}");
-    assert!(ran.stdout.contains("git bisect run treering bisect-step"), "{ran}");
+    let ran = program.run(words(store, &gate));
     let json =
         ["history", "--by", "label", "--anchor", "anchor", "--store", store, "--format", "json"];
     let found = series(&program.run(json).ends_with(0).stdout);
@@ -75,10 +84,16 @@ fn a_planted_slowdown_is_found_and_the_next_commands_are_named() {
     let expected = ["good", "good (2)", "good (3)", "good (4)", "good (5)", "good (6)"];
     assert_eq!(keys[..6], expected);
     assert_eq!(keys[6..], ["bad", "bad (2)", "bad (3)", "bad (4)"]);
-    let changes = found["changes"].as_array().unwrap();
-    assert!(changes.iter().any(|one| one["worse"] == true), "{found}");
     // What a series is known by is no environment.
     assert!(!found.to_string().contains("watch."), "{found}");
+    let changes = found["changes"].as_array().unwrap();
+    if !changes.iter().any(|one| one["worse"] == true) {
+        return false;
+    }
+    let ran = ran.ends_with(1);
+    assert!(ran.stdout.contains("worse"), "{ran}");
+    assert!(ran.stdout.contains("git bisect run treering bisect-step"), "{ran}");
+    true
 }
 
 #[test]
@@ -87,22 +102,31 @@ fn a_change_of_the_machine_gives_no_alarm_with_an_anchor_and_one_without() {
     require_loop_fs!("ext4");
     let program = program();
     let results = treering_testkit::temp_dir_in(Path::new("/dev/shm"));
-    let store = results.path().join("r.treering");
-    let store = store.to_str().unwrap();
-    write_plan(&program, "", "");
+    let is_told = |attempt: usize| {
+        let store = results.path().join(format!("{attempt}.treering"));
+        tells_the_machine_apart(&program, store.to_str().unwrap())
+    };
+    assert!((0..ATTEMPTS).any(is_told), "a machine ten times slower never looks like one");
+}
+
+fn tells_the_machine_apart(program: &Program, store: &str) -> bool {
+    write_plan(program, "", "");
     let more = ["--anchor", "anchor", "--rounds", "1", "--points"];
     program.run(words(store, &[&more[..], &["6"]].concat())).ends_with(0);
     // The same on both sides: a slower machine.
-    write_plan(&program, "handicap = \"500%\"", "handicap = \"500%\"");
+    write_plan(program, SLOWER, SLOWER);
     let refused = program.run(words(store, &[&more[..], &["4"]].concat())).ends_with(2);
     refused.complains("the anchor 'anchor' changed since the last point");
     let accepted = [&more[..], &["4", "--accept-anchor", "--format", "json"]].concat();
     let with_anchor = series(&program.run(words(store, &accepted)).ends_with(0).stdout);
     assert_eq!(with_anchor["points"].as_array().unwrap().len(), 10);
-    assert_eq!(with_anchor["changes"], Value::Array(Vec::new()), "{with_anchor}");
     let without = ["history", "--by", "label", "--store", store, "--format", "json"];
     let without = series(&program.run(without).ends_with(0).stdout);
-    assert_eq!(without["changes"].as_array().unwrap().len(), 1, "{without}");
+    let slower = |series: &Value| {
+        let changes = series["changes"].as_array().unwrap();
+        changes.iter().any(|one| one["worse"] == true && one["ratio"].as_f64() < Some(0.3))
+    };
+    slower(&without) && !slower(&with_anchor)
 }
 
 #[test]

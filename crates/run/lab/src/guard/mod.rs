@@ -28,7 +28,7 @@ pub use inspection::{Inspection, Obstacle};
 pub use signatures::{Signature, find_signatures};
 
 /// Probes of udev and its like have a device open for a moment only; this long we wait for them.
-const PATIENCE: Duration = Duration::from_millis(1500);
+const PATIENCE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(100);
 
 /// Devices that the user has named to be erased.
