@@ -11,7 +11,7 @@ use crate::{Artifact, Caution, Cell, Counters, Ending, Metric, PhaseTotals, Task
 pub const EVENT_VERSION: u32 = 2;
 
 /// How a workload was run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// As the imitated tool does it.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What a number counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Wall-clock or CPU seconds.

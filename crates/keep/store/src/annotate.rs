@@ -75,7 +75,11 @@ impl Store {
     }
 }
 
-fn annotation(fields: &mut Fields<'_>, was: &mut String) -> Result<Annotation, StoreError> {
+/// Something that was said of a trial whose label `was` this one before.
+pub(crate) fn annotation(
+    fields: &mut Fields<'_>,
+    was: &mut String,
+) -> Result<Annotation, StoreError> {
     let at_unix_ms = fields.integer()?;
     let word = fields.text()?;
     let text = fields.text()?;

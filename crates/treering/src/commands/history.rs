@@ -4,11 +4,11 @@
 use std::process::ExitCode;
 
 use jiff::Timestamp;
-use treering_analysis::history::{Dated, FEWEST_POINTS, History, HistoryTerms, history};
-use treering_model::{Trial, TrialId};
+use treering_analysis::history::{Dated, FEWEST_POINTS, History, HistoryTerms, explain, history};
+use treering_model::Trial;
 use treering_report::pages::history::json::HistoryData;
 use treering_report::pages::history::{HistoryView, page};
-use treering_store::{Detail, Filter, TrialState};
+use treering_store::{Detail, Store, Wanted};
 
 use super::output;
 use crate::arguments::HistoryArgs;
@@ -21,13 +21,13 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let Some(store) = open_to_read(args.store.store.as_deref())? else {
         return Err(no_results());
     };
-    let filter =
-        Filter { workload: args.workload.clone(), plan: args.plan.clone(), ..Filter::default() };
-    let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
-    summaries.retain(|summary| matches!(summary.state, TrialState::Ended(_)));
-    let ids: Vec<TrialId> = summaries.iter().rev().map(|summary| summary.trial).collect();
-    let trials = store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))?;
-    drop(store);
+    let wanted = Wanted {
+        workload: args.workload.as_deref(),
+        plan: args.plan.as_deref(),
+        metric: args.metric.as_deref(),
+        facts: &facts_of(&args.by),
+    };
+    let trials = store.readings(&wanted).map_err(|error| failure(&error))?;
     let all = trials.len();
     let dated: Vec<Dated> = trials.into_iter().filter_map(|trial| dated(trial, &args.by)).collect();
     if dated.is_empty() && all > 0 {
@@ -37,8 +37,11 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let mut found = history(&dated, &terms).map_err(|error| Failure::of(Kind::Usage, &error))?;
     found.left_out += all - dated.len();
     if found.series.is_empty() && (args.metric.is_some() || args.anchor.is_some()) {
-        return Err(no_series(args, &dated));
+        return Err(no_series(args, &dated, &store));
     }
+    explain(&mut found, |ids| store.load_many(ids, Detail::Headlines))
+        .map_err(|error| failure(&error))?;
+    drop(store);
     let view = HistoryView {
         by: &args.by,
         anchor: args.anchor.as_deref(),
@@ -47,6 +50,16 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let data = HistoryData::of(&found, &args.by, args.anchor.as_deref());
     output::write_or_data(&page(&found, &view), &data, &args.output)?;
     Ok(if args.gate { gate(&found, args.recent) } else { ExitCode::SUCCESS })
+}
+
+/// The facts that a history by this needs: of a trial without a plan the filesystem is the variant.
+fn facts_of(by: &str) -> Vec<&str> {
+    let own = match by {
+        "kernel" => &["guest.kernel_release", "kernel.release"][..],
+        "label" | "date" => &[],
+        name => &[name],
+    };
+    [own, &["filesystem.type"]].concat()
 }
 
 /// A trial with the point it belongs to; `None` where it does not know that.
@@ -78,7 +91,7 @@ fn no_points(by: &str) -> Failure {
     )
 }
 
-fn no_series(args: &HistoryArgs, dated: &[Dated]) -> Failure {
+fn no_series(args: &HistoryArgs, dated: &[Dated], store: &Store) -> Failure {
     let names = |names: Vec<String>| {
         let mut names = names;
         names.sort_unstable();
@@ -97,8 +110,7 @@ fn no_series(args: &HistoryArgs, dated: &[Dated]) -> Failure {
             )
         }
         (metric, None) => {
-            let metrics = trials.flat_map(|trial| &trial.metrics);
-            let known = names(metrics.map(|one| one.scope.metric_name(&one.name)).collect());
+            let known = names(store.metric_names().unwrap_or_default());
             (
                 format!("--metric {}: no trial has it", metric.as_deref().unwrap_or_default()),
                 format!("metrics in this store: {known}"),

@@ -20,6 +20,7 @@ mod golden;
 mod listing;
 
 /// What is on disk when, and that it stays.
+mod readings;
 mod recording;
 
 /// What goes in comes out.

@@ -1,7 +1,7 @@
 //! What can be compared with what: trials of the same workload with the same parameters. Which of
 //! them are pairs is decided elsewhere.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use treering_model::{Accelerator, BLOGBENCH_READ_BYTES, Mode, Trial, TrialId};
 
@@ -164,6 +164,7 @@ fn workloads<'a, 't: 'a>(trials: impl Iterator<Item = &'a &'t Trial>) -> Vec<(&'
 
 fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<Group<'t>> {
     let mut groups: Vec<Group<'t>> = Vec::new();
+    let mut known: HashMap<Parameters<'t>, usize> = HashMap::new();
     for trial in trials {
         let workload = trial.beginning.workload.as_str();
         let own = trial.beginning.parameters.iter();
@@ -173,10 +174,12 @@ fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<Group<'t>> {
         let mut by_name = parameters.clone();
         // What was given several times stays in its order.
         by_name.sort_by_key(|(name, _)| *name);
-        match groups.iter_mut().find(|group| group.by_name == by_name) {
-            Some(group) => group.trials.push(trial),
-            None => groups.push(Group { parameters, by_name, trials: vec![trial] }),
-        }
+        let group = *known.entry(by_name).or_insert_with_key(|by_name| {
+            let (by_name, trials) = (by_name.clone(), Vec::new());
+            groups.push(Group { parameters, by_name, trials });
+            groups.len() - 1
+        });
+        groups[group].trials.push(trial);
     }
     groups
 }
@@ -222,20 +225,22 @@ fn distinguishing(own: &Parameters<'_>, all: &[&Parameters<'_>]) -> String {
 /// What tells the job of each trial from the other jobs of its workload, in the order of the
 /// trials.
 pub(crate) fn job_names<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> Vec<String> {
-    let kinds = |trial: &Trial| (trial.beginning.workload.clone(), trial.beginning.mode);
-    let mut names: BTreeMap<TrialId, String> = BTreeMap::new();
-    let mut seen = Vec::new();
-    for kind in trials.clone().map(kinds) {
-        if seen.contains(&kind) {
-            continue;
+    let mut names: HashMap<TrialId, String> = HashMap::new();
+    let mut kinds: Vec<((&str, Mode), Vec<&Trial>)> = Vec::new();
+    for trial in trials.clone() {
+        let kind = (trial.beginning.workload.as_str(), trial.beginning.mode);
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, all)) => all.push(trial),
+            None => kinds.push((kind, vec![trial])),
         }
-        let groups = groups(trials.clone().filter(|trial| kinds(trial) == kind));
+    }
+    for (_, trials) in kinds {
+        let groups = groups(trials.into_iter());
         let all: Vec<&Parameters<'t>> = groups.iter().map(|group| &group.parameters).collect();
         for group in &groups {
             let name = distinguishing(&group.parameters, &all);
             names.extend(group.trials.iter().map(|one| (one.beginning.trial, name.clone())));
         }
-        seen.push(kind);
     }
     trials.map(|trial| names.get(&trial.beginning.trial).cloned().unwrap_or_default()).collect()
 }

@@ -1,6 +1,6 @@
 //! Puts trials together to series and points. Nothing is judged here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use treering_model::{Better, CellRole, Mode, Scope, Trial, TrialId, Unit};
 use treering_stats::HistoryPoint;
@@ -86,6 +86,7 @@ pub(super) fn gather<'t>(trials: &'t [Dated], terms: &HistoryTerms) -> (Vec<Gath
     let names = job_names(usable.iter().map(|one| &one.trial));
     let anchors = anchors(&usable, terms.anchor.as_deref());
     let mut all: Vec<Gathered<'t>> = Vec::new();
+    let mut places = Places::default();
     let mut used = 0;
     for (dated, job) in usable.iter().zip(names) {
         let trial = &dated.trial;
@@ -102,7 +103,7 @@ pub(super) fn gather<'t>(trials: &'t [Dated], terms: &HistoryTerms) -> (Vec<Gath
         };
         used += 1;
         for measured in measured(trial, anchor, terms.metric.as_deref()) {
-            add(&mut all, dated, &job, measured);
+            add(&mut all, &mut places, dated, &job, measured);
         }
     }
     (all, trials.len() - used)
@@ -155,42 +156,38 @@ fn measured<'a>(
     })
 }
 
-fn add<'t>(all: &mut Vec<Gathered<'t>>, dated: &'t Dated, job: &str, measured: Measured) {
+/// Series and points by what they are known by.
+#[derive(Default)]
+struct Places<'t> {
+    series: HashMap<(&'t str, Mode, String, &'t str, String, Unit), usize>,
+    points: HashMap<(usize, &'t str), usize>,
+}
+
+fn add<'t>(
+    all: &mut Vec<Gathered<'t>>,
+    places: &mut Places<'t>,
+    dated: &'t Dated,
+    job: &str,
+    measured: Measured,
+) {
     let trial = &dated.trial;
     let beginning = &trial.beginning;
     let variant = variant(trial);
-    let is_it = |one: &Gathered<'t>| {
-        one.metric == measured.metric
-            && one.variant == variant
-            && one.job == job
-            && one.mode == beginning.mode
-            && one.workload == beginning.workload
-            && one.unit == measured.unit
-    };
-    let at = all.iter().position(is_it).unwrap_or_else(|| {
-        all.push(Gathered {
-            workload: &beginning.workload,
-            mode: beginning.mode,
-            job: job.to_owned(),
-            variant,
-            metric: measured.metric.clone(),
-            unit: measured.unit,
-            better: measured.better,
-            points: Vec::new(),
-        });
+    let Measured { metric, unit, better, log } = measured;
+    let (workload, mode) = (beginning.workload.as_str(), beginning.mode);
+    let known = (workload, mode, job.to_owned(), variant, metric.clone(), unit);
+    let at = *places.series.entry(known).or_insert_with(|| {
+        let (job, points) = (job.to_owned(), Vec::new());
+        all.push(Gathered { workload, mode, job, variant, metric, unit, better, points });
         all.len() - 1
     });
-    let series = &mut all[at];
-    match series.points.iter_mut().find(|point| point.key == dated.key) {
-        Some(point) => {
-            point.logs.push(measured.log);
-            point.trials.push(trial);
-        }
-        None => series.points.push(GatheredPoint {
-            key: &dated.key,
-            started_unix_ms: beginning.started_unix_ms,
-            logs: vec![measured.log],
-            trials: vec![trial],
-        }),
-    }
+    let points = &mut all[at].points;
+    let point = *places.points.entry((at, &dated.key)).or_insert_with(|| {
+        let started_unix_ms = beginning.started_unix_ms;
+        let (logs, trials) = (Vec::new(), Vec::new());
+        points.push(GatheredPoint { key: &dated.key, started_unix_ms, logs, trials });
+        points.len() - 1
+    });
+    points[point].logs.push(log);
+    points[point].trials.push(trial);
 }

@@ -8,7 +8,9 @@ mod anchor;
 mod facts;
 mod gather;
 
-use treering_model::{Better, Mode, Trial, Unit};
+use std::ops::Range;
+
+use treering_model::{Better, Mode, Trial, TrialId, Unit};
 use treering_stats::{
     ChangePointPlan, HistoryPoint, SHIFT_PLAN, StatsError, level_shifts, ljung_box, newest_differs,
     noise_shift,
@@ -26,6 +28,9 @@ const PERMUTATIONS_EACH: usize = 200;
 /// Points of which memory can be told, and its level.
 const FEWEST_FOR_MEMORY: usize = 20;
 const MEMORY_ALPHA: f64 = 0.01;
+/// Trials on each side of a change whose facts are compared: those nearest to it say most, and a
+/// level may have many thousands.
+pub const TRIALS_BESIDE: usize = 100;
 
 /// A trial, and the point of the history that it belongs to: its kernel, its day, its label.
 #[derive(Clone, Debug)]
@@ -114,7 +119,9 @@ pub struct Shift {
     pub p_value: f64,
     /// Whether the new level is worse.
     pub is_worse: bool,
-    /// What else changed there, most telling first.
+    /// The trials nearest to it, before and after: at most [`TRIALS_BESIDE`] of each.
+    pub beside: (Vec<TrialId>, Vec<TrialId>),
+    /// What else changed there, most telling first; empty until [`explain`] is called.
     pub facts: Vec<ChangedFact>,
 }
 
@@ -212,7 +219,8 @@ fn judge(
             interval: shift.interval.map(|it| (it.low.exp(), it.high.exp())),
             p_value: shift.p_value,
             is_worse: is_worse(shift.change),
-            facts: changed(gathered, before..shift.index, shift.index..after),
+            beside: beside(gathered, before..shift.index, shift.index..after),
+            facts: Vec::new(),
         }
     });
     let shifts: Vec<Shift> = shifts.collect();
@@ -234,15 +242,33 @@ fn judge(
     Ok(())
 }
 
-/// What the trials on both sides of a change know differently.
-fn changed(
+/// The trials on both sides of a change, the nearest ones.
+fn beside(
     gathered: &Gathered<'_>,
-    before: std::ops::Range<usize>,
-    after: std::ops::Range<usize>,
-) -> Vec<ChangedFact> {
-    let trials = |range: std::ops::Range<usize>| -> Vec<Trial> {
-        let trials = gathered.points[range].iter().flat_map(|point| &point.trials);
-        trials.map(|trial| (*trial).clone()).collect()
+    before: Range<usize>,
+    after: Range<usize>,
+) -> (Vec<TrialId>, Vec<TrialId>) {
+    let trials = |range: Range<usize>| {
+        let points = gathered.points[range].iter();
+        points.flat_map(|point| point.trials.iter().map(|trial| trial.beginning.trial))
     };
-    changed_facts(trials(before), trials(after))
+    let mut earlier: Vec<TrialId> = trials(before).collect();
+    earlier.drain(..earlier.len().saturating_sub(TRIALS_BESIDE));
+    (earlier, trials(after).take(TRIALS_BESIDE).collect())
+}
+
+/// Finds out what else changed at each change of level, from the trials beside it: whole ones, with
+/// their facts, as `load` reads them.
+///
+/// # Errors
+/// Those of `load`.
+pub fn explain<E>(
+    history: &mut History,
+    load: impl Fn(&[TrialId]) -> Result<Vec<Trial>, E>,
+) -> Result<(), E> {
+    for shift in history.series.iter_mut().flat_map(|series| &mut series.shifts) {
+        let (before, after) = &shift.beside;
+        shift.facts = changed_facts(load(before)?, load(after)?);
+    }
+    Ok(())
 }

@@ -4,11 +4,13 @@
 mod next;
 mod series;
 
+use std::convert::Infallible;
 use std::process::ExitCode;
 
-use treering_analysis::history::{Dated, History, HistoryTerms, history};
+use treering_analysis::history::{Dated, History, HistoryTerms, explain, history};
 use treering_campaign::plan::{Machine, Plan, Stopping};
 use treering_lab::Lab;
+use treering_model::{Trial, TrialId};
 use treering_report::pages::history::json::HistoryData;
 use treering_report::pages::history::{HistoryView, page};
 
@@ -122,8 +124,13 @@ fn show(plan: &Plan, args: &WatchArgs) -> Result<ExitCode, Failure> {
     let trials = series.trials;
     let dated: Vec<Dated> = trials.into_iter().filter_map(|trial| dated(trial, BY)).collect();
     let terms = HistoryTerms { metric: None, anchor: args.anchor.clone() };
-    let found: History =
+    let mut found: History =
         history(&dated, &terms).map_err(|error| Failure::of(Kind::Usage, &error))?;
+    let of = |ids: &[TrialId]| -> Result<Vec<Trial>, Infallible> {
+        let trials = dated.iter().map(|one| &one.trial);
+        Ok(trials.filter(|trial| ids.contains(&trial.beginning.trial)).cloned().collect())
+    };
+    let Ok(()) = explain(&mut found, of);
     let anchor = args.anchor.as_deref();
     let draws = output::is_html(args.output.format());
     let mut shown = page(&found, &HistoryView { by: BY, anchor, draws });

@@ -1,0 +1,207 @@
+//! What a history reads: of each trial the numbers that count and a few facts, by one query for
+//! each table instead of ten for each trial, so that a hundred thousand trials are a matter of a
+//! second.
+
+use std::thread;
+
+use rusqlite::{Params, ToSql, params_from_iter};
+use treering_model::{Annotation, Beginning, Fact, Scope, Trial};
+
+use crate::annotate::annotation;
+use crate::load::{cell, ending, metric};
+use crate::values::fields::Fields;
+use crate::values::word;
+use crate::version::Version;
+use crate::{Access, Store, StoreError};
+
+const TRIALS: &str = "SELECT t.trial, t.id, t.event_version, t.started_unix_ms, \
+    t.treering_version, t.workload, t.mode, t.label, t.target, e.why, e.ending, e.wall_ns, \
+    c.campaign, c.plan, c.digest, c.variant, c.job, c.round, c.role \
+    FROM trials t JOIN endings e ON e.trial = t.trial LEFT JOIN cells c ON c.trial = t.trial \
+    WHERE (?1 IS NULL OR t.workload = ?1) AND (?2 IS NULL OR c.plan = ?2) ORDER BY t.trial";
+const PARAMETERS: &str = "SELECT trial, name, value FROM parameters ORDER BY trial, ordinal";
+const ANNOTATIONS: &str =
+    "SELECT trial, at_unix_ms, change, text FROM annotations ORDER BY trial, ordinal";
+const PRIMARY: &str = "SELECT trial, name, part, scope, value, unit, better, is_primary, tasks \
+    FROM metrics WHERE is_primary = 1 ORDER BY trial, seq";
+/// Those whose full name may be this one.
+const NAMED: &str = "SELECT trial, name, part, scope, value, unit, better, is_primary, tasks \
+    FROM metrics WHERE substr(?1, -length(name)) = name ORDER BY trial, seq";
+const NAMES: &str = "SELECT DISTINCT name, part, scope FROM metrics";
+
+/// What is read of a store for a history.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// Only trials of this workload.
+    pub workload: Option<&'a str>,
+    /// Only trials of the plan of this name.
+    pub plan: Option<&'a str>,
+    /// Of the metrics the one with this full name; those that decide comparisons where `None`.
+    pub metric: Option<&'a str>,
+    /// Of the facts those with these names.
+    pub facts: &'a [&'a str],
+}
+
+/// A trial, and the number of its rows.
+type Owner = (i64, Trial);
+
+impl Store {
+    /// The trials that ended, oldest first, with their parameters, annotations, and what is wanted
+    /// of their metrics and facts. Nothing else is in them.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or holds what no treering like this wrote.
+    pub fn readings(&self, wanted: &Wanted<'_>) -> Result<Vec<Trial>, StoreError> {
+        let (mut trials, facts) = thread::scope(|scope| {
+            // A store is only added to: a reader that begins later misses nothing.
+            let (path, names) = (self.path.as_path(), wanted.facts);
+            let read = move || Self::open(path, Access::ReadOnly)?.wanted_facts(names);
+            let reader = thread::Builder::new().spawn_scoped(scope, read);
+            let trials = self.numbers(wanted)?;
+            let facts = match reader.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(facts)) => facts?,
+                // There is no other thread to be had.
+                Ok(Err(_)) | Err(_) => self.wanted_facts(wanted.facts)?,
+            };
+            Ok::<_, StoreError>((trials, facts))
+        })?;
+        let mut owners = Owners::of(&mut trials);
+        for (row, fact) in facts {
+            if let Some(trial) = owners.find(row) {
+                trial.facts.push(fact);
+            }
+        }
+        let mut trials: Vec<Trial> = trials.into_iter().map(|(_, trial)| trial).collect();
+        trials.sort_by_key(|trial| (trial.beginning.started_unix_ms, trial.beginning.trial));
+        Ok(trials)
+    }
+
+    /// The full names of all metrics in the store, sorted.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or holds what no treering like this wrote.
+    pub fn metric_names(&self) -> Result<Vec<String>, StoreError> {
+        let mut names = self.rows(NAMES, [], "metrics", |fields| {
+            let (name, part) = (fields.text()?, fields.text()?);
+            let scope: Scope = fields.word(|word| word::scope_from(word, part))?;
+            Ok(scope.metric_name(&name))
+        })?;
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn numbers(&self, wanted: &Wanted<'_>) -> Result<Vec<Owner>, StoreError> {
+        let _snapshot = self.snapshot()?;
+        let asked: [&dyn ToSql; 2] = [&wanted.workload, &wanted.plan];
+        let mut trials = self.rows(TRIALS, asked, "trials", trial)?;
+        self.give(&mut trials, PARAMETERS, [], "parameters", |trial, fields| {
+            trial.beginning.parameters.push((fields.text()?, fields.text()?));
+            Ok(())
+        })?;
+        let number = |trial: &mut Trial, fields: &mut Fields<'_>| {
+            trial.metrics.push(metric(fields)?);
+            Ok(())
+        };
+        match wanted.metric {
+            None => self.give(&mut trials, PRIMARY, [], "metrics", number)?,
+            Some(name) => self.give(&mut trials, NAMED, [name], "metrics", number)?,
+        }
+        if self.version() >= Version::WITH_ANNOTATIONS {
+            self.give(&mut trials, ANNOTATIONS, [], "annotations", |trial, fields| {
+                let said = annotation(fields, &mut trial.beginning.label.clone())?;
+                if let Some(label) = said.label() {
+                    label.clone_into(&mut trial.beginning.label);
+                }
+                trial.annotations.push(said);
+                Ok(())
+            })?;
+        }
+        Ok(trials)
+    }
+
+    /// Gives the rows of a query, whose first column is the trial and by which they are sorted, to
+    /// those that own them.
+    fn give(
+        &self,
+        trials: &mut [Owner],
+        query: &str,
+        parameters: impl Params,
+        table: &'static str,
+        give: impl Fn(&mut Trial, &mut Fields<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut owners = Owners::of(trials);
+        self.rows(query, parameters, table, |fields| match owners.find(fields.integer()?) {
+            Some(trial) => give(trial, fields),
+            None => Ok(()),
+        })
+        .map(drop)
+    }
+
+    fn wanted_facts(&self, names: &[&str]) -> Result<Vec<(i64, Fact)>, StoreError> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let query = format!(
+            "SELECT trial, name, value FROM facts WHERE name IN ({}) ORDER BY trial, seq, ordinal",
+            vec!["?"; names.len()].join(", ")
+        );
+        self.rows(&query, params_from_iter(names), "facts", |fields| {
+            let row = fields.integer()?;
+            Ok((row, Fact { name: fields.text()?, value: fields.text()? }))
+        })
+    }
+}
+
+/// Trials by the numbers of their rows, which are asked for in their order.
+struct Owners<'t> {
+    trials: &'t mut [Owner],
+    at: usize,
+}
+
+impl<'t> Owners<'t> {
+    const fn of(trials: &'t mut [Owner]) -> Self {
+        Self { trials, at: 0 }
+    }
+
+    fn find(&mut self, row: i64) -> Option<&mut Trial> {
+        while self.trials.get(self.at).is_some_and(|(owner, _)| *owner < row) {
+            self.at += 1;
+        }
+        let (owner, trial) = self.trials.get_mut(self.at)?;
+        (*owner == row).then_some(trial)
+    }
+}
+
+fn trial(fields: &mut Fields<'_>) -> Result<Owner, StoreError> {
+    let row = fields.integer()?;
+    let id = fields.word(|text| text.parse().ok())?;
+    let mut beginning = Beginning {
+        event_version: fields.integer()?,
+        trial: id,
+        started_unix_ms: fields.integer()?,
+        treering_version: fields.text()?,
+        workload: fields.text()?,
+        mode: fields.word(word::mode_from)?,
+        label: fields.text()?,
+        target: fields.text()?,
+        parameters: Vec::new(),
+        cell: None,
+    };
+    let (ending, wall_ns) = ending(fields)?;
+    if !fields.is_null() {
+        beginning.cell = Some(cell(fields)?);
+    }
+    let trial = Trial {
+        beginning,
+        facts: Vec::new(),
+        phases: Vec::new(),
+        tasks: Vec::new(),
+        metrics: Vec::new(),
+        artifacts: Vec::new(),
+        cautions: Vec::new(),
+        annotations: Vec::<Annotation>::new(),
+        ending,
+        wall_ns,
+    };
+    Ok((row, trial))
+}

@@ -1,0 +1,64 @@
+//! What histories read is what whole trials hold.
+
+use treering_model::{Beginning, Change, Trial, TrialId};
+use treering_store::{Access, Detail, Store, Wanted};
+
+use crate::sample::{beginning, record, trial_events};
+
+/// A store of six trials, whose rows are not in the order of their beginnings, one without an end.
+fn store(path: &std::path::Path) -> Store {
+    for (index, digit) in "abcdef".chars().enumerate() {
+        let trial: TrialId = format!("{digit}0000000-0000-7000-8000-000000000000").parse().unwrap();
+        let workload = if index % 2 == 0 { "fs_mark" } else { "ffsb" }.into();
+        let started_unix_ms = 100 - i64::try_from(index).unwrap();
+        let mut events =
+            trial_events(Beginning { started_unix_ms, workload, ..beginning(trial) });
+        if digit == 'f' {
+            events.pop();
+        }
+        record(path, &events);
+    }
+    Store::open(path, Access::ReadWrite).unwrap()
+}
+
+/// A whole trial without what no history reads.
+fn light(mut trial: Trial, wanted: &Wanted<'_>) -> Trial {
+    trial.facts.retain(|fact| wanted.facts.contains(&fact.name.as_str()));
+    trial.metrics.retain(|metric| match wanted.metric {
+        Some(name) => metric.scope.metric_name(&metric.name) == name,
+        None => metric.primary,
+    });
+    trial.phases.clear();
+    trial.cautions.clear();
+    trial
+}
+
+#[test]
+fn readings_are_those_of_whole_trials_in_the_order_of_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = store(&dir.path().join("store.db"));
+    let whole = store.readings(&Wanted::default()).unwrap();
+    let ids: Vec<TrialId> = whole.iter().map(|trial| trial.beginning.trial).collect();
+    assert_eq!(ids.len(), 5, "one has no end");
+    assert!(ids.is_sorted_by(|before, after| before > after), "the last row began first");
+    let relabelled = Change::Relabelled { was: String::new(), label: "new".into() };
+    store.annotate(&ids[1..3], 5, &relabelled).unwrap();
+    store.annotate(&ids[2..4], 6, &Change::Excluded { reason: "noisy".into() }).unwrap();
+    let all = store.load_many(&ids, Detail::Headlines).unwrap();
+    let fact = all[0].facts[0].name.clone();
+    let metric = all[0].metrics[0].scope.metric_name(&all[0].metrics[0].name);
+    assert!(store.metric_names().unwrap().contains(&metric));
+    let nothing = Wanted::default();
+    for wanted in [
+        nothing,
+        Wanted { facts: &[&fact], ..nothing },
+        Wanted { metric: Some(&metric), ..nothing },
+        Wanted { metric: Some("no/such_metric"), facts: &["no.such"], ..nothing },
+    ] {
+        let expected: Vec<Trial> = all.iter().map(|one| light(one.clone(), &wanted)).collect();
+        assert_eq!(store.readings(&wanted).unwrap(), expected, "{wanted:?}");
+    }
+    let of = |wanted: Wanted<'_>| store.readings(&wanted).unwrap().len();
+    assert_eq!(of(Wanted { workload: Some("ffsb"), ..nothing }), 2);
+    assert_eq!(of(Wanted { plan: Some("no such plan"), ..nothing }), 0);
+}
