@@ -3,6 +3,10 @@
 //! the place that somebody finds who knows both levels.
 //!
 //!     cargo run --release -p treering-stats --example shifts
+//!
+//! Or where the three methods find shifts in a series of your own:
+//!
+//!     cargo run --release -p treering-stats --example shifts FILE.csv [COLUMN]
 
 #![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
 
@@ -10,6 +14,7 @@
 #[path = "../coverage/noise.rs"]
 mod noise;
 mod others;
+mod series;
 
 use noise::{Noise, Source};
 use treering_stats::{ChangePointPlan, HistoryPoint, SHIFT_PLAN, level_shifts};
@@ -163,8 +168,13 @@ fn without_change() {
     }
 }
 
-fn main() {
+fn main() -> Result<(), String> {
+    let mut words = std::env::args().skip(1);
+    if let Some(file) = words.next() {
+        return series::shifts_of(&file, words.next().as_deref());
+    }
     planted("A shift of 5 % at a random place, normal noise", Noise::Normal);
     planted("The same with 10 % outliers of +6 sigma", Noise::Outliers);
     without_change();
+    Ok(())
 }

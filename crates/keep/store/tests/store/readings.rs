@@ -11,8 +11,7 @@ fn store(path: &std::path::Path) -> Store {
         let trial: TrialId = format!("{digit}0000000-0000-7000-8000-000000000000").parse().unwrap();
         let workload = if index % 2 == 0 { "fs_mark" } else { "ffsb" }.into();
         let started_unix_ms = 100 - i64::try_from(index).unwrap();
-        let mut events =
-            trial_events(Beginning { started_unix_ms, workload, ..beginning(trial) });
+        let mut events = trial_events(Beginning { started_unix_ms, workload, ..beginning(trial) });
         if digit == 'f' {
             events.pop();
         }

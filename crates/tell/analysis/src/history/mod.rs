@@ -5,6 +5,7 @@
 //! its errors, by simulation: `docs/history.md`.
 
 mod anchor;
+mod explain;
 mod facts;
 mod gather;
 
@@ -17,8 +18,8 @@ use treering_stats::{
 };
 
 pub use anchor::{AnchorChanges, anchor_changes};
+pub use explain::explain;
 pub use facts::ChangedFact;
-use facts::changed_facts;
 use gather::{Gathered, gather, half_width};
 
 /// Fewest points of which anything is said.
@@ -28,8 +29,7 @@ const PERMUTATIONS_EACH: usize = 200;
 /// Points of which memory can be told, and its level.
 const FEWEST_FOR_MEMORY: usize = 20;
 const MEMORY_ALPHA: f64 = 0.01;
-/// Trials on each side of a change whose facts are compared: those nearest to it say most, and a
-/// level may have many thousands.
+/// Trials on each side of a change whose facts are compared: a level may have many thousands.
 pub const TRIALS_BESIDE: usize = 100;
 
 /// A trial, and the point of the history that it belongs to: its kernel, its day, its label.
@@ -80,12 +80,23 @@ pub struct Series {
     pub points: Vec<Point>,
     /// The changes of level, in the order of time.
     pub shifts: Vec<Shift>,
+    /// The changes of the environment, in the order of time; empty until [`explain`] is called.
+    pub environment: Vec<EnvironmentChange>,
     /// That the newest point is out of line with its level.
     pub suspect: Option<Suspect>,
     /// That the scatter of the points changed.
     pub noise: Option<Noise>,
     /// Whether points depend on their neighbours: then changes are found too often.
     pub has_memory: bool,
+}
+
+/// Facts that are others from a point on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvironmentChange {
+    /// The first point that has them, from 0.
+    pub index: usize,
+    /// The facts, by the first trials of this point and of the one before.
+    pub facts: Vec<ChangedFact>,
 }
 
 /// One point.
@@ -95,6 +106,8 @@ pub struct Point {
     pub key: String,
     /// When its first trial began, in milliseconds since 1970 (UTC).
     pub started_unix_ms: i64,
+    /// Its first trial.
+    pub first: TrialId,
     /// Its trials.
     pub trials: usize,
     /// The geometric mean of its trials; with an anchor of their ratios.
@@ -119,7 +132,7 @@ pub struct Shift {
     pub p_value: f64,
     /// Whether the new level is worse.
     pub is_worse: bool,
-    /// The trials nearest to it, before and after: at most [`TRIALS_BESIDE`] of each.
+    /// Trials of the levels before and after it: all, or [`TRIALS_BESIDE`] spread over the level.
     pub beside: (Vec<TrialId>, Vec<TrialId>),
     /// What else changed there, most telling first; empty until [`explain`] is called.
     pub facts: Vec<ChangedFact>,
@@ -167,6 +180,7 @@ fn series(gathered: Gathered<'_>, judged: usize) -> Result<Series, StatsError> {
         Point {
             key: point.key.to_owned(),
             started_unix_ms: point.started_unix_ms,
+            first: point.trials[0].beginning.trial,
             trials: point.logs.len(),
             value: log.value.exp(),
             interval: (error > 0.0).then(|| ((log.value - half).exp(), (log.value + half).exp())),
@@ -182,6 +196,7 @@ fn series(gathered: Gathered<'_>, judged: usize) -> Result<Series, StatsError> {
         better: gathered.better,
         points: points.collect(),
         shifts: Vec::new(),
+        environment: Vec::new(),
         suspect: None,
         noise: None,
         has_memory: false,
@@ -242,33 +257,18 @@ fn judge(
     Ok(())
 }
 
-/// The trials on both sides of a change, the nearest ones.
+/// The trials on both sides of a change; of many so many, evenly spread over the level.
 fn beside(
     gathered: &Gathered<'_>,
     before: Range<usize>,
     after: Range<usize>,
 ) -> (Vec<TrialId>, Vec<TrialId>) {
-    let trials = |range: Range<usize>| {
+    let trials = |range: Range<usize>| -> Vec<TrialId> {
         let points = gathered.points[range].iter();
-        points.flat_map(|point| point.trials.iter().map(|trial| trial.beginning.trial))
+        let all = points.flat_map(|point| point.trials.iter().map(|trial| trial.beginning.trial));
+        let all: Vec<TrialId> = all.collect();
+        let shown = all.len().min(TRIALS_BESIDE);
+        (0..shown).map(|number| all[number * all.len() / shown]).collect()
     };
-    let mut earlier: Vec<TrialId> = trials(before).collect();
-    earlier.drain(..earlier.len().saturating_sub(TRIALS_BESIDE));
-    (earlier, trials(after).take(TRIALS_BESIDE).collect())
-}
-
-/// Finds out what else changed at each change of level, from the trials beside it: whole ones, with
-/// their facts, as `load` reads them.
-///
-/// # Errors
-/// Those of `load`.
-pub fn explain<E>(
-    history: &mut History,
-    load: impl Fn(&[TrialId]) -> Result<Vec<Trial>, E>,
-) -> Result<(), E> {
-    for shift in history.series.iter_mut().flat_map(|series| &mut series.shifts) {
-        let (before, after) = &shift.beside;
-        shift.facts = changed_facts(load(before)?, load(after)?);
-    }
-    Ok(())
+    (trials(before), trials(after))
 }

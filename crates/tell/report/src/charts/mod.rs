@@ -193,10 +193,22 @@ pub struct Rounds {
     /// What values at the same place have in common where these are no rounds: `date`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// What changed around the values: drawn as lines across the plot.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<RoundsEvent>,
     /// The variants, the baseline first.
     pub variants: Vec<RoundsVariant>,
     /// Charts of this job that were left out behind this one, lest there be too many.
     pub left_out: usize,
+}
+
+/// Something that happened between two places.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundsEvent {
+    /// The place of the first value after it, from 0.
+    pub place: usize,
+    /// What it was.
+    pub what: String,
 }
 
 /// The values of a variant.

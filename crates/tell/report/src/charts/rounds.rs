@@ -10,7 +10,7 @@ use super::axis::Axis;
 use super::figure::{Entry, Figure};
 use super::mark::{line, mark, px, trimmed};
 use super::plot::{
-    ACROSS, HEIGHT, WIDTH, axis_remark, class, dots, feet, shape, value_axis, value_grid,
+    ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, dots, feet, shape, value_axis, value_grid,
 };
 use super::{Rounds, RoundsVariant};
 use crate::escape::visible;
@@ -30,7 +30,8 @@ pub(super) fn figure(rounds: &Rounds) -> Figure {
     let axis = value_axis(values.iter().copied(), LOG_FROM);
     let better = rounds.better.phrase();
     let below = match rounds.left_out {
-        0 => String::new(),
+        0 if rounds.events.is_empty() => String::new(),
+        0 => "Dotted lines: the environment changed; point at one to see how.".to_owned(),
         more => format!("Charts omitted here (their values are among the raw numbers): {more}."),
     };
     Figure {
@@ -95,6 +96,7 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
     html! {
         (value_grid(axis, text))
         (numbers(rounds, count, slot))
+        (events(rounds, slot))
         @for (place, variant) in rounds.variants.iter().enumerate() {
             @if let Some(median) = median(variant) {
                 @let y = axis.place(median);
@@ -139,6 +141,19 @@ fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
         None => "trial of its variant (not paired)",
     };
     feet(&ticks, foot)
+}
+
+/// What changed around the values: a line across the plot, what it was in its title.
+fn events(rounds: &Rounds, slot: f64) -> Markup {
+    html! {
+        @for event in &rounds.events {
+            @let x = ACROSS.0 + slot * event.place as f64;
+            g {
+                title { (visible(&event.what)) }
+                (line("event", (x, DOWN.0), (x, DOWN.1)))
+            }
+        }
+    }
 }
 
 /// All trials of each variant as dots.

@@ -377,6 +377,7 @@ fn thousands_of_rounds_are_dots() {
         numbers: Vec::new(),
         variants: vec![variant.clone(), variant],
         by: None,
+        events: Vec::new(),
         left_out: 0,
     };
     let mut report = Report::new("rounds");

@@ -271,6 +271,7 @@ fn a_chart_takes_what_no_comparison_gives() {
         numbers: vec![7],
         variants,
         by: None,
+        events: Vec::new(),
         left_out: 3,
     };
     let edges = [Some(f64::MAX), None, Some(-f64::MAX), Some(0.0), Some(5e-324), Some(f64::MIN)];

@@ -215,6 +215,7 @@ fn chart(
         numbers: base.keys().copied().collect(),
         variants,
         by: None,
+        events: Vec::new(),
         left_out: 0,
     }
 }

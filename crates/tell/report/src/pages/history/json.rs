@@ -1,7 +1,7 @@
 //! Histories as data: `treering history --format json`.
 
 use serde::Serialize;
-use treering_analysis::history::{History, Series};
+use treering_analysis::history::{ChangedFact, History, Series};
 
 use crate::data::{Data, moment};
 
@@ -33,6 +33,8 @@ struct SeriesData<'h> {
     better: &'static str,
     points: Vec<PointData<'h>>,
     changes: Vec<ChangeData<'h>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    environment: Vec<EnvironmentData<'h>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     suspect: Option<SuspectData>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,6 +62,12 @@ struct ChangeData<'h> {
     interval: Option<(f64, f64)>,
     p_value: f64,
     worse: bool,
+    facts: Vec<FactData<'h>>,
+}
+
+#[derive(Debug, Serialize)]
+struct EnvironmentData<'h> {
+    point: usize,
     facts: Vec<FactData<'h>>,
 }
 
@@ -92,6 +100,14 @@ impl<'h> HistoryData<'h> {
     }
 }
 
+fn facts(facts: &[ChangedFact]) -> Vec<FactData<'_>> {
+    let mut data = Vec::with_capacity(facts.len());
+    for ChangedFact { name, before, after } in facts {
+        data.push(FactData { name, before, after });
+    }
+    data
+}
+
 impl<'h> SeriesData<'h> {
     fn of(series: &'h Series) -> Self {
         let points = series.points.iter().map(|point| PointData {
@@ -108,12 +124,12 @@ impl<'h> SeriesData<'h> {
             interval: shift.interval,
             p_value: shift.p_value,
             worse: shift.is_worse,
-            facts: shift
-                .facts
-                .iter()
-                .map(|fact| FactData { name: &fact.name, before: &fact.before, after: &fact.after })
-                .collect(),
+            facts: facts(&shift.facts),
         });
+        let environment = series
+            .environment
+            .iter()
+            .map(|change| EnvironmentData { point: change.index, facts: facts(&change.facts) });
         Self {
             workload: &series.workload,
             mode: series.mode.name(),
@@ -124,6 +140,7 @@ impl<'h> SeriesData<'h> {
             better: series.better.word(),
             points: points.collect(),
             changes: changes.collect(),
+            environment: environment.collect(),
             suspect: series.suspect.as_ref().map(|suspect| SuspectData {
                 ratio: suspect.ratio,
                 p_value: suspect.p_value,

@@ -5,15 +5,19 @@ pub mod sweep;
 
 use std::fmt::Write as _;
 
-use treering_analysis::history::{FEWEST_POINTS, History, Point, Series, Shift};
+use treering_analysis::history::{
+    ChangedFact, EnvironmentChange, FEWEST_POINTS, History, Point, Series, Shift,
+};
 use treering_model::Unit;
 
-use crate::charts::{Chart, Rounds, RoundsVariant};
+use crate::charts::{Chart, Rounds, RoundsEvent, RoundsVariant};
 use crate::table::Tone;
-use crate::{Cell, Column, Report, Table};
+use crate::{Block, Cell, Column, Report, Table};
 
 /// Facts that a change is reported with.
 const FACTS_SHOWN: usize = 8;
+/// Changes of the environment that are listed.
+const CHANGES_SHOWN: usize = 20;
 /// Series that are drawn.
 const DRAWN: usize = 50;
 
@@ -47,6 +51,7 @@ pub fn page(history: &History, view: &HistoryView<'_>) -> Report {
         page.paragraph("No change of level.");
     }
     page.table(overview(history, view));
+    page.blocks.extend(environment(history).map(Block::Table));
     for series in history.series.iter().filter(|series| !series.shifts.is_empty()) {
         page.table(changes(series));
         for shift in series.shifts.iter().filter(|shift| !shift.facts.is_empty()) {
@@ -214,6 +219,37 @@ fn facts(series: &Series, shift: &Shift) -> Table {
     table
 }
 
+/// The changes of the environment in all series, the newest ones.
+fn environment(history: &History) -> Option<Table> {
+    let mut rows: Vec<(i64, [&str; 4])> = Vec::new();
+    for series in &history.series {
+        for change in &series.environment {
+            let point = &series.points[change.index];
+            for ChangedFact { name, before, after } in &change.facts {
+                let row = [&point.key, name, before, after].map(String::as_str);
+                if rows.iter().all(|(_, known)| known[..2] != row[..2]) {
+                    rows.push((point.started_unix_ms, row));
+                }
+            }
+        }
+    }
+    rows.sort_by_key(|(started_unix_ms, _)| *started_unix_ms);
+    let hidden = rows.len().saturating_sub(CHANGES_SHOWN);
+    let caption = match hidden {
+        0 => "Changes of the environment".to_owned(),
+        _ => format!("Changes of the environment, the newest {CHANGES_SHOWN}"),
+    };
+    let columns = vec![
+        Column::text("from"),
+        Column::text("fact"),
+        Column::long_text("before"),
+        Column::long_text("after"),
+    ];
+    let mut table = Table::new("environment", &caption, columns);
+    table.rows.extend(rows.drain(hidden..).map(|(_, row)| row.map(Cell::text).to_vec()));
+    (!table.rows.is_empty()).then_some(table)
+}
+
 fn notes(page: &mut Report, history: &History, view: &HistoryView<'_>) {
     let short = history.series.iter().filter(|one| one.points.len() < FEWEST_POINTS).count();
     if short > 0 && short < history.series.len() {
@@ -242,6 +278,15 @@ fn notes(page: &mut Report, history: &History, view: &HistoryView<'_>) {
     }
 }
 
+fn event(change: &EnvironmentChange) -> RoundsEvent {
+    let words = |fact: &ChangedFact| format!("{}: {} to {}", fact.name, fact.before, fact.after);
+    let mut what: Vec<String> = change.facts.iter().take(FACTS_SHOWN).map(words).collect();
+    if let more @ 1.. = change.facts.len() - what.len() {
+        what.push(format!("and {more} more"));
+    }
+    RoundsEvent { place: change.index, what: what.join("\n") }
+}
+
 /// The points of each level in a colour of their own.
 fn chart(series: &Series, view: &HistoryView<'_>) -> Rounds {
     let starts: Vec<usize> = series.shifts.iter().map(|shift| shift.index).collect();
@@ -268,6 +313,7 @@ fn chart(series: &Series, view: &HistoryView<'_>) -> Rounds {
         numbers: Vec::new(),
         variants: ends.windows(2).map(level).collect(),
         by: Some(view.by.to_owned()),
+        events: series.environment.iter().map(event).collect(),
         left_out: 0,
     }
 }

@@ -163,6 +163,7 @@ fn chart(sweep: &Sweep) -> Rounds {
         numbers: numbers(&across),
         variants,
         by: Some(sweep.keys[last].clone()),
+        events: Vec::new(),
         left_out: 0,
     }
 }

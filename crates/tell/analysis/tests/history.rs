@@ -1,0 +1,89 @@
+//! Histories of made-up trials: where the environment changed, and what changed with the level.
+#![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
+
+use std::convert::Infallible;
+
+use treering_analysis::history::{Dated, History, HistoryTerms, TRIALS_BESIDE, explain, history};
+use treering_model::{Beginning, Better, Ending, Fact, Metric, Mode, Scope, Trial, TrialId, Unit};
+
+/// A trial of a day: kernel 6.2 from day 10 on, half the rate from day `slower` on.
+fn trial(day: u32, number: u32, slower: u32) -> Trial {
+    let rate = if day < slower { 1000.0 } else { 500.0 };
+    // Scatter of about one percent, without chance.
+    let rate = rate * (1.0 + f64::from((day * 31 + number) * 37 % 29) / 1400.0);
+    let metric =
+        Metric::new("files_per_second", Scope::Trial, rate, Unit::FilesPerSecond, Better::Higher);
+    let kernel = if day < 10 { "6.1" } else { "6.2" };
+    let started_unix_ms = i64::from(day) * 86_400_000 + i64::from(number) * 1000;
+    Trial {
+        beginning: Beginning {
+            started_unix_ms,
+            ..Beginning::new(TrialId::new(), "fs_mark", Mode::Native)
+        },
+        facts: vec![Fact { name: "kernel.release".to_owned(), value: kernel.to_owned() }],
+        phases: Vec::new(),
+        tasks: Vec::new(),
+        metrics: vec![metric.primary()],
+        artifacts: Vec::new(),
+        cautions: Vec::new(),
+        annotations: Vec::new(),
+        ending: Ending::Completed,
+        wall_ns: 0,
+    }
+}
+
+/// The history of twenty days with so many trials each, explained.
+fn days(each: u32, slower: u32, key: impl Fn(&Trial, u32) -> String) -> History {
+    let all = (0..20).flat_map(|day| (0..each).map(move |number| (day, number)));
+    let dated = all.map(|(day, number)| {
+        let trial = trial(day, number, slower);
+        Dated { key: key(&trial, day), trial }
+    });
+    let dated: Vec<Dated> = dated.collect();
+    let mut found = history(&dated, &HistoryTerms::default()).unwrap();
+    let load = |ids: &[TrialId]| -> Result<Vec<Trial>, Infallible> {
+        assert!(ids.len() <= TRIALS_BESIDE.max(20));
+        let wanted = dated.iter().filter(|one| ids.contains(&one.trial.beginning.trial));
+        Ok(wanted.map(|one| one.trial.clone()).collect())
+    };
+    let Ok(()) = explain(&mut found, load);
+    found
+}
+
+#[test]
+fn the_environment_changes_at_its_point_and_at_the_change_of_level() {
+    let found = days(30, 10, |_, day| format!("day {day}"));
+    let series = &found.series[0];
+    assert_eq!((found.series.len(), series.points.len()), (1, 20));
+    let fact = |facts: &[treering_analysis::history::ChangedFact]| {
+        let one = &facts[0];
+        assert_eq!(facts.len(), 1, "{facts:?}");
+        (one.name.clone(), one.before.clone(), one.after.clone())
+    };
+    let kernel = ("kernel.release".to_owned(), "6.1".to_owned(), "6.2".to_owned());
+    assert_eq!(series.environment.len(), 1);
+    assert_eq!(series.environment[0].index, 10);
+    assert_eq!(fact(&series.environment[0].facts), kernel);
+    assert_eq!((series.shifts.len(), series.shifts[0].index), (1, 10));
+    let (before, after) = &series.shifts[0].beside;
+    assert_eq!((before.len(), after.len()), (TRIALS_BESIDE, TRIALS_BESIDE), "of 300 each");
+    assert_eq!(fact(&series.shifts[0].facts), kernel);
+}
+
+#[test]
+fn an_environment_that_changes_elsewhere_is_no_reason() {
+    let found = days(2, 5, |_, day| format!("day {day}"));
+    let series = &found.series[0];
+    assert_eq!((series.shifts.len(), series.shifts[0].index), (1, 5));
+    assert!(series.shifts[0].facts.is_empty(), "{:?}", series.shifts);
+    assert_eq!(series.environment[0].index, 10);
+}
+
+#[test]
+fn what_points_are_known_by_is_no_change_of_their_environment() {
+    let found = days(2, 30, |trial, _| trial.fact("kernel.release").unwrap().to_owned());
+    let series = &found.series[0];
+    assert_eq!(series.points.len(), 2);
+    assert_eq!(series.points[1].trials, 20);
+    assert!(series.environment.is_empty(), "{:?}", series.environment);
+}
