@@ -9,6 +9,7 @@
 //!     cargo run --release -p treering-stats --example shifts FILE.csv [COLUMN]
 
 #![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
+#![expect(clippy::disallowed_methods, reason = "an example has a command line of its own")]
 
 #[expect(dead_code, reason = "the noise of rounds is for the other example")]
 #[path = "../coverage/noise.rs"]
@@ -168,7 +169,7 @@ fn without_change() {
     }
 }
 
-fn main() -> Result<(), String> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
     if let Some(file) = words.next() {
         return series::shifts_of(&file, words.next().as_deref());
