@@ -1,5 +1,5 @@
-//! A rehearsal's calls in their order, in memory: the phases of IO500, the sizes that it prescribes,
-//! whose files a worker works on, what the search finds, and that nothing is left.
+//! A rehearsal's calls in their order, in memory: the phases of IO500, the sizes that it
+//! prescribes, whose files a worker works on, what the search finds, and that nothing is left.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 

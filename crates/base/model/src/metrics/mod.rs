@@ -14,7 +14,6 @@ pub mod ffsb;
 pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
-pub mod io500;
 pub mod latency;
 pub mod layout;
 mod page;

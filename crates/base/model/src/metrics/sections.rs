@@ -2,7 +2,7 @@
 
 use super::spec::MetricSpec;
 use super::{
-    blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, io500, latency, layout,
+    blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, latency, layout,
     played, rates, summary, times, trace,
 };
 
@@ -10,7 +10,7 @@ use super::{
 pub(super) type Section = (&'static str, &'static [MetricSpec]);
 
 /// The whole vocabulary.
-pub(super) const SECTIONS: [Section; 17] = [
+pub(super) const SECTIONS: [Section; 16] = [
     ("Rates", rates::ALL),
     ("Times", times::ALL),
     ("CPU", cpu::ALL),
@@ -23,7 +23,6 @@ pub(super) const SECTIONS: [Section; 17] = [
     ("dbench", dbench::ALL),
     ("blogbench", blogbench::ALL),
     ("filebench", filebench::ALL),
-    ("IO500", io500::ALL),
     ("Commands", command::ALL),
     ("Block traces", trace::ALL),
     ("Layouts", layout::ALL),

@@ -1,5 +1,5 @@
-//! Results of IO500: `result_summary.txt`, what the program prints, and `result.txt`, of the versions
-//! since 2020.
+//! Results of IO500: `result_summary.txt`, what the program prints, and `result.txt`, of the
+//! versions since 2020.
 //!
 //! The numbers are the program's. A score that does not follow from the phases beside it is left
 //! out, and so is a phase of which there are two.

@@ -1,9 +1,9 @@
 //! A run of IO500, put together line by line.
 
-use treering_model::metrics::io500::{
-    IO500_BANDWIDTH_SCORE, IO500_METADATA_SCORE, IO500_SCORE, IO500_STONEWALL_RATE,
+use treering_model::metrics::rates::{
+    IO500_BANDWIDTH_SCORE, IO500_METADATA_SCORE, IO500_SCORE, IO500_STONEWALL_RATE, MIB_PER_SECOND,
+    OPERATIONS_PER_SECOND,
 };
-use treering_model::metrics::rates::{MIB_PER_SECOND, OPERATIONS_PER_SECOND};
 use treering_model::metrics::times::ELAPSED_SECONDS;
 use treering_model::{IMPORT_FACT, Scope};
 
@@ -100,8 +100,7 @@ impl Run {
             }
             Line::Phase(phase) => self.summary(at, phase),
             Line::Scores(scores) if scores.is_extended => {}
-            Line::Scores(scores) if self.scores.is_some() => {
-                let _second = scores;
+            Line::Scores(_) if self.scores.is_some() => {
                 self.remark(at, "a second score, which was not taken");
             }
             Line::Scores(scores) => self.scores = Some((at, scores)),
@@ -184,7 +183,7 @@ impl Run {
             "version" => self.version = Some(value.to_owned()),
             "mode" => self.parameter("mode", value),
             "procs" => self.parameter("procs", value),
-            "result-dir" => self.target = value.to_owned(),
+            "result-dir" => value.clone_into(&mut self.target),
             "t_start" if self.began_unix_ms.is_none() => self.began_unix_ms = time(value),
             "score" | "t_delta" | "throughput-stonewall" | "rate-stonewall" => {
                 let Some(number) = decimal(value) else {

@@ -18,7 +18,7 @@ use super::size::{EASY_TRANSFER_BYTES, HARD_FILE_BYTES, HARD_TRANSFER_BYTES};
 pub const FULL_SECONDS: u64 = 300;
 /// So many times what the rehearsal's fastest worker would reach is proposed: what is too much ends
 /// by time and costs nothing, what is too little makes the run invalid.
-const MARGIN: f64 = 2.0;
+const MARGIN: u64 = 2;
 /// Fewer seconds say nothing of a spread.
 const SECONDS_LEAST: usize = 3;
 /// What a file of mdtest-hard takes, in blocks.
@@ -151,8 +151,8 @@ impl FullRun {
         let needs: Vec<Need> = measured.iter().filter_map(|phase| phase.need(seconds)).collect();
         let mut full = Self {
             phases,
-            bytes: needs.iter().map(|need| need.bytes).sum(),
-            files: needs.iter().map(|need| need.files).sum(),
+            bytes: needs.iter().fold(0, |all, need| all.saturating_add(need.bytes)),
+            files: needs.iter().fold(0, |all, need| all.saturating_add(need.files)),
             needs,
             risks: Vec::new(),
             seconds: 0.0,
@@ -168,9 +168,7 @@ impl FullRun {
         let rate = phase.per_second();
         let needed = |test: Benchmark| self.needs.iter().find(|need| need.test == test);
         let items = match phase.step.measured {
-            Measured::Written(test) | Measured::Worked(test) => {
-                needed(test).map_or(0, |need| need.items())
-            }
+            Measured::Written(test) | Measured::Worked(test) => needed(test).map_or(0, Need::items),
             Measured::Found => self.files,
             Measured::Nothing => 0,
         };
@@ -345,8 +343,8 @@ impl<'t> Phase<'t> {
             one.items as f64 / worked
         };
         let fastest = first.iter().map(rate).fold(0.0, f64::max);
-        let reached = (fastest * FULL_SECONDS as f64).ceil();
-        let all = reached as u64 * first.len() as u64;
+        let reached = whole(fastest * FULL_SECONDS as f64);
+        let all = reached.saturating_mul(first.len() as u64);
         let bytes_each = match test {
             Benchmark::IorEasy => EASY_TRANSFER_BYTES.into(),
             Benchmark::IorHard => HARD_TRANSFER_BYTES.into(),
@@ -354,7 +352,7 @@ impl<'t> Phase<'t> {
             Benchmark::MdtestHard => u64::from(HARD_FILE_BYTES).div_ceil(BLOCK_BYTES) * BLOCK_BYTES,
         };
         let in_option = if test == Benchmark::IorEasy { 2 } else { 1 };
-        let proposed = rounded_up((reached * MARGIN) as u64) * in_option;
+        let proposed = rounded_up(reached.saturating_mul(MARGIN)).saturating_mul(in_option);
         let (option, default) = match test {
             Benchmark::IorEasy => ("blockSize", DEFAULT_BLOCK_BYTES >> 20),
             Benchmark::IorHard => ("segmentCount", DEFAULT_SEGMENTS),
@@ -363,7 +361,7 @@ impl<'t> Phase<'t> {
         Some(Need {
             test,
             option,
-            reached: reached as u64 * in_option,
+            reached: reached.saturating_mul(in_option),
             proposed,
             default,
             // ior has all as data, mdtest all as files.
@@ -386,13 +384,23 @@ fn ends(rates: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
+/// Rounded up; the largest number where it is larger.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it saturates, and is not negative"
+)]
+fn whole(number: f64) -> u64 {
+    number.ceil() as u64
+}
+
 /// Two digits, rounded up.
 fn rounded_up(number: u64) -> u64 {
     let mut unit = 1;
     while number / unit >= 100 {
         unit *= 10;
     }
-    number.div_ceil(unit) * unit
+    number.div_ceil(unit).saturating_mul(unit)
 }
 
 fn rank_phases(trial: &Trial) -> Vec<RankPhase> {
@@ -461,4 +469,113 @@ fn from_memory(full: &FullRun, clients: Clients) -> Vec<Risk> {
 
 fn writing(test: Benchmark) -> Option<&'static Step> {
     STEPS.iter().find(|step| step.measured == Measured::Written(test))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Benchmark, Clients, FullRun, rounded_up};
+    use treering_classic::ior::counts::TransferCounts;
+    use treering_classic::mdtest::counts::ItemCounts;
+    use treering_model::{
+        Beginning, Counters, Ending, Fact, Interval, Mode, PhaseTotals, TaskTotals, Trial, TrialId,
+    };
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn task(kind: &str, worker: u16, seconds: u64, counters: Counters) -> TaskTotals {
+        TaskTotals {
+            kind: kind.to_owned(),
+            worker,
+            wall_ns: seconds * SECOND,
+            counters,
+            ..TaskTotals::default()
+        }
+    }
+
+    /// Ten seconds, after which two workers had made 10,000 and 8000 files, and 500 and 400
+    /// transfers; then all had as many, and synced for two seconds.
+    fn trial() -> Trial {
+        let items = |done, is_wear_out: bool| {
+            let ended_by_time = !is_wear_out;
+            Counters::of(&ItemCounts { done, is_wear_out, ended_by_time, ..ItemCounts::default() })
+        };
+        let transfers = |transfers| {
+            let counts = TransferCounts { transfers, ended_by_time: true, ..Default::default() };
+            Counters::of(&counts)
+        };
+        let mut beginning = Beginning::new(TrialId::new(), "io500", Mode::Native);
+        beginning.parameters = vec![("seconds".to_owned(), "10".to_owned())];
+        let worn_out = TaskTotals {
+            began_ns: 12 * SECOND,
+            ..task("mdtest-easy-write", 1, 1, items(2000, true))
+        };
+        let slices = (0..12).map(|second| Interval {
+            second,
+            calls: 3000 + 10 * u64::from(second),
+            bytes: 0,
+        });
+        Trial {
+            beginning,
+            facts: vec![Fact { name: "io500.found".to_owned(), value: "0".to_owned() }],
+            phases: vec![PhaseTotals {
+                name: "mdtest-easy-write".to_owned(),
+                intervals: slices.collect(),
+                ..PhaseTotals::default()
+            }],
+            tasks: vec![
+                task("ior-easy-write", 0, 12, transfers(500)),
+                task("ior-easy-write", 1, 12, transfers(400)),
+                task("mdtest-easy-write", 0, 12, items(10_000, false)),
+                task("mdtest-easy-write", 1, 12, items(8000, false)),
+                worn_out,
+            ],
+            metrics: Vec::new(),
+            artifacts: Vec::new(),
+            cautions: Vec::new(),
+            annotations: Vec::new(),
+            ending: Ending::Completed,
+            wall_ns: 0,
+        }
+    }
+
+    #[test]
+    fn what_is_needed_follows_from_the_fastest_worker_until_time_ended_it() {
+        let clients = Clients { count: 1, memory_bytes: 64 << 30, free_bytes: 16 << 30 };
+        let full = FullRun::of(&trial(), clients);
+        let names: Vec<&str> = full.phases.iter().map(|phase| phase.name).collect();
+        assert_eq!(names, ["ior-easy-write", "mdtest-easy-write"]);
+        let [ior, mdtest] = full.needs.as_slice() else { panic!("{:?}", full.needs) };
+        assert_eq!((ior.test, ior.option), (Benchmark::IorEasy, "blockSize"));
+        // 50 transfers of 2 MiB a second, for 300 seconds, and twice as much.
+        assert_eq!((ior.reached, ior.proposed), (30_000, 60_000));
+        assert_eq!((ior.value().as_str(), ior.bytes), ("60000m", 2 * 30_000 << 20));
+        assert_eq!((mdtest.reached, mdtest.proposed, mdtest.files), (300_000, 600_000, 600_000));
+        assert!(mdtest.was_ended_by_time);
+        let mdtest = &full.phases[1];
+        // 20,000 files until the wear-out ended, 13 seconds after the beginning.
+        assert!((mdtest.rate - 20.0 / 13.0).abs() < 1e-9 && !mdtest.moves_data);
+        assert_eq!(mdtest.spread.map(|spread| spread.seconds), Some(10));
+        assert_eq!(full.phases[0].spread.map(|spread| spread.seconds), Some(0), "the workers");
+    }
+
+    #[test]
+    fn what_would_go_wrong_is_told_and_who_says_so() {
+        let clients = Clients { count: 1, memory_bytes: 64 << 30, free_bytes: 16 << 30 };
+        let full = FullRun::of(&trial(), clients);
+        let all: Vec<(&str, bool)> =
+            full.risks.iter().map(|risk| (risk.phase, risk.is_invalid)).collect();
+        assert_eq!(all, [("find", true), ("", false), ("ior-easy-read", false)]);
+        let clients = Clients { count: 8, memory_bytes: 4 << 30, free_bytes: 0 };
+        let full = FullRun::of(&trial(), clients);
+        assert_eq!(full.risks.len(), 1, "{:?}", full.risks);
+    }
+
+    #[test]
+    fn two_digits_are_kept_and_rounded_up() {
+        assert_eq!(
+            [1, 99, 100, 101, 1234, 199_999].map(rounded_up),
+            [1, 99, 100, 110, 1300, 200_000]
+        );
+        assert!(rounded_up(u64::MAX) >= u64::MAX / 2);
+    }
 }

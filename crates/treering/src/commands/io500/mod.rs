@@ -1,5 +1,5 @@
-//! `treering io500`: a rehearsal of its phases with what a full run needs, and runs of the installed
-//! program.
+//! `treering io500`: a rehearsal of its phases with what a full run needs, and runs of the
+//! installed program.
 
 mod installed;
 mod page;

@@ -141,11 +141,14 @@ pub(super) fn config(full: &FullRun, clients: Clients, dir: &Path) -> Vec<String
     lines
 }
 
-/// Three digits that count.
+/// Three digits that count, at most six behind the point.
 fn digits(number: f64) -> String {
-    let whole = number.abs().log10().floor();
-    let decimals = if whole.is_finite() { (2.0 - whole).clamp(0.0, 6.0) } else { 0.0 };
-    format!("{number:.0$}", decimals as usize)
+    let (mut decimals, mut scaled) = (0_usize, number.abs());
+    while scaled > 0.0 && scaled < 100.0 && decimals < 6 {
+        scaled *= 10.0;
+        decimals += 1;
+    }
+    format!("{number:.decimals$}")
 }
 
 #[cfg(test)]
@@ -155,7 +158,7 @@ mod tests {
     #[test]
     fn three_digits_count() {
         assert_eq!(
-            [0.001234, 0.1, 12.34, 1234.5, 0.0].map(digits),
+            [0.001_234, 0.1, 12.34, 1234.5, 0.0].map(digits),
             ["0.00123", "0.100", "12.3", "1234", "0"]
         );
     }
