@@ -13,6 +13,7 @@ mod ffsb;
 mod filebench;
 mod fio;
 mod fs_mark;
+mod io500;
 mod ior;
 mod mdtest;
 mod own;
@@ -49,6 +50,7 @@ const ALL: &[&dyn Importer] = &[
     &filebench::Filebench,
     &mdtest::Mdtest,
     &ior::Ior,
+    &io500::Io500,
 ];
 
 /// Reads the output of one tool.

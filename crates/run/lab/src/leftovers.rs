@@ -115,7 +115,7 @@ pub(crate) fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
 }
 
 /// With these and a number are called the trees of native runs, of every workload, and copies.
-const OURS: [&str; 12] = [
+const OURS: [&str; 13] = [
     "kernel-",
     "native-",
     "fs_mark-",
@@ -127,6 +127,7 @@ const OURS: [&str; 12] = [
     "fio-",
     "filebench-",
     "ior-",
+    "io500-",
     "copy-",
 ];
 

@@ -14,6 +14,7 @@ pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
 mod imitation;
+pub mod io500;
 pub mod ior;
 pub mod mdtest;
 mod span;
@@ -33,6 +34,7 @@ pub const ALL: &[&dyn Workload] = &[
     &blogbench::Blogbench,
     &mdtest::Mdtest,
     &ior::Ior,
+    &io500::Io500,
     &age::Age,
     &command::AnyCommand,
 ];

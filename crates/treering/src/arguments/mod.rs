@@ -7,6 +7,7 @@ mod comparing;
 mod completing;
 mod history;
 mod images;
+mod io500;
 mod keeping;
 mod layout;
 mod links;
@@ -37,6 +38,7 @@ pub(crate) use comparing::{
 pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
 pub(crate) use history::HistoryArgs;
 pub(crate) use images::{ImageArgs, ImageVerb};
+pub(crate) use io500::{IO500, InstalledArgs, REHEARSE};
 pub(crate) use keeping::{KeepArgs, KeepVerb};
 pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
@@ -491,6 +493,7 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
     let own = Cli::command()
         .subcommand(run)
         .subcommand(aging::command())
+        .subcommand(io500::command())
         .mut_subcommands(|verb| verb.arg(colour::option().global(true)))
         .arg(colour::option());
     own.subcommands(classic)

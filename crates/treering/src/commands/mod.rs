@@ -16,6 +16,7 @@ mod guest;
 mod history;
 mod image;
 mod import;
+mod io500;
 mod lab;
 mod layout;
 mod links;
@@ -85,6 +86,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some((name, below)) = matches.subcommand() {
         if name == arguments::AGE {
             return age::run(below);
+        }
+        if name == arguments::IO500 {
+            return io500::run(below);
         }
         if let Some(("generate", asked)) = below.subcommand()
             && workload(name).is_some()

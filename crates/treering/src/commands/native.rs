@@ -32,15 +32,25 @@ pub(crate) fn run(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
 ) -> Result<ExitCode, Failure> {
+    run_then(workload, matches, |_, _| Ok(()))
+}
+
+/// The same; what came of it is handed on, at the rank that keeps it.
+pub(super) fn run_then(
+    workload: &'static dyn Workload,
+    matches: &ArgMatches,
+    then: impl Fn(&Done, &NativeRunArgs) -> Result<(), Failure>,
+) -> Result<ExitCode, Failure> {
     let own = NativeRunArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
-    let many = many::run(&own, |own, ranks| {
-        run_as(workload, matches, own, Some(ranks)).map(|(code, _)| code)
-    })?;
-    if let Some(code) = many {
-        return Ok(code);
+    let run = |own: &NativeRunArgs, ranks: Option<&Ranks<'_>>| {
+        let (code, done) = run_as(workload, matches, own, ranks)?;
+        done.map_or(Ok(()), |done| then(&done, own)).map(|()| code)
+    };
+    match many::run(&own, |own, ranks| run(own, Some(ranks)))? {
+        Some(code) => Ok(code),
+        None => run(&own, None),
     }
-    run_as(workload, matches, &own, None).map(|(code, _)| code)
 }
 
 /// The same, with these options in place of those that were typed, on several ranks or one, and

@@ -188,7 +188,7 @@ fn what_a_killed_run_of_any_workload_left_is_removed() {
     let program = program();
     let job = "[a]\nrw=randwrite\nsize=1m\nruntime=60\ntime_based\n";
     fs::write(program.home().join("a.fio"), job).unwrap();
-    let long: [&[&str]; 9] = [
+    let long: [&[&str]; 10] = [
         &["fs_mark", "--files", "200000", "--sync-method", "none"],
         &["fio", "a.fio"],
         &["filebench", "webproxy", "--seconds", "600"],
@@ -197,6 +197,7 @@ fn what_a_killed_run_of_any_workload_left_is_removed() {
         &["blogbench"],
         &["mdtest", "--items", "1000000"],
         &["ior", "--block", "64M", "--repetitions", "100000", "--files", "own"],
+        &["io500", "--seconds", "600", "--space", "1G"],
         &["age", "--live", "100M", "--until", "operations=1000000"],
     ];
     for workload in treering_workloads::ALL {

@@ -36,6 +36,7 @@ mod classic_lines;
 mod mdtest;
 
 /// ior, beside the original where it is in the path.
+mod io500;
 mod ior;
 
 /// Links with the names of the imitated tools.

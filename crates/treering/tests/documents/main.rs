@@ -71,6 +71,7 @@ pages! {
     filebench: "docs/workloads/filebench.md",
     fio: "docs/workloads/fio.md",
     fs_mark: "docs/workloads/fs_mark.md",
+    io500: "docs/workloads/io500.md",
     ior: "docs/workloads/ior.md",
     mdtest: "docs/workloads/mdtest.md",
 }

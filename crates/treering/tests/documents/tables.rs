@@ -73,6 +73,8 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("/mnt/unaged/linux-300", "directories of the reader's; tests/cli/fresh_copy.rs has some"),
     ("--remount-every 10 ", "unmounts what it ages; tests/cli/aging.rs has filesystems of its own"),
     ("--profile many.toml", "draws ten million files"),
+    ("--with-io500 ./io500", "an io500 of the reader's; tests/cli/io500.rs has one in its place"),
+    ("-n 4 ./io500 config.ini", "the original, which is not here"),
     ("treering-mpi", "needs MPI; tests/cli/mpi.rs runs it"),
     ("git bisect run ./judge.sh", "builds and mounts what a reader bisects"),
 ];

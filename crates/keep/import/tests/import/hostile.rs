@@ -9,6 +9,7 @@ use crate::bonnie::BONNIE;
 use crate::dbench::DBENCH;
 use crate::filebench::FILEBENCH;
 use crate::fio::{FIO_JSON, FIO_NEW, FIO_OLD};
+use crate::io500::{RESULT, SUMMARY};
 use crate::ior::IOR;
 use crate::logs::{COMPILEBENCH, FS_MARK};
 use crate::mdtest::MDTEST;
@@ -23,6 +24,8 @@ fn pieces() -> impl Strategy<Value = String> {
         BLOGBENCH,
         MDTEST,
         IOR,
+        SUMMARY,
+        RESULT,
         FIO_OLD,
         FIO_NEW,
         FIO_JSON,

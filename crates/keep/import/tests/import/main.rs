@@ -8,6 +8,7 @@ mod ffsb;
 mod filebench;
 mod fio;
 mod hostile;
+mod io500;
 mod ior;
 mod logs;
 mod mail;

@@ -5,6 +5,7 @@
 //! `transfer` moves them. How many ranks there are is in the shape alone. Nothing here calls the
 //! kernel.
 
+pub(crate) mod composed;
 mod config;
 mod headline;
 mod job;

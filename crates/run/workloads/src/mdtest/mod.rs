@@ -5,6 +5,7 @@
 //! these are, `items` and `trees` what is done to them. How many ranks there are is in the shape
 //! alone. Nothing here calls the kernel.
 
+pub(crate) mod composed;
 mod config;
 mod headline;
 mod items;

@@ -1,0 +1,85 @@
+//! The code of a test in a directory of its own: what it takes for the target is that directory.
+
+use std::ffi::CString;
+
+use treering_model::Counters;
+use treering_script::{
+    Call, Completion, Dir, Done, Entries, Io, MAX_DIRS, Script, Spent, Stop, SyncScope, Usage,
+};
+
+/// The slot of the directory: the last one, which no test uses.
+const TOP: Dir = Dir(MAX_DIRS - 1);
+
+/// A script in a directory.
+pub(super) struct InDirectory {
+    pub(super) directory: CString,
+    pub(super) inner: Box<dyn Script>,
+    /// Whether the filesystem is synced at the end, in the time of the task.
+    pub(super) syncs: bool,
+}
+
+/// Calls whose target is a directory in it.
+struct Beneath<'i> {
+    io: &'i mut dyn Io,
+}
+
+/// The same directory, seen from the real target.
+fn moved(at: Dir) -> Dir {
+    if at == Dir::TARGET { TOP } else { at }
+}
+
+impl Io for Beneath<'_> {
+    #[inline]
+    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
+        let call = match *call {
+            Call::OpenDir { at, path, into } => Call::OpenDir { at: moved(at), path, into },
+            Call::MakeDir { at, name } => Call::MakeDir { at: moved(at), name },
+            Call::RemoveDir { at, name } => Call::RemoveDir { at: moved(at), name },
+            Call::Create { at, path, how, into } => Call::Create { at: moved(at), path, how, into },
+            Call::Open { at, path, how, into } => Call::Open { at: moved(at), path, how, into },
+            Call::Unlink { at, path } => Call::Unlink { at: moved(at), path },
+            Call::Stat { at, name } => Call::Stat { at: moved(at), name },
+            Call::Size { at, name } => Call::Size { at: moved(at), name },
+            Call::ReadDir { dir } => Call::ReadDir { dir: moved(dir) },
+            // All others name files by their slots, or nothing.
+            other => other,
+        };
+        self.io.call(&call)
+    }
+
+    fn entries(&self) -> Entries<'_> {
+        self.io.entries()
+    }
+
+    fn reaped(&self) -> &[Completion] {
+        self.io.reaped()
+    }
+
+    fn timed(&self) -> Option<(u64, u64)> {
+        self.io.timed()
+    }
+
+    fn began_ns(&self) -> u64 {
+        self.io.began_ns()
+    }
+
+    fn spent(&self) -> Spent {
+        self.io.spent()
+    }
+}
+
+impl Script for InDirectory {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        io.open_dir(Dir::TARGET, &self.directory, TOP)?;
+        self.inner.run(&mut Beneath { io })?;
+        if self.syncs { io.sync(SyncScope::Target) } else { Ok(()) }
+    }
+
+    fn used(&mut self, usage: Usage) {
+        self.inner.used(usage);
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.inner.counters()
+    }
+}

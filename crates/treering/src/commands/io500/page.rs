@@ -1,0 +1,165 @@
+//! What a rehearsal says of a full run: phases, what to set, what would go wrong, a configuration.
+
+use std::path::Path;
+
+use treering_report::{Cell, Column, Report, Table};
+use treering_workloads::io500::{Clients, FULL_SECONDS, FullRun, Need, PhaseFigures, Risk};
+
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// The page; the lines of [`config`] follow on it.
+pub(super) fn page(full: &FullRun, has_ranks: bool) -> Report {
+    let mut page = Report::new("IO500, rehearsed");
+    page.paragraph(format!(
+        "Writing ended after {} s, not after {FULL_SECONDS}: this is no result of IO500, and there \
+         is no score. Only IO500 itself scores.",
+        full.rehearsed_seconds
+    ));
+    page.table(phases(&full.phases, has_ranks));
+    page.heading("What a full run needs");
+    page.table(needs(&full.needs));
+    page.paragraph(format!(
+        "{:.1} GiB and {} files are written in {FULL_SECONDS} s a phase, and all phases take about \
+         {:.0} minutes, if rates stay as they are here. What is proposed is twice what the fastest \
+         worker reaches: what is too much costs nothing, since time ends it.",
+        full.bytes as f64 / GIB,
+        full.files,
+        full.seconds / 60.0
+    ));
+    if full.risks.is_empty() {
+        page.note("Nothing is known that would make the full run invalid.");
+    } else {
+        page.heading("What would go wrong");
+        page.table(risks(&full.risks));
+    }
+    page.heading("For the config.ini of IO500");
+    page
+}
+
+fn phases(phases: &[PhaseFigures], has_ranks: bool) -> Table {
+    let who = if has_ranks { "rank" } else { "worker" };
+    let columns = vec![
+        Column::text("phase"),
+        Column::text("rate"),
+        Column::text("in the unit"),
+        Column::text("from–to"),
+        Column::text("over"),
+        Column::text("time"),
+        Column::text(&format!("slowest {who}")),
+        Column::text("CPU"),
+    ];
+    let caption = "Rates are all bytes or items by the time from the first beginning to the last \
+                   end, the wear-out included. From–to are the lowest and the highest rate of whole \
+                   seconds, or of workers. CPU is the share of the workers' time. Higher rates are \
+                   better.";
+    let mut table = Table::new("io500_phases", caption, columns);
+    table.rows = phases.iter().map(row).collect();
+    table
+}
+
+fn row(phase: &PhaseFigures) -> Vec<Cell> {
+    let spread = phase
+        .spread
+        .map_or(String::new(), |spread| format!("{}–{}", digits(spread.low), digits(spread.high)));
+    let over = match phase.spread {
+        None => String::new(),
+        Some(spread) if spread.seconds == 0 => "workers".to_owned(),
+        Some(spread) => format!("{} seconds", spread.seconds),
+    };
+    let slowest =
+        phase.slowest.map_or(String::new(), |(who, percent)| format!("{who}, +{percent:.0} %"));
+    vec![
+        Cell::text(phase.name),
+        Cell::text(digits(phase.rate)),
+        Cell::text(if phase.moves_data { "GiB/s" } else { "kIOPS" }),
+        Cell::text(spread),
+        Cell::text(over),
+        Cell::text(format!("{} s", digits(phase.seconds))),
+        Cell::text(slowest),
+        Cell::text(format!("{:.0} %", phase.cpu_percent)),
+    ]
+}
+
+fn needs(needs: &[Need]) -> Table {
+    let columns = vec![
+        Column::text("test"),
+        Column::text("option"),
+        Column::text(&format!("reached in {FULL_SECONDS} s")),
+        Column::text("set"),
+        Column::text("default"),
+        Column::text("written"),
+        Column::text("files"),
+        Column::text("from"),
+    ];
+    let caption = "Of each worker: what the fastest reaches, and what to set. Of all together: what \
+                   is written, and how many files are made.";
+    let mut table = Table::new("io500_needs", caption, columns);
+    let row = |need: &Need| {
+        let how = if need.was_ended_by_time {
+            "its rate until time ended it"
+        } else {
+            "its rate until all that it may write was written"
+        };
+        vec![
+            Cell::text(need.test.name()),
+            Cell::text(need.option),
+            Cell::text(need.reached.to_string()),
+            Cell::text(need.value()),
+            Cell::text(need.default.to_string()),
+            Cell::text(format!("{:.1} GiB", need.bytes as f64 / GIB)),
+            Cell::text(need.files.to_string()),
+            Cell::text(how),
+        ]
+    };
+    table.rows = needs.iter().map(row).collect();
+    table
+}
+
+fn risks(risks: &[Risk]) -> Table {
+    let columns = vec![Column::text("phase"), Column::text("IO500 says"), Column::long_text("why")];
+    let caption = "What this rehearsal knows of.";
+    let mut table = Table::new("io500_risks", caption, columns);
+    let row = |risk: &Risk| {
+        let phase = if risk.phase.is_empty() { "all" } else { risk.phase };
+        let said = if risk.is_invalid { "INVALID" } else { "nothing" };
+        vec![Cell::text(phase), Cell::text(said), Cell::text(&risk.why)]
+    };
+    table.rows = risks.iter().map(row).collect();
+    table
+}
+
+/// The lines of a configuration.
+pub(super) fn config(full: &FullRun, clients: Clients, dir: &Path) -> Vec<String> {
+    let mut lines = vec!["[global]".to_owned(), format!("datadir = {}", dir.display())];
+    if clients.count == 1 {
+        lines.push("drop-caches = TRUE".to_owned());
+    }
+    for need in &full.needs {
+        lines.push(format!("[{}]", need.test.name()));
+        lines.push(format!("{} = {}", need.option, need.value()));
+    }
+    lines
+}
+
+/// Three digits that count, at most six behind the point.
+fn digits(number: f64) -> String {
+    let (mut decimals, mut scaled) = (0_usize, number.abs());
+    while scaled > 0.0 && scaled < 100.0 && decimals < 6 {
+        scaled *= 10.0;
+        decimals += 1;
+    }
+    format!("{number:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digits;
+
+    #[test]
+    fn three_digits_count() {
+        assert_eq!(
+            [0.001_234, 0.1, 12.34, 1234.5, 0.0].map(digits),
+            ["0.00123", "0.100", "12.3", "1234", "0"]
+        );
+    }
+}

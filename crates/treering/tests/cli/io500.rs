@@ -1,0 +1,181 @@
+//! IO500 from outside: a rehearsal alone and on ranks, what it says of a full run, and a program in
+//! the place of the installed one.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use treering_model::{Ending, RANKS_FACT, Scope, Trial};
+use treering_testkit::{Program, Ran, temp_dir, temp_dir_in};
+
+use crate::kernels::fact;
+use crate::mpi::{Mpi, only};
+use crate::program;
+use crate::trial::last;
+
+/// So little that it ends by what is there, not by time.
+const SMALL: &[&str] = &[
+    "--seconds",
+    "600",
+    "--block-size",
+    "4M",
+    "--segment-count",
+    "20",
+    "--easy-items",
+    "30",
+    "--hard-items",
+    "120",
+];
+
+const MEASURED: [&str; 12] = [
+    "ior-easy-write",
+    "mdtest-easy-write",
+    "ior-hard-write",
+    "mdtest-hard-write",
+    "find",
+    "ior-easy-read",
+    "mdtest-easy-stat",
+    "ior-hard-read",
+    "mdtest-hard-stat",
+    "mdtest-easy-delete",
+    "mdtest-hard-read",
+    "mdtest-hard-delete",
+];
+
+/// The rates that decide a comparison, in their order.
+fn rates(trial: &Trial) -> Vec<String> {
+    let primary = trial.metrics.iter().filter(|metric| metric.primary && metric.value > 0.0);
+    primary
+        .map(|metric| match &metric.scope {
+            Scope::Kind(kind) => {
+                let data = kind.starts_with("ior-");
+                let name = if data { "mib_per_second" } else { "operations_per_second" };
+                assert_eq!(metric.name, name, "{kind}");
+                kind.clone()
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+#[test]
+fn a_rehearsal_has_all_phases_and_says_what_a_full_run_needs() {
+    let program = program();
+    fs::create_dir(program.home().join("w")).unwrap();
+    let line = ["io500", "rehearse", "--dir", "w", "--workers", "2"];
+    let ran = program.run(line.iter().chain(SMALL)).ends_with(0);
+    let trial = last(&program);
+    assert_eq!((trial.beginning.workload.as_str(), &trial.ending), ("io500", &Ending::Completed));
+    assert_eq!(rates(&trial), MEASURED);
+    assert_eq!(fact(&trial, "io500.found"), Some("2"));
+    // Lines are broken between words.
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "Only IO500 itself scores",
+        "segmentCount",
+        "blockSize",
+        "its rate until all that it may write was written",
+        " [mdtest-easy] n = ",
+        " drop-caches = TRUE ",
+    ] {
+        assert!(said.contains(part), "{part}: {ran}");
+    }
+    for never in ["TOTAL", "[SCORE", "kiops"] {
+        assert!(!ran.stdout.contains(never), "no score: {ran}");
+    }
+    let names: Vec<&str> = trial.metrics.iter().map(|metric| metric.name.as_str()).collect();
+    assert!(names.iter().all(|name| !name.contains("score")), "{names:?}");
+    assert_eq!(fs::read_dir(program.home().join("w")).unwrap().count(), 0, "nothing stays");
+    // The same without the page, under its other name.
+    let again = ["run", "io500", "--dir", "w", "--quiet", "--worker-kind", "processes"];
+    let ran = program.run(again.iter().chain(SMALL)).ends_with(0);
+    assert_eq!(ran.stdout, "");
+    assert_eq!(rates(&last(&program)), MEASURED);
+}
+
+#[test]
+fn a_dry_run_says_phases_and_calls_in_their_order() {
+    let program = program();
+    let line = ["io500", "rehearse", "--dry-run", "--workers", "2"];
+    let ran = program.run(line.iter().chain(SMALL)).ends_with(0);
+    let mut phases: Vec<&str> =
+        ran.stdout.lines().filter_map(|line| line.split_once(": ")).map(|(one, _)| one).collect();
+    phases.dedup();
+    phases.retain(|phase| !["prepare", "timestamp", "cleanup"].contains(phase));
+    assert_eq!(phases, MEASURED);
+    let line = ["io500", "rehearse", "--dry-run", "--calls", "--workers", "2"];
+    let ran = program.run(line.iter().chain(SMALL)).ends_with(0);
+    for part in ["phase mdtest-hard-write\n", "47008", "3901", "ior_file_easy.00000001"] {
+        assert!(ran.stdout.contains(part), "{part}: {ran}");
+    }
+}
+
+#[test]
+fn ranks_rehearse_together() {
+    let Some(mpi) = Mpi::of("openmpi") else { return };
+    let place = temp_dir();
+    let data = temp_dir_in(Path::new("/dev/shm"));
+    let store = data.path().join("results.db");
+    let mut command = mpi.ranks(3);
+    command.args(["io500", "rehearse", "--workers", "2", "--dir"]).arg(place.path());
+    let ran = Ran::of(command.args(SMALL).arg("--store").arg(&store)).ends_with(0);
+    let trial = only(&store);
+    assert_eq!(trial.ending, Ending::Completed, "{ran}");
+    assert_eq!(rates(&trial), MEASURED);
+    assert_eq!(fact(&trial, RANKS_FACT), Some("3"));
+    assert_eq!(fact(&trial, "io500.found"), Some("6"), "of six workers");
+    assert!(ran.stdout.contains("slowest rank"), "{ran}");
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nothing stays");
+}
+
+/// A program that leaves what IO500 does.
+const PROGRAM: &str = r#"#!/bin/sh
+mkdir -p results/now
+cat >results/now/result.txt <<END
+[run]
+procs           = 1
+version         = io500-sc99_v1
+
+[ior-easy-write]
+score           = 2.000000
+t_delta         = 300.5000
+END
+cp "$1" results/now/config.ini
+echo "it ran $1"
+exit $(grep -c fail "$1")
+"#;
+
+fn with_program(program: &Program, config: &str) -> Ran {
+    let path = program.home().join("io500");
+    fs::write(&path, PROGRAM).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(program.home().join("c.ini"), config).unwrap();
+    program.run(["io500", "run", "--with-io500", "./io500", "--config", "c.ini", "--label", "a"])
+}
+
+#[test]
+fn the_result_of_an_installed_program_is_kept_with_its_files() {
+    let program = program();
+    let ran = with_program(&program, "[global]\ndatadir = ./data\n").ends_with(0);
+    assert!(ran.stdout.contains("it ran c.ini"), "{ran}");
+    let trial = last(&program);
+    assert_eq!((trial.beginning.label.as_str(), &trial.ending), ("a", &Ending::Completed));
+    assert_eq!(rates(&trial), ["ior-easy-write"]);
+    assert_eq!(fact(&trial, "import.tool"), Some("io500-sc99_v1"));
+    let files: Vec<&str> = trial.artifacts.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(files, ["config.ini", "result.txt"]);
+    let config: String = serde_json::from_str(&trial.artifacts[0].body).unwrap();
+    assert!(config.contains("datadir = ./data"));
+}
+
+#[test]
+fn a_program_that_fails_or_leaves_nothing_is_told() {
+    let program = program();
+    with_program(&program, "[global]\n# fail\n").ends_with(4).complains("exit status: 1");
+    assert!(matches!(last(&program).ending, Ending::Failed { .. }), "what it left is kept");
+    let elsewhere = "[global]\nresultdir = ./elsewhere\n";
+    let ran = with_program(&program, elsewhere).ends_with(4);
+    assert!(ran.stderr.contains("left no result.txt in ./elsewhere"), "{ran}");
+    let line = ["io500", "run", "--with-io500", "./none", "--config", "c.ini"];
+    program.run(line).complains("cannot start ./none");
+}
