@@ -12,8 +12,9 @@ const MAKE: &str = "[[job]]\nname = \"make\"\nworkload = \"fs_mark\"\noptions = 
 
 #[test]
 fn a_sweep_over_ranks_is_one_launch_for_each_size() {
-    let plan =
-        format!("launcher = \"mpirun --map-by 'a b'\"\n{ON}{MAKE}sweep = {{ ranks = \"1..8x2\" }}\n");
+    let plan = format!(
+        "launcher = \"mpirun --map-by 'a b'\"\n{ON}{MAKE}sweep = {{ ranks = \"1..8x2\" }}\n"
+    );
     let plan = read_plan(&plan).unwrap();
     let names: Vec<&str> = plan.jobs.iter().map(|job| job.name.as_str()).collect();
     assert_eq!(names, ["make, ranks=1", "make, ranks=2", "make, ranks=4", "make, ranks=8"]);
@@ -21,9 +22,8 @@ fn a_sweep_over_ranks_is_one_launch_for_each_size() {
     let last = Launch { ranks: 8, launcher, program: None };
     assert_eq!(plan.jobs[3].launch.as_ref(), Some(&last));
     assert!(plan.jobs.iter().all(|job| job.options == [("threads".to_owned(), "2".to_owned())]));
-    let written = |place: usize| {
-        plan.jobs[place].job.footprint(&TargetFacts::unknown()).written_files
-    };
+    let written =
+        |place: usize| plan.jobs[place].job.footprint(&TargetFacts::unknown()).written_files;
     assert_eq!(written(3), 8 * written(0), "that of all ranks together");
 }
 
