@@ -1,8 +1,8 @@
 //! How throughput grows with the number of clients: Gunther's universal scalability model,
 //! `X(N) = λN / (1 + σ(N − 1) + κN(N − 1))`, with the contention σ and the coherency κ.
 //!
-//! `N / X(N)` is linear in `1/λ`, `σ/λ` and `κ/λ`: weighted least squares with relative errors, in
-//! which neither share may be negative. Not here: which trials have how many clients.
+//! `N / X(N)` is linear in `1/λ`, `σ/λ` and `κ/λ`, and errors are relative: least squares of the
+//! logarithms, in which neither share may be negative, by Gauss-Newton steps. Not here: which trials have how many clients.
 
 use crate::distribution::{f_survival, t_quantile};
 use crate::input::{require_count, require_positive, require_same_length};
@@ -71,15 +71,9 @@ pub fn scalability(
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
     require_count(sizes.len(), FEWEST_SIZES)?;
-    // Rows divided by N / X: what is left is 1, and errors are relative.
-    let rows: Vec<[f64; 3]> = clients
-        .iter()
-        .zip(throughputs)
-        .map(|(n, x)| [1.0, n - 1.0, n * (n - 1.0)].map(|part| part * x / n))
-        .collect();
-    let (part, is_free) = non_negative(&rows);
+    let Fitted { rows, errors, part, is_free } = fitted(clients, throughputs);
     // Uncertainty of the whole model, also where a share came out as 0.
-    let scatter = scatter(clients, &rows, &part, sizes.len());
+    let scatter = scatter(clients, &errors, sizes.len());
     let covariance = inverse(&normal(&rows)).unwrap_or([[0.0; 3]; 3]);
     let (single, contention, coherency) = (1.0 / part[0], part[1] / part[0], part[2] / part[0]);
     let reach_of = |variance: f64| {
@@ -139,10 +133,9 @@ struct Scatter {
 
 /// The scatter of the trials about the curve; that of the sizes where the trials of each agree with
 /// one another and not with it.
-fn scatter(clients: &[f64], rows: &[[f64; 3]], part: &[f64; 3], sizes: usize) -> Scatter {
+fn scatter(clients: &[f64], errors: &[f64], sizes: usize) -> Scatter {
     let mut groups: Vec<(f64, Vec<f64>)> = Vec::new();
-    for (size, row) in clients.iter().zip(rows) {
-        let off = 1.0 - dot(row, part);
+    for (size, &off) in clients.iter().zip(errors) {
         match groups.iter_mut().find(|(known, _)| known == size) {
             Some((_, group)) => group.push(off),
             None => groups.push((*size, vec![off])),
@@ -155,7 +148,7 @@ fn scatter(clients: &[f64], rows: &[[f64; 3]], part: &[f64; 3], sizes: usize) ->
         of_trials += group.iter().map(|off| (off - mean).powi(2)).sum::<f64>();
     }
     let size_freedom = (sizes - 3) as f64;
-    let trial_freedom = (rows.len() - sizes) as f64;
+    let trial_freedom = (errors.len() - sizes) as f64;
     let ratio = (of_sizes / size_freedom) / (of_trials / trial_freedom);
     let lack_of_fit_p = (trial_freedom > 0.0 && ratio.is_finite())
         .then(|| f_survival(ratio, size_freedom, trial_freedom));
@@ -171,13 +164,57 @@ fn dot(row: &[f64; 3], part: &[f64; 3]) -> f64 {
     row.iter().zip(part).map(|(one, other)| one * other).sum()
 }
 
+/// The model with the least squares of the logarithms.
+struct Fitted {
+    /// For each trial how its logarithm changes with the parts.
+    rows: Vec<[f64; 3]>,
+    /// By how much the logarithm of `N / X` is more than the model says.
+    errors: Vec<f64>,
+    part: [f64; 3],
+    is_free: [bool; 3],
+}
+
+/// So many steps are enough: each but the first few only changes digits that are not shown.
+const STEPS: usize = 40;
+
+fn fitted(clients: &[f64], throughputs: &[f64]) -> Fitted {
+    let terms = |n: &f64| [1.0, n - 1.0, n * (n - 1.0)];
+    let pairs = || clients.iter().zip(throughputs);
+    // To begin with, each row is divided by its N / X: what is left is 1.
+    let rows: Vec<[f64; 3]> = pairs().map(|(n, x)| terms(n).map(|term| term * x / n)).collect();
+    let (mut part, mut is_free) = non_negative(&rows, &vec![1.0; rows.len()]);
+    let linear = |part: &[f64; 3]| -> (Vec<[f64; 3]>, Vec<f64>) {
+        let of = |(n, x): (&f64, &f64)| {
+            let said = dot(&terms(n), part);
+            (terms(n).map(|term| term / said), (n / x / said).ln())
+        };
+        pairs().map(of).unzip()
+    };
+    for _ in 0..STEPS {
+        let (rows, errors) = linear(&part);
+        let targets: Vec<f64> = errors.iter().map(|error| 1.0 + error).collect();
+        let (next, free) = non_negative(&rows, &targets);
+        if !next.iter().all(|value| value.is_finite()) {
+            break;
+        }
+        let is_same = next.iter().zip(&part).all(|(one, other)| (one - other).abs() <= 1e-12 * one);
+        (part, is_free) = (next, free);
+        if is_same {
+            break;
+        }
+    }
+    let (rows, errors) = linear(&part);
+    Fitted { rows, errors, part, is_free }
+}
+
 /// The best parts of which the shares are not negative, and which of them were free.
-fn non_negative(rows: &[[f64; 3]]) -> ([f64; 3], [bool; 3]) {
+fn non_negative(rows: &[[f64; 3]], targets: &[f64]) -> ([f64; 3], [bool; 3]) {
     let ways = [[true, true, true], [true, true, false], [true, false, true], [true, false, false]];
     let fits = ways.into_iter().filter_map(|is_free| {
-        let part = least_squares(rows, is_free)?;
+        let part = least_squares(rows, targets, is_free)?;
         let is_allowed = part[0] > 0.0 && part[1] >= 0.0 && part[2] >= 0.0;
-        let error: f64 = rows.iter().map(|row| (1.0 - dot(row, &part)).powi(2)).sum();
+        let errors = rows.iter().zip(targets).map(|(row, target)| target - dot(row, &part));
+        let error: f64 = errors.map(|error| error.powi(2)).sum();
         is_allowed.then_some((error, part, is_free))
     });
     let best = fits.min_by(|one, other| one.0.total_cmp(&other.0));
@@ -185,7 +222,7 @@ fn non_negative(rows: &[[f64; 3]]) -> ([f64; 3], [bool; 3]) {
 }
 
 /// Least squares in the parts that are free; the others are 0.
-fn least_squares(rows: &[[f64; 3]], is_free: [bool; 3]) -> Option<[f64; 3]> {
+fn least_squares(rows: &[[f64; 3]], targets: &[f64], is_free: [bool; 3]) -> Option<[f64; 3]> {
     let masked: Vec<[f64; 3]> = rows
         .iter()
         .map(|row| std::array::from_fn(|at| if is_free[at] { row[at] } else { 0.0 }))
@@ -195,7 +232,9 @@ fn least_squares(rows: &[[f64; 3]], is_free: [bool; 3]) -> Option<[f64; 3]> {
         matrix[at][at] = 1.0;
     }
     let inverse = inverse(&matrix)?;
-    let right: [f64; 3] = std::array::from_fn(|at| masked.iter().map(|row| row[at]).sum());
+    let pairs = || masked.iter().zip(targets);
+    let right: [f64; 3] =
+        std::array::from_fn(|at| pairs().map(|(row, target)| row[at] * target).sum());
     Some(std::array::from_fn(|at| dot(&inverse[at], &right)))
 }
 
@@ -289,6 +328,22 @@ mod tests {
         let interval = fitted.contention_interval;
         assert!(interval.high - interval.low > 0.05, "{fitted:?}");
         assert_eq!(fit(model(0.05, 0.001)).lack_of_fit_p, None, "one trial for each size");
+    }
+
+    #[test]
+    fn much_noise_does_not_lift_the_curve_above_the_means() {
+        let sizes: Vec<f64> = SIZES.iter().flat_map(|size| [*size; 4]).collect();
+        let of = |(place, size): (usize, &f64)| {
+            let noise = if place % 2 == 0 { 2.0 } else { 0.5 };
+            model(0.1, 0.002)(*size) * noise
+        };
+        let measured: Vec<f64> = sizes.iter().enumerate().map(of).collect();
+        let fitted = scalability(&sizes, &measured, 0.95).unwrap();
+        for size in SIZES {
+            // The geometric mean is that of the model.
+            let off = fitted.throughput(size) / model(0.1, 0.002)(size) - 1.0;
+            assert!(off.abs() < 0.01, "{size}: {off}, {fitted:?}");
+        }
     }
 
     #[test]
