@@ -17,8 +17,8 @@ pub struct Scaling {
     pub others: Vec<String>,
     /// The sizes, ascending; at least two.
     pub sizes: Vec<ScalingSize>,
-    /// The law that was fitted; none below [`Scaling::FEWEST_SIZES`] sizes.
-    pub law: Option<Scalability>,
+    /// The model that was fitted; none below [`Scaling::FEWEST_SIZES`] sizes.
+    pub model: Option<Scalability>,
 }
 
 /// One size.
@@ -42,19 +42,19 @@ pub struct ScalingSize {
 }
 
 impl Scaling {
-    /// Fewer sizes do not tell the shares of the law.
+    /// Fewer sizes do not tell the shares of the model.
     pub const FEWEST_SIZES: usize = FEWEST_SIZES;
 
-    /// The size whose mean is farthest from the law, and that distance as a share of the law; none
-    /// without a law.
+    /// The size whose mean is farthest from the model, and that distance as a share of what the
+    /// model says; none without a model.
     pub fn farthest(&self) -> Option<(f64, f64)> {
-        let law = self.law.as_ref()?;
+        let model = self.model.as_ref()?;
         let off =
-            self.sizes.iter().map(|one| (one.size, one.mean / law.throughput(one.size) - 1.0));
+            self.sizes.iter().map(|one| (one.size, one.mean / model.throughput(one.size) - 1.0));
         off.max_by(|(_, one), (_, other)| one.abs().total_cmp(&other.abs()))
     }
 
-    /// Whether throughput grows faster than the number at some size: no share of the law can say
+    /// Whether throughput grows faster than the number at some size: no share of the model can say
     /// that.
     pub fn is_superlinear(&self) -> bool {
         self.sizes.iter().any(|one| match one.efficiency_interval {
@@ -81,7 +81,7 @@ pub(crate) fn scaling(
     let mut sizes = Vec::new();
     let (mut counts, mut throughputs) = (Vec::new(), Vec::new());
     let Some((smallest, base)) = curve.first() else {
-        return Ok(Scaling { key, others, sizes, law: None });
+        return Ok(Scaling { key, others, sizes, model: None });
     };
     let base_mean = base.values().sum::<f64>() / base.len() as f64;
     for (size, rounds) in curve {
@@ -114,8 +114,8 @@ pub(crate) fn scaling(
         });
     }
     let is_enough = sizes.len() >= FEWEST_SIZES;
-    let law = is_enough.then(|| scalability(&counts, &throughputs, CONFIDENCE)).transpose()?;
-    Ok(Scaling { key, others, sizes, law })
+    let model = is_enough.then(|| scalability(&counts, &throughputs, CONFIDENCE)).transpose()?;
+    Ok(Scaling { key, others, sizes, model })
 }
 
 #[cfg(test)]
@@ -151,20 +151,20 @@ mod tests {
         assert!(last.interval.is_some_and(|(low, high)| high / low > 1.3), "{last:?}");
         assert!(is(last.ideal, 4.0 * scaling.sizes[0].mean), "{last:?}");
         assert_eq!(scaling.sizes[0].efficiency_interval, None);
-        assert_eq!((scaling.law, scaling.farthest(), scaling.largest()), (None, None, 8.0));
+        assert_eq!((scaling.model, scaling.farthest(), scaling.largest()), (None, None, 8.0));
         assert!(!scaling.is_superlinear());
     }
 
     #[test]
-    fn five_sizes_have_the_law_and_how_far_it_is_off() {
+    fn five_sizes_have_the_model_and_how_far_it_is_off() {
         let sizes = [1.0, 2.0, 4.0, 8.0, 16.0];
         let planted = |n: f64| 500.0 * n / (1.0 + 0.1 * (n - 1.0) + 0.004 * n * (n - 1.0));
         let scaling = of(&sizes, planted);
-        let law = scaling.law.unwrap();
-        assert!((law.contention - 0.1).abs() < 0.02, "{law:?}");
-        assert!((law.coherency - 0.004).abs() < 0.002, "{law:?}");
+        let model = scaling.model.unwrap();
+        assert!((model.contention - 0.1).abs() < 0.02, "{model:?}");
+        assert!((model.coherency - 0.004).abs() < 0.002, "{model:?}");
         assert!(scaling.farthest().unwrap().1.abs() < 0.02, "{scaling:?}");
         assert!(of(&sizes, |n| n.powf(1.3)).is_superlinear());
-        assert!(of(&sizes[..4], planted).law.is_none());
+        assert!(of(&sizes[..4], planted).model.is_none());
     }
 }

@@ -78,7 +78,7 @@ impl Planned {
 }
 
 /// How this MPI is started, as keys of a plan.
-fn keys(mpi: &Mpi) -> String {
+pub(crate) fn keys(mpi: &Mpi) -> String {
     let oversubscribe = if mpi.name == "openmpi" { " --oversubscribe" } else { "" };
     format!(
         "launcher = \"mpirun.{}{oversubscribe}\"\nmpi-program = \"{}\"\n",
@@ -130,6 +130,8 @@ fn each_trial_of_a_sweep_over_ranks_is_one_launch() {
             assert_eq!(fact(trial, "ranks.hosts"), Some("1"));
         }
         planned.nothing_stays();
+        let page = planned.program.run(planned.words("sweep", &[])).ends_with(0).stdout;
+        assert!(page.contains("3 ranks give ") && page.contains("there are 2."), "{page}");
         // All is done: nothing is run again.
         planned.program.run(planned.words("compare", &["--resume"])).ends_with(0);
         assert_eq!(trials(&planned.store()).len(), 4);

@@ -2,7 +2,8 @@
 //! `X(N) = λN / (1 + σ(N − 1) + κN(N − 1))`, with the contention σ and the coherency κ.
 //!
 //! `N / X(N)` is linear in `1/λ`, `σ/λ` and `κ/λ`, and errors are relative: least squares of the
-//! logarithms, in which neither share may be negative, by Gauss-Newton steps. Not here: which trials have how many clients.
+//! logarithms, in which neither share may be negative, by Gauss-Newton steps. Not here: which
+//! trials have how many clients.
 
 use crate::distribution::{f_survival, t_quantile};
 use crate::input::{require_count, require_positive, require_same_length};

@@ -231,8 +231,8 @@ pub struct ScalingCurve {
     pub name: String,
     /// Its points, by their size.
     pub points: Vec<ScalingChartPoint>,
-    /// Sizes and what the law says of them; empty without a law.
-    pub law: Vec<(f64, f64)>,
+    /// Sizes and what the model says of them; empty without a model.
+    pub model: Vec<(f64, f64)>,
 }
 
 /// A point of a curve; all numbers are above zero.

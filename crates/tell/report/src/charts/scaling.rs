@@ -1,5 +1,5 @@
 //! Throughput over the number of those who work at once, on logarithmic axes: the means with their
-//! intervals, the straight line of the ideal, and the law that was fitted.
+//! intervals, the straight line of the ideal, and the model that was fitted.
 
 use maud::{Markup, html};
 
@@ -19,8 +19,8 @@ const NUMBERED: usize = 10;
 const END: f64 = 3.0;
 
 pub(super) fn figure(chart: &ScalingChart) -> Figure {
-    let has_law = chart.curves.iter().any(|curve| !curve.law.is_empty());
-    let lines = if has_law {
+    let has_model = chart.curves.iter().any(|curve| !curve.model.is_empty());
+    let lines = if has_model {
         "Dashed: the ideal. Curve: the Universal Scalability Law."
     } else {
         "Dashed: the ideal."
@@ -93,13 +93,13 @@ fn of_curve(
 ) -> Markup {
     let at = |size: f64, value: f64| (across.place(size), up.place(value));
     let ideal = curve.points.first().zip(curve.points.last());
-    let law: Vec<(f64, f64)> = curve.law.iter().map(|&(size, value)| at(size, value)).collect();
+    let model: Vec<(f64, f64)> = curve.model.iter().map(|&(size, value)| at(size, value)).collect();
     let shown = |value: f64| Cell::measured(value, chart.unit).shown("");
     html! {
         @if let Some((first, last)) = ideal {
             (line("median", at(first.size, first.ideal), at(last.size, last.ideal)))
         }
-        @if let Some(path) = path(&law) { path class="curve" d=(path) {} }
+        @if let Some(path) = path(&model) { path class="curve" d=(path) {} }
         @for point in &curve.points {
             @let (x, y) = at(point.size, point.mean);
             g {

@@ -55,7 +55,7 @@ fn swept(ranks: &[u32], noise: f64, throughput: impl Fn(f64) -> f64) -> Report {
     page("clients", &sweeps(&all, None).unwrap(), true)
 }
 
-fn law(n: f64) -> f64 {
+fn model(n: f64) -> f64 {
     10_000.0 * n / (1.0 + 0.08 * (n - 1.0) + 0.004 * n * (n - 1.0))
 }
 
@@ -65,8 +65,8 @@ fn text(report: &Report) -> String {
 }
 
 #[test]
-fn a_planted_law_is_told_drawn_and_listed() {
-    let report = swept(&[1, 2, 4, 8, 16, 32], 0.01, law);
+fn a_planted_model_is_told_drawn_and_listed() {
+    let report = swept(&[1, 2, 4, 8, 16, 32], 0.01, model);
     insta::assert_snapshot!("scaling_plain", rendered(&report, &Plain { width: 100 }));
     let page = html(&report);
     assert!(page.contains("figure class=\"chart scaling\""), "{page}");
@@ -78,25 +78,28 @@ fn a_planted_law_is_told_drawn_and_listed() {
     let chart = drawn.unwrap();
     assert_eq!((chart.key.as_str(), chart.curves.len()), ("ranks", 1));
     let curve = &chart.curves[0];
-    assert_eq!((curve.points.len(), curve.law.len()), (6, 41));
+    assert_eq!((curve.points.len(), curve.model.len()), (6, 41));
     let last = curve.points[5];
     assert!((last.ideal / (32.0 * curve.points[0].mean) - 1.0).abs() < 1e-9, "{last:?}");
 }
 
 #[test]
 fn what_is_not_determined_is_not_claimed() {
-    let few = text(&swept(&[1, 2, 4, 8], 0.01, law));
-    assert!(few.contains("Law is fitted from 5 sizes on, and there are 4."), "{few}");
+    let few = text(&swept(&[1, 2, 4, 8], 0.01, model));
+    assert!(
+        few.contains("Universal Scalability Law is fitted from 5 sizes on, and there are 4."),
+        "{few}"
+    );
     assert!(!few.contains("lack of fit"), "{few}");
     let ideal = text(&swept(&[1, 2, 4, 8, 16], 0.02, |n| 1000.0 * n));
     assert!(ideal.contains("contention is not told from none (at most "), "{ideal}");
     assert!(ideal.contains("whether there is a peak, and where, these ranks do not"), "{ideal}");
-    let noisy = text(&swept(&[1, 2, 4, 8, 16], 0.7, law));
+    let noisy = text(&swept(&[1, 2, 4, 8, 16], 0.7, model));
     assert!(noisy.contains("contention is not determined (0 to "), "{noisy}");
     let faster = text(&swept(&[1, 2, 4, 8, 16], 0.01, |n| 1000.0 * n.powf(1.2)));
     assert!(faster.contains("throughput grows faster than ranks"), "{faster}");
     let two = text(&swept(&[1, 2, 4, 8, 16], 0.01, |n| 1000.0 * n.min(2.0)));
-    assert!(two.contains("These sizes do not follow the law (at ranks="), "{two}");
-    let beyond = text(&swept(&[1, 2, 3, 4, 5, 6, 8], 0.001, law));
+    assert!(two.contains("These sizes do not follow the model (at ranks="), "{two}");
+    let beyond = text(&swept(&[1, 2, 3, 4, 5, 6, 8], 0.001, model));
     assert!(beyond.contains("beyond the 8 that were measured"), "{beyond}");
 }

@@ -9,8 +9,8 @@ use treering_stats::{Interval, Scalability};
 use crate::charts::{MOST_SIDES, ScalingChart, ScalingChartPoint, ScalingCurve};
 use crate::{Cell, Column, Number, Style, Table};
 
-/// Points of the curve of a law.
-const LAW_POINTS: u32 = 40;
+/// Points of the curve of a model.
+const MODEL_POINTS: u32 = 40;
 
 pub(super) const NOTE: &str = "\
 Efficiency is the throughput in percent of the ideal, which is that of the smallest size times as \
@@ -60,13 +60,13 @@ pub(super) fn sentences(title: &str, scaling: &Scaling) -> Vec<String> {
         first.size,
         percent(last.efficiency)
     );
-    vec![growth, format!("{title}: {}", of_law(scaling))]
+    vec![growth, format!("{title}: {}", of_model(scaling))]
 }
 
-/// What the law says, or why it says nothing.
-fn of_law(scaling: &Scaling) -> String {
+/// What the model says, or why it says nothing.
+fn of_model(scaling: &Scaling) -> String {
     let key = &scaling.key;
-    let Some(law) = &scaling.law else {
+    let Some(model) = &scaling.model else {
         return format!(
             "the Universal Scalability Law is fitted from {} sizes on, and there are {}.",
             Scaling::FEWEST_SIZES,
@@ -81,17 +81,17 @@ fn of_law(scaling: &Scaling) -> String {
     }
     let mut words = format!(
         "Universal Scalability Law: {}, {}; {}.",
-        share("contention", law.contention, &law.contention_interval),
-        share("coherency", law.coherency, &law.coherency_interval),
-        peak(scaling, law)
+        share("contention", model.contention, &model.contention_interval),
+        share("coherency", model.coherency, &model.coherency_interval),
+        peak(scaling, model)
     );
     if let Some((size, off)) = scaling.farthest() {
         let side = if off > 0.0 { "above" } else { "below" };
-        words += &if law.follows() {
+        words += &if model.follows() {
             format!(" The mean farthest from it is at {key}={size}, {} {side}.", percent(off.abs()))
         } else {
             format!(
-                " These sizes do not follow the law (at {key}={size} the mean is {} {side} it, which \
+                " These sizes do not follow the model (at {key}={size} the mean is {} {side} it, which \
                  chance does not explain): the shares are a rough description, with intervals by \
                  the distance of the sizes.",
                 percent(off.abs())
@@ -118,9 +118,9 @@ fn share(what: &str, value: f64, interval: &Interval) -> String {
     format!("{what} is not told from none (at most {most})")
 }
 
-fn peak(scaling: &Scaling, law: &Scalability) -> String {
+fn peak(scaling: &Scaling, model: &Scalability) -> String {
     let key = &scaling.key;
-    let (Some(peak), Some(interval)) = (law.peak_clients, &law.peak_interval) else {
+    let (Some(peak), Some(interval)) = (model.peak_clients, &model.peak_interval) else {
         return format!("whether there is a peak, and where, these {key} do not tell");
     };
     let beyond = if peak > scaling.largest() {
@@ -136,7 +136,7 @@ fn peak(scaling: &Scaling, law: &Scalability) -> String {
     )
 }
 
-/// The throughput of each size beside the ideal and the law.
+/// The throughput of each size beside the ideal and the model.
 pub(super) fn sizes(title: &str, sweep: &Sweep) -> Table {
     let key = sweep.scalings.first().map_or("", |one| one.key.as_str());
     let has_others = sweep.scalings.iter().any(|one| !one.others.is_empty());
@@ -148,7 +148,7 @@ pub(super) fn sizes(title: &str, sweep: &Sweep) -> Table {
         Column::number("efficiency", Unit::Percent).better(Better::Higher),
         Column::number("from", Unit::Percent),
         Column::number("to", Unit::Percent),
-        Column::mixed("law"),
+        Column::mixed("model"),
         Column::count("rounds"),
     ]);
     let mut table = Table::new("scaling", &format!("{title}: scaling"), columns.collect());
@@ -163,7 +163,7 @@ pub(super) fn sizes(title: &str, sweep: &Sweep) -> Table {
 
 fn row(scaling: &Scaling, size: &ScalingSize, unit: Unit) -> [Cell; 8] {
     let share = |value: Option<f64>| Cell::measured(value.map(|it| 100.0 * it), Unit::Percent);
-    let law = scaling.law.as_ref().filter(|_| !scaling.is_superlinear());
+    let model = scaling.model.as_ref().filter(|_| !scaling.is_superlinear());
     [
         Cell::measured(size.size, Unit::Count),
         Cell::measured(size.mean, unit),
@@ -171,13 +171,13 @@ fn row(scaling: &Scaling, size: &ScalingSize, unit: Unit) -> [Cell; 8] {
         share(Some(size.efficiency)),
         share(size.efficiency_interval.map(|(low, _)| low)),
         share(size.efficiency_interval.map(|(_, high)| high)),
-        Cell::measured(law.map(|law| law.throughput(size.size)), unit),
+        Cell::measured(model.map(|model| model.throughput(size.size)), unit),
         Cell::whole(size.rounds as u64),
     ]
 }
 
-/// The laws that were fitted, one below the other.
-pub(super) fn laws(sweeps: &[Sweep], title: impl Fn(&Sweep) -> String) -> Option<Table> {
+/// The models that were fitted, one below the other.
+pub(super) fn models(sweeps: &[Sweep], title: impl Fn(&Sweep) -> String) -> Option<Table> {
     let columns = [
         Column::long_text("sweep"),
         Column::count("sizes"),
@@ -192,14 +192,14 @@ pub(super) fn laws(sweeps: &[Sweep], title: impl Fn(&Sweep) -> String) -> Option
     let mut table = Table::new("scalability", "Universal Scalability Law", columns.to_vec());
     for sweep in sweeps {
         for one in &sweep.scalings {
-            let law = one.law.as_ref().filter(|_| !one.is_superlinear());
-            table.rows.extend(law.map(|law| law_row(name(&title(sweep), one), one, law)));
+            let model = one.model.as_ref().filter(|_| !one.is_superlinear());
+            table.rows.extend(model.map(|model| model_row(name(&title(sweep), one), one, model)));
         }
     }
     (!table.rows.is_empty()).then_some(table)
 }
 
-fn law_row(name: String, scaling: &Scaling, law: &Scalability) -> Vec<Cell> {
+fn model_row(name: String, scaling: &Scaling, model: &Scalability) -> Vec<Cell> {
     // Percent with one decimal would hide a coherency that halves the throughput of 100.
     let number = |value: f64| Number {
         value: 100.0 * value,
@@ -208,19 +208,20 @@ fn law_row(name: String, scaling: &Scaling, law: &Scalability) -> Vec<Cell> {
     };
     let range = |it: &Interval| Cell::between(number(it.low), number(it.high));
     let whole = |value: f64| Number { value, unit: String::new(), style: Style::Measured };
-    let peak = law.peak_interval.as_ref();
+    let peak = model.peak_interval.as_ref();
     vec![
         Cell::text(name),
         Cell::whole(scaling.sizes.len() as u64),
-        range(&law.contention_interval),
-        Cell::Number(number(law.contention)),
-        range(&law.coherency_interval),
-        Cell::Number(number(law.coherency)),
+        range(&model.contention_interval),
+        Cell::Number(number(model.contention)),
+        range(&model.coherency_interval),
+        Cell::Number(number(model.coherency)),
         peak.map_or(Cell::Missing, |it| Cell::between(whole(it.low), whole(it.high))),
-        law.peak_clients
+        model
+            .peak_clients
             .filter(|_| peak.is_some())
             .map_or(Cell::Missing, |it| Cell::Number(whole(it))),
-        law.lack_of_fit_p.map_or(Cell::Missing, |value| {
+        model.lack_of_fit_p.map_or(Cell::Missing, |value| {
             Cell::Number(Number { value, unit: String::new(), style: Style::Probability })
         }),
     ]
@@ -235,7 +236,7 @@ pub(super) fn chart(metric: &str, sweep: &Sweep) -> Option<ScalingChart> {
     let curves = sweep.scalings.iter().map(|one| ScalingCurve {
         name: one.others.join(", "),
         points: one.sizes.iter().map(point).collect(),
-        law: curve(one),
+        model: curve(one),
     });
     let curves = curves.collect();
     Some(ScalingChart { metric: metric.to_owned(), unit: sweep.unit, key, curves })
@@ -246,14 +247,14 @@ fn point(size: &ScalingSize) -> ScalingChartPoint {
     ScalingChartPoint { size, mean, interval, ideal }
 }
 
-/// The law from the smallest to the largest size.
+/// The model from the smallest to the largest size.
 fn curve(scaling: &Scaling) -> Vec<(f64, f64)> {
-    let law = scaling.law.as_ref().filter(|_| !scaling.is_superlinear());
-    let (Some(law), Some(first)) = (law, scaling.sizes.first()) else { return Vec::new() };
+    let model = scaling.model.as_ref().filter(|_| !scaling.is_superlinear());
+    let (Some(model), Some(first)) = (model, scaling.sizes.first()) else { return Vec::new() };
     let ratio = scaling.largest() / first.size;
     let place = |step: u32| {
-        let size = first.size * ratio.powf(f64::from(step) / f64::from(LAW_POINTS));
-        (size, law.throughput(size))
+        let size = first.size * ratio.powf(f64::from(step) / f64::from(MODEL_POINTS));
+        (size, model.throughput(size))
     };
-    (0..=LAW_POINTS).map(place).collect()
+    (0..=MODEL_POINTS).map(place).collect()
 }

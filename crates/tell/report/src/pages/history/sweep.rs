@@ -33,8 +33,8 @@ pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
             _ => {}
         }
     }
-    if let Some(laws) = scaling::laws(sweeps, title) {
-        page.table(laws);
+    if let Some(models) = scaling::models(sweeps, title) {
+        page.table(models);
     }
     page.note(
         "Means are geometric means over the rounds, intervals Student's t on logarithms (95 %). A \

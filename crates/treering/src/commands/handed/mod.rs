@@ -1,5 +1,8 @@
 //! A trial of a campaign as it is handed to the process that runs it, with its place in the
-//! campaign and what is known of it here.
+//! campaign and what is known of it here. `guest` is that process in a guest, `many/launched` on
+//! several ranks.
+
+pub(super) mod guest;
 
 use serde::{Deserialize, Serialize};
 use treering_engine::{EngineOptions, PayloadKind};

@@ -16,10 +16,10 @@ use treering_model::filesystems::{Filesystem, by_name};
 use treering_script::Settings;
 use treering_sys::{MountOptions, explain_mount, mount, unmount};
 
-use super::handed::HandedTrial;
-use super::trial::{Asked, run as run_trial, take};
-use super::workload;
+use super::HandedTrial;
 use crate::arguments::AnyRunArgs;
+use crate::commands::trial::{Asked, run as run_trial, take};
+use crate::commands::workload;
 
 /// Where the filesystem under test is in a guest.
 const POINT: &str = "/mnt";
