@@ -130,7 +130,7 @@ mod tests {
             .iter()
             .map(|size| {
                 let round =
-                    |round: u32| (round, (throughput(*size) * 1.1f64.powi(round as i32)).ln());
+                    |round: u32| (round, (throughput(*size) * 1.1f64.powf(f64::from(round))).ln());
                 (*size, (1..=3).map(round).collect())
             })
             .collect();

@@ -53,7 +53,8 @@ fn a_plan_runs_on_all_clients_each_in_its_mount() {
         shared.pattern().display()
     );
     fs::write(&plan, text).unwrap();
-    let mut command = program().command(["compare", "--quiet", "--store"]);
+    let program = program();
+    let mut command = program.command(["compare", "--quiet", "--store"]);
     let ran = Ran::of(command.arg(&store).arg(&plan)).ends_with(0);
     let all = trials(&store);
     assert_eq!(all.len(), 2, "{ran}");

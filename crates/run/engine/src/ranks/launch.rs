@@ -232,7 +232,7 @@ impl Launched {
         match serde_json::from_slice(&line) {
             Ok(report) => Heard::Report(Box::new(report)),
             Err(_) => {
-                if self.said.len() < TAIL_BYTES as usize {
+                if (self.said.len() as u64) < TAIL_BYTES {
                     self.said += &String::from_utf8_lossy(&line);
                 }
                 Heard::Nothing

@@ -44,8 +44,11 @@ fn trial(job: &str, round: u32, value: f64) -> Trial {
 fn swept(ranks: &[u32], noise: f64, throughput: impl Fn(f64) -> f64) -> Report {
     let of = |(place, ranks): (usize, &u32)| -> Vec<Trial> {
         let one = |round: u32| {
-            let sign =
-                if (round + u32::try_from(place).unwrap()) % 2 == 0 { noise } else { -noise };
+            let sign = if (round + u32::try_from(place).unwrap()).is_multiple_of(2) {
+                noise
+            } else {
+                -noise
+            };
             let value = throughput(f64::from(*ranks)) * (1.0 + sign);
             trial(&format!("make, ranks={ranks}"), round, value)
         };
