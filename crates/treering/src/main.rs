@@ -22,6 +22,9 @@ fn main() -> ExitCode {
     if treering_guest::is_guest(&typed) {
         commands::in_guest();
     }
+    if treering_engine::is_rank_of_plan(&typed) {
+        return commands::as_rank();
+    }
     if let Some(answered) = completion::answer(&typed) {
         return answered;
     }

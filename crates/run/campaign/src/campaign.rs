@@ -6,10 +6,12 @@
 use std::ops::ControlFlow;
 
 use treering_lab::{EraseList, Lab, LabError};
+use treering_model::{DeviceSpec, Variant};
 use treering_sys::StopFlag;
 
 use crate::cells::{PlannedCell, observing_rounds, rounds};
 use crate::plan::Plan;
+use crate::ranks::dir_of_rank;
 use crate::stage::{Devices, Stage};
 
 /// What becomes of a cell.
@@ -73,15 +75,25 @@ pub fn conduct_plan<C: Runner>(
     runner: &mut C,
     stop: &StopFlag,
 ) -> Result<(), C::Error> {
-    let mut devices = Devices::acquire(&plan.variants, erasing, lab)?;
-    let ran = all_rounds(plan, &mut devices, runner, stop);
+    let variants: Vec<Variant> = plan.variants.iter().map(of_first_rank).collect();
+    let mut devices = Devices::acquire(&variants, erasing, lab)?;
+    let ran = all_rounds((plan, &variants), &mut devices, runner, stop);
     let released = devices.release();
     ran?;
     Ok(released?)
 }
 
+/// The variant as the first rank sees it; others see the same in directories of theirs.
+fn of_first_rank(variant: &Variant) -> Variant {
+    let mut variant = variant.clone();
+    if let DeviceSpec::Directory { path } = &mut variant.device {
+        *path = dir_of_rank(path, 0);
+    }
+    variant
+}
+
 fn all_rounds<C: Runner>(
-    plan: &Plan,
+    (plan, variants): (&Plan, &[Variant]),
     devices: &mut Devices<'_>,
     runner: &mut C,
     stop: &StopFlag,
@@ -89,7 +101,7 @@ fn all_rounds<C: Runner>(
     let mut was_made = vec![false; plan.variants.len()];
     for cells in rounds(plan) {
         let Some(round) = cells.first().map(|cell| cell.round) else { return Ok(()) };
-        let flow = one_round(plan, &cells, devices, &mut was_made, runner, stop)?;
+        let flow = one_round((plan, variants), &cells, devices, &mut was_made, runner, stop)?;
         if flow.is_break() {
             return Ok(());
         }
@@ -99,7 +111,8 @@ fn all_rounds<C: Runner>(
     }
     // However many rounds it took: what is only observed comes when all is measured.
     for cells in observing_rounds(plan) {
-        if one_round(plan, &cells, devices, &mut was_made, runner, stop)?.is_break() {
+        let flow = one_round((plan, variants), &cells, devices, &mut was_made, runner, stop)?;
+        if flow.is_break() {
             return Ok(());
         }
     }
@@ -107,7 +120,7 @@ fn all_rounds<C: Runner>(
 }
 
 fn one_round<C: Runner>(
-    plan: &Plan,
+    (plan, variants): (&Plan, &[Variant]),
     cells: &[PlannedCell],
     devices: &mut Devices<'_>,
     was_made: &mut [bool],
@@ -127,7 +140,7 @@ fn one_round<C: Runner>(
             Admission::Pause => return Ok(ControlFlow::Break(())),
         }
         runner.begins(cell);
-        match devices.prepare(&plan.variants[cell.variant], &plan.conditions, stop) {
+        match devices.prepare(&variants[cell.variant], &plan.conditions, stop) {
             Ok(stage) => {
                 was_made[cell.variant] = true;
                 let ran = runner.run(cell, &stage);

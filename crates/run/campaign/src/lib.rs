@@ -18,5 +18,5 @@ pub use campaign::{Admission, Runner, conduct_plan};
 pub use cells::{PlannedCell, observing_rounds, rounds};
 pub use conduct::{Conclusion, Remount, TrialPlan, conduct};
 pub use error::CampaignError;
-pub use ranks::assist;
+pub use ranks::{assist, dir_of_rank};
 pub use stage::{Stage, about_caches};

@@ -1,5 +1,7 @@
 //! Trials on several ranks: rank 0 conducts, the others assist, and what is told of them all.
 
+use std::path::{Path, PathBuf};
+
 use treering_engine::{
     EngineError, EngineOptions, Progress, RankError, Run, RunOptions, StopFlag, Target, World,
 };
@@ -10,6 +12,17 @@ use treering_model::{
 };
 use treering_observe::Seen;
 use treering_script::{Job, TargetFacts};
+
+/// What stands for the number of the rank in a directory.
+pub(crate) const RANK: &str = "{rank}";
+
+/// The directory of a rank: its number in the place of `{rank}`.
+pub fn dir_of_rank(dir: &Path, rank: usize) -> PathBuf {
+    match dir.to_str() {
+        Some(text) => text.replace(RANK, &rank.to_string()).into(),
+        None => dir.to_owned(),
+    }
+}
 
 /// Hears everything and keeps nothing: results are rank 0's.
 struct Nowhere;
@@ -94,4 +107,17 @@ pub(crate) fn about_ranks(world: &World<'_>) -> Seen {
     let table = RankTable { ranks: rows.collect(), phases: phases.collect() };
     let artifacts = Artifact::of(RANKS_ARTIFACT, RANKS_VERSION, &table).into_iter().collect();
     Seen { facts, metrics, artifacts, ..Seen::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::dir_of_rank;
+
+    #[test]
+    fn a_directory_can_have_the_number_of_its_rank() {
+        assert_eq!(dir_of_rank(Path::new("/mnt/c{rank}/x"), 12), PathBuf::from("/mnt/c12/x"));
+        assert_eq!(dir_of_rank(Path::new("/mnt/x"), 3), PathBuf::from("/mnt/x"));
+    }
 }

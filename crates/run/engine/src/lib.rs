@@ -37,7 +37,10 @@ pub use places::remove::{RemoveError, Removed, remove_tree};
 pub use places::renewal::{Renewable, Renewing};
 pub use places::target::Target;
 pub use progress::{Progress, ProgressSnapshot};
-pub use ranks::{Alone, Channels, ClockRelation, Link, RankError, RankSkew, World, channels};
+pub use ranks::{
+    Alone, Channels, ClockRelation, LaunchEnd, LaunchError, Launcher, Link, RankError, RankReport,
+    RankSkew, USUAL_LAUNCHER, World, channels, find_program, is_rank_of_plan,
+};
 pub use recorder::{LatencyMode, Recorder};
 pub use rehearsal::{Actor, rehearse};
 pub use run::Run;

@@ -16,6 +16,7 @@ mod layouts;
 mod phase;
 mod rate;
 mod requests;
+pub mod scaling;
 mod spread;
 mod summary;
 pub mod sweep;

@@ -9,8 +9,12 @@ use treering_model::{Better, CellRole, Trial, Unit};
 use treering_stats::{KNEE_FEWEST_POINTS, Knee, StatsError, knee, mean_interval};
 
 use crate::compare::is_completed;
+use crate::scaling::{Scaling, scaling};
 
 const CONFIDENCE: f64 = 0.95;
+/// Keys that say how many work at once, as plans and workloads call them.
+const COUNTS: [&str; 7] =
+    ["ranks", "clients", "threads", "workers", "numjobs", "processes", "nthreads"];
 
 /// What was measured over the values of one or several keys.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +36,9 @@ pub struct Sweep {
     /// The knees, where one key has numbers: of the whole curve, or for each value of the other
     /// keys.
     pub knees: Vec<SweepKnee>,
+    /// How throughput grows with the number of those who work at once, where a key counts them: of
+    /// the whole curve, or for each value of the other keys.
+    pub scalings: Vec<Scaling>,
 }
 
 /// One combination of values.
@@ -129,6 +136,7 @@ pub fn sweeps(trials: &[Trial], metric: Option<&str>) -> Result<Vec<Sweep>, Stat
                 keys: values.iter().map(|(key, _)| key.clone()).collect(),
                 points: Vec::new(),
                 knees: Vec::new(),
+                scalings: Vec::new(),
             };
             let values = values.iter().map(|(_, value)| value.clone()).collect();
             add(&mut all, sweep, values, cell.round, one.value);
@@ -167,6 +175,9 @@ fn judged(gathered: Gathered) -> Result<Sweep, StatsError> {
         });
     }
     sweep.knees = knees(&sweep.keys, &points);
+    if sweep.better == Better::Higher && is_rate(sweep.unit) {
+        sweep.scalings = scalings(&sweep.keys, &points)?;
+    }
     Ok(sweep)
 }
 
@@ -195,19 +206,7 @@ fn knees(keys: &[String], points: &[(Vec<String>, Rounds)]) -> Vec<SweepKnee> {
     let Some(key) = (0..keys.len()).find(|key| is_numeric(key) && enough(key)) else {
         return Vec::new();
     };
-    let mut curves: Vec<CurvePoints<'_>> = Vec::new();
-    for (values, rounds) in points {
-        let others = keys.iter().zip(values).enumerate().filter(|(at, _)| *at != key);
-        let others: Vec<String> =
-            others.map(|(_, (key, value))| format!("{key}={value}")).collect();
-        let point = (number(&values[key]).unwrap_or_default(), rounds);
-        match curves.iter_mut().find(|(known, _)| *known == others) {
-            Some((_, curve)) => curve.push(point),
-            None => curves.push((others, vec![point])),
-        }
-    }
-    let of_curve = |(others, mut curve): CurvePoints<'_>| {
-        curve.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let of_curve = |(others, curve): CurvePoints<'_>| {
         let at: Vec<f64> = curve.iter().map(|(at, _)| *at).collect();
         // Only rounds that have every point.
         let first = curve.first().map(|(_, rounds)| rounds.keys().copied().collect::<Vec<_>>());
@@ -220,7 +219,46 @@ fn knees(keys: &[String], points: &[(Vec<String>, Rounds)]) -> Vec<SweepKnee> {
         let whole: Vec<Vec<f64>> = whole.collect();
         SweepKnee { key: keys[key].clone(), others, knee: knee(&at, &whole).ok().flatten() }
     };
-    curves.into_iter().map(of_curve).collect()
+    curves(keys, points, key).into_iter().map(of_curve).collect()
+}
+
+/// The curves over a key, one for each value of the others, in the order of its numbers.
+fn curves<'p>(
+    keys: &[String],
+    points: &'p [(Vec<String>, Rounds)],
+    key: usize,
+) -> Vec<CurvePoints<'p>> {
+    let mut curves: Vec<CurvePoints<'_>> = Vec::new();
+    for (values, rounds) in points {
+        let others = keys.iter().zip(values).enumerate().filter(|(at, _)| *at != key);
+        let others: Vec<String> =
+            others.map(|(_, (key, value))| format!("{key}={value}")).collect();
+        let point = (number(&values[key]).unwrap_or_default(), rounds);
+        match curves.iter_mut().find(|(known, _)| *known == others) {
+            Some((_, curve)) => curve.push(point),
+            None => curves.push((others, vec![point])),
+        }
+    }
+    for (_, curve) in &mut curves {
+        curve.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    }
+    curves
+}
+
+/// Whether a unit is of work in a time.
+fn is_rate(unit: Unit) -> bool {
+    matches!(unit, Unit::MibPerSecond | Unit::FilesPerSecond | Unit::OpsPerSecond)
+}
+
+/// The scalings over the first key that counts those who work at once.
+fn scalings(keys: &[String], points: &[(Vec<String>, Rounds)]) -> Result<Vec<Scaling>, StatsError> {
+    let counts = |key: &usize| {
+        COUNTS.contains(&keys[*key].as_str())
+            && points.iter().all(|(values, _)| values[*key].parse::<u32>().is_ok_and(|it| it > 0))
+    };
+    let Some(key) = (0..keys.len()).find(counts) else { return Ok(Vec::new()) };
+    let all = curves(keys, points, key).into_iter().filter(|(_, curve)| curve.len() > 1);
+    all.map(|(others, curve)| scaling(keys[key].clone(), others, &curve)).collect()
 }
 
 #[cfg(test)]

@@ -59,6 +59,7 @@ fn subject(chart: &Chart) -> String {
         Chart::Ratios(ratios) => ("ratio-by-round", ratios.metric.as_str()),
         Chart::Rounds(rounds) => ("rounds", rounds.metric.as_str()),
         Chart::Concentration(concentration) => ("hot-data", concentration.of.as_str()),
+        Chart::Scaling(chart) => ("scaling", chart.metric.as_str()),
         Chart::Latencies(latencies) => ("latency", latencies.call.as_str()),
         Chart::Timeline(timeline) => ("rate", timeline.phase.as_str()),
         Chart::Layout(timeline) => ("layout", timeline.measure.as_str()),

@@ -178,7 +178,7 @@ fn engine(
 }
 
 /// Runs the share of a rank that is not the first, which says what is to be said.
-fn assist(
+pub(super) fn assist(
     ranks: &Ranks<'_>,
     dir: &Path,
     job: &dyn Job,

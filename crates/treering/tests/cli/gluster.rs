@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use treering_model::{CautionCode, Ending};
 use treering_testkit::{Gluster, Ran, Running, cannot_gluster, fill, skip, temp_dir};
 
-use crate::kernels::fact;
+use crate::kernels::{fact, trials};
 use crate::mpi::{Mpi, fs_mark, only};
+use crate::program;
+use crate::rank_plans::keys;
 
 fn prepared() -> Option<Mpi> {
     let mpi = Mpi::of("openmpi")?;
@@ -34,6 +36,35 @@ fn four_clients_of_one_filesystem() {
     let codes = trial.cautions.iter().map(|caution| caution.code);
     assert!(!codes.into_iter().any(|code| code == CautionCode::NotShared), "{ran}");
     let left = fs::read_dir(&shared.clients()[3]).unwrap().flatten().map(|one| one.file_name());
+    let left: Vec<_> = left.filter(|name| !name.to_string_lossy().starts_with(".gl")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_plan_runs_on_all_clients_each_in_its_mount() {
+    let Some(mpi) = prepared() else { return };
+    let (shared, data) = (Gluster::new(3, 600), temp_dir());
+    let (plan, store) = (data.path().join("shared.toml"), data.path().join("results.db"));
+    let text = format!(
+        "rounds = 1\nwarm-up = false\n{}[[variant]]\nname = \"gluster\"\n\
+         device = {{ directory = \"{}\" }}\n[[job]]\nworkload = \"fs_mark\"\n\
+         options = {{ threads = 2, files = 20 }}\nsweep = {{ ranks = [1, 3] }}\n",
+        keys(&mpi),
+        shared.pattern().display()
+    );
+    fs::write(&plan, text).unwrap();
+    let program = program();
+    let mut command = program.command(["compare", "--quiet", "--store"]);
+    let ran = Ran::of(command.arg(&store).arg(&plan)).ends_with(0);
+    let all = trials(&store);
+    assert_eq!(all.len(), 2, "{ran}");
+    for trial in &all {
+        assert_eq!(trial.ending, Ending::Completed, "{ran}");
+        assert!(fact(trial, "ranks.mount").unwrap().starts_with("fuse"), "{ran}");
+        let codes = trial.cautions.iter().map(|caution| caution.code);
+        assert!(!codes.into_iter().any(|code| code == CautionCode::NotShared), "{ran}");
+    }
+    let left = fs::read_dir(&shared.clients()[2]).unwrap().flatten().map(|one| one.file_name());
     let left: Vec<_> = left.filter(|name| !name.to_string_lossy().starts_with(".gl")).collect();
     assert!(left.is_empty(), "{left:?}");
 }

@@ -123,6 +123,9 @@ mod layout;
 /// Many clients, by MPI.
 mod mpi;
 
+/// Plans that start ranks.
+mod rank_plans;
+
 /// Many clients of one GlusterFS.
 mod gluster;
 

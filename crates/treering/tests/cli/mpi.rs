@@ -35,8 +35,13 @@ impl Mpi {
         Some(Self { name, program: Program::new(&binary), binary })
     }
 
-    fn all() -> impl Iterator<Item = Self> {
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
         ["openmpi", "mpich"].into_iter().filter_map(Self::of)
+    }
+
+    /// The program as a file.
+    pub(crate) fn binary(&self) -> &Path {
+        &self.binary
     }
 
     /// The launcher, to be given programs.

@@ -36,10 +36,39 @@ fn a_sweep_runs_every_combination_and_is_shown_with_its_curve() {
     let page = program.run(["sweep", "--store", store]).ends_with(0).stdout;
     assert!(page.contains("in percent of the best"), "{page}");
     assert!(page.contains("size=1K"), "the knee of each curve or that there is none: {page}");
+    assert!(!page.contains("efficiency"), "files are no workers: {page}");
     let html = program.run(["sweep", "--store", store, "--format", "html"]).ends_with(0).stdout;
     assert!(html.contains("<svg"), "curves");
     let metric = ["sweep", "--store", store, "--metric", "no_such"];
     program.run(metric).ends_with(2).complains("no_such");
     let plan = ["sweep", "--store", store, "--plan", "other"];
     program.run(plan).ends_with(2).complains("other");
+}
+
+#[test]
+fn a_sweep_over_threads_shows_how_they_scale() {
+    let program = program();
+    let dir = program.home().join("w");
+    fs::create_dir(&dir).unwrap();
+    let results = temp_dir_in(Path::new("/dev/shm"));
+    let store = results.path().join("r.treering");
+    let store = store.to_str().unwrap();
+    let plan = format!(
+        "name = \"threads\"\nrounds = 2\nwarm-up = false\n[[variant]]\nname = \"dir\"\n\
+         device = {{ directory = \"{}\" }}\n[[job]]\nname = \"make\"\nworkload = \"fs_mark\"\n\
+         options = {{ files = 50 }}\nsweep = {{ threads = \"1..5\" }}\n",
+        dir.display()
+    );
+    fs::write(program.home().join("threads.toml"), plan).unwrap();
+    program.run(["compare", "threads.toml", "--quiet", "--store", store]).ends_with(0);
+    let page = program.run(["sweep", "--store", store]).ends_with(0).stdout;
+    assert!(page.contains("5 threads give ") && page.contains("of the ideal"), "{page}");
+    // What noise leaves of it is not the same each time, but something is said of the model.
+    let says_model = ["Universal Scalability Law: ", "throughput grows faster than threads"];
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(says_model.iter().any(|words| page.contains(words)), "{page}");
+    let json = program.run(["sweep", "--store", store, "--format", "json"]).ends_with(0).stdout;
+    assert!(json.contains("\"scaling\"") && json.contains("efficiency"), "{json}");
+    let html = program.run(["sweep", "--store", store, "--format", "html"]).ends_with(0).stdout;
+    assert!(html.contains("chart scaling"), "the ideal line and the curve");
 }

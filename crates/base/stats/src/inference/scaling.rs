@@ -1,15 +1,20 @@
 //! How throughput grows with the number of clients: Gunther's universal scalability model,
 //! `X(N) = λN / (1 + σ(N − 1) + κN(N − 1))`, with the contention σ and the coherency κ.
 //!
-//! `N / X(N)` is linear in `1/λ`, `σ/λ` and `κ/λ`: weighted least squares with relative errors, in
-//! which neither share may be negative. Not here: which trials have how many clients.
+//! `N / X(N)` is linear in `1/λ`, `σ/λ` and `κ/λ`, and errors are relative: least squares of the
+//! logarithms, in which neither share may be negative, by Gauss-Newton steps. Not here: which
+//! trials have how many clients.
 
-use crate::distribution::t_quantile;
+use crate::distribution::{f_survival, t_quantile};
 use crate::input::{require_count, require_positive, require_same_length};
 use crate::{Interval, IntervalMethod, StatsError};
 
 /// Fewer sizes than this say nothing about two shares: with three the curve goes through all.
 pub const FEWEST_SIZES: usize = 5;
+
+/// Below this probability that chance alone moves the sizes so far off the curve, the distance of
+/// sizes, and not that of trials, says how uncertain the shares are.
+const LACK_OF_FIT_BELOW: f64 = 0.05;
 
 /// A fitted model.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,11 +29,23 @@ pub struct Scalability {
     pub coherency: f64,
     /// Its interval; the lower end is never below 0.
     pub coherency_interval: Interval,
-    /// The number of clients from which on more of them give less; none where κ is 0.
+    /// The number of clients from which on more of them give less; none where κ is 0, or σ is 1 or
+    /// more.
     pub peak_clients: Option<f64>,
+    /// Its interval, on a logarithmic scale; none where κ may be 0: then there may be no peak.
+    pub peak_interval: Option<Interval>,
+    /// How probably trials as scattered as these are so far off the curve at some sizes, if it is
+    /// the right one; none where no size has two trials.
+    pub lack_of_fit_p: Option<f64>,
 }
 
 impl Scalability {
+    /// Whether the curve of the model may be that of the sizes: they are no farther off than chance
+    /// explains, or nothing is known of chance.
+    pub fn follows(&self) -> bool {
+        self.lack_of_fit_p.is_none_or(|p| p >= LACK_OF_FIT_BELOW)
+    }
+
     /// The throughput of so many clients.
     pub fn throughput(&self, clients: f64) -> f64 {
         let waits = self.contention * (clients - 1.0);
@@ -55,55 +72,150 @@ pub fn scalability(
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
     require_count(sizes.len(), FEWEST_SIZES)?;
-    // Rows divided by N / X: what is left is 1, and errors are relative.
-    let rows: Vec<[f64; 3]> = clients
-        .iter()
-        .zip(throughputs)
-        .map(|(n, x)| [1.0, n - 1.0, n * (n - 1.0)].map(|part| part * x / n))
-        .collect();
-    let (part, is_free) = non_negative(&rows);
+    let Fitted { rows, errors, part, is_free } = fitted(clients, throughputs);
     // Uncertainty of the whole model, also where a share came out as 0.
-    let freedom = (rows.len() - 3).max(1) as f64;
-    let residual: f64 =
-        rows.iter().map(|row| (1.0 - dot(row, &part)).powi(2)).sum::<f64>() / freedom;
+    let scatter = scatter(clients, &errors, sizes.len());
     let covariance = inverse(&normal(&rows)).unwrap_or([[0.0; 3]; 3]);
     let (single, contention, coherency) = (1.0 / part[0], part[1] / part[0], part[2] / part[0]);
-    let interval = |at: usize, share: f64| {
-        // The variance of the ratio, to first order.
-        let variance =
-            covariance[at][at] - 2.0 * share * covariance[0][at] + share * share * covariance[0][0];
-        let spread = (variance * residual).max(0.0).sqrt() / part[0];
-        let reach = t_quantile(f64::midpoint(1.0, confidence), freedom) * spread;
-        Interval {
-            low: (share - reach).max(0.0),
-            high: share + reach,
-            confidence,
-            achieved: None,
-            method: IntervalMethod::StudentT,
-        }
+    let reach_of = |variance: f64| {
+        let spread = (variance * scatter.variance).max(0.0).sqrt();
+        t_quantile(f64::midpoint(1.0, confidence), scatter.freedom) * spread
     };
+    // The covariance of two ratios, to first order; that of one with itself is its variance.
+    let between = |(one, share): (usize, f64), (other, its): (usize, f64)| {
+        let [first, ..] = covariance;
+        let shared = covariance[one][other] - its * first[one] - share * first[other];
+        (shared + share * its * first[0]) / part[0].powi(2)
+    };
+    let interval = |low: f64, high: f64| Interval {
+        low,
+        high,
+        confidence,
+        achieved: None,
+        method: IntervalMethod::StudentT,
+    };
+    let of_share = |at: usize, share: f64| {
+        let reach = reach_of(between((at, share), (at, share)));
+        interval((share - reach).max(0.0), share + reach)
+    };
+    let (contention_interval, coherency_interval) =
+        (of_share(1, contention), of_share(2, coherency));
     let peak = ((1.0 - contention) / coherency).sqrt();
+    let peak_clients = (is_free[2] && peak.is_finite()).then_some(peak);
+    let peak_interval = peak_clients.filter(|_| coherency_interval.low > 0.0).map(|peak| {
+        // How the logarithm of the peak changes with each share.
+        let slopes = [(1, contention, -0.5 / (1.0 - contention)), (2, coherency, -0.5 / coherency)];
+        let parts = slopes.iter().flat_map(|(one, share, slope)| {
+            slopes.map(|(other, its, other_slope)| {
+                slope * other_slope * between((*one, *share), (other, its))
+            })
+        });
+        let reach = reach_of(parts.sum());
+        interval(peak * (-reach).exp(), peak * reach.exp())
+    });
     Ok(Scalability {
         single,
         contention,
-        contention_interval: interval(1, contention),
+        contention_interval,
         coherency,
-        coherency_interval: interval(2, coherency),
-        peak_clients: (is_free[2] && peak.is_finite()).then_some(peak),
+        coherency_interval,
+        peak_clients,
+        peak_interval,
+        lack_of_fit_p: scatter.lack_of_fit_p,
     })
+}
+
+/// How far trials are from a curve.
+struct Scatter {
+    variance: f64,
+    freedom: f64,
+    lack_of_fit_p: Option<f64>,
+}
+
+/// The scatter of the trials about the curve; that of the sizes where the trials of each agree with
+/// one another and not with it.
+fn scatter(clients: &[f64], errors: &[f64], sizes: usize) -> Scatter {
+    let mut groups: Vec<(f64, Vec<f64>)> = Vec::new();
+    for (size, &off) in clients.iter().zip(errors) {
+        match groups.iter_mut().find(|(known, _)| known == size) {
+            Some((_, group)) => group.push(off),
+            None => groups.push((*size, vec![off])),
+        }
+    }
+    let (mut of_sizes, mut of_trials) = (0.0, 0.0);
+    for (_, group) in &groups {
+        let mean = group.iter().sum::<f64>() / group.len() as f64;
+        of_sizes += group.len() as f64 * mean.powi(2);
+        of_trials += group.iter().map(|off| (off - mean).powi(2)).sum::<f64>();
+    }
+    let size_freedom = (sizes - 3) as f64;
+    let trial_freedom = (errors.len() - sizes) as f64;
+    let ratio = (of_sizes / size_freedom) / (of_trials / trial_freedom);
+    let lack_of_fit_p = (trial_freedom > 0.0 && ratio.is_finite())
+        .then(|| f_survival(ratio, size_freedom, trial_freedom));
+    if lack_of_fit_p.is_some_and(|p| p < LACK_OF_FIT_BELOW) {
+        let variance = of_sizes / size_freedom;
+        return Scatter { variance, freedom: size_freedom, lack_of_fit_p };
+    }
+    let freedom = size_freedom + trial_freedom;
+    Scatter { variance: (of_sizes + of_trials) / freedom, freedom, lack_of_fit_p }
 }
 
 fn dot(row: &[f64; 3], part: &[f64; 3]) -> f64 {
     row.iter().zip(part).map(|(one, other)| one * other).sum()
 }
 
+/// The model with the least squares of the logarithms.
+struct Fitted {
+    /// For each trial how its logarithm changes with the parts.
+    rows: Vec<[f64; 3]>,
+    /// By how much the logarithm of `N / X` is more than the model says.
+    errors: Vec<f64>,
+    part: [f64; 3],
+    is_free: [bool; 3],
+}
+
+/// So many steps are enough: each but the first few only changes digits that are not shown.
+const STEPS: usize = 40;
+
+fn fitted(clients: &[f64], throughputs: &[f64]) -> Fitted {
+    let terms = |n: &f64| [1.0, n - 1.0, n * (n - 1.0)];
+    let pairs = || clients.iter().zip(throughputs);
+    // To begin with, each row is divided by its N / X: what is left is 1.
+    let rows: Vec<[f64; 3]> = pairs().map(|(n, x)| terms(n).map(|term| term * x / n)).collect();
+    let (mut part, mut is_free) = non_negative(&rows, &vec![1.0; rows.len()]);
+    let linear = |part: &[f64; 3]| -> (Vec<[f64; 3]>, Vec<f64>) {
+        let of = |(n, x): (&f64, &f64)| {
+            let said = dot(&terms(n), part);
+            (terms(n).map(|term| term / said), (n / x / said).ln())
+        };
+        pairs().map(of).unzip()
+    };
+    for _ in 0..STEPS {
+        let (rows, errors) = linear(&part);
+        let targets: Vec<f64> = errors.iter().map(|error| 1.0 + error).collect();
+        let (next, free) = non_negative(&rows, &targets);
+        if !next.iter().all(|value| value.is_finite()) {
+            break;
+        }
+        let is_same = next.iter().zip(&part).all(|(one, other)| (one - other).abs() <= 1e-12 * one);
+        (part, is_free) = (next, free);
+        if is_same {
+            break;
+        }
+    }
+    let (rows, errors) = linear(&part);
+    Fitted { rows, errors, part, is_free }
+}
+
 /// The best parts of which the shares are not negative, and which of them were free.
-fn non_negative(rows: &[[f64; 3]]) -> ([f64; 3], [bool; 3]) {
+fn non_negative(rows: &[[f64; 3]], targets: &[f64]) -> ([f64; 3], [bool; 3]) {
     let ways = [[true, true, true], [true, true, false], [true, false, true], [true, false, false]];
     let fits = ways.into_iter().filter_map(|is_free| {
-        let part = least_squares(rows, is_free)?;
+        let part = least_squares(rows, targets, is_free)?;
         let is_allowed = part[0] > 0.0 && part[1] >= 0.0 && part[2] >= 0.0;
-        let error: f64 = rows.iter().map(|row| (1.0 - dot(row, &part)).powi(2)).sum();
+        let errors = rows.iter().zip(targets).map(|(row, target)| target - dot(row, &part));
+        let error: f64 = errors.map(|error| error.powi(2)).sum();
         is_allowed.then_some((error, part, is_free))
     });
     let best = fits.min_by(|one, other| one.0.total_cmp(&other.0));
@@ -111,7 +223,7 @@ fn non_negative(rows: &[[f64; 3]]) -> ([f64; 3], [bool; 3]) {
 }
 
 /// Least squares in the parts that are free; the others are 0.
-fn least_squares(rows: &[[f64; 3]], is_free: [bool; 3]) -> Option<[f64; 3]> {
+fn least_squares(rows: &[[f64; 3]], targets: &[f64], is_free: [bool; 3]) -> Option<[f64; 3]> {
     let masked: Vec<[f64; 3]> = rows
         .iter()
         .map(|row| std::array::from_fn(|at| if is_free[at] { row[at] } else { 0.0 }))
@@ -121,7 +233,9 @@ fn least_squares(rows: &[[f64; 3]], is_free: [bool; 3]) -> Option<[f64; 3]> {
         matrix[at][at] = 1.0;
     }
     let inverse = inverse(&matrix)?;
-    let right: [f64; 3] = std::array::from_fn(|at| masked.iter().map(|row| row[at]).sum());
+    let pairs = || masked.iter().zip(targets);
+    let right: [f64; 3] =
+        std::array::from_fn(|at| pairs().map(|(row, target)| row[at] * target).sum());
     Some(std::array::from_fn(|at| dot(&inverse[at], &right)))
 }
 
@@ -180,6 +294,60 @@ mod tests {
     }
 
     #[test]
+    fn a_peak_has_an_interval_where_coherency_is_not_none() {
+        // Alternately above and below the curve.
+        let sizes: Vec<f64> = SIZES.iter().flat_map(|size| [*size; 4]).collect();
+        let measured = |contention, coherency, noise: f64| -> Vec<f64> {
+            let of = |(place, size): (usize, &f64)| {
+                let sign = if place % 2 == 0 { 1.0 } else { -1.0 };
+                model(contention, coherency)(*size) * (1.0 + sign * noise)
+            };
+            sizes.iter().enumerate().map(of).collect()
+        };
+        let fitted = scalability(&sizes, &measured(0.08, 0.002, 0.02), 0.95).unwrap();
+        let (peak, interval) = (fitted.peak_clients.unwrap(), fitted.peak_interval.unwrap());
+        let planted = (0.92f64 / 0.002).sqrt();
+        assert!(interval.contains(planted) && interval.contains(peak), "{fitted:?}");
+        assert!(interval.high / interval.low < 1.3, "{fitted:?}");
+        assert!(fitted.follows(), "{fitted:?}");
+        // So little coherency is lost in so much noise: there may be no peak.
+        let fitted = scalability(&sizes, &measured(0.3, 0.0001, 0.2), 0.95).unwrap();
+        assert!(fitted.coherency_interval.low == 0.0 && fitted.peak_interval.is_none());
+    }
+
+    #[test]
+    fn a_curve_of_another_shape_is_told_and_widens_the_intervals() {
+        // Two CPUs: twice as much from two clients on, and no more.
+        let sizes: Vec<f64> = SIZES.iter().flat_map(|size| [*size; 4]).collect();
+        let of = |(place, size): (usize, &f64)| {
+            let noise = if place % 2 == 0 { 1.01 } else { 0.99 };
+            1000.0 * size.min(2.0) * noise
+        };
+        let measured: Vec<f64> = sizes.iter().enumerate().map(of).collect();
+        let fitted = scalability(&sizes, &measured, 0.95).unwrap();
+        assert!(!fitted.follows() && fitted.lack_of_fit_p.unwrap() < 1e-6, "{fitted:?}");
+        let interval = fitted.contention_interval;
+        assert!(interval.high - interval.low > 0.05, "{fitted:?}");
+        assert_eq!(fit(model(0.05, 0.001)).lack_of_fit_p, None, "one trial for each size");
+    }
+
+    #[test]
+    fn much_noise_does_not_lift_the_curve_above_the_means() {
+        let sizes: Vec<f64> = SIZES.iter().flat_map(|size| [*size; 4]).collect();
+        let of = |(place, size): (usize, &f64)| {
+            let noise = if place % 2 == 0 { 2.0 } else { 0.5 };
+            model(0.1, 0.002)(*size) * noise
+        };
+        let measured: Vec<f64> = sizes.iter().enumerate().map(of).collect();
+        let fitted = scalability(&sizes, &measured, 0.95).unwrap();
+        for size in SIZES {
+            // The geometric mean is that of the model.
+            let off = fitted.throughput(size) / model(0.1, 0.002)(size) - 1.0;
+            assert!(off.abs() < 0.01, "{size}: {off}, {fitted:?}");
+        }
+    }
+
+    #[test]
     fn more_than_linear_growth_is_no_negative_share() {
         let fitted = fit(|n| 1000.0 * n * (1.0 + 0.01 * n));
         assert_eq!((fitted.contention, fitted.coherency, fitted.peak_clients), (0.0, 0.0, None));
@@ -197,14 +365,15 @@ mod tests {
     /// true shares: 95 % were asked for.
     #[test]
     fn intervals_hold_what_is_true_as_often_as_they_say() {
-        let (contention, coherency) = (0.08, 0.002);
+        let (contention, coherency) = (0.08_f64, 0.002);
         let mut generator = Generator::seeded(7);
         // The sum of twelve numbers between -1/2 and 1/2: nearly normal, of variance 1.
         let mut noise = || {
             (0..12).map(|_| generator.below(1 << 20) as f64 / f64::from(1 << 20) - 0.5).sum::<f64>()
         };
         let sizes: Vec<f64> = SIZES.iter().flat_map(|size| [*size; 3]).collect();
-        let mut held = [0, 0];
+        let mut held = [0; 3];
+        let peak = ((1.0 - contention) / coherency).sqrt();
         for _ in 0..400 {
             let measured: Vec<f64> = sizes
                 .iter()
@@ -213,6 +382,7 @@ mod tests {
             let fitted = scalability(&sizes, &measured, 0.95).unwrap();
             held[0] += u32::from(fitted.contention_interval.contains(contention));
             held[1] += u32::from(fitted.coherency_interval.contains(coherency));
+            held[2] += u32::from(fitted.peak_interval.is_some_and(|it| it.contains(peak)));
         }
         assert!(held.iter().all(|held| (365..=397).contains(held)), "{held:?}");
     }

@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, getpid, getppid, kill_process, set_parent_process_death_signal,
+    Pid, Signal, getpid, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
 };
 
 /// Lets the kernel kill the program when the thread that starts it ends, by SIGKILL too.
@@ -24,6 +24,18 @@ pub fn leave_with_parent(command: &mut Command) -> &mut Command {
 pub fn interrupt(child: &Child) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let _ended_already = pid.map(|pid| kill_process(pid, Signal::INT));
+}
+
+/// Asks a program to end, by SIGTERM.
+pub fn terminate(child: &Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let _ended_already = pid.map(|pid| kill_process(pid, Signal::TERM));
+}
+
+/// Kills a program that was started with [`leave_with_parent`] and all that is in its group.
+pub fn kill_group(child: &Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let _ended_already = pid.map(|pid| kill_process_group(pid, Signal::KILL));
 }
 
 fn signal_with_parent(command: &mut Command, signal: Signal) -> &mut Command {

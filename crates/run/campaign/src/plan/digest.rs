@@ -86,6 +86,13 @@ impl Words {
                 self.word(&name);
                 self.word(&value);
             }
+            // Words more only where there are some: plans without keep the fingerprint they had.
+            if let Some(launch) = &planned.launch {
+                self.word("ranks");
+                self.number(u64::from(launch.ranks));
+                self.count(launch.launcher.len());
+                launch.launcher.iter().for_each(|word| self.word(word));
+            }
         }
     }
 

@@ -7,6 +7,7 @@ mod deciding;
 mod digest;
 pub mod document;
 mod error;
+mod launch;
 mod observing;
 mod write;
 
@@ -17,6 +18,7 @@ use treering_script::{Job, JobRecord};
 
 pub use deciding::{baselines, family, foreseen, is_known, known_metrics};
 pub use error::PlanError;
+pub use launch::{Launch, RANKS_MAX, settings_of_ranks};
 pub use observing::{ObservedIn, Observing};
 
 /// Options of a run of compilebench that takes seconds, for plans that name no job.
@@ -54,8 +56,10 @@ pub struct PlannedJob {
     pub workload: String,
     /// Its options as given, by name: enough to make it again.
     pub options: Vec<(String, String)>,
-    /// The job itself.
+    /// The job itself; on several ranks, that of all of them together.
     pub job: Box<dyn Job>,
+    /// How it is started on several ranks; none where it runs in this process.
+    pub launch: Option<Launch>,
     /// What it was made of, with the files that its options name.
     pub record: JobRecord,
 }
@@ -190,6 +194,7 @@ impl fmt::Debug for PlannedJob {
             .field("name", &self.name)
             .field("workload", &self.workload)
             .field("options", &self.options)
+            .field("launch", &self.launch)
             .finish_non_exhaustive()
     }
 }

@@ -161,6 +161,15 @@ fn job(to: &mut String, planned: &PlannedJob) {
     header(to, "[[job]]");
     line(to, "name", &text(&planned.name));
     line(to, "workload", &text(&planned.workload));
+    if let Some(launch) = &planned.launch {
+        line(to, "ranks", &launch.ranks.to_string());
+        if !launch.launcher.is_empty() {
+            line(to, "launcher", &texts(&launch.launcher));
+        }
+        if let Some(program) = &launch.program {
+            line(to, "mpi-program", &path(program));
+        }
+    }
     if !planned.options.is_empty() {
         header(to, "[job.options]");
         let is_first = |place: usize, name: &str| {

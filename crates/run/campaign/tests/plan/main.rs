@@ -8,6 +8,7 @@ mod errors;
 mod hostile;
 mod observing;
 mod order;
+mod ranks;
 mod round_trip;
 
 use std::path::Path;

@@ -162,7 +162,8 @@ fn job(name: String, options: Vec<(String, String)>) -> PlannedJob {
     let settings = Settings::new(options.clone());
     let job = workload.native(&settings).unwrap();
     let record = JobRecord::of(&settings);
-    PlannedJob { name, workload: workload.manifest().name.to_owned(), options, job, record }
+    let workload = workload.manifest().name.to_owned();
+    PlannedJob { name, workload, options, job, launch: None, record }
 }
 
 /// A data set of two files, which is read much faster than a shipped one.

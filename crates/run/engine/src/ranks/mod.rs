@@ -6,6 +6,7 @@
 
 mod channels;
 mod clocks;
+mod launch;
 mod link;
 pub(crate) mod share;
 mod skew;
@@ -13,6 +14,9 @@ mod world;
 
 pub use channels::{Channels, channels};
 pub use clocks::ClockRelation;
+pub use launch::{
+    LaunchEnd, LaunchError, Launcher, RankReport, USUAL_LAUNCHER, find_program, is_rank_of_plan,
+};
 pub use link::{Alone, Link};
 pub use skew::RankSkew;
 pub use world::{RankError, World};

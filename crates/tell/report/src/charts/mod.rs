@@ -15,6 +15,7 @@ mod mark;
 mod plot;
 mod ratios;
 mod rounds;
+mod scaling;
 mod timeline;
 mod timeline_of_layout;
 pub(crate) mod trace;
@@ -42,6 +43,8 @@ pub enum Chart {
     Ratios(Ratios),
     /// What every trial measured, trial by trial, where they are no pairs.
     Rounds(Rounds),
+    /// How throughput grows with the number of those who work at once.
+    Scaling(ScalingChart),
     /// How long the calls of a kind took.
     Latencies(Latencies),
     /// How fast a phase was from its start to its end.
@@ -220,6 +223,43 @@ pub struct RoundsVariant {
     pub values: Vec<Option<f64>>,
 }
 
+/// Throughput over the number of those who work at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScalingChart {
+    /// The metric, with its unit at the end.
+    pub metric: String,
+    /// The unit of the values.
+    pub unit: Unit,
+    /// What is counted: `ranks`.
+    pub key: String,
+    /// The curves.
+    pub curves: Vec<ScalingCurve>,
+}
+
+/// One curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScalingCurve {
+    /// Its name; empty where it is alone.
+    pub name: String,
+    /// Its points, by their size.
+    pub points: Vec<ScalingChartPoint>,
+    /// Sizes and what the model says of them; empty without a model.
+    pub model: Vec<(f64, f64)>,
+}
+
+/// A point of a curve; all numbers are above zero.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScalingChartPoint {
+    /// How many work at once.
+    pub size: f64,
+    /// The throughput.
+    pub mean: f64,
+    /// The ends of its interval.
+    pub interval: Option<(f64, f64)>,
+    /// What the smallest size would give if all of them worked as fast.
+    pub ideal: f64,
+}
+
 /// Latencies of the calls of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latencies {
@@ -338,6 +378,7 @@ impl Chart {
             Self::Forest(forest) => Some(forest::figure(forest)),
             Self::Ratios(ratios) => Some(ratios::figure(ratios)),
             Self::Rounds(rounds) => Some(rounds::figure(rounds)),
+            Self::Scaling(chart) => Some(scaling::figure(chart)),
             Self::Latencies(latencies) => Some(latency::figure(latencies)),
             Self::Concentration(concentration) => Some(concentration::figure(concentration)),
             Self::Timeline(timeline) => Some(timeline::figure(timeline)),

@@ -3,7 +3,8 @@
 //! `fixture` makes the trials; `goldens` fixes every page in every format; `hostile` feeds text
 //! that wants to do harm; `comparison` does for comparisons what they do; `html` holds the HTML to
 //! what it must say; `charts` does so for what is drawn; `mail` holds the plain format to its 72
-//! columns; `overview` says what a comparison must say first; `exports` reads every export back.
+//! columns; `overview` says what a comparison must say first, `scaling` what a sweep over ranks
+//! must; `exports` reads every export back.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
@@ -18,6 +19,7 @@ mod layout;
 mod mail;
 mod observed;
 mod overview;
+mod scaling;
 
 use treering_report::{Format, Report};
 

@@ -10,6 +10,7 @@ use treering_model::DeviceSpec;
 use treering_model::filesystems::is_in_memory;
 
 use super::forecast::Forecast;
+use super::launches::Launches;
 use super::reboots;
 use crate::arguments::CompareArgs;
 use crate::failure::Failure;
@@ -21,6 +22,7 @@ pub(in crate::commands) fn show(plan: &Plan, args: &CompareArgs) -> Result<ExitC
         Machine::Guest => Vec::new(),
         Machine::Reboot => reboots::dry_lines(plan, args)?,
     };
+    let launches = Launches::find(plan)?.map(|launches| launches.lines()).unwrap_or_default();
     let forecast = Forecast::new(plan, args.page.store.store.as_deref(), |_| false)?;
     super::super::output::with_writer(args.page.output.as_deref(), |out| {
         for cell in cells.iter().flatten() {
@@ -41,7 +43,7 @@ pub(in crate::commands) fn show(plan: &Plan, args: &CompareArgs) -> Result<ExitC
         for line in forecast.lines() {
             writeln!(out, "{line}")?;
         }
-        for line in space(plan).iter().chain(&reboots) {
+        for line in launches.iter().chain(&space(plan)).chain(&reboots) {
             writeln!(out, "{line}")?;
         }
         Ok(())

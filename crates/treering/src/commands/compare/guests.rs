@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use treering_campaign::plan::Plan;
 use treering_guest::{
@@ -11,14 +11,15 @@ use treering_guest::{
     disk_name, may_have_kvm, needed,
 };
 use treering_model::{
-    Accelerator, Beginning, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialEvent,
-    TrialSink, Variant, refused_features,
+    Accelerator, Beginning, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialSink,
+    Variant, refused_features,
 };
 use treering_sys::StopFlag;
 
 use super::guest_files::options;
+use super::relay::Relay;
 use crate::classic_output::say;
-use crate::commands::guest::GuestTrial;
+use crate::commands::handed::HandedTrial;
 use crate::failure::{Failure, Kind};
 
 /// A trial that takes longer is taken for one that has no end.
@@ -172,7 +173,7 @@ impl<'a> Guests<'a> {
     pub(super) fn run(
         &self,
         key: Key,
-        mut trial: GuestTrial,
+        mut trial: HandedTrial,
         beginning: Beginning,
         (disks, stop): (&[PathBuf], &StopFlag),
         sink: &mut dyn TrialSink,
@@ -198,86 +199,21 @@ impl<'a> Guests<'a> {
             mount: variant.mount.clone(),
             trial: serde_json::to_value(trial).map_err(failed)?,
         };
-        let mut relay = Relay { beginning, began: None, ended: None, sink };
+        let mut relay = Relay::new(beginning, sink);
         let boot = self.boot(key, spec, self.accelerator, disks);
         let end = boot.run(&job, stop, &mut |event| relay.take(event))?;
-        relay.finish(end, facts, cautions)
-    }
-}
-
-/// Passes the events of a guest on, and puts in what is missing where it did not come to its end.
-struct Relay<'s> {
-    /// What is known here of the trial's beginning.
-    beginning: Beginning,
-    began: Option<Instant>,
-    /// How the trial ended in the guest, and when.
-    ended: Option<(Ending, u64)>,
-    sink: &'s mut dyn TrialSink,
-}
-
-impl Relay<'_> {
-    fn take(&mut self, event: TrialEvent) -> Result<(), Failure> {
-        let event = match event {
-            TrialEvent::Began(inside) => {
-                self.began = Some(Instant::now());
-                // Identity, place in the campaign and time are as they are known here.
-                TrialEvent::Began(Beginning {
-                    parameters: inside.parameters,
-                    target: inside.target,
-                    ..self.beginning.clone()
-                })
+        let (ending, console) = match end {
+            GuestEnd::Interrupted { .. } => (Ending::Interrupted, String::new()),
+            GuestEnd::Refused { why } => {
+                (Ending::Failed { why: with_features(why) }, String::new())
             }
-            // It comes last, with what the console of a trial that failed said.
-            TrialEvent::Ended { ending, at_ns } => {
-                self.ended = Some((ending, at_ns));
-                return Ok(());
-            }
-            other => other,
-        };
-        self.push(&event)
-    }
-
-    fn push(&mut self, event: &TrialEvent) -> Result<(), Failure> {
-        self.sink.accept(event).map_err(|error| Failure::of(Kind::Environment, &error))
-    }
-
-    /// How the trial ended; reported here where the guest could not.
-    fn finish(
-        mut self,
-        end: GuestEnd,
-        facts: Vec<Fact>,
-        cautions: Vec<Caution>,
-    ) -> Result<Ending, Failure> {
-        if let Some((mut ending, at_ns)) = self.ended.take() {
-            if let (Ending::Failed { why }, GuestEnd::Done { console }) = (&mut ending, &end)
-                && !console.is_empty()
-            {
-                *why = format!("{why}; {console}");
-            }
-            self.push(&TrialEvent::Ended { ending: ending.clone(), at_ns })?;
-            return Ok(ending);
-        }
-        if self.began.is_none() {
-            self.began = Some(Instant::now());
-            self.push(&TrialEvent::Began(self.beginning.clone()))?;
-            self.push(&TrialEvent::Environment { facts })?;
-            for caution in cautions {
-                self.push(&TrialEvent::Cautioned(caution))?;
-            }
-        }
-        let ending = match end {
-            GuestEnd::Interrupted { .. } => Ending::Interrupted,
-            GuestEnd::Refused { why } => Ending::Failed { why: with_features(why) },
-            GuestEnd::Broken { why } => Ending::Failed { why },
-            GuestEnd::Done { .. } => {
+            GuestEnd::Broken { why } => (Ending::Failed { why }, String::new()),
+            GuestEnd::Done { console } => {
                 let why = "the guest was done and had not said how its trial ended".to_owned();
-                Ending::Failed { why }
+                (Ending::Failed { why }, console)
             }
         };
-        let elapsed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
-        let at_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
-        self.push(&TrialEvent::Ended { ending: ending.clone(), at_ns })?;
-        Ok(ending)
+        relay.finish(ending, &console, (facts, cautions))
     }
 }
 

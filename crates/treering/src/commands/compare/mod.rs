@@ -7,9 +7,11 @@ mod following;
 mod forecast;
 mod guest_files;
 mod guests;
+mod launches;
 mod ledger;
 mod quick;
 mod reboots;
+mod relay;
 mod runner;
 
 use std::fs;
@@ -28,6 +30,7 @@ pub(super) use self::bisect::{named, run as bisect_step};
 pub(super) use self::dry_run::show as show_plan;
 pub(super) use self::forecast::Forecast;
 use self::guests::Guests;
+use self::launches::Launches;
 use self::ledger::Ledger;
 use self::reboots::Rebooting;
 use self::runner::Runner;
@@ -149,6 +152,7 @@ fn warn_of_shortfall(plan: &Plan, args: &CompareArgs) {
 
 /// Conducts a plan, and shows what came of it.
 pub(super) fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Conducted, Failure> {
+    launches::refuse_launched(plan)?;
     // Before hours are spent, not after.
     if let Some(dir) = &args.page.charts {
         super::charts::prepare(dir)?;
@@ -161,7 +165,10 @@ pub(super) fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Cond
     let reboots = reboots.map(|reboots| reboots.begin(&mut ledger));
     let identity = ledger.identity(plan);
     let guests = Guests::prepare(plan, args.plan.as_deref(), signals.flag())?;
-    let mut runner = Runner::new(plan, args, ledger, (guests, reboots), signals.flag());
+    let launches = Launches::find(plan)?;
+    launches.as_ref().map_or(Ok(()), |launches| launches.probe(signals.flag()))?;
+    let others = (guests, launches, reboots);
+    let mut runner = Runner::new(plan, args, ledger, others, signals.flag());
     if args.resume {
         lab::free_what_is_left(lab, &identity);
     }

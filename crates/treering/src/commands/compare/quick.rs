@@ -87,7 +87,7 @@ fn job(args: &QuickArgs) -> Result<PlannedJob, Failure> {
     let job = workload.native(&settings)?;
     let name = args.workload.clone();
     let (options, record) = (settings.given().to_vec(), JobRecord::of(&settings));
-    Ok(PlannedJob { workload: name.clone(), name, options, job, record })
+    Ok(PlannedJob { workload: name.clone(), name, options, job, launch: None, record })
 }
 
 fn stopping(args: &QuickArgs, family: u32) -> Result<Stopping, Failure> {

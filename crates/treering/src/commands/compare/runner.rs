@@ -13,17 +13,21 @@ use treering_campaign::{
 };
 use treering_engine::{EngineOptions, PayloadKind, Progress};
 use treering_lab::{LabError, Workplace, find_leftovers, remove_leftovers};
-use treering_model::{Beginning, Cell, Ending, Fact, PLAN_FACT, TrialEvent, TrialId, TrialSink};
+use treering_model::{
+    Beginning, Cell, DeviceSpec, Ending, Fact, PLAN_FACT, TrialEvent, TrialId, TrialSink,
+};
 use treering_sys::StopFlag;
 
 use super::following::Following;
 use super::forecast::{Forecast, duration, planned_cells};
 use super::guests::Guests;
+use super::launches::{Launches, dir_of_all};
 use super::ledger::Ledger;
 use super::reboots::{Arrival, Rebooting};
 use crate::arguments::{AnyRunArgs, CompareArgs};
 use crate::classic_output::say;
-use crate::commands::guest::GuestTrial;
+use crate::commands::handed::HandedTrial;
+use crate::commands::many::launched::RanksTrial;
 use crate::commands::native::usual_latency;
 use crate::commands::report::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT};
 use crate::commands::share::record_of;
@@ -46,6 +50,8 @@ pub(super) struct Runner<'a> {
     kernel: String,
     /// Where kernels are booted, when variants have some of their own.
     guests: Option<Guests<'a>>,
+    /// What starts ranks, when jobs have some.
+    launches: Option<Launches<'a>>,
     /// The boots of this machine, when it is booted for each trial.
     reboots: Option<Rebooting<'a>>,
     /// The cell for which it is booted next.
@@ -63,7 +69,11 @@ impl<'a> Runner<'a> {
         plan: &'a Plan,
         args: &'a CompareArgs,
         ledger: Ledger,
-        (guests, reboots): (Option<Guests<'a>>, Option<Rebooting<'a>>),
+        (guests, launches, reboots): (
+            Option<Guests<'a>>,
+            Option<Launches<'a>>,
+            Option<Rebooting<'a>>,
+        ),
         stop: &'a StopFlag,
     ) -> Self {
         Self {
@@ -71,6 +81,7 @@ impl<'a> Runner<'a> {
             args,
             stop,
             guests,
+            launches,
             reboots,
             next: None,
             following: Following::new(plan, args),
@@ -171,13 +182,13 @@ impl<'a> Runner<'a> {
         listeners
     }
 
-    /// Runs the trial of a cell whose kernel is booted for it.
-    fn run_in_guest(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
+    /// The trial of a cell that another process runs, and its beginning as it is known here.
+    fn handed(&mut self, planned: &PlannedCell, stage: &Stage) -> (HandedTrial, Beginning) {
         let (trial, cell) = self.cell(planned);
         let label = self.label(planned);
         let job = &self.plan.jobs[planned.job];
         let (wanted, parameters) = self.plan.observed(planned.role);
-        let asked = GuestTrial {
+        let handed = HandedTrial {
             workload: job.workload.clone(),
             options: job.options.clone(),
             seed: self.plan.conditions.seed,
@@ -186,7 +197,7 @@ impl<'a> Runner<'a> {
             cell: cell.clone(),
             label: label.clone(),
             parameters,
-            facts: [stage.facts.clone(), self.facts(&cell, trial)].concat(),
+            facts: [stage.facts.clone(), self.facts(&cell, trial), self.facts_of_boot()].concat(),
             cautions: stage.cautions.clone(),
             trace: wanted.trace,
             layout_every: wanted.layout.map(|layout| layout.every_tasks),
@@ -197,10 +208,22 @@ impl<'a> Runner<'a> {
             cell: Some(cell),
             ..beginning(trial, &job.workload, job.job.as_ref())
         };
+        (handed, beginning)
+    }
+
+    /// Keeps the trial of a cell that another process runs: its events go into the sink that this
+    /// is given. `under_test` is where it works, on this machine.
+    fn relayed(
+        &mut self,
+        planned: &PlannedCell,
+        (trial, under_test): (TrialId, &[&Path]),
+        run: impl FnOnce(&Self, &mut dyn TrialSink) -> Result<Ending, Failure>,
+    ) -> Result<(), Failure> {
         let named = self.args.page.store.store.as_deref();
-        let mut keeping = Keeping::open(named, false, &[], trial)?;
+        let mut keeping = Keeping::open(named, false, under_test, trial)?;
         let mut unwritten = None;
         let ending = {
+            let job = &self.plan.jobs[planned.job];
             let mut sinks: Vec<Box<dyn TrialSink + '_>> = Vec::new();
             if let Some(store) = keeping.store() {
                 let stop = self.stop.clone();
@@ -210,18 +233,57 @@ impl<'a> Runner<'a> {
             for listener in self.listeners(job.job.as_ref(), &progress) {
                 sinks.push(listener);
             }
-            let Some(guests) = &self.guests else {
-                return Err(Failure::new(Kind::Bug, "the guests of the plan are not prepared"));
-            };
-            let key = (planned.variant, planned.job);
             let mut sinks = WithRecord { record: record_of(job.record.clone()), others: sinks };
-            guests.run(key, asked, beginning, (&stage.disks(), self.stop), &mut sinks)
+            run(self, &mut sinks)
         };
         keeping.settle()?;
         if let Some(failure) = unwritten {
             return Err(failure);
         }
         self.concluded(planned, trial, &ending?)
+    }
+
+    /// Runs the trial of a cell whose kernel is booted for it.
+    fn run_in_guest(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
+        let (handed, beginning) = self.handed(planned, stage);
+        self.relayed(planned, (handed.trial, &[]), |runner, sink| {
+            let Some(guests) = &runner.guests else {
+                return Err(Failure::new(Kind::Bug, "the guests of the plan are not prepared"));
+            };
+            let key = (planned.variant, planned.job);
+            guests.run(key, handed, beginning, (&stage.disks(), runner.stop), sink)
+        })
+    }
+
+    /// Runs the trial of a cell on the ranks that are launched for it.
+    fn run_on_ranks(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
+        let work = stage.work()?;
+        // The first rank takes the place; whether it can be had is found out here, as always.
+        match occupy(&work) {
+            Ok(place) => drop(place),
+            Err(error @ LabError::Left { .. }) => return Err(error.into()),
+            Err(error) => return self.failed(planned, &error),
+        }
+        let (mut handed, beginning) = self.handed(planned, stage);
+        let of_variant = match &self.plan.variants[planned.variant].device {
+            DeviceSpec::Directory { path } => Some(path.as_path()),
+            DeviceSpec::Loop { .. } | DeviceSpec::Block { .. } => None,
+        };
+        let dir = dir_of_all(of_variant, &work);
+        let ran = self.relayed(planned, (handed.trial, &[work.as_path()]), |runner, sink| {
+            let Some(launches) = &runner.launches else {
+                return Err(Failure::new(Kind::Bug, "the launchers of the plan are not prepared"));
+            };
+            handed.facts.extend(launches.facts(planned.job));
+            let trial = RanksTrial { handed, dir, keep: stage.is_fresh() };
+            launches.run(planned.job, trial, beginning, runner.stop, sink)
+        });
+        if !stage.is_fresh() {
+            // Ranks that were ended have not removed what they had made.
+            self.remove_own_leftovers(&work)?;
+        }
+        ran?;
+        self.reboots.as_ref().map_or(Ok(()), Rebooting::is_used)
     }
 
     /// Notes how the trial of a cell ended, and says so where it failed.
@@ -329,6 +391,9 @@ impl Conducting for Runner<'_> {
         let work = stage.work()?;
         if self.args.resume {
             self.remove_own_leftovers(&work)?;
+        }
+        if self.plan.jobs[planned.job].launch.is_some() {
+            return self.run_on_ranks(planned, stage);
         }
         let place = match occupy(&work) {
             Ok(place) => place,

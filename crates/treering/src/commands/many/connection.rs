@@ -2,19 +2,25 @@
 
 use treering_engine::Link;
 
-use crate::failure::Failure;
-#[cfg(feature = "mpi")]
-use crate::failure::Kind;
+use crate::failure::{Failure, Kind};
 
 /// Variables in which launchers say how many processes they have started. `SLURM_NTASKS` is not
 /// among them: it is there in every batch job, also where one process is started.
-#[cfg(feature = "mpi")]
 const SIZES: [(&str, &str); 4] = [
     ("OMPI_COMM_WORLD_SIZE", "Open MPI"),
     ("PMI_SIZE", "MPICH, or another one with its process manager"),
     ("MV2_COMM_WORLD_SIZE", "MVAPICH"),
     ("SLURM_STEP_NUM_TASKS", "Slurm"),
 ];
+
+/// How many processes a launcher says that it has started, where it is one: the number, the
+/// variable that has it, and the launcher.
+pub(in crate::commands) fn said_size() -> Option<(u64, &'static str, &'static str)> {
+    SIZES.iter().find_map(|(name, launcher)| {
+        let size = std::env::var(name).ok()?.trim().parse().ok()?;
+        Some((size, *name, *launcher))
+    })
+}
 
 /// The connection with the other ranks.
 #[cfg(feature = "mpi")]
@@ -27,30 +33,25 @@ impl Connected {
     /// # Errors
     /// When the launcher has started more than MPI knows of.
     pub(super) fn open() -> Result<Option<Self>, Failure> {
+        Self::of_launch().map(|one| Some(one).filter(|one| one.0.size() > 1))
+    }
+
+    /// The same where a plan has launched this process, by itself perhaps.
+    pub(super) fn of_launch() -> Result<Self, Failure> {
         let connection = treering_mpi::Connection::open().ok_or_else(|| {
             let message = "MPI cannot be begun in a program with threads (MPI_THREAD_FUNNELED)";
             Failure::new(Kind::Environment, message)
         })?;
-        if connection.size() > 1 {
-            return Ok(Some(Self(connection)));
-        }
-        let said = SIZES.iter().find_map(|(name, launcher)| {
-            let size: u64 = std::env::var(name).ok()?.trim().parse().ok()?;
-            (size > 1).then_some((*name, *launcher, size))
-        });
-        match said {
-            None => Ok(None),
-            Some((name, launcher, size)) => {
-                let message = format!(
-                    "the launcher says {size} processes ({name}, of {launcher}), but MPI knows of \
-                     one: this program is linked with {}",
-                    treering_mpi::library()
-                );
-                let hint = "use the mpirun of that MPI, or build with the launcher's \
-                            (`make build-mpi MPICC=…`)";
-                Err(Failure::new(Kind::Environment, message).hint(hint))
-            }
-        }
+        let said = said_size().filter(|(size, ..)| *size > 1 && connection.size() == 1);
+        let Some((size, name, launcher)) = said else { return Ok(Self(connection)) };
+        let message = format!(
+            "the launcher says {size} processes ({name}, of {launcher}), but MPI knows of one: \
+             this program is linked with {}",
+            treering_mpi::library()
+        );
+        let hint = "use the mpirun of that MPI, or build with the launcher's \
+                    (`make build-mpi MPICC=…`)";
+        Err(Failure::new(Kind::Environment, message).hint(hint))
     }
 
     pub(super) fn link(&self) -> &dyn Link {
@@ -78,6 +79,11 @@ impl Connected {
     #[expect(clippy::unnecessary_wraps, reason = "as with MPI")]
     pub(super) fn open() -> Result<Option<Self>, Failure> {
         Ok(None)
+    }
+
+    pub(super) fn of_launch() -> Result<Self, Failure> {
+        let message = "this treering is built without MPI, and cannot be one of several ranks";
+        Err(Failure::new(Kind::Usage, message).hint("build treering-mpi: make build-mpi"))
     }
 
     pub(super) fn link(&self) -> &dyn Link {

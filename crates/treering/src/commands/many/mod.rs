@@ -1,21 +1,25 @@
 //! Native runs on several ranks: rank 0 does what a single process does, the others assist it.
 //!
 //! `connection` is the launcher's end, `meeting` what ranks have to agree on before a trial,
-//! `place` whether they see one filesystem.
+//! `place` whether they see one filesystem, `launched` a trial that a plan has launched.
 
 mod connection;
+pub(super) mod launched;
 mod meeting;
 mod place;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use treering_campaign::dir_of_rank;
+use treering_campaign::plan::settings_of_ranks;
 use treering_engine::World;
 use treering_model::{Caution, Fact, TrialId};
 use treering_script::{ConfigError, Settings, Workload};
 
 use self::connection::Connected;
-use self::place::substituted;
+pub(super) use self::connection::said_size;
 use crate::arguments::NativeRunArgs;
 use crate::failure::{Failure, Kind};
 
@@ -38,27 +42,8 @@ impl Ranks<'_> {
         workload: &dyn Workload,
         settings: &Settings,
     ) -> Result<(Settings, (String, String)), ConfigError> {
-        let manifest = workload.manifest();
-        let Some(option) = workload.workers_option() else {
-            let can: Vec<&str> = treering_workloads::ALL
-                .iter()
-                .filter(|workload| workload.workers_option().is_some())
-                .map(|workload| workload.manifest().name)
-                .collect();
-            let message = format!(
-                "{} cannot run on {} ranks: its workers share what is in the memory of one \
-                 process, or another program does the work",
-                manifest.name,
-                self.world.size()
-            );
-            let hint = format!("start it without mpirun; on several ranks: {}", can.join(", "));
-            return Err(ConfigError::new(message).hint(hint));
-        };
-        let each = settings.number(manifest.native, option, 1..=u64::from(u16::MAX))?.unwrap_or(1);
-        let all = each * self.world.size() as u64;
-        let mut given = settings.given().to_vec();
-        given.push((option.to_owned(), all.to_string()));
-        Ok((settings.with_given(given), (option.to_owned(), each.to_string())))
+        let ranks = u32::try_from(self.world.size()).unwrap_or(u32::MAX);
+        settings_of_ranks(workload, settings, ranks, treering_workloads::ALL)
     }
 
     /// What is known of the ranks before the trial, and whether they see one filesystem.
@@ -89,30 +74,41 @@ pub(super) fn run(
     run_with: impl FnOnce(&NativeRunArgs, &Ranks<'_>) -> Result<ExitCode, Failure>,
 ) -> Result<Option<ExitCode>, Failure> {
     let Some(connected) = Connected::open()? else { return Ok(None) };
-    let world = World::new(connected.link(), own.rank_timeout);
-    let done = meeting::meet(&world).and_then(|trial| {
-        let ranks = Ranks { world: &world, trial, library: connected.library() };
+    let run = |ranks: &Ranks<'_>| {
         let mut own = own.clone();
-        own.dir = own.dir.map(|dir| substituted(&dir, world.rank()));
-        run_with(&own, &ranks)
-    });
+        own.dir = own.dir.map(|dir| dir_of_rank(&dir, ranks.world.rank()));
+        run_with(&own, ranks)
+    };
+    Ok(Some(together(&connected, own.rank_timeout, run, Failure::show)))
+}
+
+/// Meets the other ranks, does this with them, and takes leave of them. Rank 0 says what is to be
+/// said, and gives the exit code.
+fn together(
+    connected: &Connected,
+    limit: Duration,
+    run: impl FnOnce(&Ranks<'_>) -> Result<ExitCode, Failure>,
+    show: impl FnOnce(&Failure) -> ExitCode,
+) -> ExitCode {
+    let world = World::new(connected.link(), limit);
+    let done = meeting::meet(&world)
+        .and_then(|trial| run(&Ranks { world: &world, trial, library: connected.library() }));
     if let Err(failure) = &done {
         world.leave(failure.message());
     }
     if !world.is_first() {
-        // Rank 0 says what is to be said, and gives the exit code.
         let _abandoned = world.farewell();
-        return Ok(Some(ExitCode::SUCCESS));
+        return ExitCode::SUCCESS;
     }
     let code = match &done {
         Ok(code) => *code,
-        Err(failure) => failure.show(),
+        Err(failure) => show(failure),
     };
     if world.farewell().is_err() {
         // A rank that hangs does not end by itself.
         connected.abort(Kind::Trial.code());
     }
-    Ok(Some(code))
+    code
 }
 
 /// A rank that was lost or has left.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,19 +14,9 @@ use treering_sys::MountTable;
 use super::failed;
 use crate::failure::{Failure, Kind};
 
-/// What stands for the number of the rank in a directory.
-const RANK: &str = "{rank}";
 /// How long a file of another client may take to be seen: attribute caches last for a minute at
 /// most where nobody has changed that.
 const SEEN_WITHIN: Duration = Duration::from_secs(5);
-
-/// The directory of a rank.
-pub(super) fn substituted(dir: &Path, rank: usize) -> PathBuf {
-    match dir.to_str() {
-        Some(text) => text.replace(RANK, &rank.to_string()).into(),
-        None => dir.to_owned(),
-    }
-}
 
 /// What a rank sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,16 +118,8 @@ fn judge(seen: &[Seen], hosts: &[String]) -> (Vec<Fact>, Vec<Caution>) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
-
-    use super::{Seen, judge, substituted};
+    use super::{Seen, judge};
     use treering_model::CautionCode;
-
-    #[test]
-    fn a_directory_can_have_the_number_of_the_rank() {
-        assert_eq!(substituted(Path::new("/mnt/c{rank}/x"), 12), PathBuf::from("/mnt/c12/x"));
-        assert_eq!(substituted(Path::new("/mnt/x"), 3), PathBuf::from("/mnt/x"));
-    }
 
     #[test]
     fn ranks_that_see_other_files_or_mounts_are_named() {

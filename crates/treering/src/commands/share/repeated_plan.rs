@@ -152,6 +152,7 @@ pub(super) fn of_runs(trials: &[Trial], files: &PackedFiles) -> Result<Plan, Fai
         options: settings.given().to_vec(),
         record: JobRecord::of(&settings),
         job,
+        launch: None,
     };
     let seed = settings.number(specs, "seed", 0..=u64::MAX).ok().flatten().unwrap_or(1);
     Ok(Plan {

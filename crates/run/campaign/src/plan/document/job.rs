@@ -10,15 +10,16 @@ use treering_script::{
 use super::Known;
 use super::command;
 use super::nearest::nearest;
+use super::ranks;
 use super::section::{Given, JOB, Section, Value};
 use super::variant::suggestion;
 use crate::plan::error::{Fault, quoted};
-use crate::plan::{PlannedJob, QUICK_OPTIONS};
+use crate::plan::{PlannedJob, QUICK_OPTIONS, settings_of_ranks};
 
 const JOBS_MAX: usize = 128;
 pub(super) const DEFAULT_WORKLOAD: &str = "compilebench";
 pub(super) fn jobs(top: &Section<'_>, known: &Known<'_>) -> Result<Vec<PlannedJob>, Fault> {
-    let Some(value) = top.get("job") else { return Ok(vec![quick(known)?]) };
+    let Some(value) = top.get("job") else { return Ok(vec![quick(top, known)?]) };
     let sections = value.sections(&JOB, JOBS_MAX)?;
     if sections.is_empty() {
         return Err(value.fault("the plan has no job", "").hint("omit `job` for a quick one"));
@@ -26,7 +27,7 @@ pub(super) fn jobs(top: &Section<'_>, known: &Known<'_>) -> Result<Vec<PlannedJo
     let mut jobs: Vec<PlannedJob> = Vec::new();
     let mut spans: Vec<Range<usize>> = Vec::new();
     for section in &sections {
-        let (job, span) = job(section, known)?;
+        let (job, span) = job(top, section, known)?;
         if let Some(first) = jobs.iter().position(|other| other.name == job.name) {
             let message = format!("two jobs are called {}", quoted(&job.name));
             return Err(Fault::at(span, message, "the second")
@@ -40,19 +41,24 @@ pub(super) fn jobs(top: &Section<'_>, known: &Known<'_>) -> Result<Vec<PlannedJo
 }
 
 /// The job of a plan that names none.
-fn quick(known: &Known<'_>) -> Result<PlannedJob, Fault> {
+fn quick(top: &Section<'_>, known: &Known<'_>) -> Result<PlannedJob, Fault> {
     let options = QUICK_OPTIONS.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let without = || Fault::whole("the plan has no [[job]]").hint("write one with its `workload`");
     let workload = find(DEFAULT_WORKLOAD, known).ok_or_else(without)?;
+    let launch = ranks::launch((top, top), workload, known)?;
     let settings = settings(&options, known);
     let job = workload.native(&settings).map_err(|error| Fault::whole(error.message))?;
     let name = DEFAULT_WORKLOAD.to_owned();
     let record = JobRecord::of(&settings);
-    Ok(PlannedJob { workload: name.clone(), name, options, job, record })
+    Ok(PlannedJob { workload: name.clone(), name, options, job, launch, record })
 }
 
 /// A job, and the place that gives it its name.
-fn job(section: &Section<'_>, known: &Known<'_>) -> Result<(PlannedJob, Range<usize>), Fault> {
+fn job(
+    top: &Section<'_>,
+    section: &Section<'_>,
+    known: &Known<'_>,
+) -> Result<(PlannedJob, Range<usize>), Fault> {
     let named = section.get("workload");
     let workload_name = match &named {
         Some(value) => value.word("the name of a workload")?,
@@ -87,10 +93,21 @@ fn job(section: &Section<'_>, known: &Known<'_>) -> Result<(PlannedJob, Range<us
     let options: Vec<(String, String)> =
         given.iter().map(|given| (given.name.to_owned(), given.text.clone())).collect();
     let settings = settings(&options, known);
-    let job =
-        workload.native(&settings).map_err(|error| refusal(error, &given, workload_name, place))?;
+    let launch = ranks::launch((top, section), workload, known)?;
+    let refused = |error| refusal(error, &given, workload_name, place.clone());
+    let of_all = match &launch {
+        Some(launch) => {
+            let of_all = settings_of_ranks(workload, &settings, launch.ranks, known.workloads);
+            of_all.map_err(refused)?.0
+        }
+        None => settings.clone(),
+    };
+    let job = workload.native(&of_all).map_err(refused)?;
+    if let (true, Some(value)) = (launch.is_some() && job.remounts(), named) {
+        return Err(ranks::is_mounted_again(value.span));
+    }
     let (workload, record) = (workload_name.to_owned(), JobRecord::of(&settings));
-    Ok((PlannedJob { name, workload, options, job, record }, span))
+    Ok((PlannedJob { name, workload, options, job, launch, record }, span))
 }
 
 /// The options, with those of the full size instead of the ones of their names.

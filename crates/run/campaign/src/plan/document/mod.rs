@@ -13,6 +13,7 @@ mod job;
 mod nearest;
 mod observing;
 mod quantity;
+mod ranks;
 mod section;
 mod sweep;
 mod variant;
@@ -95,6 +96,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     let conditions = conditions(&top, &variants)?;
     let observing = observing::observing(&top)?;
     let jobs = job::jobs(&top, known)?;
+    ranks::suits(&top, &variants, &conditions, &jobs)?;
     let judging = judging(&top, &jobs)?;
     let stopping = ending::stopping(&top, family(&variants, &jobs, &judging))?;
     let guest = guest.map(guest::Guest::spec);

@@ -33,6 +33,9 @@ pub(super) static PLAN: Schema = Schema {
         "settle-seconds",
         "machine",
         "baseline",
+        "ranks",
+        "launcher",
+        "mpi-program",
         "stopping",
         "device",
         "disk",
@@ -81,7 +84,18 @@ pub(super) static VARIANT: Schema = Schema {
 pub(super) static JOB: Schema = Schema {
     title: "[[job]]",
     keys: &[
-        "name", "workload", "options", "full", "command", "prepare", "cleanup", "metric", "sweep",
+        "name",
+        "workload",
+        "options",
+        "full",
+        "ranks",
+        "launcher",
+        "mpi-program",
+        "command",
+        "prepare",
+        "cleanup",
+        "metric",
+        "sweep",
     ],
 };
 pub(super) static METRIC: Schema = Schema {

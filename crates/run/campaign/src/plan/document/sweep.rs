@@ -20,6 +20,8 @@ const VALUES_MAX: usize = 64;
 const KEYS_MAX: usize = 4;
 
 const SWEEP: &str = "sweep";
+/// Keys of a job itself, not among its options.
+const OF_JOB: [&str; 2] = ["ranks", "launcher"];
 const WANTED: &str =
     "an array of values, or a range: \"1..8\", \"1..64x4\" (times 4), \"0..100+25\" (plus 25)";
 
@@ -205,7 +207,7 @@ fn range_of(range: &str) -> Option<Vec<String>> {
 }
 
 /// Puts a value in its place: into texts that have its key in braces, else among the options of a
-/// job, else into the variant itself.
+/// job or beside them, else into the variant itself.
 fn put(one: &mut DeTable<'_>, swept: &Swept, value: &str, is_job: bool) {
     let key = swept.key.as_str();
     let braced = format!("{{{key}}}");
@@ -214,7 +216,7 @@ fn put(one: &mut DeTable<'_>, swept: &Swept, value: &str, is_job: bool) {
         return;
     }
     let span = swept.span.clone();
-    if !is_job {
+    if !is_job || OF_JOB.contains(&key) {
         one.insert(swept.spanned(), Spanned::new(span, text(value)));
         return;
     }

@@ -125,7 +125,7 @@ fn variant(
         Some(value) => (name(&value)?, value.span),
         None => (default_name, default_span),
     };
-    let mkfs = section.get("mkfs").map_or(Ok(Vec::new()), |value| words::mkfs(&value))?;
+    let mkfs = section.get("mkfs").map_or(Ok(Vec::new()), |value| words::of_command(&value))?;
     let image = section.get("image").map(|value| image(&value, section, on)).transpose()?;
     let mount = section.get("mount").map_or(Ok(Vec::new()), |value| words::mount(&value))?;
     let (kernel, guest) = guest::kernel_and_guest(section, guest, known)?;

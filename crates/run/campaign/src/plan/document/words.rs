@@ -1,12 +1,14 @@
-//! Lists of options: mkfs options in the words of a shell, mount options between commas.
+//! Lists of words: mkfs options and launchers in the words of a shell, mount options between
+//! commas.
 
 use toml::de::DeValue;
 
 use super::section::Value;
 use crate::plan::error::Fault;
 
-/// Options for mkfs: a string is split as a shell would, of an array each element is one argument.
-pub(super) fn mkfs(value: &Value<'_>) -> Result<Vec<String>, Fault> {
+/// Options for mkfs, or a launcher with its own: a string is split as a shell would, of an array
+/// each element is one argument.
+pub(super) fn of_command(value: &Value<'_>) -> Result<Vec<String>, Fault> {
     const WANTED: &str = "a string or an array of strings";
     match value.value {
         DeValue::String(_) => {

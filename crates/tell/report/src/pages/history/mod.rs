@@ -1,6 +1,7 @@
 //! `treering history`: the series of a store, their changes of level, and what else changed there.
 
 pub mod json;
+mod scaling;
 pub mod sweep;
 
 use std::fmt::Write as _;

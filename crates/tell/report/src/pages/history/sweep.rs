@@ -4,6 +4,7 @@
 use treering_analysis::sweep::{Sweep, SweepKnee, SweepPoint};
 use treering_model::Unit;
 
+use super::scaling;
 use crate::charts::{Chart, Rounds, RoundsVariant};
 use crate::{Cell, Column, Report, Table};
 
@@ -14,20 +15,34 @@ pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
         for knee in &sweep.knees {
             page.paragraph(sentence(sweep, knee));
         }
+        for one in &sweep.scalings {
+            scaling::sentences(&title(sweep), one).into_iter().for_each(|it| page.paragraph(it));
+        }
     }
     for sweep in sweeps {
         page.table(points(sweep));
         if sweep.keys.len() == 2 {
             page.table(map(sweep));
         }
-        if draws {
-            page.chart(Chart::Rounds(chart(sweep)));
+        if !sweep.scalings.is_empty() {
+            page.table(scaling::sizes(&title(sweep), sweep));
         }
+        match scaling::chart(&title_with_unit(sweep), sweep) {
+            Some(scalings) if draws => page.chart(Chart::Scaling(scalings)),
+            None if draws => page.chart(Chart::Rounds(chart(sweep))),
+            _ => {}
+        }
+    }
+    if let Some(models) = scaling::models(sweeps, title) {
+        page.table(models);
     }
     page.note(
         "Means are geometric means over the rounds, intervals Student's t on logarithms (95 %). A \
          knee is where two lines through the logarithms meet, with the bootstrap over rounds.",
     );
+    if sweeps.iter().any(|sweep| !sweep.scalings.is_empty()) {
+        page.note(scaling::NOTE);
+    }
     page
 }
 
@@ -40,6 +55,14 @@ fn title(sweep: &Sweep) -> String {
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+fn title_with_unit(sweep: &Sweep) -> String {
+    let unit = match sweep.unit.symbol() {
+        "" => String::new(),
+        symbol => format!(" ({symbol})"),
+    };
+    title(sweep) + &unit
 }
 
 /// Three digits are enough for a knee.
@@ -151,12 +174,8 @@ fn chart(sweep: &Sweep) -> Rounds {
         });
         variants[place].values[at] = Some(point.mean);
     }
-    let unit = match sweep.unit.symbol() {
-        "" => String::new(),
-        symbol => format!(" ({symbol})"),
-    };
     Rounds {
-        metric: title(sweep) + &unit,
+        metric: title_with_unit(sweep),
         unit: sweep.unit,
         better: sweep.better,
         paired: false,

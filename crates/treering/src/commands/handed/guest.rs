@@ -6,52 +6,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use treering_campaign::about_caches;
-use treering_engine::{EngineOptions, PayloadKind, Progress};
+use treering_engine::Progress;
 use treering_guest::GuestMachine;
 use treering_lab::filesystems::mount_options;
 use treering_lab::{LabError, drop_and_verify};
+use treering_model::TrialSink;
 use treering_model::filesystems::{Filesystem, by_name};
-use treering_model::{Caution, Cell, Fact, TrialId, TrialSink};
-use treering_observe::Wanted;
-use treering_observe::layout::LayoutWanted;
 use treering_script::Settings;
 use treering_sys::{MountOptions, explain_mount, mount, unmount};
 
-use super::native::usual_latency;
-use super::trial::{Asked, run as run_trial, take};
-use super::workload;
+use super::HandedTrial;
 use crate::arguments::AnyRunArgs;
+use crate::commands::trial::{Asked, run as run_trial, take};
+use crate::commands::workload;
 
 /// Where the filesystem under test is in a guest.
 const POINT: &str = "/mnt";
 /// The directory in it in which the trial works.
 const WORK: &str = "/mnt/treering-work";
-
-/// The trial that a guest runs.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct GuestTrial {
-    pub(super) workload: String,
-    /// The options of the workload, by name.
-    pub(super) options: Vec<(String, String)>,
-    /// What the payload is drawn from.
-    pub(super) seed: u64,
-    pub(super) handicap_percent: u32,
-    pub(super) trial: TrialId,
-    pub(super) cell: Cell,
-    pub(super) label: String,
-    /// Parameters of the engine, kept beside those of the job.
-    pub(super) parameters: Vec<(String, String)>,
-    /// What is known of the place outside.
-    pub(super) facts: Vec<Fact>,
-    pub(super) cautions: Vec<Caution>,
-    pub(super) trace: bool,
-    /// Whether the layout is looked at, and after how many tasks again.
-    pub(super) layout_every: Option<u32>,
-    /// Whether the filesystem is mounted anew between phases.
-    pub(super) remount: bool,
-}
 
 /// Runs the guest to its end, which is that of the machine.
 pub(crate) fn run() -> ! {
@@ -69,7 +42,7 @@ pub(crate) fn run() -> ! {
 fn serve(machine: &GuestMachine) -> Result<(), String> {
     let job = machine.job().map_err(|error| error.to_string())?;
     let wrong = |error: serde_json::Error| format!("the trial cannot be read: {error}");
-    let trial: GuestTrial = serde_json::from_value(job.trial.clone()).map_err(wrong)?;
+    let trial: HandedTrial = serde_json::from_value(job.trial.clone()).map_err(wrong)?;
     let disks: Vec<PathBuf> = job.disks.iter().map(PathBuf::from).collect();
     GuestMachine::wait_for(&disks).map_err(|error| error.to_string())?;
     let filesystem = by_name(&job.filesystem)
@@ -118,14 +91,15 @@ impl Disk {
     }
 }
 
-fn trial_on(machine: &GuestMachine, disk: &Disk, trial: GuestTrial) -> Result<(), String> {
+fn trial_on(machine: &GuestMachine, disk: &Disk, trial: HandedTrial) -> Result<(), String> {
     let workload =
         workload(&trial.workload).ok_or_else(|| format!("no workload {}", trial.workload))?;
     let job = workload
-        .native(&Settings::new(trial.options))
+        .native(&Settings::new(trial.options.clone()))
         .map_err(|error| format!("{}: {}", trial.workload, error.message))?;
     fs::create_dir(WORK).map_err(|error| format!("cannot make {WORK}: {error}"))?;
     let place = take(Path::new(WORK)).map_err(|error| error.to_string())?;
+    let (engine, wanted) = (trial.engine(job.as_ref()), trial.wanted());
     let mut cautions = trial.cautions;
     let mut facts = trial.facts;
     let dropped = drop_and_verify(Path::new(POINT)).map_err(|error| error.to_string())?;
@@ -141,23 +115,12 @@ fn trial_on(machine: &GuestMachine, disk: &Disk, trial: GuestTrial) -> Result<()
         trial: trial.trial,
         cell: Some(trial.cell),
         parameters: trial.parameters,
-        engine: EngineOptions {
-            handicap_percent: trial.handicap_percent,
-            ..EngineOptions::new(
-                usual_latency(job.as_ref()),
-                PayloadKind::Native { compressibility: 0 },
-                trial.seed,
-            )
-        },
+        engine,
         // The disk is not used again.
         keep: true,
         cautions,
         facts,
-        wanted: Wanted {
-            trace: trial.trace,
-            layout: trial.layout_every.map(|every_tasks| LayoutWanted { every_tasks, map: true }),
-            ..Wanted::default()
-        },
+        wanted,
         remount: (trial.remount || job.remounts()).then_some(&remount),
         catches_sigint: false,
         ranks: None,

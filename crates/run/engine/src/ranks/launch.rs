@@ -1,0 +1,380 @@
+//! Ranks started by us: one launch of `mpirun`, `srun` or the like, from its start to its end.
+//!
+//! The first rank gets its job on its standard input, a line of JSON, and says on its standard
+//! output what happens, a line of JSON each. What the job is only its two ends know. The launcher
+//! is started without a shell, in a process group of its own, and is asked to end when we end.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use treering_model::TrialEvent;
+use treering_sys::{StopFlag, is_root, kill_group, leave_with_parent, memory_file, terminate};
+
+/// What the program is started with, so that it knows that a plan has launched it.
+const RANK_ARGUMENT: &str = "--rank-of-a-plan";
+/// The launcher that is looked for where a plan names none.
+pub const USUAL_LAUNCHER: &str = "mpirun";
+
+/// Without these Open MPI starts nothing for root.
+const OF_ROOT: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
+/// How often is looked whether we are to end.
+const STEP: Duration = Duration::from_millis(200);
+/// From the signal that asks it to end, and from the last word of the first rank, to its end.
+const LEAVING_MAX: Duration = Duration::from_secs(20);
+/// A longer line is none of ours.
+const LINE_BYTES_MAX: u64 = 64 << 20;
+/// So much of what a launcher says is looked at, and so many lines of it are told.
+const TAIL_BYTES: u64 = 16 << 10;
+const LINES: usize = 8;
+
+/// What the first rank says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RankReport {
+    /// All ranks have met: their number, and the library that connects them.
+    Met(usize, String),
+    /// Something happened in its trial.
+    Event(Box<TrialEvent>),
+    /// The trial cannot take place.
+    Refused(String),
+    /// The trial is over.
+    Done,
+}
+
+/// Why nothing can be launched.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The launcher is not in the search path, or not at its place.
+    #[error("there is no launcher {name}")]
+    NoLauncher {
+        /// As it is called.
+        name: String,
+    },
+    /// It cannot be started or listened to.
+    #[error("cannot run {name}")]
+    Start {
+        /// As it is called.
+        name: String,
+        /// The system's words.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// How a launch came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LaunchEnd {
+    /// The first rank said that all was done.
+    Done,
+    /// We are to end, and all ranks were ended.
+    Interrupted,
+    /// The first rank said why the trial cannot take place.
+    Refused {
+        /// Why.
+        why: String,
+    },
+    /// It ended otherwise: a rank that was killed, a launcher that starts nothing.
+    Broken {
+        /// How, and what the launcher said last.
+        why: String,
+    },
+}
+
+/// A launcher with its options, and what it starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launcher {
+    name: String,
+    path: PathBuf,
+    options: Vec<String>,
+    program: PathBuf,
+}
+
+impl Launcher {
+    /// The launcher of these words ([`USUAL_LAUNCHER`] where there are none), along this search
+    /// path, for this program.
+    ///
+    /// # Errors
+    /// When there is no such program.
+    pub fn find(words: &[String], program: PathBuf, search: &OsStr) -> Result<Self, LaunchError> {
+        let (name, options) = match words.split_first() {
+            Some((name, options)) => (name.clone(), options.to_vec()),
+            None => (USUAL_LAUNCHER.to_owned(), Vec::new()),
+        };
+        let places: Vec<PathBuf> = if name.contains('/') {
+            vec![PathBuf::from(&name)]
+        } else {
+            std::env::split_paths(search).map(|dir| dir.join(&name)).collect()
+        };
+        match places.into_iter().find(|path| path.is_file()) {
+            Some(path) => Ok(Self { name, path, options, program }),
+            None => Err(LaunchError::NoLauncher { name }),
+        }
+    }
+
+    /// The words of a launch of so many ranks, the launcher as it is called.
+    pub fn words(&self, ranks: u32) -> Vec<OsString> {
+        let own = std::iter::once(&self.name).chain(&self.options).map(OsString::from);
+        own.chain(["-n".into(), ranks.to_string().into()])
+            .chain([self.program.clone().into_os_string(), RANK_ARGUMENT.into()])
+            .collect()
+    }
+
+    fn start(&self, ranks: u32, job: &Value) -> io::Result<Launched> {
+        let mut line = serde_json::to_vec(job)?;
+        line.push(b'\n');
+        // A file: a pipe would wait for a launcher that does not read.
+        let mut input = memory_file("job")?;
+        input.write_all(&line)?;
+        input.seek(SeekFrom::Start(0))?;
+        let errors = memory_file("errors")?;
+        let mut command = Command::new(&self.path);
+        command.args(&self.words(ranks)[1..]).stdin(Stdio::from(input));
+        command.stdout(Stdio::piped()).stderr(Stdio::from(errors.try_clone()?));
+        if is_root() {
+            // Open MPI asks whether root is meant, by name and again; who formats devices is.
+            command.envs(OF_ROOT.map(|name| (name, "1")));
+        }
+        let mut child = leave_with_parent(&mut command).spawn()?;
+        let output = child.stdout.take();
+        Ok(Launched { child, errors, said: String::new(), lines: output.map(lines) })
+    }
+
+    /// Starts so many ranks, gives the first its job, and passes on what it says, but for its last
+    /// word. All of them have ended when this returns.
+    ///
+    /// # Errors
+    /// When the launcher cannot be started, or by whoever takes the reports.
+    pub fn run<E: From<LaunchError>>(
+        &self,
+        ranks: u32,
+        job: &Value,
+        stop: &StopFlag,
+        take: &mut dyn FnMut(RankReport) -> Result<(), E>,
+    ) -> Result<LaunchEnd, E> {
+        let cannot = |source| LaunchError::Start { name: self.name.clone(), source };
+        let mut launched = self.start(ranks, job).map_err(cannot)?;
+        let (mut last_word, mut is_stopped) = (None, false);
+        let mut ends_at: Option<Instant> = None;
+        loop {
+            if stop.is_raised() && !is_stopped {
+                is_stopped = true;
+                terminate(&launched.child);
+                ends_at = Some(Instant::now() + LEAVING_MAX);
+            }
+            match launched.hear() {
+                Heard::Closed => break,
+                Heard::Nothing => {}
+                Heard::Report(report) => match *report {
+                    last @ (RankReport::Done | RankReport::Refused(_)) => {
+                        last_word.get_or_insert(last);
+                        ends_at.get_or_insert(Instant::now() + LEAVING_MAX);
+                    }
+                    report => take(report)?,
+                },
+            }
+            if ends_at.is_some_and(|at| Instant::now() > at) {
+                break;
+            }
+        }
+        let ended = launched.leave();
+        Ok(match last_word {
+            _ if is_stopped => LaunchEnd::Interrupted,
+            Some(RankReport::Refused(why)) => LaunchEnd::Refused { why },
+            Some(_) => LaunchEnd::Done,
+            None => LaunchEnd::Broken { why: launched.why(&self.name, &ended) },
+        })
+    }
+}
+
+/// A launcher that runs. It does not outlive this.
+struct Launched {
+    child: Child,
+    /// What was written to standard error.
+    errors: File,
+    /// What was written to standard output and is not a report.
+    said: String,
+    lines: Option<Receiver<Vec<u8>>>,
+}
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        if !self.has_ended() {
+            terminate(&self.child);
+        }
+        let _how_does_not_matter = self.leave();
+    }
+}
+
+enum Heard {
+    Nothing,
+    Report(Box<RankReport>),
+    Closed,
+}
+
+impl Launched {
+    /// Listens for a moment.
+    fn hear(&mut self) -> Heard {
+        let line = match self.lines.as_ref().map(|lines| lines.recv_timeout(STEP)) {
+            Some(Ok(line)) => line,
+            Some(Err(RecvTimeoutError::Timeout)) => {
+                return if self.has_ended() { Heard::Closed } else { Heard::Nothing };
+            }
+            Some(Err(RecvTimeoutError::Disconnected)) | None => return Heard::Closed,
+        };
+        match serde_json::from_slice(&line) {
+            Ok(report) => Heard::Report(Box::new(report)),
+            Err(_) => {
+                if (self.said.len() as u64) < TAIL_BYTES {
+                    self.said += &String::from_utf8_lossy(&line);
+                }
+                Heard::Nothing
+            }
+        }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|status| status.is_some())
+    }
+
+    /// Waits for its end, for a while, then kills it; says how it ended.
+    fn leave(&mut self) -> String {
+        let began = Instant::now();
+        while !self.has_ended() {
+            if began.elapsed() > LEAVING_MAX {
+                kill_group(&self.child);
+                let _killed = self.child.wait();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        match self.child.wait() {
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// How it ended, and what was said last.
+    fn why(&mut self, name: &str, ended: &str) -> String {
+        let said = format!("{}\n{}", self.said, tail(&mut self.errors));
+        let is_said = |line: &&str| line.chars().any(char::is_alphanumeric);
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(is_said).collect();
+        let last = lines[lines.len().saturating_sub(LINES)..].join(" | ");
+        let what = format!("{name} ended ({ended}) before the first rank was done");
+        if last.is_empty() { what } else { format!("{what}; it said last: {last}") }
+    }
+}
+
+/// The lines of a pipe, read by a thread of their own.
+fn lines(from: ChildStdout) -> Receiver<Vec<u8>> {
+    let (to, lines) = sync_channel(64);
+    thread::spawn(move || {
+        let mut from = BufReader::new(from);
+        loop {
+            let mut line = Vec::new();
+            let read = (&mut from).take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+            if !read.is_ok_and(|bytes| bytes > 0) || to.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// The last of a file, as text without control characters.
+fn tail(file: &mut File) -> String {
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let mut bytes = Vec::new();
+    let begin = SeekFrom::Start(length.saturating_sub(TAIL_BYTES));
+    if file.seek(begin).and_then(|_| file.read_to_end(&mut bytes)).is_err() {
+        return String::new();
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
+}
+
+/// Whether the program was launched for a plan.
+pub fn is_rank_of_plan(typed: &[OsString]) -> bool {
+    matches!(typed, [_, argument] if argument == RANK_ARGUMENT)
+}
+
+/// The treering with MPI beside this program, or along this search path.
+pub fn find_program(own: &Path, search: &OsStr) -> Option<PathBuf> {
+    const NAME: &str = "treering-mpi";
+    let beside = own.parent().map(Path::to_owned);
+    let places = beside.into_iter().chain(std::env::split_paths(search));
+    places.map(|dir| dir.join(NAME)).find(|path| path.is_absolute() && path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    use serde_json::json;
+    use treering_model::{Ending, TrialEvent};
+    use treering_sys::StopFlag;
+
+    use super::{LaunchEnd, LaunchError, Launcher, RankReport};
+
+    /// A launcher that is a script.
+    fn scripted(dir: &Path, script: &str) -> Launcher {
+        let path = dir.join("launch");
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let words = [path.to_string_lossy().into_owned(), "--bind to".to_owned()];
+        Launcher::find(&words, "/opt/treering-mpi".into(), OsStr::new("")).unwrap()
+    }
+
+    fn run(launcher: &Launcher, stop: &StopFlag) -> (LaunchEnd, Vec<RankReport>) {
+        let mut reports = Vec::new();
+        let mut take = |report| {
+            reports.push(report);
+            Ok::<(), LaunchError>(())
+        };
+        let end = launcher.run(3, &json!({"a": 1}), stop, &mut take).unwrap();
+        (end, reports)
+    }
+
+    #[test]
+    fn the_first_rank_gets_its_job_and_is_heard_to_its_last_word() {
+        let dir = tempfile::tempdir().unwrap();
+        let event = TrialEvent::Ended { ending: Ending::Completed, at_ns: 7 };
+        let event = RankReport::Event(Box::new(event));
+        let lines =
+            [event.clone(), RankReport::Done].map(|one| serde_json::to_string(&one).unwrap());
+        let launcher = scripted(
+            dir.path(),
+            &format!(
+                "read job; test \"$job\" = '{{\"a\":1}}' || exit 9\n\
+                 test \"$*\" = '--bind to -n 3 /opt/treering-mpi --rank-of-a-plan' || exit 8\n\
+                 echo 'a word of the launcher'; echo '{}'; echo '{}'",
+                lines[0], lines[1]
+            ),
+        );
+        assert_eq!(run(&launcher, &StopFlag::new()), (LaunchEnd::Done, vec![event]));
+    }
+
+    #[test]
+    fn a_launcher_that_starts_nothing_is_told_with_its_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let launcher = scripted(dir.path(), "echo '-----'; echo 'no slots' >&2; exit 7");
+        let (LaunchEnd::Broken { why }, _) = run(&launcher, &StopFlag::new()) else {
+            panic!("it has not launched anything")
+        };
+        assert!(why.contains("exit status: 7") && why.ends_with("it said last: no slots"), "{why}");
+        let refusal = serde_json::to_string(&RankReport::Refused("no".to_owned())).unwrap();
+        let launcher = scripted(dir.path(), &format!("echo '{refusal}'; exit 1"));
+        let refused = LaunchEnd::Refused { why: "no".to_owned() };
+        assert_eq!(run(&launcher, &StopFlag::new()).0, refused);
+        let missing = Launcher::find(&[], "/p".into(), dir.path().as_os_str());
+        assert_eq!(missing.unwrap_err().to_string(), "there is no launcher mpirun");
+    }
+}

@@ -1,0 +1,170 @@
+//! How throughput grows with the number of those who work at once: ranks, clients, threads. Beside
+//! the ideal, which is as many times the throughput of the smallest number, and as shares of the
+//! Universal Scalability Law where there are sizes enough to tell them.
+
+use std::collections::BTreeMap;
+
+use treering_stats::{FEWEST_SIZES, Scalability, StatsError, mean_interval, scalability};
+
+const CONFIDENCE: f64 = 0.95;
+
+/// A scaling over one key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaling {
+    /// The key that counts: `ranks`.
+    pub key: String,
+    /// The values of other keys, as `key=value`; empty without others.
+    pub others: Vec<String>,
+    /// The sizes, ascending; at least two.
+    pub sizes: Vec<ScalingSize>,
+    /// The model that was fitted; none below [`Scaling::FEWEST_SIZES`] sizes.
+    pub model: Option<Scalability>,
+}
+
+/// One size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScalingSize {
+    /// How many.
+    pub size: f64,
+    /// The geometric mean of the throughput over the rounds.
+    pub mean: f64,
+    /// Its 95 % interval (Student's t on logarithms); `None` for a single round.
+    pub interval: Option<(f64, f64)>,
+    /// The throughput of the smallest size, as often as this size is larger.
+    pub ideal: f64,
+    /// The throughput as a share of the ideal, 1 at the smallest size: the geometric mean of the
+    /// rounds, each against its own smallest size where it has one.
+    pub efficiency: f64,
+    /// Its 95 % interval; `None` at the smallest size, and for a single round.
+    pub efficiency_interval: Option<(f64, f64)>,
+    /// How many rounds there are.
+    pub rounds: usize,
+}
+
+impl Scaling {
+    /// Fewer sizes do not tell the shares of the model.
+    pub const FEWEST_SIZES: usize = FEWEST_SIZES;
+
+    /// The size whose mean is farthest from the model, and that distance as a share of what the
+    /// model says; none without a model.
+    pub fn farthest(&self) -> Option<(f64, f64)> {
+        let model = self.model.as_ref()?;
+        let off =
+            self.sizes.iter().map(|one| (one.size, one.mean / model.throughput(one.size) - 1.0));
+        off.max_by(|(_, one), (_, other)| one.abs().total_cmp(&other.abs()))
+    }
+
+    /// Whether throughput grows faster than the number at some size: no share of the model can say
+    /// that.
+    pub fn is_superlinear(&self) -> bool {
+        self.sizes.iter().any(|one| match one.efficiency_interval {
+            Some((low, _)) => low > 1.0 && one.efficiency > 1.05,
+            None => one.efficiency > 1.05,
+        })
+    }
+
+    /// The largest size.
+    pub fn largest(&self) -> f64 {
+        self.sizes.last().map_or(0.0, |one| one.size)
+    }
+}
+
+/// The scaling of a curve: sizes, ascending, with the logarithms of the throughput by round.
+///
+/// # Errors
+/// When a value cannot be treated.
+pub(crate) fn scaling(
+    key: String,
+    others: Vec<String>,
+    curve: &[(f64, &BTreeMap<u32, f64>)],
+) -> Result<Scaling, StatsError> {
+    let mut sizes = Vec::new();
+    let (mut counts, mut throughputs) = (Vec::new(), Vec::new());
+    let Some((smallest, base)) = curve.first() else {
+        return Ok(Scaling { key, others, sizes, model: None });
+    };
+    let base_mean = base.values().sum::<f64>() / base.len() as f64;
+    for (size, rounds) in curve {
+        let logs: Vec<f64> = rounds.values().copied().collect();
+        counts.extend(logs.iter().map(|_| *size));
+        throughputs.extend(logs.iter().map(|log| log.exp()));
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let growth = (size / smallest).ln();
+        let pairs: Vec<f64> = rounds
+            .iter()
+            .filter_map(|(round, log)| Some(log - base.get(round)? - growth))
+            .collect();
+        let share = match pairs.len() {
+            0 => mean - base_mean - growth,
+            pairs_len => pairs.iter().sum::<f64>() / pairs_len as f64,
+        };
+        let is_base = size == smallest;
+        let ends = |logs: &[f64]| -> Result<Option<(f64, f64)>, StatsError> {
+            let interval = if logs.is_empty() { None } else { mean_interval(logs, CONFIDENCE)? };
+            Ok(interval.map(|it| (it.low.exp(), it.high.exp())))
+        };
+        sizes.push(ScalingSize {
+            size: *size,
+            mean: mean.exp(),
+            interval: ends(&logs)?,
+            ideal: (base_mean + growth).exp(),
+            efficiency: share.exp(),
+            efficiency_interval: if is_base { None } else { ends(&pairs)? },
+            rounds: logs.len(),
+        });
+    }
+    let is_enough = sizes.len() >= FEWEST_SIZES;
+    let model = is_enough.then(|| scalability(&counts, &throughputs, CONFIDENCE)).transpose()?;
+    Ok(Scaling { key, others, sizes, model })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{Scaling, scaling};
+
+    /// A curve with these throughputs, in rounds that differ by so much as a whole.
+    fn of(sizes: &[f64], throughput: impl Fn(f64) -> f64) -> Scaling {
+        let curve: Vec<(f64, BTreeMap<u32, f64>)> = sizes
+            .iter()
+            .map(|size| {
+                let round =
+                    |round: u32| (round, (throughput(*size) * 1.1f64.powf(f64::from(round))).ln());
+                (*size, (1..=3).map(round).collect())
+            })
+            .collect();
+        let curve: Vec<_> = curve.iter().map(|(size, rounds)| (*size, rounds)).collect();
+        scaling("ranks".to_owned(), Vec::new(), &curve).unwrap()
+    }
+
+    #[test]
+    fn efficiency_is_paired_by_round_and_the_ideal_is_straight() {
+        let scaling = of(&[2.0, 4.0, 8.0], |size| 100.0 * size.min(4.0));
+        let shares: Vec<f64> = scaling.sizes.iter().map(|one| one.efficiency).collect();
+        let is = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 1e-9;
+        assert!(is(shares[0], 1.0) && is(shares[1], 1.0) && is(shares[2], 0.5), "{shares:?}");
+        let last = scaling.sizes[2];
+        // What rounds have in common is in the throughput, and not in the efficiency.
+        let (low, high) = last.efficiency_interval.unwrap();
+        assert!(is(low, 0.5) && is(high, 0.5), "{last:?}");
+        assert!(last.interval.is_some_and(|(low, high)| high / low > 1.3), "{last:?}");
+        assert!(is(last.ideal, 4.0 * scaling.sizes[0].mean), "{last:?}");
+        assert_eq!(scaling.sizes[0].efficiency_interval, None);
+        assert_eq!((scaling.model, scaling.farthest(), scaling.largest()), (None, None, 8.0));
+        assert!(!scaling.is_superlinear());
+    }
+
+    #[test]
+    fn five_sizes_have_the_model_and_how_far_it_is_off() {
+        let sizes = [1.0, 2.0, 4.0, 8.0, 16.0];
+        let planted = |n: f64| 500.0 * n / (1.0 + 0.1 * (n - 1.0) + 0.004 * n * (n - 1.0));
+        let scaling = of(&sizes, planted);
+        let model = scaling.model.unwrap();
+        assert!((model.contention - 0.1).abs() < 0.02, "{model:?}");
+        assert!((model.coherency - 0.004).abs() < 0.002, "{model:?}");
+        assert!(scaling.farthest().unwrap().1.abs() < 0.02, "{scaling:?}");
+        assert!(of(&sizes, |n| n.powf(1.3)).is_superlinear());
+        assert!(of(&sizes[..4], planted).model.is_none());
+    }
+}

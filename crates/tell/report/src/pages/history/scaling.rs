@@ -1,0 +1,260 @@
+//! How throughput grows with the number of ranks, clients or threads of a sweep: in words, in
+//! tables and as a chart, with what the Universal Scalability Law says of it and what it does not.
+
+use treering_analysis::scaling::{Scaling, ScalingSize};
+use treering_analysis::sweep::Sweep;
+use treering_model::{Better, Unit};
+use treering_stats::{Interval, Scalability};
+
+use crate::charts::{MOST_SIDES, ScalingChart, ScalingChartPoint, ScalingCurve};
+use crate::{Cell, Column, Number, Style, Table};
+
+/// Points of the curve of a model.
+const MODEL_POINTS: u32 = 40;
+
+pub(super) const NOTE: &str = "\
+Efficiency is the throughput in percent of the ideal, which is that of the smallest size times as \
+many; it is paired by round. The Universal Scalability Law is X(N) = a N / (1 + s (N - 1) + k N (N \
+- 1)), with the contention s, the share of work for which all wait for one another, and the \
+coherency k, the share for which each pair has to agree.";
+/// A share of which the interval goes from none to this is not determined.
+const UNDETERMINED_FROM: f64 = 0.5;
+
+/// A share of work, in percent with about two digits.
+fn percent(share: f64) -> String {
+    let value = 100.0 * share;
+    match value.abs() {
+        large if large >= 9.95 => format!("{value:.0} %"),
+        middle if middle >= 0.95 => format!("{value:.1} %"),
+        small if small >= 0.0095 => format!("{value:.2} %"),
+        zero if zero < 5e-5 => "0 %".to_owned(),
+        _ => format!("{value:.4} %"),
+    }
+}
+
+fn count(value: f64) -> String {
+    if value >= 99.5 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+fn name(title: &str, scaling: &Scaling) -> String {
+    let others = scaling.others.iter().map(|other| format!(", {other}"));
+    title.to_owned() + &others.collect::<String>()
+}
+
+/// What is to be said of a scaling.
+pub(super) fn sentences(title: &str, scaling: &Scaling) -> Vec<String> {
+    let key = &scaling.key;
+    let title = name(title, scaling);
+    let (Some(first), Some(last)) = (scaling.sizes.first(), scaling.sizes.last()) else {
+        return Vec::new();
+    };
+    let interval = last.efficiency_interval;
+    let interval = interval
+        .map(|(low, high)| format!(" ({} to {})", percent(low), percent(high)))
+        .unwrap_or_default();
+    let growth = format!(
+        "{title}: {} {key} give {:.2} times the throughput of {}, which is {} of the ideal\
+         {interval}.",
+        last.size,
+        last.efficiency * last.size / first.size,
+        first.size,
+        percent(last.efficiency)
+    );
+    vec![growth, format!("{title}: {}", of_model(scaling))]
+}
+
+/// What the model says, or why it says nothing.
+fn of_model(scaling: &Scaling) -> String {
+    let key = &scaling.key;
+    let Some(model) = &scaling.model else {
+        return format!(
+            "the Universal Scalability Law is fitted from {} sizes on, and there are {}.",
+            Scaling::FEWEST_SIZES,
+            scaling.sizes.len()
+        );
+    };
+    if scaling.is_superlinear() {
+        return format!(
+            "throughput grows faster than {key} somewhere, which no contention or coherency of the \
+             Universal Scalability Law can explain: it is not shown."
+        );
+    }
+    let mut words = format!(
+        "Universal Scalability Law: {}, {}; {}.",
+        share("contention", model.contention, &model.contention_interval),
+        share("coherency", model.coherency, &model.coherency_interval),
+        peak(scaling, model)
+    );
+    if let Some((size, off)) = scaling.farthest() {
+        let side = if off > 0.0 { "above" } else { "below" };
+        words += &if model.follows() {
+            format!(" The mean farthest from it is at {key}={size}, {} {side}.", percent(off.abs()))
+        } else {
+            format!(
+                " These sizes do not follow the model (at {key}={size} the mean is {} {side} it, which \
+                 chance does not explain): the shares are a rough description, with intervals by \
+                 the distance of the sizes.",
+                percent(off.abs())
+            )
+        };
+    }
+    words
+}
+
+/// A share with its interval, or that it may be none.
+fn share(what: &str, value: f64, interval: &Interval) -> String {
+    if interval.low > 0.0 {
+        return format!(
+            "{what} {} ({} to {})",
+            percent(value),
+            percent(interval.low),
+            percent(interval.high)
+        );
+    }
+    let most = percent(interval.high);
+    if interval.high >= UNDETERMINED_FROM {
+        return format!("{what} is not determined (0 to {most})");
+    }
+    format!("{what} is not told from none (at most {most})")
+}
+
+fn peak(scaling: &Scaling, model: &Scalability) -> String {
+    let key = &scaling.key;
+    let (Some(peak), Some(interval)) = (model.peak_clients, &model.peak_interval) else {
+        return format!("whether there is a peak, and where, these {key} do not tell");
+    };
+    let beyond = if peak > scaling.largest() {
+        format!(", beyond the {} that were measured", scaling.largest())
+    } else {
+        String::new()
+    };
+    format!(
+        "the peak is at {} {key} ({} to {}){beyond}",
+        count(peak),
+        count(interval.low),
+        count(interval.high)
+    )
+}
+
+/// The throughput of each size beside the ideal and the model.
+pub(super) fn sizes(title: &str, sweep: &Sweep) -> Table {
+    let key = sweep.scalings.first().map_or("", |one| one.key.as_str());
+    let has_others = sweep.scalings.iter().any(|one| !one.others.is_empty());
+    let others = has_others.then(|| Column::text("with"));
+    let columns = others.into_iter().chain([
+        Column::count(key),
+        Column::mixed("mean"),
+        Column::mixed("ideal"),
+        Column::number("efficiency", Unit::Percent).better(Better::Higher),
+        Column::number("from", Unit::Percent),
+        Column::number("to", Unit::Percent),
+        Column::mixed("model"),
+        Column::count("rounds"),
+    ]);
+    let mut table = Table::new("scaling", &format!("{title}: scaling"), columns.collect());
+    for one in &sweep.scalings {
+        for size in &one.sizes {
+            let others = has_others.then(|| Cell::text(one.others.join(", ")));
+            table.rows.push(others.into_iter().chain(row(one, size, sweep.unit)).collect());
+        }
+    }
+    table
+}
+
+fn row(scaling: &Scaling, size: &ScalingSize, unit: Unit) -> [Cell; 8] {
+    let share = |value: Option<f64>| Cell::measured(value.map(|it| 100.0 * it), Unit::Percent);
+    let model = scaling.model.as_ref().filter(|_| !scaling.is_superlinear());
+    [
+        Cell::measured(size.size, Unit::Count),
+        Cell::measured(size.mean, unit),
+        Cell::measured(size.ideal, unit),
+        share(Some(size.efficiency)),
+        share(size.efficiency_interval.map(|(low, _)| low)),
+        share(size.efficiency_interval.map(|(_, high)| high)),
+        Cell::measured(model.map(|model| model.throughput(size.size)), unit),
+        Cell::whole(size.rounds as u64),
+    ]
+}
+
+/// The models that were fitted, one below the other.
+pub(super) fn models(sweeps: &[Sweep], title: impl Fn(&Sweep) -> String) -> Option<Table> {
+    let columns = [
+        Column::long_text("sweep"),
+        Column::count("sizes"),
+        Column::range("contention low–high", Unit::Percent),
+        Column::number("contention", Unit::Percent),
+        Column::range("coherency low–high", Unit::Percent),
+        Column::number("coherency", Unit::Percent),
+        Column::range("peak low–high", Unit::Count),
+        Column::count("peak"),
+        Column::count("lack of fit p"),
+    ];
+    let mut table = Table::new("scalability", "Universal Scalability Law", columns.to_vec());
+    for sweep in sweeps {
+        for one in &sweep.scalings {
+            let model = one.model.as_ref().filter(|_| !one.is_superlinear());
+            table.rows.extend(model.map(|model| model_row(name(&title(sweep), one), one, model)));
+        }
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn model_row(name: String, scaling: &Scaling, model: &Scalability) -> Vec<Cell> {
+    // Percent with one decimal would hide a coherency that halves the throughput of 100.
+    let number = |value: f64| Number {
+        value: 100.0 * value,
+        unit: Unit::Percent.symbol().to_owned(),
+        style: Style::Measured,
+    };
+    let range = |it: &Interval| Cell::between(number(it.low), number(it.high));
+    let whole = |value: f64| Number { value, unit: String::new(), style: Style::Measured };
+    let peak = model.peak_interval.as_ref();
+    vec![
+        Cell::text(name),
+        Cell::whole(scaling.sizes.len() as u64),
+        range(&model.contention_interval),
+        Cell::Number(number(model.contention)),
+        range(&model.coherency_interval),
+        Cell::Number(number(model.coherency)),
+        peak.map_or(Cell::Missing, |it| Cell::between(whole(it.low), whole(it.high))),
+        model
+            .peak_clients
+            .filter(|_| peak.is_some())
+            .map_or(Cell::Missing, |it| Cell::Number(whole(it))),
+        model.lack_of_fit_p.map_or(Cell::Missing, |value| {
+            Cell::Number(Number { value, unit: String::new(), style: Style::Probability })
+        }),
+    ]
+}
+
+/// The chart; none where nothing scales, or more curves do than can be told apart.
+pub(super) fn chart(metric: &str, sweep: &Sweep) -> Option<ScalingChart> {
+    let key = sweep.scalings.first()?.key.clone();
+    if sweep.scalings.len() > MOST_SIDES {
+        return None;
+    }
+    let curves = sweep.scalings.iter().map(|one| ScalingCurve {
+        name: one.others.join(", "),
+        points: one.sizes.iter().map(point).collect(),
+        model: curve(one),
+    });
+    let curves = curves.collect();
+    Some(ScalingChart { metric: metric.to_owned(), unit: sweep.unit, key, curves })
+}
+
+fn point(size: &ScalingSize) -> ScalingChartPoint {
+    let ScalingSize { size, mean, interval, ideal, .. } = *size;
+    ScalingChartPoint { size, mean, interval, ideal }
+}
+
+/// The model from the smallest to the largest size.
+fn curve(scaling: &Scaling) -> Vec<(f64, f64)> {
+    let model = scaling.model.as_ref().filter(|_| !scaling.is_superlinear());
+    let (Some(model), Some(first)) = (model, scaling.sizes.first()) else { return Vec::new() };
+    let ratio = scaling.largest() / first.size;
+    let place = |step: u32| {
+        let size = first.size * ratio.powf(f64::from(step) / f64::from(MODEL_POINTS));
+        (size, model.throughput(size))
+    };
+    (0..=MODEL_POINTS).map(place).collect()
+}

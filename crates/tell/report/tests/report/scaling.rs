@@ -1,0 +1,108 @@
+//! Sweeps over ranks: the ideal, efficiency and the Universal Scalability Law, as far as sizes and
+//! noise tell them.
+
+use treering_analysis::sweep::sweeps;
+use treering_model::{
+    Beginning, Better, Cell, CellRole, Ending, Metric, Mode, Scope, Trial, TrialId, Unit,
+};
+use treering_report::formats::plain::Plain;
+use treering_report::pages::history::sweep::page;
+use treering_report::{Block, Chart, Report};
+
+use crate::html::html;
+use crate::rendered;
+
+fn trial(job: &str, round: u32, value: f64) -> Trial {
+    let id = TrialId::new();
+    let cell = Cell {
+        campaign: id,
+        plan: "clients".to_owned(),
+        digest: String::new(),
+        variant: "shm".to_owned(),
+        job: job.to_owned(),
+        round,
+        role: CellRole::Round,
+    };
+    let metric =
+        Metric::new("files_per_second", Scope::Trial, value, Unit::FilesPerSecond, Better::Higher);
+    Trial {
+        beginning: Beginning { cell: Some(cell), ..Beginning::new(id, "fs_mark", Mode::Native) },
+        facts: Vec::new(),
+        phases: Vec::new(),
+        tasks: Vec::new(),
+        metrics: vec![Metric { primary: true, ..metric }],
+        artifacts: Vec::new(),
+        cautions: Vec::new(),
+        annotations: Vec::new(),
+        ending: Ending::Completed,
+        wall_ns: 0,
+    }
+}
+
+/// The page of a sweep over these ranks: rounds whose trials are alternately so much above and
+/// below the throughput.
+fn swept(ranks: &[u32], noise: f64, throughput: impl Fn(f64) -> f64) -> Report {
+    let of = |(place, ranks): (usize, &u32)| -> Vec<Trial> {
+        let one = |round: u32| {
+            let sign = if (round + u32::try_from(place).unwrap()).is_multiple_of(2) {
+                noise
+            } else {
+                -noise
+            };
+            let value = throughput(f64::from(*ranks)) * (1.0 + sign);
+            trial(&format!("make, ranks={ranks}"), round, value)
+        };
+        (1..=6).map(one).collect()
+    };
+    let all: Vec<Trial> = ranks.iter().enumerate().flat_map(of).collect();
+    page("clients", &sweeps(&all, None).unwrap(), true)
+}
+
+fn model(n: f64) -> f64 {
+    10_000.0 * n / (1.0 + 0.08 * (n - 1.0) + 0.004 * n * (n - 1.0))
+}
+
+fn text(report: &Report) -> String {
+    // As one line, however it is broken.
+    rendered(report, &Plain { width: 100 }).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_planted_model_is_told_drawn_and_listed() {
+    let report = swept(&[1, 2, 4, 8, 16, 32], 0.01, model);
+    insta::assert_snapshot!("scaling_plain", rendered(&report, &Plain { width: 100 }));
+    let page = html(&report);
+    assert!(page.contains("figure class=\"chart scaling\""), "{page}");
+    assert!(page.contains("Dashed: the ideal. Curve: the Universal Scalability Law."), "{page}");
+    let drawn = report.blocks.iter().find_map(|block| match block {
+        Block::Chart(Chart::Scaling(chart)) => Some(chart),
+        _ => None,
+    });
+    let chart = drawn.unwrap();
+    assert_eq!((chart.key.as_str(), chart.curves.len()), ("ranks", 1));
+    let curve = &chart.curves[0];
+    assert_eq!((curve.points.len(), curve.model.len()), (6, 41));
+    let last = curve.points[5];
+    assert!((last.ideal / (32.0 * curve.points[0].mean) - 1.0).abs() < 1e-9, "{last:?}");
+}
+
+#[test]
+fn what_is_not_determined_is_not_claimed() {
+    let few = text(&swept(&[1, 2, 4, 8], 0.01, model));
+    assert!(
+        few.contains("Universal Scalability Law is fitted from 5 sizes on, and there are 4."),
+        "{few}"
+    );
+    assert!(!few.contains("lack of fit"), "{few}");
+    let ideal = text(&swept(&[1, 2, 4, 8, 16], 0.02, |n| 1000.0 * n));
+    assert!(ideal.contains("contention is not told from none (at most "), "{ideal}");
+    assert!(ideal.contains("whether there is a peak, and where, these ranks do not"), "{ideal}");
+    let noisy = text(&swept(&[1, 2, 4, 8, 16], 0.7, model));
+    assert!(noisy.contains("contention is not determined (0 to "), "{noisy}");
+    let faster = text(&swept(&[1, 2, 4, 8, 16], 0.01, |n| 1000.0 * n.powf(1.2)));
+    assert!(faster.contains("throughput grows faster than ranks"), "{faster}");
+    let two = text(&swept(&[1, 2, 4, 8, 16], 0.01, |n| 1000.0 * n.min(2.0)));
+    assert!(two.contains("These sizes do not follow the model (at ranks="), "{two}");
+    let beyond = text(&swept(&[1, 2, 3, 4, 5, 6, 8], 0.001, model));
+    assert!(beyond.contains("beyond the 8 that were measured"), "{beyond}");
+}

@@ -1,0 +1,201 @@
+//! Trials on several ranks: the launchers of a plan, found and tried once, and one launch for each
+//! trial. The events come from the first rank; the store and the display are here.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use treering_campaign::plan::{Launch, Plan, PlannedJob};
+use treering_engine::{LaunchEnd, LaunchError, Launcher, RankReport, USUAL_LAUNCHER, find_program};
+use treering_model::{Beginning, Ending, Fact, TrialSink};
+use treering_sys::StopFlag;
+
+use super::relay::Relay;
+use crate::commands::many::launched::{RanksJob, RanksTrial};
+use crate::commands::many::said_size;
+use crate::commands::trial::quoted;
+use crate::failure::{Failure, Kind};
+use crate::places;
+
+/// What names the program where neither the plan does nor it is beside us.
+const PROGRAM: &str = "TREERING_MPI_PROGRAM";
+
+/// The launchers of a plan.
+pub(super) struct Launches<'a> {
+    plan: &'a Plan,
+    /// That of each job, where it has one.
+    launchers: Vec<Option<Launcher>>,
+}
+
+impl From<LaunchError> for Failure {
+    fn from(error: LaunchError) -> Self {
+        let hint = match &error {
+            LaunchError::NoLauncher { .. } => Some(
+                "install an MPI (apt-get install openmpi-bin, or mpich), or name the launcher that \
+                 is here: launcher = \"srun\"",
+            ),
+            LaunchError::Start { .. } => None,
+        };
+        Self::of(Kind::Environment, &error).maybe_hint(hint)
+    }
+}
+
+/// Refuses to conduct a plan in each of several processes that a launcher has started, and to start
+/// ranks from one of its ranks.
+pub(super) fn refuse_launched(plan: &Plan) -> Result<(), Failure> {
+    let Some((size, name, launcher)) = said_size() else { return Ok(()) };
+    let launches = plan.jobs.iter().any(|job| job.launch.is_some());
+    if size < 2 && !(launches && name != "SLURM_STEP_NUM_TASKS") {
+        return Ok(());
+    }
+    let message = format!(
+        "a launcher has started this ({name}={size}, of {launcher}), but a plan is conducted by \
+         one process, which starts the ranks itself"
+    );
+    let hint = "run `treering compare` without mpirun, and write into the plan how many ranks a \
+                job has: ranks = 4";
+    Err(Failure::new(Kind::Usage, message).hint(hint))
+}
+
+impl<'a> Launches<'a> {
+    /// Finds the launchers of a plan; `None` for a plan without.
+    pub(super) fn find(plan: &'a Plan) -> Result<Option<Self>, Failure> {
+        if plan.jobs.iter().all(|job| job.launch.is_none()) {
+            return Ok(None);
+        }
+        let of_job = |job: &PlannedJob| job.launch.as_ref().map(find).transpose();
+        let launchers = plan.jobs.iter().map(of_job).collect::<Result<_, _>>()?;
+        Ok(Some(Self { plan, launchers }))
+    }
+
+    /// Starts the most ranks of each launcher once: what cannot work is said before the first
+    /// round.
+    pub(super) fn probe(&self, stop: &StopFlag) -> Result<(), Failure> {
+        let mut most: BTreeMap<Vec<OsString>, (&Launcher, u32)> = BTreeMap::new();
+        for (job, launcher) in self.plan.jobs.iter().zip(&self.launchers) {
+            let (Some(launch), Some(launcher)) = (&job.launch, launcher) else { continue };
+            let (_, ranks) = most.entry(launcher.words(0)).or_insert((launcher, 0));
+            *ranks = launch.ranks.max(*ranks);
+        }
+        for (launcher, ranks) in most.into_values() {
+            let end =
+                launcher.run(ranks, &job(ranks, None)?, stop, &mut |_| Ok::<_, Failure>(()))?;
+            let why = match end {
+                LaunchEnd::Done | LaunchEnd::Interrupted => continue,
+                LaunchEnd::Refused { why } | LaunchEnd::Broken { why } => why,
+            };
+            let message = format!("{ranks} ranks cannot be started: {why}");
+            let hint = format!("what was tried: {}", line(&launcher.words(ranks)));
+            return Err(Failure::new(Kind::Environment, message).hint(hint));
+        }
+        Ok(())
+    }
+
+    /// What each job is started with.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let jobs = self.plan.jobs.iter().zip(&self.launchers);
+        let words = jobs.filter_map(|(job, launcher)| {
+            let words = launcher.as_ref()?.words(job.launch.as_ref()?.ranks);
+            Some(format!("{}: started by {}", job.name, line(&words)))
+        });
+        words.collect()
+    }
+
+    /// Runs a trial on the ranks of its job. The events that come are passed on, from the first to
+    /// the last, whatever becomes of the ranks.
+    pub(super) fn run(
+        &self,
+        place: usize,
+        trial: RanksTrial,
+        beginning: Beginning,
+        stop: &StopFlag,
+        sink: &mut dyn TrialSink,
+    ) -> Result<Ending, Failure> {
+        let of_job = self.plan.jobs[place].launch.as_ref();
+        let (Some(launch), Some(launcher)) = (of_job, &self.launchers[place]) else {
+            return Err(Failure::new(Kind::Bug, "a trial on ranks without a launcher"));
+        };
+        let (facts, cautions) = (trial.handed.facts.clone(), trial.handed.cautions.clone());
+        let asked = job(launch.ranks, Some(trial))?;
+        let mut relay = Relay::new(beginning, sink);
+        let end = launcher.run(launch.ranks, &asked, stop, &mut |report| match report {
+            RankReport::Event(event) => relay.take(*event),
+            _ => Ok(()),
+        })?;
+        let ending = match end {
+            LaunchEnd::Interrupted => Ending::Interrupted,
+            LaunchEnd::Refused { why } | LaunchEnd::Broken { why } => Ending::Failed { why },
+            LaunchEnd::Done => {
+                let why = "the ranks were done and had not said how their trial ended".to_owned();
+                Ending::Failed { why }
+            }
+        };
+        relay.finish(ending, "", (facts, cautions))
+    }
+
+    /// How a job is launched, for its trials.
+    pub(super) fn facts(&self, place: usize) -> Vec<Fact> {
+        let launch = self.plan.jobs[place].launch.as_ref();
+        let words = self.launchers[place].as_ref().zip(launch).map(|(launcher, launch)| {
+            // The place of the program is this machine's own matter.
+            let mut words = launcher.words(launch.ranks);
+            words.truncate(words.len().saturating_sub(2));
+            line(&words)
+        });
+        let fact = |value| Fact { name: "ranks.launcher".to_owned(), value };
+        words.map(fact).into_iter().collect()
+    }
+}
+
+fn line(words: &[OsString]) -> String {
+    words.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+}
+
+/// What the ranks read.
+fn job(ranks: u32, trial: Option<RanksTrial>) -> Result<serde_json::Value, Failure> {
+    let job = RanksJob {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: places::machine().name,
+        ranks: ranks as usize,
+        trial,
+    };
+    serde_json::to_value(job)
+        .map_err(|error| Failure::new(Kind::Bug, format!("a trial is no JSON: {error}")))
+}
+
+/// The launcher of a job, and the program that it starts.
+fn find(launch: &Launch) -> Result<Launcher, Failure> {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let named = launch.program.clone().or_else(|| std::env::var_os(PROGRAM).map(PathBuf::from));
+    let program = match named {
+        Some(path) => path.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| {
+            Failure::new(Kind::Usage, format!("there is no program {}", path.display()))
+                .hint(format!("it is named by mpi-program in the plan, or by {PROGRAM}"))
+        })?,
+        None => {
+            let own = std::env::current_exe().unwrap_or_default();
+            let is_it = cfg!(feature = "mpi").then(|| own.clone());
+            is_it.or_else(|| find_program(&own, &search)).ok_or_else(missing)?
+        }
+    };
+    Ok(Launcher::find(&launch.launcher, program, &search)?)
+}
+
+fn missing() -> Failure {
+    let message = format!(
+        "the plan has ranks, and there is no treering-mpi for {USUAL_LAUNCHER} to start: neither \
+         beside this program nor in PATH"
+    );
+    Failure::new(Kind::Environment, message).hint(format!(
+        "build it (`make build-mpi`), or name it: mpi-program = \"/opt/treering-mpi\" in the plan, \
+         or {PROGRAM}"
+    ))
+}
+
+/// Where the ranks of a trial work: the work directory of the first, in the directory of each.
+pub(super) fn dir_of_all(of_variant: Option<&Path>, work: &Path) -> PathBuf {
+    match (of_variant, work.file_name()) {
+        (Some(dir), Some(name)) => dir.join(name),
+        _ => work.to_owned(),
+    }
+}

@@ -1,0 +1,81 @@
+//! Events of a trial that another process runs, passed on to the sinks here: with the beginning as
+//! it is known here, and with an end whatever became of that process.
+
+use std::time::{Duration, Instant};
+
+use treering_model::{Beginning, Caution, Ending, Fact, TrialEvent, TrialSink};
+
+use crate::failure::{Failure, Kind};
+
+/// Passes events on, and puts in what is missing where they did not come to their end.
+pub(super) struct Relay<'s> {
+    /// What is known here of the trial's beginning.
+    beginning: Beginning,
+    began: Option<Instant>,
+    /// How the trial ended where it ran, and when.
+    ended: Option<(Ending, u64)>,
+    sink: &'s mut dyn TrialSink,
+}
+
+impl<'s> Relay<'s> {
+    pub(super) fn new(beginning: Beginning, sink: &'s mut dyn TrialSink) -> Self {
+        Self { beginning, began: None, ended: None, sink }
+    }
+
+    /// The next event.
+    pub(super) fn take(&mut self, event: TrialEvent) -> Result<(), Failure> {
+        let event = match event {
+            TrialEvent::Began(inside) => {
+                self.began = Some(Instant::now());
+                // Identity, place in the campaign and time are as they are known here.
+                TrialEvent::Began(Beginning {
+                    parameters: inside.parameters,
+                    target: inside.target,
+                    ..self.beginning.clone()
+                })
+            }
+            // It comes last, with what else is known of a trial that failed.
+            TrialEvent::Ended { ending, at_ns } => {
+                self.ended = Some((ending, at_ns));
+                return Ok(());
+            }
+            other => other,
+        };
+        self.push(&event)
+    }
+
+    fn push(&mut self, event: &TrialEvent) -> Result<(), Failure> {
+        self.sink.accept(event).map_err(|error| Failure::of(Kind::Environment, &error))
+    }
+
+    /// How the trial ended; as given where it was not told. What else was said stands behind why it
+    /// failed, and facts and cautions where it did not even begin.
+    pub(super) fn finish(
+        mut self,
+        unless_told: Ending,
+        said: &str,
+        (facts, cautions): (Vec<Fact>, Vec<Caution>),
+    ) -> Result<Ending, Failure> {
+        if let Some((mut ending, at_ns)) = self.ended.take() {
+            if let Ending::Failed { why } = &mut ending
+                && !said.is_empty()
+            {
+                *why = format!("{why}; {said}");
+            }
+            self.push(&TrialEvent::Ended { ending: ending.clone(), at_ns })?;
+            return Ok(ending);
+        }
+        if self.began.is_none() {
+            self.began = Some(Instant::now());
+            self.push(&TrialEvent::Began(self.beginning.clone()))?;
+            self.push(&TrialEvent::Environment { facts })?;
+            for caution in cautions {
+                self.push(&TrialEvent::Cautioned(caution))?;
+            }
+        }
+        let elapsed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
+        let at_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+        self.push(&TrialEvent::Ended { ending: unless_told.clone(), at_ns })?;
+        Ok(unless_told)
+    }
+}

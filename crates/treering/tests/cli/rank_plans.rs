@@ -1,0 +1,241 @@
+//! Plans that start ranks, with Open MPI and with MPICH; see `mpi` for what these tests need.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use treering_model::{Ending, RANKS_FACT, Trial};
+use treering_testkit::{Program, TempDir, temp_dir, temp_dir_in};
+
+use crate::kernels::{fact, trials};
+use crate::mpi::Mpi;
+use crate::program;
+
+/// A plan in the home of a program, the directory that it works in, and its store on another
+/// filesystem.
+struct Planned {
+    program: Program,
+    place: TempDir,
+    data: TempDir,
+    plan: PathBuf,
+}
+
+impl Planned {
+    /// With these keys above the variant, and these jobs below it.
+    fn new(top: &str, jobs: &str) -> Self {
+        let (program, place) = (program(), temp_dir());
+        let data = temp_dir_in(Path::new("/dev/shm"));
+        let plan = program.home().join("clients.toml");
+        let dir = place.path().display();
+        let text = format!(
+            "warm-up = false\n{top}[[variant]]\nname = \"here\"\n\
+             device = {{ directory = \"{dir}\" }}\n{jobs}"
+        );
+        fs::write(&plan, text).unwrap();
+        Self { program, place, data, plan }
+    }
+
+    /// The same for this MPI.
+    fn with(mpi: &Mpi, rounds: u32, jobs: &str) -> Self {
+        Self::new(&format!("rounds = {rounds}\n{}", keys(mpi)), jobs)
+    }
+
+    fn store(&self) -> PathBuf {
+        self.data.path().join("results.db")
+    }
+
+    fn words<'w>(&self, verb: &'w str, more: &[&'w str]) -> Vec<String> {
+        let mut words = vec![verb.to_owned()];
+        if verb == "compare" {
+            words.push(self.plan.display().to_string());
+        }
+        words.extend(["--store".to_owned(), self.store().display().to_string()]);
+        words.extend(more.iter().map(|&word| word.to_owned()));
+        words
+    }
+
+    fn nothing_stays(&self) {
+        assert_eq!(fs::read_dir(self.place.path()).unwrap().count(), 0, "nothing stays");
+    }
+
+    /// The ranks that were started for it, and still are.
+    fn ranks(&self) -> Vec<u32> {
+        let home = self.program.home().to_str().unwrap().to_owned();
+        let of = |entry: fs::DirEntry| {
+            let id: u32 = entry.file_name().to_str()?.parse().ok()?;
+            let read = |name: &str| {
+                let bytes = fs::read(entry.path().join(name)).ok()?;
+                Some(String::from_utf8_lossy(&bytes).into_owned())
+            };
+            let words = read("cmdline")?;
+            let is_rank = words.split('\0').next()?.contains("treering-mpi")
+                && words.contains("--rank-of-a-plan");
+            (is_rank && read("environ")?.contains(&home)).then_some(id)
+        };
+        fs::read_dir("/proc").unwrap().flatten().filter_map(of).collect()
+    }
+}
+
+/// How this MPI is started, as keys of a plan.
+pub(crate) fn keys(mpi: &Mpi) -> String {
+    let oversubscribe = if mpi.name == "openmpi" { " --oversubscribe" } else { "" };
+    format!(
+        "launcher = \"mpirun.{}{oversubscribe}\"\nmpi-program = \"{}\"\n",
+        mpi.name,
+        mpi.binary().display()
+    )
+}
+
+const MAKE: &str = "[[job]]\nname = \"make\"\nworkload = \"fs_mark\"\n\
+                    options = { threads = 2, files = 20, size = 4096 }\n";
+/// One that goes on for long enough to be disturbed.
+const LONG: &str = "[[job]]\nname = \"long\"\nworkload = \"fs_mark\"\nranks = 3\n\
+                    options = { threads = 2, files = 2000, size = 4096, iterations = 500 }\n";
+
+#[track_caller]
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(120), "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn job(trial: &Trial) -> &str {
+    &trial.beginning.cell.as_ref().unwrap().job
+}
+
+#[test]
+fn each_trial_of_a_sweep_over_ranks_is_one_launch() {
+    for mpi in Mpi::all() {
+        let planned = Planned::with(&mpi, 2, &format!("{MAKE}sweep = {{ ranks = [1, 3] }}\n"));
+        let dry = planned.program.run(planned.words("compare", &["--dry-run"])).ends_with(0);
+        let line = format!("-n 3 {} --rank-of-a-plan", mpi.binary().display());
+        let of_three = dry.stdout.lines().find(|line| line.starts_with("make, ranks=3: started"));
+        assert!(of_three.is_some_and(|words| words.ends_with(&line)), "{dry}");
+        assert!(!planned.store().exists() && planned.ranks().is_empty());
+        let ran = planned.program.run(planned.words("compare", &[])).ends_with(0);
+        let all = trials(&planned.store());
+        assert_eq!(all.len(), 4, "{ran}");
+        for trial in &all {
+            assert_eq!(trial.ending, Ending::Completed, "{ran}");
+            let ranks: u32 = job(trial).rsplit('=').next().unwrap().parse().unwrap();
+            assert_eq!(fact(trial, RANKS_FACT), Some(ranks.to_string().as_str()));
+            assert!(trial.phases.iter().any(|phase| phase.tasks == 2 * ranks), "workers of all");
+            let threads = trial.beginning.parameters.iter().find(|(name, _)| name == "threads");
+            assert_eq!(threads.map(|(_, value)| value.as_str()), Some("2"));
+            let launched = fact(trial, "ranks.launcher").unwrap();
+            assert!(launched.ends_with(&format!(" -n {ranks}")), "{launched}");
+            assert_eq!(fact(trial, "ranks.hosts"), Some("1"));
+        }
+        planned.nothing_stays();
+        let page = planned.program.run(planned.words("sweep", &[])).ends_with(0).stdout;
+        assert!(page.contains("3 ranks give ") && page.contains("there are 2."), "{page}");
+        // All is done: nothing is run again.
+        planned.program.run(planned.words("compare", &["--resume"])).ends_with(0);
+        assert_eq!(trials(&planned.store()).len(), 4);
+    }
+}
+
+#[test]
+fn what_cannot_be_launched_is_said_before_the_first_round() {
+    let Some(mpi) = Mpi::of("openmpi") else { return };
+    let job = format!("{MAKE}ranks = 2\n");
+    let binary = mpi.binary().display();
+    let refused = |top: &str, words: &str| {
+        let planned = Planned::new(&format!("rounds = 6\n{top}"), &job);
+        let ran = planned.program.run(planned.words("compare", &[])).complains(words);
+        assert_ne!(ran.code, Some(0), "{ran}");
+        assert!(!planned.store().exists(), "no trial: {ran}");
+        planned.nothing_stays();
+    };
+    refused("mpi-program = \"/nowhere/treering-mpi\"\n", "there is no program /nowhere");
+    let named = format!("mpi-program = \"{binary}\"\n");
+    refused(&format!("launcher = \"mpirum\"\n{named}"), "there is no launcher mpirum");
+    refused(&format!("launcher = \"false\"\n{named}"), "2 ranks cannot be started: false ended");
+    let own = format!("mpi-program = \"{}\"\n", env!("CARGO_BIN_EXE_treering"));
+    refused(
+        &format!("launcher = \"mpirun.openmpi --oversubscribe\"\n{own}"),
+        "this treering is built without MPI",
+    );
+    if let Some(other) = Mpi::of("mpich") {
+        let named = format!("mpi-program = \"{}\"\n", other.binary().display());
+        refused(
+            &format!("launcher = \"mpirun.openmpi --oversubscribe\"\n{named}"),
+            "the launcher says 2 processes",
+        );
+    }
+}
+
+#[test]
+fn the_program_is_found_by_its_variable_and_a_script_can_launch() {
+    let Some(mpi) = Mpi::of("mpich") else { return };
+    let planned = Planned::new("rounds = 1\nlauncher = \"./launch two words\"\n", MAKE);
+    let launch = planned.program.home().join("launch");
+    let script =
+        "#!/bin/sh\ntest \"$1 $2\" = 'two words' || exit 9\nshift 2\nexec mpirun.mpich \"$@\"\n";
+    fs::write(&launch, script).unwrap();
+    fs::set_permissions(&launch, fs::Permissions::from_mode(0o755)).unwrap();
+    let with_ranks = fs::read_to_string(&planned.plan).unwrap() + "ranks = 2\n";
+    fs::write(&planned.plan, with_ranks).unwrap();
+    planned.program.run(planned.words("compare", &[])).complains("no treering-mpi for mpirun");
+    let mut command = planned.program.command(planned.words("compare", &[]));
+    let ran = treering_testkit::Ran::of(command.env("TREERING_MPI_PROGRAM", mpi.binary()));
+    ran.ends_with(0);
+    assert_eq!(trials(&planned.store()).len(), 1);
+}
+
+#[test]
+fn a_rank_that_dies_is_a_failed_trial_and_the_round_goes_on() {
+    for mpi in Mpi::all() {
+        let planned = Planned::with(&mpi, 1, &format!("{LONG}{MAKE}ranks = 2\n"));
+        let running = planned.program.start(planned.words("compare", &["--quiet"]));
+        let work = planned.place.path().join("treering-work");
+        wait_until("the long job writes", || {
+            work.join("fs_mark-0").exists() && planned.ranks().len() == 3
+        });
+        let last = planned.ranks().into_iter().max().unwrap();
+        let killed = std::process::Command::new("kill").args(["-9", &last.to_string()]).status();
+        assert!(killed.unwrap().success());
+        let ran = running.finish();
+        assert!(ran.stderr.contains("the trial failed: "), "{ran}");
+        let all = trials(&planned.store());
+        let ending = |name: &str| &all.iter().find(|trial| job(trial) == name).unwrap().ending;
+        assert!(matches!(ending("long"), Ending::Failed { .. }), "{ran}");
+        assert_eq!(*ending("make"), Ending::Completed, "{ran}");
+        wait_until("all ranks have ended", || planned.ranks().is_empty());
+        planned.nothing_stays();
+    }
+}
+
+#[test]
+fn an_interrupted_plan_ends_all_ranks() {
+    for mpi in Mpi::all() {
+        let planned = Planned::with(&mpi, 3, LONG);
+        let running = planned.program.start(planned.words("compare", &["--quiet"]));
+        let work = planned.place.path().join("treering-work");
+        wait_until("the job writes", || {
+            work.join("fs_mark-0").exists() && planned.ranks().len() == 3
+        });
+        running.send("INT");
+        let ran = running.finish().ends_with(130);
+        wait_until("all ranks have ended", || planned.ranks().is_empty());
+        let all = trials(&planned.store());
+        assert_eq!((all.len(), &all[0].ending), (1, &Ending::Interrupted), "{ran}");
+        planned.nothing_stays();
+    }
+}
+
+#[test]
+fn a_plan_is_not_conducted_by_several_ranks() {
+    for mpi in Mpi::all() {
+        let planned = Planned::with(&mpi, 1, &format!("{MAKE}ranks = 2\n"));
+        let mut command = mpi.ranks(2);
+        command.args(planned.words("compare", &[]));
+        let ran = treering_testkit::Ran::of(&mut command);
+        let ran = ran.complains("a plan is conducted by one process, which starts the ranks");
+        assert_ne!(ran.code, Some(0), "{ran}");
+        assert!(!planned.store().exists(), "{ran}");
+    }
+}
