@@ -376,10 +376,13 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let wanted = own.len();
         let _timer = timer.map_err(|source| cannot_start(0, wanted, source))?;
         let first = self.workers.partition_point(|worker| worker.number < own.start);
+        // A rank is a process already.
+        let is_apart = own.len() == 1 && self.world.is_some();
+        let forks = side_by_side.workers != WorkerKind::Thread && !is_apart;
         let (workers, tasks) = (&mut self.workers[first..], &mut group.tasks[own]);
         let work = || match tasks {
             [] => Ok(Vec::new()),
-            all if side_by_side.workers != WorkerKind::Thread => {
+            all if forks => {
                 let has_session = side_by_side.workers == WorkerKind::Session;
                 on_processes(workers, all, start, halting, has_session)
             }

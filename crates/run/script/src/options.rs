@@ -168,6 +168,12 @@ pub trait Workload: Sync {
     fn workers_option(&self) -> Option<&'static str> {
         None
     }
+
+    /// The classic option that says how many ranks there are, where the imitated tool is started by
+    /// a launcher, which decides it. `None` where it knows nothing of launchers.
+    fn ranks_option(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// What the command line knows of the machine and the process: classic tools decide by it.

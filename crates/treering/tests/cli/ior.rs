@@ -28,14 +28,14 @@ fn run_original(original: &Path, dir: &Path, ranks: u32, words: &str) -> Ran {
     Ran::of(&mut command)
 }
 
-fn classic(program: &Program, ranks: u32, words: &str) -> Ran {
+pub(crate) fn classic(program: &Program, ranks: u32, words: &str) -> Ran {
     let ranks = ranks.to_string();
     let first = ["ior", "--ranks", &ranks];
     program.run(first.into_iter().chain(words.split_whitespace()))
 }
 
 /// The lines without what is different in every run: times, figures, the filesystem.
-fn shape(text: &str) -> Vec<String> {
+pub(crate) fn shape(text: &str) -> Vec<String> {
     let told = ["Began", "Finished", "StartTime", "Command line", "FS "];
     let lines = text.lines().filter(|line| !told.iter().any(|begin| line.starts_with(begin)));
     lines
@@ -59,7 +59,7 @@ fn shape(text: &str) -> Vec<String> {
 }
 
 /// Files in a directory, with their bytes.
-fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found: Vec<(String, Vec<u8>)> = fs::read_dir(dir)
         .unwrap()
         .map(|entry| {
