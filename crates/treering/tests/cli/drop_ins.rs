@@ -3,13 +3,14 @@
 //! originals elsewhere.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use treering_model::{Ending, Mode, RANKS_FACT};
 use treering_testkit::{Ran, temp_dir};
 
 use crate::kernels::fact;
-use crate::mpi::{Mpi, only};
+use crate::mpi::{Mpi, elsewhere, only};
 use crate::{ior, mdtest};
 
 fn words(command: &mut Command, words: &str) -> Ran {
@@ -45,18 +46,19 @@ fn mdtest_under_a_launcher_prints_and_leaves_what_one_process_does() {
 #[test]
 fn ior_under_a_launcher_prints_and_leaves_what_one_process_does() {
     for mpi in Mpi::all() {
-        for line in ["-b 256k -t 64k -G 7 -k -C -o d", "-F -b 128k -t 64k -s 2 -G 7 -k -e -o d"] {
+        for line in
+            ["-b 256k -t 64k -G 7 -k -C -o out/f", "-F -b 128k -t 64k -s 2 -G 7 -k -e -o out/f"]
+        {
             let (alone, place) = (crate::program(), temp_dir());
+            for dir in [alone.home(), place.path()] {
+                fs::create_dir(dir.join("out")).unwrap();
+            }
             let ours = ior::classic(&alone, 4, line).ends_with(0);
             let mut command = mpi.tool(4, "ior");
             command.current_dir(place.path());
             let ran = words(&mut command, &format!("{line} --no-store")).ends_with(0);
             assert_eq!(ior::shape(&ran.stdout), ior::shape(&ours.stdout), "{line}");
-            let data = |dir| {
-                let mut files = ior::files(dir);
-                files.retain(|(name, _)| name.starts_with('d'));
-                files
-            };
+            let data = |dir: &Path| ior::files(&dir.join("out"));
             assert_eq!(data(place.path()), data(alone.home()), "{line}");
             assert!(!data(place.path()).is_empty());
         }
@@ -66,7 +68,7 @@ fn ior_under_a_launcher_prints_and_leaves_what_one_process_does() {
 #[test]
 fn ranks_of_a_tool_are_one_trial_that_can_be_shown_again() {
     for mpi in Mpi::all() {
-        let (place, data) = (temp_dir(), temp_dir());
+        let (place, data) = (temp_dir(), elsewhere());
         let store = data.path().join("results.db");
         let dir = place.path().join("out");
         let line = format!("-n 10 -u -N 1 -w 100 -e 100 -X -d {}", dir.display());

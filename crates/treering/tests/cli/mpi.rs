@@ -73,7 +73,7 @@ impl Mpi {
 }
 
 /// A directory for a store, on another filesystem than those of [`temp_dir`].
-fn elsewhere() -> TempDir {
+pub(crate) fn elsewhere() -> TempDir {
     temp_dir_in(Path::new("/dev/shm"))
 }
 

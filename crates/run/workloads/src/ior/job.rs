@@ -41,7 +41,7 @@ impl IorJob {
 
     fn line(&self, part: Part, repetition: u32, rank: u16) -> OutlineLine {
         let shape = &self.shape;
-        let owner = if part == Part::Write { rank } else { read_of(shape, rank) };
+        let owner = read_of(shape, rank, part);
         format!(
             "repetition {}: worker {rank}: {} {} transfers of {} bytes, {}",
             repetition + 1,

@@ -64,11 +64,37 @@ pub(super) fn settings_of_all(
     }
     let mut all = settings.given().to_vec();
     all.push((option, size));
-    Ok(settings.with_given(all))
+    let mut settings = settings.with_given(all);
+    settings.machine.nodes = nodes(&ranks.world.hosts());
+    Ok(settings)
+}
+
+/// The machine of each rank, numbered in the order of the ranks.
+fn nodes(hosts: &[String]) -> Vec<u32> {
+    let mut known: Vec<&String> = Vec::new();
+    let mut nodes = Vec::with_capacity(hosts.len());
+    for host in hosts {
+        let at = known.iter().position(|one| *one == host).unwrap_or(known.len());
+        if at == known.len() {
+            known.push(host);
+        }
+        nodes.push(u32::try_from(at).unwrap_or(u32::MAX));
+    }
+    nodes
 }
 
 /// How a run of the tool is distributed over ranks.
 pub(super) fn distribution<'r>(workload: &dyn Workload, ranks: &'r Ranks<'_>) -> Distribution<'r> {
     let option = workload.ranks_option().unwrap_or_default().to_owned();
     Distribution { world: ranks.world, each: (option, ranks.world.size().to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nodes;
+
+    #[test]
+    fn machines_are_numbered_as_they_come() {
+        assert_eq!(nodes(&["b", "b", "a", "b", "c"].map(str::to_owned)), [0, 0, 1, 0, 2]);
+    }
 }
