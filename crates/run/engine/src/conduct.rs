@@ -472,7 +472,8 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
 /// How often a rank listens to the others while its tasks work.
 const LISTEN_EVERY: Duration = Duration::from_millis(5);
 
-/// Sleeps nearly until then, and looks at the clock for the rest: the kernel may wake us 50 µs late.
+/// Sleeps nearly until then, and looks at the clock for the rest: the kernel may wake us 50 µs
+/// late.
 fn wait_until(at_ns: u64) {
     const NEARLY_NS: u64 = 70_000;
     let left = at_ns.saturating_sub(monotonic_ns());

@@ -79,11 +79,11 @@ fn asked(config: &ClassicConfig, machine: &Machine) -> Asked {
         writes: shape.writes,
         reads: shape.reads,
         verbose: options.verbose,
-        parameters: parameters(options, &shape.as_original),
+        parameters: parameters(options, shape.as_original),
     }
 }
 
-fn parameters(options: &Classic, original: &Option<AsOriginal>) -> Parameters {
+fn parameters(options: &Classic, original: Option<AsOriginal>) -> Parameters {
     let number = original.map_or(0, |original| original.packet.number());
     Parameters {
         max_time_duration: options.minutes,
