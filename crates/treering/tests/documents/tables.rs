@@ -74,6 +74,8 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("--remount-every 10 ", "unmounts what it ages; tests/cli/aging.rs has filesystems of its own"),
     ("--profile many.toml", "draws ten million files"),
     ("treering-mpi", "needs MPI; tests/cli/mpi.rs runs it"),
+    ("mpirun --oversubscribe -n 4 mdtest", "needs MPI; tests/cli/drop_ins.rs runs it"),
+    ("mpirun --oversubscribe -n 4 ior", "needs MPI; tests/cli/drop_ins.rs runs it"),
     ("git bisect run ./judge.sh", "builds and mounts what a reader bisects"),
 ];
 
