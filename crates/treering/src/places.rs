@@ -65,5 +65,6 @@ pub(crate) fn machine() -> Machine {
         memory_bytes: kib.and_then(|kib| kib.parse().ok()).map_or(0, |kib: u64| kib << 10),
         is_root: treering_sys::is_root(),
         process: std::process::id(),
+        nodes: Vec::new(),
     }
 }

@@ -39,13 +39,13 @@ pub(crate) fn tell_place(world: &World<'_>, facts: &TargetFacts) -> Result<(), R
     world.broadcast(&told).map(|_told| ())
 }
 
-/// Runs this rank's share of a trial that rank 0 conducts.
+/// Runs this rank's share of a trial that rank 0 conducts, in the same directories.
 ///
 /// # Errors
 /// As [`Run::run`], and when rank 0 does not begin.
 pub fn assist(
     job: &dyn Job,
-    target: &Target,
+    roots: &[Target],
     engine: &EngineOptions,
     world: &World<'_>,
     stop: &StopFlag,
@@ -59,7 +59,7 @@ pub fn assist(
     let mut session = job.begin(&facts);
     let (progress, mut nowhere) = (Progress::new(), Nowhere);
     let run = RunOptions::new(engine, &mut nowhere, &progress, stop);
-    target.run(session.as_mut(), RunOptions { world: Some(world), ..run })
+    roots.run(session.as_mut(), RunOptions { world: Some(world), ..run })
 }
 
 /// What is known of the ranks at the end of a trial.

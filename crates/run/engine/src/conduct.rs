@@ -68,6 +68,7 @@ fn conduct_here<P: Place + ?Sized>(
         intervals: Vec::new(),
         drops_caches: true,
         world: world.filter(|world| world.size() > 1),
+        begins_ns: None,
         worked_ns: Vec::new(),
     };
     let mut number = 0;
@@ -118,6 +119,8 @@ struct Conductor<'r, P: Place + ?Sized> {
     drops_caches: bool,
     /// All ranks, where there are several.
     world: Option<&'r World<'r>>,
+    /// When the next group begins, by the monotonic clock, where they have agreed on it.
+    begins_ns: Option<u64>,
     /// How long each of them worked in the present phase.
     worked_ns: Vec<u64>,
 }
@@ -187,7 +190,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
                     let head_start = world.head_start();
                     let at_ns = world.agree(&what, head_start, self.stop, ready)?;
                     world.begin_group();
-                    wait_until(at_ns);
+                    self.begins_ns = Some(at_ns);
                 }
             }
             let sync_after = group.sync_after;
@@ -376,15 +379,23 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let wanted = own.len();
         let _timer = timer.map_err(|source| cannot_start(0, wanted, source))?;
         let first = self.workers.partition_point(|worker| worker.number < own.start);
+        // A rank is a process already.
+        let is_apart = own.len() == 1 && self.world.is_some();
+        let forks = side_by_side.workers != WorkerKind::Thread && !is_apart;
         let (workers, tasks) = (&mut self.workers[first..], &mut group.tasks[own]);
-        let work = || match tasks {
-            [] => Ok(Vec::new()),
-            all if side_by_side.workers != WorkerKind::Thread => {
-                let has_session = side_by_side.workers == WorkerKind::Session;
-                on_processes(workers, all, start, halting, has_session)
+        let begins_ns = self.begins_ns.take().unwrap_or(0);
+        let work = || {
+            // As late as can be: what it takes to come here is not the same at all ranks.
+            wait_until(begins_ns);
+            match tasks {
+                [] => Ok(Vec::new()),
+                all if forks => {
+                    let has_session = side_by_side.workers == WorkerKind::Session;
+                    on_processes(workers, all, start, halting, has_session)
+                }
+                [alone] => Ok(vec![workers[0].run(alone, halting)]),
+                several => on_threads(workers, several, start, halting),
             }
-            [alone] => Ok(vec![workers[0].run(alone, halting)]),
-            several => on_threads(workers, several, start, halting),
         };
         let listens = self.world.map(|_| LISTEN_EVERY);
         let Some(every) = group.tick_every.into_iter().chain(listens).min() else { return work() };
@@ -461,9 +472,10 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
 /// How often a rank listens to the others while its tasks work.
 const LISTEN_EVERY: Duration = Duration::from_millis(5);
 
-/// Sleeps nearly until then, and looks at the clock for the rest.
+/// Sleeps nearly until then, and looks at the clock for the rest: the kernel may wake us 50 µs
+/// late.
 fn wait_until(at_ns: u64) {
-    const NEARLY_NS: u64 = 200_000;
+    const NEARLY_NS: u64 = 70_000;
     let left = at_ns.saturating_sub(monotonic_ns());
     thread::sleep(Duration::from_nanos(left.saturating_sub(NEARLY_NS)));
     while monotonic_ns() < at_ns {

@@ -168,6 +168,12 @@ pub trait Workload: Sync {
     fn workers_option(&self) -> Option<&'static str> {
         None
     }
+
+    /// The classic option that says how many ranks there are, where the imitated tool is started by
+    /// a launcher, which decides it. `None` where it knows nothing of launchers.
+    fn ranks_option(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// What the command line knows of the machine and the process: classic tools decide by it.
@@ -181,6 +187,44 @@ pub struct Machine {
     pub is_root: bool,
     /// The number of our process.
     pub process: u32,
+    /// On which machine each rank is, counted from that of rank 0; empty where all are on this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<u32>,
+}
+
+/// How ranks are distributed over machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nodes {
+    /// Machines.
+    pub count: u64,
+    /// Ranks on the machine of rank 0.
+    pub ranks_on_first: u64,
+    /// Whether rank 1 is on the machine of rank 0: neighbours are together, as launchers do by
+    /// default.
+    pub in_blocks: bool,
+}
+
+impl Machine {
+    /// Whether a rank is on the machine of rank 0.
+    pub fn is_on_first(&self, rank: u16) -> bool {
+        self.nodes.get(usize::from(rank)).is_none_or(|&node| node == 0)
+    }
+
+    /// Where the first so many ranks are.
+    pub fn nodes(&self, ranks: u16) -> Nodes {
+        let nodes = self.nodes.get(..ranks.into()).unwrap_or(&self.nodes);
+        if nodes.is_empty() {
+            return Nodes { count: 1, ranks_on_first: ranks.into(), in_blocks: true };
+        }
+        let mut all = nodes.to_vec();
+        all.sort_unstable();
+        all.dedup();
+        Nodes {
+            count: all.len() as u64,
+            ranks_on_first: nodes.iter().filter(|&&node| node == nodes[0]).count() as u64,
+            in_blocks: nodes.get(1).is_none_or(|&node| node == nodes[0]),
+        }
+    }
 }
 
 /// What the user gave: option names with values as typed, checked when read.

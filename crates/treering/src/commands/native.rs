@@ -16,7 +16,6 @@ use treering_observe::Wanted;
 use treering_observe::layout::LayoutWanted;
 use treering_report::pages::run::{Stored, page};
 use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, TargetFacts, Workload};
-use treering_sys::{SignalWatch, raise_open_files};
 
 use super::many::{self, Ranks};
 use super::trial::{Asked, Distribution, Done, outline, run as run_trial, take_named};
@@ -47,7 +46,11 @@ pub(super) fn run_then(
         let (code, done) = run_as(workload, matches, own, ranks)?;
         done.map_or(Ok(()), |done| then(&done, own)).map(|()| code)
     };
-    match many::run(&own, |own, ranks| run(own, Some(ranks)))? {
+    let many = many::run(own.rank_timeout, |ranks| {
+        let dir = own.dir.as_ref().map(|dir| ranks.directory(dir));
+        run(&NativeRunArgs { dir, ..own.clone() }, Some(ranks))
+    });
+    match many? {
         Some(code) => Ok(code),
         None => run(&own, None),
     }
@@ -77,7 +80,8 @@ pub(super) fn run_as(
     }
     let dir = own.dir.clone().ok_or_else(|| Failure::new(Kind::Usage, "--dir is missing"))?;
     if let Some(ranks) = assists {
-        return assist(ranks, &dir, job.as_ref(), &engine).map(|()| (ExitCode::SUCCESS, None));
+        let assisted = ranks.assist(&[dir], job.as_ref(), &engine);
+        return assisted.map(|()| (ExitCode::SUCCESS, None));
     }
     let place = take_named(&dir)?;
     let again = job.remounts().then(|| Remountable::of(place.target().path())).transpose()?;
@@ -175,24 +179,6 @@ fn engine(
     let latency = latency(&own.latency, job);
     let seed = settings.number(workload.manifest().native, "seed", 0..=u64::MAX)?.unwrap_or(1);
     Ok(EngineOptions { handicap_percent, ..EngineOptions::new(latency, payload, seed) })
-}
-
-/// Runs the share of a rank that is not the first, which says what is to be said.
-pub(super) fn assist(
-    ranks: &Ranks<'_>,
-    dir: &Path,
-    job: &dyn Job,
-    engine: &EngineOptions,
-) -> Result<(), Failure> {
-    let signals = SignalWatch::begin().map_err(|error| {
-        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
-    })?;
-    let _as_many_as_we_may = raise_open_files();
-    // What it means is judged by rank 0.
-    ranks.look(dir)?;
-    let target = Target::open(dir).map_err(|error| Failure::of(Kind::Environment, &error))?;
-    treering_campaign::assist(job, &target, engine, ranks.world, signals.flag())
-        .map_err(|error| Failure::of(Kind::Trial, &error))
 }
 
 /// Who hears of the run beside the store.

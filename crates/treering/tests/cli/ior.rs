@@ -1,5 +1,6 @@
 //! ior from outside: what the original prints and leaves, beside what ours does.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,14 +29,14 @@ fn run_original(original: &Path, dir: &Path, ranks: u32, words: &str) -> Ran {
     Ran::of(&mut command)
 }
 
-fn classic(program: &Program, ranks: u32, words: &str) -> Ran {
+pub(crate) fn classic(program: &Program, ranks: u32, words: &str) -> Ran {
     let ranks = ranks.to_string();
     let first = ["ior", "--ranks", &ranks];
     program.run(first.into_iter().chain(words.split_whitespace()))
 }
 
 /// The lines without what is different in every run: times, figures, the filesystem.
-fn shape(text: &str) -> Vec<String> {
+pub(crate) fn shape(text: &str) -> Vec<String> {
     let told = ["Began", "Finished", "StartTime", "Command line", "FS "];
     let lines = text.lines().filter(|line| !told.iter().any(|begin| line.starts_with(begin)));
     lines
@@ -59,7 +60,7 @@ fn shape(text: &str) -> Vec<String> {
 }
 
 /// Files in a directory, with their bytes.
-fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found: Vec<(String, Vec<u8>)> = fs::read_dir(dir)
         .unwrap()
         .map(|entry| {
@@ -114,6 +115,58 @@ fn what_cannot_be_is_refused_before_anything_is_done() {
         assert!(said.contains(message), "{words}: {said}");
         assert!(!program.home().join("testFile").exists());
     }
+}
+
+/// The names in a JSON document, with those above each.
+fn keys(value: &serde_json::Value, above: &str, found: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(map) => map.iter().for_each(|(name, value)| {
+            let path = format!("{above}/{name}");
+            keys(value, &path, found);
+            found.insert(path);
+        }),
+        serde_json::Value::Array(all) => all.iter().for_each(|value| keys(value, above, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn json_is_one_document_with_the_names_of_the_original() {
+    let program = program();
+    let words = "-b 256k -t 64k -i 2 -v -C -D 60 -O stoneWallingWearOut=1 -O summaryFormat=JSON";
+    let ours = classic(&program, 2, words).ends_with(0);
+    let document: serde_json::Value = serde_json::from_str(&ours.stdout).unwrap();
+    let test = &document["tests"][0];
+    assert_eq!(test["Results"].as_array().unwrap().len(), 6, "{ours}");
+    assert_eq!(test["Options"]["aggregate filesize"], "524288 bytes");
+    assert_eq!(document["summary"][1]["operation"], "read");
+    assert!(document["summary"][0]["bwMeanMIB"].as_f64().unwrap() > 0.0);
+    let Some(original) = original() else { return };
+    let place = temp_dir();
+    let words = format!("{words} -O summaryFile=all.json");
+    run_original(&original, place.path(), 2, &words).ends_with(0);
+    let text = fs::read_to_string(place.path().join("all.json")).unwrap();
+    let theirs: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let (mut our_names, mut their_names) = (BTreeSet::new(), BTreeSet::new());
+    keys(&document, "", &mut our_names);
+    keys(&theirs, "", &mut their_names);
+    // A pointer that is always empty.
+    their_names.remove("/tests/Parameters/options");
+    assert_eq!(our_names, their_names);
+}
+
+#[test]
+fn each_rank_has_a_directory_where_that_is_asked_for() {
+    let program = program();
+    fs::create_dir(program.home().join("out")).unwrap();
+    classic(&program, 2, "-F -u -b 128k -t 64k -d 1 -T 5 -k -o out/f").ends_with(0);
+    for rank in 0..2 {
+        let found = files(&program.home().join(format!("out/{rank}")));
+        let sizes: Vec<_> = found.iter().map(|(name, data)| (name.as_str(), data.len())).collect();
+        assert_eq!(sizes, [(format!("f.0000000{rank}").as_str(), 131_072)]);
+    }
+    let trial = last(&program);
+    assert_eq!(calls(&trial, "setup", Op::Pause), 2, "a second before each test");
 }
 
 fn metric(trial: &Trial, kind: &str, name: &str) -> Option<f64> {

@@ -67,6 +67,7 @@ mod dbench;
 mod cautions;
 
 /// Every call of a run, printed without one.
+mod drop_ins;
 mod dry_calls;
 
 /// Faults that are planted on the machine.

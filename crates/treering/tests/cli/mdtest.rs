@@ -30,14 +30,14 @@ fn run_original(original: &Path, dir: &Path, ranks: u32, words: &str) -> Ran {
     Ran::of(&mut command)
 }
 
-fn classic(program: &Program, ranks: u32, words: &str) -> Ran {
+pub(crate) fn classic(program: &Program, ranks: u32, words: &str) -> Ran {
     let ranks = ranks.to_string();
     let first = ["mdtest", "--ranks", &ranks];
     program.run(first.into_iter().chain(words.split_whitespace()))
 }
 
 /// The lines without what is different in every run: times, figures, the filesystem.
-fn shape(text: &str) -> Vec<String> {
+pub(crate) fn shape(text: &str) -> Vec<String> {
     let told = ["-- started", "-- finished", "Command line", "FS ", "Authorization"];
     let lines = text.lines().filter(|line| !told.iter().any(|begin| line.starts_with(begin)));
     let is_figure = |word: &&str| word.parse::<f64>().is_err();
@@ -54,7 +54,7 @@ fn shape(text: &str) -> Vec<String> {
 }
 
 /// Paths below a directory, with the bytes of files.
-fn tree(top: &Path) -> BTreeSet<(PathBuf, Option<Vec<u8>>)> {
+pub(crate) fn tree(top: &Path) -> BTreeSet<(PathBuf, Option<Vec<u8>>)> {
     let mut found = BTreeSet::new();
     let mut pending = vec![PathBuf::new()];
     while let Some(dir) = pending.pop() {

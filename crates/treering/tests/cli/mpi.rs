@@ -2,6 +2,7 @@
 //! builds where TREERING_MPI=1 asks for it, and skip themselves, saying so, elsewhere.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -56,14 +57,28 @@ impl Mpi {
 
     /// So many ranks, to be given arguments.
     pub(crate) fn ranks(&self, ranks: usize) -> Command {
+        self.ranks_of(ranks, &self.binary)
+    }
+
+    /// So many ranks of a tool, by a link with its name in the home of the program, to be given
+    /// arguments.
+    pub(crate) fn tool(&self, ranks: usize, tool: &str) -> Command {
+        let link = self.program.home().join(tool);
+        if !link.exists() {
+            symlink(&self.binary, &link).unwrap();
+        }
+        self.ranks_of(ranks, &link)
+    }
+
+    fn ranks_of(&self, ranks: usize, program: &Path) -> Command {
         let mut command = self.launcher();
-        command.args(["-n", &ranks.to_string()]).arg(&self.binary);
+        command.args(["-n", &ranks.to_string()]).arg(program);
         command
     }
 }
 
 /// A directory for a store, on another filesystem than those of [`temp_dir`].
-fn elsewhere() -> TempDir {
+pub(crate) fn elsewhere() -> TempDir {
     temp_dir_in(Path::new("/dev/shm"))
 }
 

@@ -1,5 +1,7 @@
 //! What ior measures of each rank, and the text that it prints of it.
 
 pub mod counts;
+pub mod json;
+pub mod parameters;
 pub mod results;
 pub mod text;

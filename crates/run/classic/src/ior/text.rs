@@ -1,10 +1,11 @@
 //! What ior prints, byte for byte: how it was run, a line for each test, and the summary.
 
+use super::parameters::Parameters;
 use super::results::{Access, TestResult, Wall};
 
 /// The version whose words these are.
 pub const VERSION: &str = "4.1.0+dev";
-const MIB: f64 = 1_048_576.0;
+pub(super) const MIB: f64 = 1_048_576.0;
 
 /// What is shown of a run.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +30,10 @@ pub struct Asked {
     pub reorder_seed: u64,
     /// Ranks.
     pub ranks: u64,
+    /// Machines.
+    pub nodes: u64,
+    /// Ranks on the machine of rank 0.
+    pub ranks_on_first: u64,
     /// Repetitions.
     pub repetitions: u64,
     /// Segments.
@@ -49,6 +54,8 @@ pub struct Asked {
     pub reads: bool,
     /// How much is said.
     pub verbose: bool,
+    /// What is only shown in JSON.
+    pub parameters: Parameters,
 }
 
 /// A line `name : value`.
@@ -57,7 +64,7 @@ fn pair(name: &str, value: impl std::fmt::Display) -> String {
 }
 
 /// Bytes as the original shows sizes.
-fn human(bytes: u64) -> String {
+pub(super) fn human(bytes: u64) -> String {
     for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB")] {
         let of = 1_u64 << shift;
         if bytes >= of {
@@ -104,9 +111,9 @@ fn options(asked: &Asked) -> String {
     } else {
         pair("ordering inter file", "no tasks offsets")
     };
-    text += &pair("nodes", 1);
+    text += &pair("nodes", asked.nodes);
     text += &pair("tasks", asked.ranks);
-    text += &pair("clients per node", asked.ranks);
+    text += &pair("clients per node", asked.ranks_on_first);
     text += &pair("memoryBuffer", "CPU");
     text += &pair("dataAccess", "CPU");
     text += &pair("GPUDirect", 0);
@@ -152,7 +159,7 @@ fn column(number: f64) -> String {
 }
 
 /// The figures of a line.
-fn figures(result: &TestResult, asked: &Asked) -> [f64; 9] {
+pub(super) fn figures(result: &TestResult, asked: &Asked) -> [f64; 9] {
     let transfers = (result.bytes / asked.transfer_bytes.max(1)) as f64;
     [
         result.bytes_per_second() / MIB,
@@ -253,7 +260,7 @@ pub fn summary(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -> St
 }
 
 /// Greatest, least, mean and standard deviation.
-fn spread(values: &[f64]) -> [f64; 4] {
+pub(super) fn spread(values: &[f64]) -> [f64; 4] {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (mean - value) * (mean - value)).sum();
@@ -287,7 +294,7 @@ fn summary_row(access: Access, results: &[TestResult], asked: &Asked) -> String 
         "{:5} {:6} {:3} {:4} {:3} {:5} {:8} {:9} {:4} {:6} {:8} {:8} {:9.1} {:>3} {:6}\n",
         0,
         asked.ranks,
-        asked.ranks,
+        asked.ranks_on_first,
         asked.repetitions,
         u8::from(asked.file_per_process),
         u8::from(asked.reorder),
@@ -317,6 +324,8 @@ mod tests {
     fn asked() -> Asked {
         Asked {
             ranks: 2,
+            nodes: 1,
+            ranks_on_first: 2,
             repetitions: 1,
             segments: 1,
             block_bytes: 4 << 20,

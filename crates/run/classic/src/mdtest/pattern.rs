@@ -26,6 +26,11 @@ impl PacketType {
             _ => return None,
         })
     }
+
+    /// The number that it has in the original.
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
 }
 
 /// The bytes of a rank.

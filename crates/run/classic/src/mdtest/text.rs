@@ -17,6 +17,10 @@ pub struct Asked {
     pub path: String,
     /// How far each phase is shifted.
     pub stride: u64,
+    /// Machines.
+    pub nodes: u64,
+    /// Which ranks are on the machine of rank 0.
+    pub on_first: Vec<bool>,
     /// The seed of rank 0's order, where the order is random.
     pub random_seed: Option<u64>,
     /// Whether files are read, but nothing of them.
@@ -67,15 +71,17 @@ pub fn typed(words: &[String]) -> String {
 pub fn header(started: &str, words: &[String], asked: &Asked, filesystem: Filesystem) -> String {
     let Asked { ranks, path, stride, items, .. } = asked;
     let mut text = format!(
-        "-- started at {} --\n\nmdtest-{VERSION} was launched with {ranks} total task(s) on 1 \
+        "-- started at {} --\n\nmdtest-{VERSION} was launched with {ranks} total task(s) on {} \
          node(s)\nCommand line used: {}\n",
         stamp(started),
+        asked.nodes,
         typed(words)
     );
     if asked.reads_nothing {
         text += "WARNING: Read bytes is 0, thus, a read test will actually just open/close\n";
     }
-    text += &format!("Nodemap: {}\n", "1".repeat(*ranks));
+    let map = asked.on_first.iter().map(|&is_on_first| if is_on_first { '1' } else { '0' });
+    text += &format!("Nodemap: {}\n", map.collect::<String>());
     text += &format!("{:<20}: {path}\n", "Path");
     text += &space(filesystem);
     if *stride > 0 {
@@ -99,18 +105,27 @@ pub fn header(started: &str, words: &[String], asked: &Asked, filesystem: Filesy
 
 /// The line about the filesystem.
 pub fn space(filesystem: Filesystem) -> String {
+    let [size, used, inodes, used_inodes] = room_words(filesystem);
+    format!(
+        "{:<20}: {size}   Used FS: {used}   Inodes: {inodes}   Used Inodes: {used_inodes}\n",
+        "FS"
+    )
+}
+
+/// The room of a filesystem as the original shows it: its size, how much of it is used, how many
+/// files there can be, how many of these there are.
+pub(crate) fn room_words(filesystem: Filesystem) -> [String; 4] {
     let used = |free: u64, all: u64| (1.0 - free as f64 / all as f64) * 100.0;
     let capacity = filesystem.capacity_bytes as f64;
     let gib = capacity / f64::from(1 << 30);
     let (size, unit) = if gib > 1024.0 { (gib / 1024.0, "TiB") } else { (gib, "GiB") };
     let (used_inodes, inodes) = filesystem.inodes;
-    format!(
-        "{:<20}: {size:.1} {unit}   Used FS: {}%   Inodes: {:.1} Mi   Used Inodes: {}%\n",
-        "FS",
-        percent(used(filesystem.unused_bytes, filesystem.capacity_bytes)),
-        inodes as f64 / f64::from(1 << 20),
-        percent(used(inodes.saturating_sub(used_inodes), inodes)),
-    )
+    [
+        format!("{size:.1} {unit}"),
+        format!("{}%", percent(used(filesystem.unused_bytes, filesystem.capacity_bytes))),
+        format!("{:.1} Mi", inodes as f64 / f64::from(1 << 20)),
+        format!("{}%", percent(used(inodes.saturating_sub(used_inodes), inodes))),
+    ]
 }
 
 /// As C prints it, which says `-nan` for a share of nothing.
@@ -149,6 +164,8 @@ mod tests {
             ranks: 4,
             path: "./out".to_owned(),
             stride: 1,
+            nodes: 1,
+            on_first: vec![true; 4],
             random_seed: Some(7),
             reads_nothing: true,
             items: 40,

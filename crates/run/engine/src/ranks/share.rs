@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use treering_model::Interval;
 use treering_sys::{StopFlag, monotonic_ns};
 
+use crate::ranks::world::LONGEST_REST;
 use crate::totals::merge_intervals;
 use crate::workers::reported::ReportedRun;
 use crate::workers::worker::{TaskEnd, TaskRun};
@@ -120,7 +121,8 @@ impl World<'_> {
 
     /// How long after the last rank has come a group begins: until all have heard of it.
     pub(crate) fn head_start(&self) -> Duration {
-        Duration::from_micros(500 + 20 * self.size() as u64)
+        // Who waits may be asleep.
+        LONGEST_REST + Duration::from_micros(500 + 20 * self.size() as u64)
     }
 
     /// Exchanges what the tasks of a group came to: those of all ranks, in their order. The ranks

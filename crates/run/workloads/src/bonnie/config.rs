@@ -399,8 +399,13 @@ mod tests {
 
     fn settings(given: &[(&str, &str)]) -> Settings {
         let given = given.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-        let machine =
-            Machine { name: "oak".into(), memory_bytes: 1 << 30, is_root: true, process: 4242 };
+        let machine = Machine {
+            name: "oak".into(),
+            memory_bytes: 1 << 30,
+            is_root: true,
+            process: 4242,
+            ..Machine::default()
+        };
         let mut settings = Settings::new(given.collect());
         settings.machine = machine;
         settings.started_unix_ms = 1_700_000_000_000;

@@ -1,9 +1,10 @@
 //! From settings to the shape of a run, with the refusals of the original in its words.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use treering_classic::mdtest::pattern::PacketType;
-use treering_script::{ConfigError, Settings, WorkerKind};
+use treering_script::{ConfigError, Nodes, Settings, WorkerKind};
 
 use super::options::{Classic, Native, only_posix};
 use super::shape::{AsOriginal, Fsync, Order, Shape, Shift};
@@ -22,6 +23,7 @@ pub(super) enum Format {
     #[default]
     Text,
     Csv,
+    Json,
 }
 
 /// What the directives of `-O` ask for.
@@ -115,8 +117,7 @@ fn format(word: &str) -> Result<Format, ConfigError> {
     match word.to_ascii_lowercase().as_str() {
         "default" => Ok(Format::Text),
         "csv" => Ok(Format::Csv),
-        "json" => Err(ConfigError::new("-O summaryFormat=JSON is not supported")
-            .hint("`treering export last --format json` has valid JSON of every run")),
+        "json" => Ok(Format::Json),
         _ => refuse(format!("Unknown summaryFormat: {word}")),
     }
 }
@@ -201,6 +202,7 @@ fn shape(
     };
     let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let ranks = options.tasks.unwrap_or(options.ranks).min(options.ranks);
+    let nodes = settings.machine.nodes(ranks);
     let sequential = if options.random { Order::Original(word(seed)) } else { Order::Sequential };
     Ok(Shape {
         ranks,
@@ -217,20 +219,18 @@ fn shape(
         checks_read: options.tests.check_read,
         keeps: options.keep,
         uses_existing: options.use_existing,
-        shift: if options.reorder_random {
-            Shift::Drawn(word(options.reorder_seed))
-        } else if options.reorder {
-            // As many machines further as are asked for: on one machine that is itself again.
-            Shift::Constant(options.task_offset.saturating_mul(ranks.into()))
-        } else {
-            Shift::Constant(0)
-        },
+        shift: shift(options, nodes),
+        // One machine further than who reads.
+        check_shift: if options.reorder { (options.task_offset + 1) * to_next(nodes) } else { 0 },
         order: sequential,
         fsync: match (options.fsync_each, options.fsync) {
             (true, _) => Fsync::AfterEach,
             (false, true) => Fsync::AtEnd,
             (false, false) => Fsync::Never,
         },
+        own_directories: options.unique_dir,
+        delay_seconds: options.delay,
+        begins_within: (options.minutes > 0).then(|| Duration::from_secs(60 * options.minutes)),
         wall_seconds: Some(options.deadline).filter(|&seconds| seconds > 0),
         wears_out: directives.wears_out,
         transfers_before: transfers_before(settings, options, directives)?,
@@ -239,6 +239,25 @@ fn shape(
         workers: worker_kind(options.worker_kind),
         as_original: Some(AsOriginal { packet, data_seed: word(data_seed) }),
     })
+}
+
+/// By how many ranks the next machine is further.
+const fn to_next(nodes: Nodes) -> u64 {
+    if nodes.in_blocks { nodes.ranks_on_first } else { 1 }
+}
+
+/// Whose data a rank reads.
+fn shift(options: &Classic, nodes: Nodes) -> Shift {
+    if options.reorder_random {
+        let machines = options.task_offset.min(nodes.count - 1);
+        let seed = u32::try_from(options.reorder_seed).unwrap_or(u32::MAX);
+        Shift::Drawn { seed, least: machines * nodes.ranks_on_first }
+    } else if options.reorder {
+        // As many machines further as are asked for: on one machine that is itself again.
+        Shift::Constant(options.task_offset * to_next(nodes))
+    } else {
+        Shift::Constant(0)
+    }
 }
 
 /// How many transfers there are, where nothing is written and the user or a file says it.
@@ -290,6 +309,7 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
         keeps: false,
         uses_existing: false,
         shift: Shift::Constant(shift),
+        check_shift: 0,
         order: match options.order {
             "random" => Order::Random(options.seed),
             _ => Order::Sequential,
@@ -299,6 +319,9 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
             "end" => Fsync::AtEnd,
             _ => Fsync::Never,
         },
+        own_directories: false,
+        delay_seconds: 0,
+        begins_within: None,
         wall_seconds: options.stonewall,
         wears_out: options.stonewall.is_some(),
         transfers_before: None,
@@ -314,6 +337,7 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
 #[cfg(test)]
 mod tests {
     use super::{ClassicConfig, native};
+    use crate::ior::shape::Shift;
     use treering_script::Settings;
 
     fn settings(words: &str) -> Settings {
@@ -357,6 +381,20 @@ mod tests {
         let config = ClassicConfig::read(&settings("write file-per-process")).unwrap();
         assert!(!config.shape.reads);
         assert_eq!(config.shape.file_of(3, None), "testFile.00000003");
+    }
+
+    #[test]
+    fn reading_goes_to_the_next_machine() {
+        let mut settings = settings("reorder ranks:6");
+        settings.machine.nodes = vec![0, 0, 1, 1, 2, 2];
+        let shape = |settings: &Settings| ClassicConfig::read(settings).unwrap().shape;
+        let (shift, check_shift) = (shape(&settings).shift, shape(&settings).check_shift);
+        assert_eq!((shift, check_shift), (Shift::Constant(2), 4));
+        // By turns: the next rank is on the next machine.
+        settings.machine.nodes = vec![0, 1, 2, 0, 1, 2];
+        assert_eq!(shape(&settings).shift, Shift::Constant(1));
+        settings.machine.nodes.clear();
+        assert_eq!(shape(&settings).shift, Shift::Constant(6));
     }
 
     #[test]

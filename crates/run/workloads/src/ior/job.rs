@@ -39,9 +39,31 @@ impl IorJob {
         self.shape.as_original.is_some()
     }
 
+    /// What is to be said where a cache answers what is read; in classic mode the ranks may be on
+    /// several machines, so that only what a rank wrote itself is certain to be in its cache.
+    fn answered_by_cache(&self) -> Option<String> {
+        let shape = &self.shape;
+        if shape.cold || shape.direct || !shape.reads || !shape.writes {
+            return None;
+        }
+        let own = (0..shape.ranks).filter(|&rank| read_of(shape, rank, Part::Read) == rank);
+        let own = own.count();
+        if own > 0 && (self.is_classic() || shape.ranks > 1) {
+            let how = if self.is_classic() { "-C on several machines" } else { "--shift" };
+            return Some(format!(
+                "{own} of {} ranks read what they wrote themselves, so that the cache of their \
+                 client answers as far as the data fit; {how} has them read what others wrote",
+                shape.ranks
+            ));
+        }
+        let message = "reading follows writing with all caches kept, so that the memory of this \
+                       machine answers it as far as the data fit, whoever wrote them";
+        (!self.is_classic()).then(|| message.to_owned())
+    }
+
     fn line(&self, part: Part, repetition: u32, rank: u16) -> OutlineLine {
         let shape = &self.shape;
-        let owner = if part == Part::Write { rank } else { read_of(shape, rank) };
+        let owner = read_of(shape, rank, part);
         format!(
             "repetition {}: worker {rank}: {} {} transfers of {} bytes, {}",
             repetition + 1,
@@ -63,8 +85,10 @@ impl Job for IorJob {
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        let warm = self.answered_by_cache();
+        let warm = warm.map(|message| Caution { code: CautionCode::CachesNotDropped, message });
         if self.is_classic() {
-            return Ok(Vec::new());
+            return Ok(warm.into_iter().collect());
         }
         let own = OWN_DIRECTORY.to_string_lossy();
         if facts.existing.iter().any(|name| *name == own) {
@@ -73,13 +97,7 @@ impl Job for IorJob {
                  killed run left",
             ));
         }
-        if self.shape.cold || self.shape.direct || !self.shape.reads {
-            return Ok(Vec::new());
-        }
-        let message = "reading follows writing with all caches kept, so that the memory of this \
-                       machine answers it as far as the data fit, whoever wrote them"
-            .to_owned();
-        Ok(vec![Caution { code: CautionCode::CachesNotDropped, message }])
+        Ok(warm.into_iter().collect())
     }
 
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
@@ -138,5 +156,31 @@ impl Job for IorJob {
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
         Box::new(IorSession::new(Arc::clone(&self.shape)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_script::{Job as _, Settings, TargetFacts};
+
+    use super::IorJob;
+
+    #[test]
+    fn ranks_that_read_their_own_data_are_a_caution() {
+        let said = |names: &[&str], nodes: &[u32]| {
+            let given = names.iter().map(|&name| (name.to_owned(), "true".to_owned()));
+            let given = given.chain([("ranks".to_owned(), "4".to_owned())]);
+            let mut settings = Settings::new(given.collect());
+            settings.machine.nodes = nodes.to_vec();
+            let job = IorJob::classic(&settings).unwrap();
+            let cautions = job.check(&TargetFacts::unknown()).unwrap();
+            cautions.first().map(|caution| caution.message.clone()).unwrap_or_default()
+        };
+        assert!(said(&[], &[]).starts_with("4 of 4 ranks read what they wrote themselves"));
+        assert!(said(&["reorder"], &[]).starts_with("4 of 4"), "all are on one machine");
+        assert_eq!(said(&["reorder"], &[0, 0, 1, 1]), "");
+        for names in [["direct"], ["write"], ["read"]] {
+            assert_eq!(said(&names, &[]), "", "{names:?}");
+        }
     }
 }

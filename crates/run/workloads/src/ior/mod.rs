@@ -49,6 +49,10 @@ impl Workload for Ior {
     fn workers_option(&self) -> Option<&'static str> {
         Some("workers")
     }
+
+    fn ranks_option(&self) -> Option<&'static str> {
+        Some("ranks")
+    }
 }
 
 /// A word as our options are declared.

@@ -22,6 +22,7 @@ const BLOCK_MAX: u64 = 1 << 50;
 const SEGMENTS_MAX: u64 = 1 << 40;
 const REPETITIONS_MAX: u64 = 100_000;
 const SECONDS_MAX: u64 = 1 << 30;
+const MINUTES_MAX: u64 = 1 << 20;
 const INT_MAX: u64 = i32::MAX as u64;
 
 const NO_MPI_IO: &str = "only POSIX calls are made";
@@ -50,9 +51,6 @@ options! {
         /// Collective transfers.
         #[support = Support::Rejected(NO_MPI_IO)]
         collective('c'): () = Flag;
-        /// Seconds between tests.
-        #[support = Support::Rejected("nothing is waited for; sleep between runs")]
-        delay('d'): () = Number;
         /// A script of tests.
         #[support = Support::Rejected(OWN_WAY)]
         script('f'): () = Path;
@@ -65,12 +63,6 @@ options! {
         /// Memory to take away.
         #[support = Support::Rejected("limit the memory with a cgroup")]
         memory('M'): () = Text;
-        /// Minutes after which no more repetitions begin.
-        #[support = Support::Rejected("give the number of repetitions")]
-        minutes('T'): () = Number;
-        /// A directory for each rank.
-        #[support = Support::Rejected("all files are in one directory")]
-        unique_dir('u'): () = Flag;
         /// Two mount points.
         #[support = Support::Rejected("all files are in one directory")]
         dual_mount('y'): () = Flag;
@@ -134,6 +126,12 @@ options! {
         use_existing('E'): bool = Flag;
         /// A file for each repetition.
         multi_file('m'): bool = Flag;
+        /// A directory for each rank that has a file, named by its number.
+        unique_dir('u'): bool = Flag;
+        /// Seconds to wait before each test.
+        delay('d'): u64 = Number[0..=SECONDS_MAX], "0";
+        /// Minutes after which no test begins.
+        minutes('T'): u64 = Number[0..=MINUTES_MAX], "0";
         /// Seconds after which a test ends.
         deadline('D'): u64 = Number[0..=SECONDS_MAX], "0";
         /// Seed of the data; without it, the time.

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use treering_classic::ior::counts::TransferCounts;
+use treering_classic::ior::json;
+use treering_classic::ior::parameters::Parameters;
 use treering_classic::ior::results::{Access, TestResult};
 use treering_classic::ior::text::{
     Asked, CSV_TABLE, TABLE, best, csv_row, footer, header, removal, row, summary, unexpected_size,
@@ -11,18 +13,20 @@ use treering_classic::ior::text::{
 use treering_classic::mdtest::text::{Filesystem, space, wrong_data};
 use treering_model::{Ending, PhaseTotals, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, Machine, MakeRoots, Said, Settings,
+    Witness,
 };
 
 use super::config::{ClassicConfig, Format};
+use super::options::Classic;
 use super::session::SETUP;
-use super::shape::Part;
+use super::shape::{AsOriginal, Part};
 use crate::cautions;
 
 /// How a classic command line is run.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let config = ClassicConfig::read(settings)?;
-    let asked = asked(&config, &settings.machine.name);
+    let asked = asked(&config, &settings.machine);
     Ok(ClassicMode {
         roots: vec![config.directory.clone()],
         make_roots: MakeRoots::Never,
@@ -41,15 +45,18 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             removals: 0,
             wrong: 0,
             kept: String::new(),
+            lines: Vec::new(),
+            scene: ClassicScene::default(),
         }),
     })
 }
 
-fn asked(config: &ClassicConfig, machine: &str) -> Asked {
+fn asked(config: &ClassicConfig, machine: &Machine) -> Asked {
     let ClassicConfig { shape, options, .. } = config;
+    let nodes = machine.nodes(shape.ranks);
     let directory = options.file.strip_suffix(shape.file.as_str()).unwrap_or_default();
     Asked {
-        machine: machine.to_owned(),
+        machine: machine.name.clone(),
         file: options.file.clone(),
         // The original tells it before the first repetition.
         first_file: format!("{directory}{}", shape.file_of(0, None)),
@@ -60,6 +67,8 @@ fn asked(config: &ClassicConfig, machine: &str) -> Asked {
         task_offset: options.task_offset,
         reorder_seed: options.reorder_seed,
         ranks: shape.ranks.into(),
+        nodes: nodes.count,
+        ranks_on_first: nodes.ranks_on_first,
         repetitions: shape.repetitions.into(),
         segments: shape.segments,
         block_bytes: shape.block_bytes,
@@ -70,6 +79,27 @@ fn asked(config: &ClassicConfig, machine: &str) -> Asked {
         writes: shape.writes,
         reads: shape.reads,
         verbose: options.verbose,
+        parameters: parameters(options, shape.as_original),
+    }
+}
+
+fn parameters(options: &Classic, original: Option<AsOriginal>) -> Parameters {
+    let number = original.map_or(0, |original| original.packet.number());
+    Parameters {
+        max_time_duration: options.minutes,
+        inter_test_delay: options.delay,
+        fsync: options.fsync.into(),
+        fsyncperwrite: options.fsync_each.into(),
+        use_existing_test_file: options.use_existing.into(),
+        unique_dir: options.unique_dir.into(),
+        multi_file: options.multi_file.into(),
+        random_offset: options.random.into(),
+        check_write: options.tests.check_write.into(),
+        check_read: options.tests.check_read.into(),
+        data_packet_type: number,
+        data_packet_letter: ["g", "t", "o", "i"].get(usize::from(number)).unwrap_or(&"i"),
+        keep_file: options.keep.into(),
+        data_seed: options.data_seed.unwrap_or(0),
     }
 }
 
@@ -87,11 +117,28 @@ struct Output {
     wrong: u64,
     /// What goes to the summary's own file.
     kept: String,
+    /// What the tests came to, where JSON is asked for.
+    lines: Vec<json::Line>,
+    scene: ClassicScene,
+}
+
+/// The filesystem of the file.
+fn filesystem(scene: &ClassicScene) -> Filesystem {
+    let room = scene.rooms.first().copied().unwrap_or_default();
+    Filesystem {
+        capacity_bytes: room.capacity_bytes,
+        unused_bytes: room.unused_bytes,
+        inodes: room.inodes.unwrap_or((0, 0)),
+    }
 }
 
 impl Output {
     fn is_text(&self) -> bool {
         self.config.directives.format == Format::Text
+    }
+
+    fn is_json(&self) -> bool {
+        self.config.directives.format == Format::Json
     }
 
     /// Says it, or keeps it for the file of the summary.
@@ -141,10 +188,14 @@ impl Output {
         let results = if access == Access::Write { &mut self.writes } else { &mut self.reads };
         let repetition = results.len();
         results.push(result);
-        text + &if self.is_text() {
-            row(access, &result, &self.asked, repetition)
-        } else {
-            csv_row(access, &result, &self.asked, repetition)
+        match self.config.directives.format {
+            Format::Text => text + &row(access, &result, &self.asked, repetition),
+            Format::Csv => text + &csv_row(access, &result, &self.asked, repetition),
+            Format::Json => {
+                self.lines.push(json::moved(access, &result, &self.asked));
+                // Nothing but the document goes where that goes.
+                String::new()
+            }
         }
     }
 
@@ -152,10 +203,18 @@ impl Output {
         let (began, ended) = self.removed.take().unwrap_or((0, 0));
         let repetition = self.removals;
         self.removals += 1;
-        if !self.is_text() || !self.asked.verbose {
+        let seconds = ended.saturating_sub(began) as f64 / 1e9;
+        if !self.asked.verbose {
             return String::new();
         }
-        removal(ended.saturating_sub(began) as f64 / 1e9, repetition)
+        match self.config.directives.format {
+            Format::Text => removal(seconds, repetition),
+            Format::Csv => String::new(),
+            Format::Json => {
+                self.lines.push(json::removed(seconds));
+                String::new()
+            }
+        }
     }
 
     fn ended(&mut self, now: &str) -> Said {
@@ -166,6 +225,15 @@ impl Output {
             }
             text += &summary(&self.asked, &self.writes, &self.reads);
             text += &footer(now);
+        }
+        if self.is_json() {
+            let run = json::Run {
+                started: &self.scene.started,
+                finished: now,
+                words: &self.scene.words,
+                filesystem: filesystem(&self.scene),
+            };
+            text = json::document(&run, &self.asked, &self.lines, &self.writes, &self.reads);
         }
         let mut said = self.says(text);
         if self.wrong > 0 {
@@ -185,16 +253,13 @@ impl Output {
 
 impl ClassicOutput for Output {
     fn open(&mut self, scene: &ClassicScene) -> Said {
-        if !self.is_text() {
-            return self.says(CSV_TABLE.to_owned());
-        }
-        let room = scene.rooms.first().copied().unwrap_or_default();
-        let filesystem = space(Filesystem {
-            capacity_bytes: room.capacity_bytes,
-            unused_bytes: room.unused_bytes,
-            inodes: room.inodes.unwrap_or((0, 0)),
-        });
-        let text = header(&scene.started, &scene.words, &self.asked, &filesystem) + TABLE;
+        self.scene = scene.clone();
+        let filesystem = space(filesystem(scene));
+        let text = match self.config.directives.format {
+            Format::Text => header(&scene.started, &scene.words, &self.asked, &filesystem) + TABLE,
+            Format::Csv => CSV_TABLE.to_owned(),
+            Format::Json => String::new(),
+        };
         self.says(text)
     }
 

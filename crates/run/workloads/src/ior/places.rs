@@ -2,7 +2,7 @@
 
 use treering_script::Random;
 
-use super::shape::{Order, Shape, Shift};
+use super::shape::{Order, Part, Shape, Shift};
 use crate::c_random::CRandom;
 
 /// The places of a rank's transfers.
@@ -83,13 +83,20 @@ fn original(shape: &Shape, seed: u32, rank: u16) -> Vec<u64> {
     all.into_iter().map(|number| number * transfer_bytes).collect()
 }
 
-/// Whose data a rank reads.
-pub(super) fn read_of(shape: &Shape, rank: u16) -> u16 {
+/// Whose data a rank reads in a test.
+pub(super) fn read_of(shape: &Shape, rank: u16, part: Part) -> u16 {
     let ranks = u64::from(shape.ranks.max(1));
     let shift = match shape.shift {
+        _ if part == Part::Write => 0,
+        _ if part == Part::CheckWrite => shape.check_shift % ranks,
         Shift::Constant(shift) => shift % ranks,
-        Shift::Drawn(seed) => {
-            u64::from(CRandom::new(seed.wrapping_add(rank.into())).draw()) % ranks
+        Shift::Drawn { seed, least } => {
+            let mut random = CRandom::new(seed.wrapping_add(rank.into()));
+            let mut drawn = u64::from(random.draw()) % ranks;
+            while drawn < least.min(ranks - 1) {
+                drawn = u64::from(random.draw()) % ranks;
+            }
+            drawn
         }
     };
     u16::try_from((u64::from(rank) + shift) % ranks).unwrap_or(0)

@@ -15,7 +15,9 @@ use treering_script::{
 use super::headline::Headline;
 use super::places::{Places, read_of};
 use super::shape::{Part, Shape};
-use super::transfer::{Does, OWN_DIRECTORY, OwnData, OwnDirectory, Place, Removal, Transfers};
+use super::transfer::{
+    Delay, Does, OWN_DIRECTORY, OwnData, OwnDirectory, Place, Removal, Transfers,
+};
 
 /// The kind of tasks that make room and belong to no test.
 pub(super) const SETUP: &str = "setup";
@@ -24,6 +26,9 @@ pub(super) const SETUP: &str = "setup";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
     MakeDirectory,
+    /// Each rank has one, of its own name.
+    MakeOwnDirectories,
+    Delay,
     /// What an earlier run left goes.
     Clear,
     Transfers,
@@ -47,6 +52,11 @@ pub(super) struct IorSession {
     /// Transfers of each rank, where time ended the write.
     written: Option<u64>,
     headline: Headline,
+    /// The memory of each rank, kept as by the original.
+    buffers: Vec<Buffers>,
+    /// When the first task began and the last one ended, by the clock of the trial: the same at all
+    /// ranks.
+    span: Option<(u64, u64)>,
 }
 
 impl IorSession {
@@ -62,6 +72,8 @@ impl IorSession {
             ended_by_time: false,
             written: shape.transfers_before,
             headline: Headline::default(),
+            buffers: (0..shape.ranks).map(|_rank| Buffers::default()).collect(),
+            span: None,
             shape,
         }
     }
@@ -74,8 +86,12 @@ impl IorSession {
         let makes = self.is_native() && part == Part::Write;
         let last = self.is_native() && part == Part::Remove;
         let clears = part == Part::Write && !self.shape.uses_existing && !self.is_native();
+        let is_timed = matches!(part, Part::Write | Part::Read);
+        let has_own = self.shape.directory_of(0).is_some() && part != Part::Remove;
         let all = [
             (makes, Group::MakeDirectory),
+            (has_own, Group::MakeOwnDirectories),
+            (is_timed && self.shape.delay_seconds > 0, Group::Delay),
             (clears, Group::Clear),
             (part != Part::Remove, Group::Transfers),
             (part == Part::Remove, Group::Remove),
@@ -104,7 +120,13 @@ impl IorSession {
                 let makes = group == Group::MakeDirectory;
                 let op = if makes { Op::MakeDir } else { Op::RemoveDir };
                 let name = OWN_DIRECTORY.to_string_lossy();
-                vec![Task::new(SETUP, &name, op, Box::new(OwnDirectory { makes }))]
+                let script = OwnDirectory { path: OWN_DIRECTORY.to_owned(), makes };
+                vec![Task::new(SETUP, &name, op, Box::new(script))]
+            }
+            Group::MakeOwnDirectories => ranks.map(|rank| self.own_directory(rank)).collect(),
+            Group::Delay => {
+                let seconds = self.shape.delay_seconds;
+                vec![Task::new(SETUP, "delay", Op::Pause, Box::new(Delay { seconds }))]
             }
             Group::Clear | Group::Remove => {
                 let kind = if group == Group::Remove { part.kind() } else { SETUP };
@@ -119,6 +141,13 @@ impl IorSession {
                     .collect()
             }
         }
+    }
+
+    fn own_directory(&self, rank: u16) -> Task {
+        let name = self.shape.directory_of(rank).unwrap_or_default();
+        let path = CString::new(name.clone()).unwrap_or_default();
+        let script = Box::new(OwnDirectory { path, makes: true });
+        Task::new(SETUP, &name, Op::MakeDir, script)
     }
 
     fn removal(&self, kind: &str, rank: u16) -> Task {
@@ -136,7 +165,7 @@ impl IorSession {
         wall: Option<&Deadline>,
     ) -> Task {
         let shape = &self.shape;
-        let owner = if part == Part::Write { rank } else { read_of(shape, rank) };
+        let owner = read_of(shape, rank, part);
         let does = match part {
             Part::Write => Does::Write,
             Part::CheckWrite => Does::Check,
@@ -149,7 +178,7 @@ impl IorSession {
         let is_wear_out = rest.is_some();
         let range = rest.unwrap_or(0..all);
         let data = shape.as_original.map(|original| OwnData {
-            buffers: Buffers::default(),
+            buffers: self.buffers[usize::from(rank)].clone(),
             pattern: Pattern {
                 packet: original.packet,
                 seed: original.data_seed,
@@ -183,6 +212,36 @@ impl IorSession {
         }
     }
 
+    /// The next part, if there is still time for one. What was written is removed in any case.
+    fn next_part(&mut self) -> Option<Part> {
+        loop {
+            if self.next == self.parts.len() {
+                self.next = 0;
+                self.repetition += 1;
+            }
+            if self.repetition == self.shape.repetitions || self.parts.is_empty() {
+                return None;
+            }
+            let is_late = self.is_late();
+            if is_late && self.next == 0 {
+                return None;
+            }
+            let part = self.parts[self.next];
+            self.next += 1;
+            if !is_late || part == Part::Remove {
+                return Some(part);
+            }
+        }
+    }
+
+    fn is_late(&self) -> bool {
+        let (Some(limit), Some((began_ns, ended_ns))) = (self.shape.begins_within, self.span)
+        else {
+            return false;
+        };
+        u128::from(ended_ns - began_ns) >= limit.as_nanos()
+    }
+
     /// Where time ended a test and all are to do the same, what the slower ones lack.
     fn group_after(&mut self) -> Option<Group> {
         if std::mem::take(&mut self.ended_by_time) && self.shape.wears_out {
@@ -198,15 +257,7 @@ impl Session for IorSession {
         if self.part == Some(Part::Write) && self.shape.wall_seconds.is_some() {
             self.written = self.done.iter().copied().max();
         }
-        if self.next == self.parts.len() {
-            self.next = 0;
-            self.repetition += 1;
-        }
-        if self.repetition == self.shape.repetitions || self.parts.is_empty() {
-            return None;
-        }
-        let part = self.parts[self.next];
-        self.next += 1;
+        let part = self.next_part()?;
         self.part = Some(part);
         self.groups = self.groups_of(part);
         self.groups.reverse();
@@ -240,6 +291,9 @@ impl Session for IorSession {
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
+        let ended_ns = totals.began_ns + totals.wall_ns;
+        let (began_ns, last_ns) = self.span.unwrap_or((totals.began_ns, ended_ns));
+        self.span = Some((began_ns.min(totals.began_ns), last_ns.max(ended_ns)));
         if totals.kind == SETUP {
             return;
         }
@@ -261,5 +315,39 @@ impl Session for IorSession {
         } else {
             Vec::new()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use treering_model::TaskTotals;
+    use treering_script::{Session as _, Settings};
+
+    use super::IorSession;
+    use crate::ior::config::ClassicConfig;
+
+    #[test]
+    fn no_test_begins_when_the_minutes_are_over_but_what_was_written_is_removed() {
+        let given = [("minutes", "1"), ("repetitions", "3")];
+        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let config = ClassicConfig::read(&Settings::new(given.to_vec())).unwrap();
+        let mut session = IorSession::new(Arc::new(config.shape));
+        let mut phases = Vec::new();
+        while let Some(phase) = session.next_phase() {
+            phases.push(phase.name);
+            let wall_ns = 25_000_000_000;
+            let began_ns = (phases.len() as u64 - 1) * wall_ns;
+            session.task_ended(&TaskTotals { began_ns, wall_ns, ..TaskTotals::default() });
+        }
+        // 75 s when the first repetition is over.
+        assert_eq!(phases, ["write", "read", "remove"]);
+        let mut session = IorSession::new(Arc::clone(&session.shape));
+        let write = session.next_phase().unwrap();
+        session.task_ended(&TaskTotals { wall_ns: 60_000_000_000, ..TaskTotals::default() });
+        let next = session.next_phase().map(|phase| phase.name);
+        assert_eq!((write.name.as_str(), next.as_deref()), ("write", Some("remove")));
+        assert!(session.next_phase().is_none());
     }
 }

@@ -1,5 +1,7 @@
 //! What is done: which tests, on which files, by how many ranks. Filled by `config`.
 
+use std::time::Duration;
+
 use treering_classic::mdtest::pattern::PacketType;
 use treering_script::WorkerKind;
 
@@ -38,8 +40,8 @@ pub(super) enum Fsync {
 pub(super) enum Shift {
     /// Those of the rank so many further.
     Constant(u64),
-    /// Those of a rank that the C library draws.
-    Drawn(u32),
+    /// Those of a rank that the C library draws from this seed, at least so many further.
+    Drawn { seed: u32, least: u64 },
 }
 
 /// In which order the transfers of a block come.
@@ -81,8 +83,16 @@ pub(super) struct Shape {
     pub(super) keeps: bool,
     pub(super) uses_existing: bool,
     pub(super) shift: Shift,
+    /// The rank that checks what a rank wrote is so many before it.
+    pub(super) check_shift: u64,
     pub(super) order: Order,
     pub(super) fsync: Fsync,
+    /// Whether the file of a rank is in a directory of its own.
+    pub(super) own_directories: bool,
+    /// Before each test all wait so long.
+    pub(super) delay_seconds: u64,
+    /// No test begins later.
+    pub(super) begins_within: Option<Duration>,
     pub(super) wall_seconds: Option<u64>,
     pub(super) wears_out: bool,
     /// How many transfers each rank reads, where an earlier run with such an end wrote them.
@@ -118,9 +128,17 @@ impl Shape {
         .collect()
     }
 
+    /// The directory of a rank's file, where it has one.
+    pub(super) fn directory_of(&self, rank: u16) -> Option<String> {
+        (self.own_files && self.own_directories).then(|| rank.to_string())
+    }
+
     /// The file of a rank, in a repetition.
     pub(super) fn file_of(&self, rank: u16, repetition: Option<u32>) -> String {
-        let mut name = self.file.clone();
+        let mut name = match self.directory_of(rank) {
+            Some(directory) => format!("{directory}/{}", self.file),
+            None => self.file.clone(),
+        };
         if self.own_files {
             name += &format!(".{rank:08}");
         }

@@ -181,19 +181,33 @@ impl Script for Removal {
     }
 }
 
-/// Makes the directory of a native run, or removes it.
+/// Makes a directory of files, or removes it.
 #[derive(Debug)]
 pub(super) struct OwnDirectory {
+    pub(super) path: CString,
     pub(super) makes: bool,
 }
 
 impl Script for OwnDirectory {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         if self.makes {
-            io.make_dir(Dir::TARGET, OWN_DIRECTORY).unless_existing()?;
+            io.make_dir(Dir::TARGET, &self.path).unless_existing()?;
             Ok(())
         } else {
-            io.remove_dir(Dir::TARGET, OWN_DIRECTORY)
+            io.remove_dir(Dir::TARGET, &self.path)
         }
+    }
+}
+
+/// Waits before a test.
+#[derive(Debug)]
+pub(super) struct Delay {
+    pub(super) seconds: u64,
+}
+
+impl Script for Delay {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        // Each on its own, so that it can be stopped, and is seen to go on.
+        (0..self.seconds).try_for_each(|_second| io.pause(1_000_000_000))
     }
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use treering_classic::mdtest::pattern::PacketType;
-use treering_script::{ConfigError, Settings};
+use treering_script::{ConfigError, Nodes, Settings};
 
 use super::native::{Parameters, directories, worker_kind};
 use super::options::{Classic, only_posix};
@@ -21,6 +21,9 @@ pub(super) struct ClassicConfig {
     pub(super) options: Classic,
     pub(super) dirs: Vec<PathBuf>,
     pub(super) parameters: Parameters,
+    pub(super) nodes: Nodes,
+    /// Which ranks are on the machine of rank 0.
+    pub(super) on_first: Vec<bool>,
 }
 
 /// A refusal without more words than the original has.
@@ -45,7 +48,10 @@ impl ClassicConfig {
         let shape = shape(settings, &mut options, acts, dirs.len())?;
         let mut parameters: Parameters = (1..).zip(&dirs).map(directory).collect();
         parameters.extend(options.parameters());
-        Ok(Self { shape, options, dirs, parameters })
+        let nodes = settings.machine.nodes(shape.ranks);
+        let on = |rank| settings.machine.is_on_first(rank);
+        let on_first = (0..shape.ranks).map(on).collect();
+        Ok(Self { shape, options, dirs, parameters, nodes, on_first })
     }
 }
 

@@ -39,6 +39,35 @@ impl TestJob {
         self.shape.as_original.is_some()
     }
 
+    /// What is to be said where a cache answers what is looked at; in classic mode the ranks may be
+    /// on several machines, so that only what a rank made itself is certain to be in its cache.
+    fn answered_by_cache(&self) -> Option<String> {
+        let shape = &self.shape;
+        if shape.cold || !shape.acts.create {
+            return None;
+        }
+        let tests = [
+            (shape.acts.stat, Act::Stat, "stat"),
+            (shape.acts.read && shape.files, Act::Read, "read"),
+        ];
+        let done = tests.into_iter().filter(|(is_done, ..)| *is_done);
+        let own: Vec<&str> =
+            done.filter(|(_, act, _)| shape.owner(0, *act) == 0).map(|(.., name)| name).collect();
+        let option = if self.is_classic() { "-N" } else { "--shift" };
+        if !own.is_empty() && (self.is_classic() || shape.ranks > 1) {
+            return Some(format!(
+                "each of {} ranks looks at what it made itself ({}; {option} {}), so that the \
+                 cache of its client answers",
+                shape.ranks,
+                own.join(" and "),
+                shape.stride
+            ));
+        }
+        let message = "stat and read follow the creation with all caches kept, so that the memory \
+                       of this machine answers them, whoever made the items";
+        (!self.is_classic()).then(|| message.to_owned())
+    }
+
     /// What a part does, and who.
     fn outline_of(&self, part: Part, iteration: u32) -> Vec<OutlineLine> {
         let shape = &self.shape;
@@ -76,8 +105,10 @@ impl Job for TestJob {
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        let warm = self.answered_by_cache();
+        let warm = warm.map(|message| Caution { code: CautionCode::CachesNotDropped, message });
         if self.is_classic() {
-            return Ok(Vec::new());
+            return Ok(warm.into_iter().collect());
         }
         if let Some(name) = facts.existing.iter().find(|name| name.starts_with(TEST_DIRECTORY)) {
             return Err(ConfigError::new(format!("{name} is there already")).hint(
@@ -85,13 +116,7 @@ impl Job for TestJob {
                  killed run left",
             ));
         }
-        if self.shape.cold {
-            return Ok(Vec::new());
-        }
-        let message = "stat and read follow the creation with all caches kept, so that the memory \
-                       of this machine answers them, whoever made the items"
-            .to_owned();
-        Ok(vec![Caution { code: CautionCode::CachesNotDropped, message }])
+        Ok(warm.into_iter().collect())
     }
 
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
@@ -156,5 +181,39 @@ impl Job for TestJob {
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
         Box::new(TestSession::new(Arc::clone(&self.shape)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_script::{Job as _, Settings, TargetFacts};
+
+    use super::TestJob;
+
+    fn settings(words: &str) -> Settings {
+        let given = words.split_whitespace().map(|word| {
+            let (name, value) = word.split_once('=').unwrap_or((word, "true"));
+            (name.to_owned(), value.to_owned())
+        });
+        Settings::new(given.collect())
+    }
+
+    #[test]
+    fn ranks_that_look_at_their_own_items_are_a_caution() {
+        let said = |job: TestJob| {
+            let cautions = job.check(&TargetFacts::unknown()).unwrap();
+            cautions.first().map(|caution| caution.message.clone()).unwrap_or_default()
+        };
+        let classic = |words: &str| said(TestJob::classic(&settings(words)).unwrap());
+        assert!(classic("items=9 ranks=4").contains("(stat and read; -N 0)"));
+        assert_eq!(classic("items=9 ranks=4 shift=1"), "");
+        // Reading is shifted twice: with two ranks that is back to the own items.
+        assert!(classic("items=9 ranks=2 shift=1").contains("(read; -N 1)"));
+        assert!(classic("items=9").contains("each of 1 ranks"));
+        assert_eq!(classic("items=9 ranks=4 only-stat"), "", "who made them is not known");
+        let native = |words: &str| said(TestJob::native(&settings(words)).unwrap());
+        assert!(native("workers=4 shift=0").contains("each of 4 ranks"));
+        assert!(native("workers=4").contains("whoever made the items"));
+        assert_eq!(native("workers=4 shift=0 drop-caches=each"), "");
     }
 }

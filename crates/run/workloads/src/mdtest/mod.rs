@@ -54,6 +54,10 @@ impl Workload for Mdtest {
     fn workers_option(&self) -> Option<&'static str> {
         Some("workers")
     }
+
+    fn ranks_option(&self) -> Option<&'static str> {
+        Some("ranks")
+    }
 }
 
 /// A word as our options are declared. `-V` has a value here; elsewhere it asks for a version.

@@ -182,6 +182,8 @@ impl ClassicOutput for Output {
             ranks: self.ranks(),
             path,
             stride: shape.stride,
+            nodes: self.config.nodes.count,
+            on_first: self.config.on_first.clone(),
             random_seed: match shape.order {
                 Order::Original(seed) => Some(seed.into()),
                 Order::Sequential | Order::Random(_) => None,

@@ -1,5 +1,6 @@
 //! A workload as the tool it imitates: its options, its lines, its exit codes.
 
+mod ranks;
 mod traces;
 
 use std::fs::OpenOptions;
@@ -22,16 +23,37 @@ use treering_sys::{Semaphores, raise_on_usr1};
 use crate::arguments::{AnyRunArgs, FIO, classic_words, settings};
 use crate::classic_output::{Speaker, Unopened, reason, say};
 use crate::clock::local_time;
+use crate::commands::many::Ranks;
 use crate::commands::native::classic_payload;
 use crate::commands::original_fio;
 use crate::commands::trial::{Asked, Done, outline, run as run_trial};
 use crate::failure::{Failure, Kind, output_failed};
 use traces::PhaseTraces;
 
-/// Runs it.
+/// Runs it, on all ranks where a launcher started several of a tool that is made for it.
 pub(crate) fn run(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
+) -> Result<ExitCode, Failure> {
+    match ranks::run(workload, matches)? {
+        Some(code) => Ok(code),
+        None => run_on(workload, matches, None),
+    }
+}
+
+/// How it was called.
+struct Called<'c> {
+    workload: &'static dyn Workload,
+    any: &'c AnyRunArgs,
+    settings: &'c Settings,
+    ranks: Option<&'c Ranks<'c>>,
+}
+
+/// Runs it at the rank that says what is to be said.
+fn run_on(
+    workload: &'static dyn Workload,
+    matches: &ArgMatches,
+    ranks: Option<&Ranks<'_>>,
 ) -> Result<ExitCode, Failure> {
     let manifest = workload.manifest();
     let is_fio = manifest.name == FIO;
@@ -46,14 +68,23 @@ pub(crate) fn run(
     if reads_input {
         settings.input = standard_input()?;
     }
-    match configure(workload, &settings) {
+    if let Some(ranks) = ranks {
+        settings = ranks::settings_of_all(workload, &settings, ranks)?;
+    }
+    let configured = configure(workload, &settings);
+    // With the files that were read for it.
+    ranks.map_or(Ok(()), |ranks| ranks.shared(&settings).map(|_same| ()))?;
+    match configured {
         Ok((job, _)) if any.dry_run => {
             outline(job.as_ref(), &TargetFacts::unknown(), any.calls)?;
             Ok(ExitCode::SUCCESS)
         }
         Ok((job, tool)) => match tool.output.only_says() {
             Some(words) => done(&words),
-            None => perform(workload, job.as_ref(), tool, &any, &settings),
+            None => {
+                let called = Called { workload, any: &any, settings: &settings, ranks };
+                perform(&called, job.as_ref(), tool)
+            }
         },
         Err(error) if is_fio => {
             let refusal = Failure::new(Kind::Classic, error.message);
@@ -106,13 +137,8 @@ fn check(job: &dyn Job, places: &[TargetFacts], speaker: &mut Speaker) -> Result
     Ok(())
 }
 
-fn perform(
-    workload: &'static dyn Workload,
-    job: &dyn Job,
-    tool: ClassicMode,
-    any: &AnyRunArgs,
-    settings: &Settings,
-) -> Result<ExitCode, Failure> {
+fn perform(called: &Called<'_>, job: &dyn Job, tool: ClassicMode) -> Result<ExitCode, Failure> {
+    let &Called { workload, any, settings, ranks } = called;
     let meetings = match tool.output.meeting().map(meet).transpose()? {
         Some(Met::Done(words)) => return done(&words),
         met => met.and_then(Met::meetings),
@@ -125,7 +151,12 @@ fn perform(
         Err(Untaken::Other(failure)) => return Err(failure),
     };
     let facts = facts(&place)?;
-    let ClassicMode { log, times_all, seed, signal_exit, catches_sigint, output, .. } = tool;
+    let (known, cautions) = match ranks {
+        None => (Vec::new(), Vec::new()),
+        Some(ranks) => ranks.look(place.target().path())?,
+    };
+    let engine = engine(workload, job, &tool);
+    let ClassicMode { log, signal_exit, catches_sigint, output, .. } = tool;
     let first = Target::open(place.target().path())
         .map_err(|error| Failure::of(Kind::Environment, &error))?;
     let speaker = match Speaker::begin(output, log.as_deref(), first) {
@@ -138,24 +169,21 @@ fn perform(
     let record = recorded(settings, &scene)?;
     reported(speaker.speak(|output| output.open(&scene)))?;
     check(job, &facts, &mut speaker)?;
-    let latency =
-        if times_all || job.times_all() { LatencyMode::All } else { LatencyMode::Sampled };
-    let payload = classic_payload(workload.manifest().classic_payload);
     let asked = Asked {
         workload,
         job,
         any,
-        trial: TrialId::new(),
+        trial: ranks.map_or_else(TrialId::new, |ranks| ranks.trial),
         cell: None,
         parameters: Vec::new(),
-        engine: EngineOptions::new(latency, payload, seed),
+        engine,
         keep: true,
-        cautions: Vec::new(),
-        facts: Vec::new(),
+        cautions,
+        facts: known,
         wanted: Wanted::default(),
         remount: None,
         catches_sigint,
-        ranks: None,
+        ranks: ranks.map(|ranks| ranks::distribution(workload, ranks)),
         speaker: Some((&mut speaker, record)),
         record: None,
     };
@@ -171,6 +199,13 @@ fn perform(
     done.unkept.iter().for_each(|failure| say(&format!("treering: {}", failure.message())));
     done.say_left_behind();
     Ok(code)
+}
+
+/// How the engine runs it.
+fn engine(workload: &dyn Workload, job: &dyn Job, tool: &ClassicMode) -> EngineOptions {
+    let all = tool.times_all || job.times_all();
+    let latency = if all { LatencyMode::All } else { LatencyMode::Sampled };
+    EngineOptions::new(latency, classic_payload(workload.manifest().classic_payload), tool.seed)
 }
 
 /// Has the output say its last words; the exit code of the imitated tool.

@@ -16,7 +16,6 @@ use super::connection::Connected;
 use super::{Ranks, dir_of_rank, failed, together};
 use crate::arguments::AnyRunArgs;
 use crate::commands::handed::HandedTrial;
-use crate::commands::native::assist;
 use crate::commands::trial::{Asked, Distribution, run as run_trial, take};
 use crate::commands::workload;
 use crate::failure::{Failure, Kind};
@@ -117,7 +116,7 @@ fn conduct(ranks: &Ranks<'_>, trial: RanksTrial, conductor: &str) -> Result<(), 
     let job = workload.native(&settings)?;
     let engine = handed.engine(job.as_ref());
     if !ranks.world.is_first() {
-        return assist(ranks, &dir, job.as_ref(), &engine);
+        return ranks.assist(&[dir], job.as_ref(), &engine);
     }
     let place = take(&dir)?;
     let (facts, mut cautions) = ranks.look(place.target().path())?;

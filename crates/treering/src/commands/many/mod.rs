@@ -1,4 +1,4 @@
-//! Native runs on several ranks: rank 0 does what a single process does, the others assist it.
+//! Runs on several ranks: rank 0 does what a single process does, the others assist it.
 //!
 //! `connection` is the launcher's end, `meeting` what ranks have to agree on before a trial,
 //! `place` whether they see one filesystem, `launched` a trial that a plan has launched.
@@ -8,19 +8,19 @@ pub(super) mod launched;
 mod meeting;
 mod place;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use treering_campaign::dir_of_rank;
 use treering_campaign::plan::settings_of_ranks;
-use treering_engine::World;
+use treering_engine::{EngineOptions, Target, World};
 use treering_model::{Caution, Fact, TrialId};
-use treering_script::{ConfigError, Settings, Workload};
+use treering_script::{ClassicRecord, ClassicScene, ConfigError, Job, Settings, Workload};
+use treering_sys::{SignalWatch, raise_open_files};
 
 use self::connection::Connected;
 pub(super) use self::connection::said_size;
-use crate::arguments::NativeRunArgs;
 use crate::failure::{Failure, Kind};
 
 /// The ranks that a run is distributed over.
@@ -46,6 +46,54 @@ impl Ranks<'_> {
         settings_of_ranks(workload, settings, ranks, treering_workloads::ALL)
     }
 
+    /// The settings of rank 0 at all ranks, files that were read for them included.
+    ///
+    /// # Errors
+    /// When a rank is lost, or does not understand them.
+    pub(super) fn shared(&self, own: &Settings) -> Result<Settings, Failure> {
+        let told = if self.world.is_first() {
+            let record = ClassicRecord::of(own, &ClassicScene::default());
+            serde_json::to_vec(&record).map_err(|error| Failure::of(Kind::Bug, &error))?
+        } else {
+            Vec::new()
+        };
+        let told = self.world.broadcast(&told).map_err(|error| failed(&error))?;
+        if self.world.is_first() {
+            return Ok(own.clone());
+        }
+        let record: ClassicRecord = serde_json::from_slice(&told).map_err(|error| {
+            Failure::new(Kind::Environment, format!("rank 0 is not understood: {error}"))
+        })?;
+        Ok(record.settings())
+    }
+
+    /// The directory of this rank.
+    pub(super) fn directory(&self, dir: &Path) -> PathBuf {
+        dir_of_rank(dir, self.world.rank())
+    }
+
+    /// Runs the share of a rank that is not the first, which says what is to be said.
+    ///
+    /// # Errors
+    /// When a directory cannot be opened, a call fails, or another rank is lost.
+    pub(super) fn assist(
+        &self,
+        roots: &[PathBuf],
+        job: &dyn Job,
+        engine: &EngineOptions,
+    ) -> Result<(), Failure> {
+        let signals = SignalWatch::begin().map_err(|error| {
+            Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
+        })?;
+        let _as_many_as_we_may = raise_open_files();
+        // What it means is judged by rank 0.
+        roots.first().map_or(Ok(()), |first| self.look(first).map(|_seen| ()))?;
+        let opened: Result<Vec<Target>, _> = roots.iter().map(|root| Target::open(root)).collect();
+        let opened = opened.map_err(|error| Failure::of(Kind::Environment, &error))?;
+        treering_campaign::assist(job, &opened, engine, self.world, signals.flag())
+            .map_err(|error| Failure::of(Kind::Trial, &error))
+    }
+
     /// What is known of the ranks before the trial, and whether they see one filesystem.
     ///
     /// # Errors
@@ -68,18 +116,13 @@ impl Ranks<'_> {
 }
 
 /// Connects with the other ranks, where a launcher started several, and runs with them what is done
-/// with these options; else `None`, and nothing was done.
+/// so; one that is silent for this long is lost. Else `None`, and nothing was done.
 pub(super) fn run(
-    own: &NativeRunArgs,
-    run_with: impl FnOnce(&NativeRunArgs, &Ranks<'_>) -> Result<ExitCode, Failure>,
+    timeout: Duration,
+    run_with: impl FnOnce(&Ranks<'_>) -> Result<ExitCode, Failure>,
 ) -> Result<Option<ExitCode>, Failure> {
     let Some(connected) = Connected::open()? else { return Ok(None) };
-    let run = |ranks: &Ranks<'_>| {
-        let mut own = own.clone();
-        own.dir = own.dir.map(|dir| dir_of_rank(&dir, ranks.world.rank()));
-        run_with(&own, ranks)
-    };
-    Ok(Some(together(&connected, own.rank_timeout, run, Failure::show)))
+    Ok(Some(together(&connected, timeout, run_with, Failure::show)))
 }
 
 /// Meets the other ranks, does this with them, and takes leave of them. Rank 0 says what is to be
@@ -93,8 +136,11 @@ fn together(
     let world = World::new(connected.link(), limit);
     let done = meeting::meet(&world)
         .and_then(|trial| run(&Ranks { world: &world, trial, library: connected.library() }));
-    if let Err(failure) = &done {
-        world.leave(failure.message());
+    match &done {
+        Err(failure) => world.leave(failure.message()),
+        // Who still waits for us learns that nothing more comes.
+        Ok(_) if world.is_first() => world.leave("it has ended"),
+        Ok(_) => {}
     }
     if !world.is_first() {
         let _abandoned = world.farewell();
