@@ -548,7 +548,7 @@ mod tests {
         assert_eq!((ior.test, ior.option), (Benchmark::IorEasy, "blockSize"));
         // 50 transfers of 2 MiB a second, for 300 seconds, and twice as much.
         assert_eq!((ior.reached, ior.proposed), (30_000, 60_000));
-        assert_eq!((ior.value().as_str(), ior.bytes), ("60000m", 2 * 30_000 << 20));
+        assert_eq!((ior.value().as_str(), ior.bytes), ("60000m", (2 * 30_000) << 20));
         assert_eq!((mdtest.reached, mdtest.proposed, mdtest.files), (300_000, 600_000, 600_000));
         assert!(mdtest.was_ended_by_time);
         let mdtest = &full.phases[1];
