@@ -393,7 +393,12 @@ fn explained(seen: &str, console: &str, errors: &str, memory_mib: u64) -> String
     let killed = line_with("Out of memory").or_else(|| line_with("out of memory"));
     let what = match (killed, line_with("Kernel panic")) {
         (Some(line), _) => format!("the guest ran out of its {memory_mib} MiB of memory: {line}"),
-        (None, Some(line)) => format!("the kernel panicked: {line}"),
+        (None, Some(line)) => {
+            // What it stumbled over, and where, stands long before.
+            let fault = ["BUG: ", "Oops: ", "general protection fault", "RIP: "].map(line_with);
+            let before: Vec<String> = fault.into_iter().flatten().collect();
+            format!("the kernel panicked: {}", [before, vec![line]].concat().join(" | "))
+        }
         (None, None) => seen.to_owned(),
     };
     let what = match errors.trim() {
