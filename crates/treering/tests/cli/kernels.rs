@@ -68,7 +68,10 @@ pub(crate) fn trials(store: &Path) -> Vec<Trial> {
 /// Runs a comparison in guests and gives what it kept. An emulated kernel may panic by itself (QEMU
 /// 7.2, once in some dozens of boots: a page fault in an interrupt): then it is run again.
 fn in_guests(place: &Path, run: impl Fn(&Path) -> Ran) -> (Ran, Vec<Trial>) {
-    let is_panic = |trial: &Trial| matches!(&trial.ending, Ending::Failed { why } if why.contains("Fatal exception"));
+    let is_panic = |trial: &Trial| match &trial.ending {
+        Ending::Failed { why } => why.contains("Fatal exception"),
+        _ => false,
+    };
     for attempt in 0..3 {
         let store = place.join(format!("results-{attempt}.db"));
         let ran = run(&store);
