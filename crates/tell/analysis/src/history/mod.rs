@@ -80,7 +80,7 @@ pub struct Series {
     pub points: Vec<Point>,
     /// The changes of level, in the order of time.
     pub shifts: Vec<Shift>,
-    /// The changes of the environment, in the order of time; empty until [`explain`] is called.
+    /// The changes of the environment, in the order of time; empty until [`explain()`] is called.
     pub environment: Vec<EnvironmentChange>,
     /// That the newest point is out of line with its level.
     pub suspect: Option<Suspect>,
@@ -134,7 +134,7 @@ pub struct Shift {
     pub is_worse: bool,
     /// Trials of the levels before and after it: all, or [`TRIALS_BESIDE`] spread over the level.
     pub beside: (Vec<TrialId>, Vec<TrialId>),
-    /// What else changed there, most telling first; empty until [`explain`] is called.
+    /// What else changed there, most telling first; empty until [`explain()`] is called.
     pub facts: Vec<ChangedFact>,
 }
 
