@@ -290,7 +290,8 @@ pub(crate) fn counters(fields: &mut Fields<'_>) -> Result<Counters, StoreError> 
     fields.packed(bytes).map(Counters::from_json)
 }
 
-fn beginning(trial: TrialId, fields: &mut Fields<'_>) -> Result<Beginning, StoreError> {
+/// What the row of a trial says, from its second column on.
+pub(crate) fn beginning(trial: TrialId, fields: &mut Fields<'_>) -> Result<Beginning, StoreError> {
     Ok(Beginning {
         event_version: fields.integer()?,
         trial,

@@ -5,10 +5,10 @@
 use std::thread;
 
 use rusqlite::{Params, ToSql, params_from_iter};
-use treering_model::{Annotation, Beginning, Fact, Scope, Trial};
+use treering_model::{Fact, Scope, Trial};
 
 use crate::annotate::annotation;
-use crate::load::{cell, ending, metric};
+use crate::load::{beginning, cell, ending, metric};
 use crate::values::fields::Fields;
 use crate::values::word;
 use crate::version::Version;
@@ -175,18 +175,7 @@ impl<'t> Owners<'t> {
 fn trial(fields: &mut Fields<'_>) -> Result<Owner, StoreError> {
     let row = fields.integer()?;
     let id = fields.word(|text| text.parse().ok())?;
-    let mut beginning = Beginning {
-        event_version: fields.integer()?,
-        trial: id,
-        started_unix_ms: fields.integer()?,
-        treering_version: fields.text()?,
-        workload: fields.text()?,
-        mode: fields.word(word::mode_from)?,
-        label: fields.text()?,
-        target: fields.text()?,
-        parameters: Vec::new(),
-        cell: None,
-    };
+    let mut beginning = beginning(id, fields)?;
     let (ending, wall_ns) = ending(fields)?;
     if !fields.is_null() {
         beginning.cell = Some(cell(fields)?);
@@ -199,7 +188,7 @@ fn trial(fields: &mut Fields<'_>) -> Result<Owner, StoreError> {
         metrics: Vec::new(),
         artifacts: Vec::new(),
         cautions: Vec::new(),
-        annotations: Vec::<Annotation>::new(),
+        annotations: Vec::new(),
         ending,
         wall_ns,
     };

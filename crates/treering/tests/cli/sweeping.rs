@@ -3,25 +3,31 @@
 use std::fs;
 use std::path::Path;
 
-use treering_testkit::temp_dir_in;
+use treering_testkit::{Program, temp_dir_in};
 
 use crate::program;
+
+/// Writes a plan of so many rounds of fs_mark in a directory, its job ending with these lines.
+fn write_plan(program: &Program, name: &str, rounds: u32, job: &str) {
+    let dir = program.home().join("w");
+    fs::create_dir(&dir).unwrap();
+    let plan = format!(
+        "name = \"{name}\"\nrounds = {rounds}\nwarm-up = false\n[[variant]]\nname = \"dir\"\n\
+         device = {{ directory = \"{}\" }}\n[[job]]\nname = \"make\"\nworkload = \"fs_mark\"\n\
+         {job}\n",
+        dir.display()
+    );
+    fs::write(program.home().join(name).with_extension("toml"), plan).unwrap();
+}
 
 #[test]
 fn a_sweep_runs_every_combination_and_is_shown_with_its_curve() {
     let program = program();
-    let dir = program.home().join("w");
-    fs::create_dir(&dir).unwrap();
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("r.treering");
     let store = store.to_str().unwrap();
-    let plan = format!(
-        "name = \"sizes\"\nrounds = 3\nwarm-up = false\n[[variant]]\nname = \"dir\"\n\
-         device = {{ directory = \"{}\" }}\n[[job]]\nname = \"make\"\nworkload = \"fs_mark\"\n\
-         sweep = {{ files = \"10..160x2\", size = [0, \"1K\"] }}\n",
-        dir.display()
-    );
-    fs::write(program.home().join("sizes.toml"), plan).unwrap();
+    let job = "sweep = { files = \"10..160x2\", size = [0, \"1K\"] }";
+    write_plan(&program, "sizes", 3, job);
     let none = program.run(["sweep", "--store", store]);
     none.ends_with(2);
     let words = ["compare", "sizes.toml", "--quiet", "--store", store];
@@ -48,18 +54,11 @@ fn a_sweep_runs_every_combination_and_is_shown_with_its_curve() {
 #[test]
 fn a_sweep_over_threads_shows_how_they_scale() {
     let program = program();
-    let dir = program.home().join("w");
-    fs::create_dir(&dir).unwrap();
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("r.treering");
     let store = store.to_str().unwrap();
-    let plan = format!(
-        "name = \"threads\"\nrounds = 2\nwarm-up = false\n[[variant]]\nname = \"dir\"\n\
-         device = {{ directory = \"{}\" }}\n[[job]]\nname = \"make\"\nworkload = \"fs_mark\"\n\
-         options = {{ files = 50 }}\nsweep = {{ threads = \"1..5\" }}\n",
-        dir.display()
-    );
-    fs::write(program.home().join("threads.toml"), plan).unwrap();
+    let job = "options = { files = 50 }\nsweep = { threads = \"1..5\" }";
+    write_plan(&program, "threads", 2, job);
     program.run(["compare", "threads.toml", "--quiet", "--store", store]).ends_with(0);
     let page = program.run(["sweep", "--store", store]).ends_with(0).stdout;
     assert!(page.contains("5 threads give ") && page.contains("of the ideal"), "{page}");

@@ -4,6 +4,7 @@ pub mod json;
 mod scaling;
 pub mod sweep;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use treering_analysis::history::{
@@ -222,19 +223,16 @@ fn facts(series: &Series, shift: &Shift) -> Table {
 
 /// The changes of the environment in all series, the newest ones.
 fn environment(history: &History) -> Option<Table> {
-    let mut rows: Vec<(i64, [&str; 4])> = Vec::new();
+    // Once for all series, in the order of time.
+    let mut rows: BTreeMap<(i64, &str, &str), [&str; 2]> = BTreeMap::new();
     for series in &history.series {
         for change in &series.environment {
             let point = &series.points[change.index];
             for ChangedFact { name, before, after } in &change.facts {
-                let row = [&point.key, name, before, after].map(String::as_str);
-                if rows.iter().all(|(_, known)| known[..2] != row[..2]) {
-                    rows.push((point.started_unix_ms, row));
-                }
+                rows.insert((point.started_unix_ms, &point.key, name), [before, after]);
             }
         }
     }
-    rows.sort_by_key(|(started_unix_ms, _)| *started_unix_ms);
     let hidden = rows.len().saturating_sub(CHANGES_SHOWN);
     let caption = match hidden {
         0 => "Changes of the environment".to_owned(),
@@ -247,7 +245,9 @@ fn environment(history: &History) -> Option<Table> {
         Column::long_text("after"),
     ];
     let mut table = Table::new("environment", &caption, columns);
-    table.rows.extend(rows.drain(hidden..).map(|(_, row)| row.map(Cell::text).to_vec()));
+    for ((_, key, name), [before, after]) in rows.into_iter().skip(hidden) {
+        table.rows.push([key, name, before, after].map(Cell::text).to_vec());
+    }
     (!table.rows.is_empty()).then_some(table)
 }
 
