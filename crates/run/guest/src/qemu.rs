@@ -394,10 +394,7 @@ fn explained(seen: &str, console: &str, errors: &str, memory_mib: u64) -> String
     let what = match (killed, line_with("Kernel panic")) {
         (Some(line), _) => format!("the guest ran out of its {memory_mib} MiB of memory: {line}"),
         (None, Some(line)) => {
-            // What it stumbled over, and where, stands long before.
-            let fault = ["BUG: ", "Oops: ", "general protection fault", "RIP: "].map(line_with);
-            let before: Vec<String> = fault.into_iter().flatten().collect();
-            format!("the kernel panicked: {}", [before, vec![line]].concat().join(" | "))
+            format!("the kernel panicked: {}", [faults(console), vec![line]].concat().join(" | "))
         }
         (None, None) => seen.to_owned(),
     };
@@ -406,6 +403,18 @@ fn explained(seen: &str, console: &str, errors: &str, memory_mib: u64) -> String
         errors => format!("{what}; QEMU said: {}", errors.replace('\n', " | ")),
     };
     with_last_lines(&what, console)
+}
+
+/// What a kernel stumbled over before it panicked, and where. What stands behind the panic is of
+/// whoever asked for it: a program that wrote to `/proc/sysrq-trigger`, for one.
+fn faults(console: &str) -> Vec<String> {
+    let before = console.lines().take_while(|line| !line.contains("Kernel panic"));
+    let first = |words: &str| {
+        let line = before.clone().find(|line| line.contains(words))?;
+        Some(line[line.find(words)?..].trim().to_owned())
+    };
+    let known = ["BUG: ", "Oops: ", "general protection fault", "RIP: "];
+    known.into_iter().filter_map(first).collect()
 }
 
 fn with_last_lines(what: &str, console: &str) -> String {
@@ -433,6 +442,17 @@ mod tests {
         let why = explained("QEMU ended", panic, "", 512);
         assert!(why.starts_with("the kernel panicked: Kernel panic - not syncing: VFS"), "{why}");
         assert!(why.ends_with("| [1.1] Call Trace:"), "{why}");
+        // What a program's own call looked like is behind the panic that it asked for.
+        let asked = "[1.0] Kernel panic - not syncing: sysrq\n[1.0] RIP: 0033:0x4308f0\n";
+        let why = explained("QEMU ended", asked, "", 512);
+        assert!(
+            why.starts_with("the kernel panicked: Kernel panic - not syncing: sysrq;"),
+            "{why}"
+        );
+        let fault = format!("[0.9] BUG: fault\n[0.9] RIP: 0010:sched_clock_cpu\n{asked}");
+        let why = explained("QEMU ended", &fault, "", 512);
+        let begin = "the kernel panicked: BUG: fault | RIP: 0010:sched_clock_cpu | Kernel panic";
+        assert!(why.starts_with(begin), "{why}");
         let memory = format!("[1.0] Out of memory: Killed process 1 (init)\n{panic}");
         let why = explained("QEMU ended", &memory, "", 512);
         assert!(why.starts_with("the guest ran out of its 512 MiB of memory: Out of"), "{why}");

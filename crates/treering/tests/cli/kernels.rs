@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use treering_guest::Loaded;
 use treering_model::{Accelerator, CautionCode, Ending, Trial};
 use treering_store::{Access, Detail, Filter, Store};
 use treering_testkit::{LoopFs, Program, Ran, is_root, skip, temp_dir};
@@ -20,14 +21,23 @@ fn skipped<T>(why: &str) -> Option<T> {
     None
 }
 
-/// The kernels: packages in the directory that TREERING_KERNELS names, or where `scripts/setup.sh`
-/// puts them when it is 1; and the static program.
+/// The static program, and the kernels.
 pub(crate) fn prepared() -> Option<(Program, Vec<PathBuf>)> {
+    let kernels = packages()?;
+    Some((Program::new(static_program(&top())), kernels))
+}
+
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The kernels: packages in the directory that TREERING_KERNELS names, or where `scripts/setup.sh`
+/// puts them when it is 1.
+pub(crate) fn packages() -> Option<Vec<PathBuf>> {
     let Some(asked) = std::env::var_os("TREERING_KERNELS") else {
         return skipped("kernels are booted in guests only where TREERING_KERNELS=1 asks for it");
     };
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
-    let folder = if asked == "1" { top.join("target/kernels") } else { PathBuf::from(asked) };
+    let folder = if asked == "1" { top().join("target/kernels") } else { PathBuf::from(asked) };
     let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
     let mut kernels: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     kernels.retain(|path| path.extension().is_some_and(|end| end == "deb" || end == "rpm"));
@@ -42,7 +52,7 @@ pub(crate) fn prepared() -> Option<(Program, Vec<PathBuf>)> {
     if !is_root() {
         return skipped("only root can make filesystems on loop devices");
     }
-    Some((Program::new(static_program(&top)), kernels))
+    Some(kernels)
 }
 
 /// The program as it is shipped, made anew where nobody names one: the one of the tests needs
@@ -67,7 +77,7 @@ pub(crate) fn trials(store: &Path) -> Vec<Trial> {
 
 /// Runs a comparison in guests and gives what it kept. An emulated kernel may panic by itself (QEMU
 /// 7.2, once in some dozens of boots: a page fault in an interrupt): then it is run again.
-fn in_guests(place: &Path, run: impl Fn(&Path) -> Ran) -> (Ran, Vec<Trial>) {
+pub(crate) fn in_guests(place: &Path, run: impl Fn(&Path) -> Ran) -> (Ran, Vec<Trial>) {
     let is_panic = |trial: &Trial| match &trial.ending {
         Ending::Failed { why } => why.contains("Fatal exception"),
         _ => false,
@@ -82,6 +92,18 @@ fn in_guests(place: &Path, run: impl Fn(&Path) -> Ran) -> (Ran, Vec<Trial>) {
         skip(&format!("a guest panicked by itself, and is started again: {ran}"));
     }
     panic!("guests panic each time");
+}
+
+/// Makes an initramfs of a tree, with this first process and these modules in their order.
+pub(crate) fn initramfs(tree: &Path, init: &Path, modules: &[Loaded], archive: &Path) {
+    std::fs::create_dir_all(tree.join("modules")).unwrap();
+    for (number, module) in modules.iter().enumerate() {
+        let name = format!("modules/{number:04}-{}", module.name);
+        std::fs::write(tree.join(name), &module.bytes).unwrap();
+    }
+    std::fs::copy(init, tree.join("init")).unwrap();
+    let script = format!("find . | cpio -o --quiet -H newc >{}", archive.display());
+    Ran::of(Command::new("sh").args(["-c", &script]).current_dir(tree)).ends_with(0);
 }
 
 pub(crate) fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {

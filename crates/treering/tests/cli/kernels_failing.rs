@@ -11,7 +11,7 @@ use std::time::Duration;
 use treering_model::{Ending, Trial};
 use treering_testkit::{Program, Ran, skip, temp_dir};
 
-use crate::kernels::{fact, prepared, trials};
+use crate::kernels::{fact, in_guests, prepared, trials};
 use crate::only_release;
 
 /// What a guest can suffer, by its own program: there is no shell in it.
@@ -69,13 +69,11 @@ fn completed(kept: &[Trial]) -> usize {
     kept.iter().filter(|trial| trial.ending == Ending::Completed).count()
 }
 
-/// Compares as the plan says; the program, and where the store is.
-fn compared(program: &Program, place: &Path, plan: &str) -> (Ran, PathBuf) {
-    let (file, store) = (place.join("plan.toml"), place.join("results.db"));
+/// Compares as the plan says.
+fn compared(program: &Program, place: &Path, store: &Path, plan: &str) -> Ran {
+    let file = place.join("plan.toml");
     fs::write(&file, plan).unwrap();
-    let mut command = program.command(["compare", "--store"]);
-    let ran = Ran::of(command.arg(&store).arg(&file));
-    (ran, store)
+    Ran::of(program.command(["compare", "--store"]).arg(store).arg(&file))
 }
 
 fn nothing_stays(program: &Program) {
@@ -110,8 +108,8 @@ fn a_panic_a_reset_and_a_lack_of_memory_each_fail_one_trial_with_the_last_of_the
          guest = {{ memory = \"256MiB\", accelerator = \"tcg\" }}\n\
          [[variant]]\nkernel = \"{kernel}\"\nfilesystem = \"ext4\"\n{jobs}"
     );
-    let (ran, store) = compared(&program, place.path(), &plan);
-    let kept = trials(&store);
+    let (ran, kept) =
+        in_guests(place.path(), |store| compared(&program, place.path(), store, &plan));
     assert_eq!(kept.len(), 4, "{ran}");
     let why = why_failed(&kept, "panic");
     assert!(why.contains("the kernel panicked: Kernel panic"), "{why}");
@@ -233,12 +231,13 @@ fn a_feature_that_the_kernel_does_not_know_is_named() {
          [[variant]]\nname = \"new\"\nkernel = \"{kernel}\"\nfilesystem = \"ext4\"\n\
          [[job]]\nworkload = \"fs_mark\"\noptions = {{ files = 10, size = 4096 }}\n"
     );
-    let (file, store) = (place.path().join("plan.toml"), place.path().join("results.db"));
+    let file = place.path().join("plan.toml");
     fs::write(&file, plan).unwrap();
-    let mut command = program.command(["compare", "--store"]);
     let search = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", place.path().display());
-    let ran = Ran::of(command.arg(&store).arg(&file).env("PATH", search));
-    let kept = trials(&store);
+    let (ran, kept) = in_guests(place.path(), |store| {
+        let mut command = program.command(["compare", "--store"]);
+        Ran::of(command.arg(store).arg(&file).env("PATH", &search))
+    });
     let why = why_failed(&kept, "new");
     let begin = "the kernel does not know what the filesystem was made with (dirdata): ";
     assert!(why.starts_with(begin), "{why}\n{ran}");
@@ -259,7 +258,8 @@ fn a_program_with_libraries_is_refused_before_the_first_trial() {
     };
     let binary = format!("[\"{}\"]", std::env::current_exe().unwrap().display());
     for (command, said) in [("\"ls | wc\"", "no shell"), (binary.as_str(), "it is not static")] {
-        let (ran, store) = compared(&program, place.path(), &job(command));
+        let store = place.path().join("results.db");
+        let ran = compared(&program, place.path(), &store, &job(command));
         ran.ends_with(2).complains(said);
         assert!(!store.exists());
     }
