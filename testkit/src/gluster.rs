@@ -6,13 +6,13 @@
 use std::fmt::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, id};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::network::{Bridge, ip, run, set_link};
 use crate::{LoopFs, cannot_loop_mount, is_root, is_tool, temp_dir};
 
 /// How long a client waits for a server that says nothing, in seconds.
@@ -21,9 +21,7 @@ const PING_SECONDS: u32 = 3;
 /// Clients of one GlusterFS.
 #[derive(Debug)]
 pub struct Gluster {
-    /// Of this process alone.
-    prefix: String,
-    network: String,
+    bridge: Bridge,
     clients: Vec<PathBuf>,
     files: TempDir,
     /// Last: the server has to be gone.
@@ -40,18 +38,12 @@ pub fn cannot_gluster() -> Option<String> {
     missing.map(|tool| format!("{tool} is not installed")).or_else(|| cannot_loop_mount("xfs"))
 }
 
-/// How many this process has made: tests run side by side.
-static MADE: AtomicU32 = AtomicU32::new(0);
-
 impl Gluster {
     /// With so many clients, at most 9, on a brick of this size.
     pub fn new(clients: usize, mebibytes: u64) -> Self {
         let (brick, files) = (LoopFs::new("xfs", mebibytes), temp_dir());
-        let one_more = MADE.fetch_add(1, Ordering::Relaxed);
-        let number = (id() + one_more) % 200 + 20;
         let made = Self {
-            prefix: format!("tr{}{one_more}", id() % 10_000),
-            network: format!("10.213.{number}"),
+            bridge: Bridge::new(),
             clients: (0..clients).map(|one| files.path().join(format!("c{one}"))).collect(),
             files,
             brick,
@@ -73,8 +65,7 @@ impl Gluster {
 
     /// Cuts the link of a client, or connects it again.
     pub fn set_link(&self, client: usize, is_up: bool) {
-        let state = if is_up { "up" } else { "down" };
-        run(ip(&["link", "set", &self.veth(client), state]));
+        set_link(&self.veth(client), is_up);
     }
 
     /// The directory behind all.
@@ -83,26 +74,23 @@ impl Gluster {
     }
 
     fn veth(&self, client: usize) -> String {
-        format!("{}v{client}", self.prefix)
+        format!("{}v{client}", self.bridge.name())
     }
 
     fn namespace(&self, client: usize) -> String {
-        format!("{}n{client}", self.prefix)
+        format!("{}n{client}", self.bridge.name())
     }
 
-    /// A bridge, and a link from it into each namespace.
+    /// A link from the bridge into each namespace.
     fn connect(&self) {
-        let (bridge, network) = (format!("{}b", self.prefix), &self.network);
-        run(ip(&["link", "add", &bridge, "type", "bridge"]));
-        run(ip(&["addr", "add", &format!("{network}.1/24"), "dev", &bridge]));
-        run(ip(&["link", "set", &bridge, "up"]));
+        let network = self.bridge.network();
         for client in 0..self.clients.len() {
             let (veth, space) = (self.veth(client), self.namespace(client));
             let address = format!("{network}.{}/24", 10 + client);
             run(ip(&["netns", "add", &space]));
             let link = ["link", "add", &veth, "type", "veth", "peer", "name", "eth0", "netns"];
             run(ip(&link).arg(&space));
-            run(ip(&["link", "set", &veth, "master", &bridge, "up"]));
+            self.bridge.join(&veth);
             run(ip(&["-n", &space, "addr", "add", &address, "dev", "eth0"]));
             run(ip(&["-n", &space, "link", "set", "eth0", "up"]));
         }
@@ -114,7 +102,8 @@ impl Gluster {
         let port = free.expect("there is a free port").port();
         let at = |name: &str| self.files.path().join(name);
         std::fs::write(at("server.vol"), server_volume(&self.brick(), port)).expect("written");
-        std::fs::write(at("client.vol"), client_volume(&self.network, port)).expect("written");
+        std::fs::write(at("client.vol"), client_volume(self.bridge.network(), port))
+            .expect("written");
         run(Command::new("glusterfsd")
             .arg("-f")
             .arg(at("server.vol"))
@@ -153,7 +142,6 @@ impl Drop for Gluster {
             let _gone_with_it = ip(&["link", "del", &self.veth(number)]).output();
         }
         self.end("s.pid");
-        let _not_there = ip(&["link", "del", &format!("{}b", self.prefix)]).output();
     }
 }
 
@@ -168,36 +156,6 @@ impl Gluster {
         {
             sleep(Duration::from_millis(20));
         }
-    }
-}
-
-fn ip(words: &[&str]) -> Command {
-    let mut command = Command::new("ip");
-    command.args(words);
-    command
-}
-
-#[track_caller]
-fn run(mut command: impl AsMutCommand) {
-    let command = command.as_mut_command();
-    let done = command.output().expect("the program starts");
-    assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
-}
-
-/// A command, or one that was just given more words.
-trait AsMutCommand {
-    fn as_mut_command(&mut self) -> &mut Command;
-}
-
-impl AsMutCommand for Command {
-    fn as_mut_command(&mut self) -> &mut Command {
-        self
-    }
-}
-
-impl AsMutCommand for &mut Command {
-    fn as_mut_command(&mut self) -> &mut Command {
-        self
     }
 }
 

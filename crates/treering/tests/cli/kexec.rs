@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -13,7 +13,7 @@ use treering_model::{Ending, GuestDisk, REBOOT_KERNEL_FACT, Trial};
 use treering_testkit::{Program, Ran, skip, temp_dir};
 
 use crate::bisecting::compiled;
-use crate::kernels::{fact, prepared, trials};
+use crate::kernels::{fact, initramfs, prepared, trials};
 
 const MACHINE: &str = include_str!("kexec_machine.c");
 /// What a machine that hangs takes at most: five boots and four trials take a minute.
@@ -64,20 +64,12 @@ impl<'p> Stage<'p> {
         let boot = self.root.join("boot");
         fs::write(boot.join(format!("vmlinuz-{}", kernel.release)), &kernel.image).unwrap();
         let tree = self.place.join(&kernel.release);
-        for folder in ["dev", "mnt", "modules"] {
+        for folder in ["dev", "mnt"] {
             fs::create_dir_all(tree.join(folder)).unwrap();
         }
-        fs::copy(&self.machine, tree.join("init")).unwrap();
-        fs::set_permissions(tree.join("init"), fs::Permissions::from_mode(0o755)).unwrap();
-        for (number, module) in
-            needed(kernel, GuestDisk::Virtio, "ext4").unwrap().iter().enumerate()
-        {
-            let name = format!("modules/{number:04}-{}", module.name);
-            fs::write(tree.join(name), &module.bytes).unwrap();
-        }
+        let modules = needed(kernel, GuestDisk::Virtio, "ext4").unwrap();
         let archive = boot.join(format!("initrd.img-{}", kernel.release));
-        let script = format!("find . | cpio -o --quiet -H newc >{}", archive.display());
-        Ran::of(Command::new("sh").args(["-c", &script]).current_dir(tree)).ends_with(0);
+        initramfs(&tree, &self.machine, &modules, &archive);
     }
 
     /// An image with ext4, filled from this directory.

@@ -87,6 +87,7 @@ mod fio;
 mod fio_beside;
 
 /// fio under its own name, where the original does the work.
+mod nfs_guests;
 mod original_fio;
 
 /// fio done by the installed fio.

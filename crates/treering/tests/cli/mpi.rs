@@ -114,7 +114,7 @@ fn processes(text: &str) -> Vec<(u32, usize)> {
 
 /// Waits until something is so.
 #[track_caller]
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < Duration::from_secs(120), "never: {what}");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,10 +24,21 @@ const SEEN_WITHIN: Duration = Duration::from_secs(5);
 struct Seen {
     /// Why it sees nothing.
     problem: Option<String>,
-    /// Whether the file of rank 0 is there.
-    token: bool,
+    /// The file of rank 0.
+    token: Token,
     /// Type and options of the mount.
     mount: String,
+}
+
+/// What a rank sees of a file that rank 0 wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Token {
+    Read,
+    /// Not there, or with other content.
+    #[default]
+    Absent,
+    /// There, and not to be read.
+    Failed(String),
 }
 
 /// Compares what the ranks see of their directories.
@@ -76,29 +88,43 @@ fn look(dir: &Path, token: &Path, trial: TrialId) -> Seen {
     let table = MountTable::read().unwrap_or_default();
     let mount = table.of(&opened).map(|mount| format!("{} {}", mount.fs_type, mount.options));
     let until = Instant::now() + SEEN_WITHIN;
-    let is_there = || fs::read(token).is_ok_and(|found| found == trial.text().as_bytes());
-    let mut there = is_there();
-    while !there && Instant::now() < until {
+    let mut seen = Token::of(token, trial);
+    while seen != Token::Read && Instant::now() < until {
         thread::sleep(Duration::from_millis(50));
-        there = is_there();
+        seen = Token::of(token, trial);
     }
-    Seen { problem: None, token: there, mount: mount.unwrap_or_default() }
+    Seen { problem: None, token: seen, mount: mount.unwrap_or_default() }
+}
+
+impl Token {
+    fn of(token: &Path, trial: TrialId) -> Self {
+        match fs::read(token) {
+            Ok(found) if found == trial.text().as_bytes() => Self::Read,
+            Ok(_) => Self::Absent,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::Absent,
+            Err(error) => Self::Failed(error.to_string()),
+        }
+    }
 }
 
 fn judge(seen: &[Seen], hosts: &[String]) -> (Vec<Fact>, Vec<Caution>) {
     let mut cautions = Vec::new();
     let named =
         |rank: usize| format!("rank {rank} on {}", hosts.get(rank).map_or("?", |host| host));
-    let apart: Vec<usize> = (0..seen.len()).filter(|rank| !seen[*rank].token).collect();
-    if let Some(first) = apart.first() {
-        let message = format!(
-            "{} of {} ranks do not see the files of rank 0, the first is {}: the filesystem is \
-             not shared, or files appear there after more than {} s",
-            apart.len(),
-            seen.len(),
-            named(*first),
-            SEEN_WITHIN.as_secs()
-        );
+    let apart: Vec<usize> =
+        (0..seen.len()).filter(|rank| seen[*rank].token != Token::Read).collect();
+    if let Some(&first) = apart.first() {
+        let (count, of, first_of) = (apart.len(), seen.len(), named(first));
+        let message = match &seen[first].token {
+            Token::Failed(why) => format!(
+                "{count} of {of} ranks cannot read what rank 0 wrote, the first is {first_of}: {why}"
+            ),
+            _ => format!(
+                "{count} of {of} ranks do not see the files of rank 0, the first is {first_of}: \
+                 the filesystem is not shared, or files appear there after more than {} s",
+                SEEN_WITHIN.as_secs()
+            ),
+        };
         cautions.push(Caution { code: CautionCode::NotShared, message });
     }
     let mut mounts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -118,17 +144,18 @@ fn judge(seen: &[Seen], hosts: &[String]) -> (Vec<Fact>, Vec<Caution>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seen, judge};
+    use super::{Seen, Token, judge};
     use treering_model::CautionCode;
 
     #[test]
     fn ranks_that_see_other_files_or_mounts_are_named() {
         let seen = |token, mount: &str| Seen { problem: None, token, mount: mount.to_owned() };
         let hosts = ["a", "b", "c"].map(str::to_owned);
-        let same = [seen(true, "nfs4 rw"), seen(true, "nfs4 rw"), seen(true, "nfs4 rw")];
+        let same = ["nfs4 rw"; 3].map(|mount| seen(Token::Read, mount));
         let (facts, cautions) = judge(&same, &hosts);
         assert_eq!((facts[0].value.as_str(), cautions.len()), ("nfs4 rw", 0));
-        let other = [seen(true, "nfs4 rw"), seen(true, "nfs4 rw"), seen(false, "ext4 rw")];
+        let mut other = same.clone();
+        other[2] = seen(Token::Absent, "ext4 rw");
         let (_, cautions) = judge(&other, &hosts);
         let codes: Vec<_> = cautions.iter().map(|caution| caution.code).collect();
         assert_eq!(codes, [CautionCode::NotShared, CautionCode::MountsDiffer]);
@@ -136,5 +163,10 @@ mod tests {
         assert!(cautions[0].message.contains("rank 2 on c"), "{}", cautions[0].message);
         let mounts = "'ext4 rw' at rank 2 on c (1 ranks); 'nfs4 rw' at rank 0 on a (2 ranks)";
         assert_eq!(cautions[1].message, mounts);
+        other[2] = seen(Token::Failed("Input/output error".to_owned()), "nfs4 rw");
+        let (_, cautions) = judge(&other, &hosts);
+        let said = "1 of 3 ranks cannot read what rank 0 wrote, the first is rank 2 on c: \
+                    Input/output error";
+        assert_eq!((cautions.len(), cautions[0].message.as_str()), (1, said));
     }
 }

@@ -1,0 +1,201 @@
+//! A shared filesystem with clients that are machines: nfs-ganesha here, and guests whose kernels
+//! mount it over a network of a test's own. All of it is gone when this is dropped.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::network::{Bridge, ip, run, set_link};
+use crate::{LoopFs, cannot_loop_mount, is_root, is_tool, temp_dir};
+
+const PORT: u16 = 12049;
+/// The addresses of guests, and their names, count from here.
+const FIRST: usize = 10;
+/// Longer than a guest takes under emulation beside other work.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What the guests boot.
+#[derive(Clone, Copy, Debug)]
+pub struct GuestSystem<'s> {
+    /// The image of a kernel.
+    pub kernel: &'s Path,
+    /// The initramfs, but for the file `/mounts`. Its `/init` reads `name` and `address` from its
+    /// surroundings, mounts what that file says, and prints `the client is ready`.
+    pub initramfs: &'s Path,
+}
+
+/// Guests that have mounted one filesystem by NFS.
+#[derive(Debug)]
+pub struct NfsGuests {
+    guests: Vec<Child>,
+    server: Option<Child>,
+    bridge: Bridge,
+    files: TempDir,
+    /// Last: the server has to be gone.
+    exported: LoopFs,
+}
+
+/// Why it cannot be had here, if so.
+pub fn cannot_nfs() -> Option<String> {
+    if !is_root() {
+        return Some("needs root to link guests".to_owned());
+    }
+    let tools = ["ganesha.nfsd", "ip", "qemu-system-x86_64"];
+    let missing = tools.into_iter().find(|tool| !is_tool(tool));
+    let tun = Path::new("/dev/net/tun").exists();
+    missing
+        .map(|tool| format!("{tool} is not installed"))
+        .or_else(|| (!tun).then(|| "there is no /dev/net/tun".to_owned()))
+        .or_else(|| cannot_loop_mount("xfs"))
+}
+
+impl NfsGuests {
+    /// Serves a directory for each version of NFS; nobody has mounted them yet.
+    pub fn serve(versions: &[&str]) -> Self {
+        let mut made = Self {
+            guests: Vec::new(),
+            server: None,
+            bridge: Bridge::new(),
+            files: temp_dir(),
+            exported: LoopFs::new("xfs", 400),
+        };
+        let directories: Vec<_> = versions.iter().map(|one| made.directory(one)).collect();
+        directories.iter().for_each(|dir| std::fs::create_dir(dir).expect("one can be made"));
+        let at = |name: &str| made.files.path().join(name);
+        let text = configuration(&made.bridge.address(), made.files.path(), &directories);
+        std::fs::write(at("server.conf"), text).expect("written");
+        std::fs::write(at("mounts"), mounts(&made.bridge.address(), versions, &directories))
+            .expect("written");
+        let mut server = Command::new("ganesha.nfsd");
+        server.arg("-F").arg("-f").arg(at("server.conf")).arg("-L").arg(at("server.log"));
+        let server = server.arg("-p").arg(at("server.pid")).stdin(Stdio::null());
+        made.server = Some(server.spawn().expect("the server starts"));
+        made
+    }
+
+    /// Where the directory of a version of NFS is, here and in the guests.
+    pub fn directory(&self, version: &str) -> PathBuf {
+        self.exported.path().join(format!("nfs-{version}"))
+    }
+
+    /// What the guests are to mount: the contents of their file `/mounts`.
+    pub fn mounts(&self) -> PathBuf {
+        self.files.path().join("mounts")
+    }
+
+    /// Boots so many guests, and waits until each has mounted all.
+    pub fn boot(&mut self, system: GuestSystem<'_>, guests: usize) {
+        for guest in 0..guests {
+            let tap = self.tap(guest);
+            run(ip(&["tuntap", "add", "dev", &tap, "mode", "tap"]));
+            self.bridge.join(&tap);
+            let started = self.qemu(system, guest).spawn();
+            self.guests.push(started.expect("QEMU starts"));
+        }
+        for guest in 0..guests {
+            let began = Instant::now();
+            while !self.console(guest).contains("the client is ready") {
+                let is_over = self.guests[guest].try_wait().expect("it can be asked").is_some();
+                let is_late = began.elapsed() > PATIENCE;
+                assert!(!is_over && !is_late, "{}", self.console(guest));
+                sleep(Duration::from_millis(100));
+            }
+        }
+    }
+
+    /// The address of a guest.
+    pub fn address(&self, guest: usize) -> String {
+        format!("{}.{}", self.bridge.network(), FIRST + guest)
+    }
+
+    /// The address of this machine, for the guests.
+    pub fn host(&self) -> String {
+        self.bridge.address()
+    }
+
+    /// What a guest has said on its console.
+    pub fn console(&self, guest: usize) -> String {
+        let said = std::fs::read(self.files.path().join(format!("console-{guest}")));
+        String::from_utf8_lossy(&said.unwrap_or_default()).into_owned()
+    }
+
+    /// Cuts the link of a guest, or connects it again.
+    pub fn set_link(&self, guest: usize, is_up: bool) {
+        set_link(&self.tap(guest), is_up);
+    }
+
+    fn tap(&self, guest: usize) -> String {
+        format!("{}t{guest}", self.bridge.name())
+    }
+
+    fn qemu(&self, system: GuestSystem<'_>, guest: usize) -> Command {
+        let console = self.files.path().join(format!("console-{guest}"));
+        let tap = self.tap(guest);
+        let line = format!(
+            "console=ttyS0 loglevel=4 panic=-1 name=client{guest} address={}",
+            self.address(guest)
+        );
+        let mut qemu = Command::new("qemu-system-x86_64");
+        qemu.args(["-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp", "1", "-m", "768"])
+            .args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-serial"])
+            .arg(format!("file:{}", console.display()))
+            .args(["-netdev", &format!("tap,id=net,ifname={tap},script=no,downscript=no")])
+            .args(["-device", &format!("virtio-net-pci,netdev=net,mac=52:54:00:00:01:{guest:02x}")])
+            .arg("-kernel")
+            .arg(system.kernel)
+            .arg("-initrd")
+            .arg(system.initramfs)
+            .args(["-append", &line])
+            .stdin(Stdio::null());
+        qemu
+    }
+}
+
+impl Drop for NfsGuests {
+    fn drop(&mut self) {
+        for child in self.guests.iter_mut().chain(&mut self.server) {
+            let _ended_already = child.kill();
+            let _it_is_gone = child.wait();
+        }
+        for guest in 0..self.guests.len() {
+            let _not_there = ip(&["link", "del", &self.tap(guest)]).output();
+        }
+    }
+}
+
+/// Version 4 alone, without a portmapper, and without waiting for clients of before. Nothing is kept
+/// of directories and attributes: tests change the directories here as well.
+fn configuration(address: &str, files: &Path, directories: &[PathBuf]) -> String {
+    let begin = format!(
+        "NFS_CORE_PARAM {{ Protocols = 4; NFS_Port = {PORT}; Bind_addr = {address}; \
+         Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; }}\n\
+         NFSV4 {{ Graceless = true; Minor_Versions = 1, 2; RecoveryBackend = fs; \
+         RecoveryRoot = {}; Only_Numeric_Owners = true; }}\n\
+         MDCACHE {{ Dir_Chunk = 0; }}\n",
+        files.display()
+    );
+    let exports = directories.iter().enumerate().map(|(number, dir)| {
+        format!(
+            "EXPORT {{ Export_Id = {}; Path = {}; Pseudo = /e{number}; Access_Type = RW; \
+             Squash = No_Root_Squash; Sectype = sys; Protocols = 4; Transports = TCP; \
+             Attr_Expiration_Time = 0; FSAL {{ Name = VFS; }} }}\n",
+            number + 1,
+            dir.display()
+        )
+    });
+    begin + &exports.collect::<String>()
+}
+
+/// What is mounted where, and how.
+fn mounts(address: &str, versions: &[&str], directories: &[PathBuf]) -> String {
+    let line = |(number, (version, dir)): (usize, (&&str, &PathBuf))| {
+        format!(
+            "{address}:/e{number} {} vers={version},proto=tcp,port={PORT},hard,addr={address}\n",
+            dir.display()
+        )
+    };
+    versions.iter().zip(directories).enumerate().map(line).collect()
+}
