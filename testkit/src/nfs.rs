@@ -14,6 +14,8 @@ use crate::{LoopFs, cannot_loop_mount, is_root, is_tool, temp_dir};
 const PORT: u16 = 12049;
 /// The addresses of guests, and their names, count from here.
 const FIRST: usize = 10;
+/// All but the last part of the guests' hardware addresses, of those that are given by hand.
+const MAC: &str = "52:54:00:00:01";
 /// Longer than a guest takes under emulation beside other work.
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -143,7 +145,7 @@ impl NfsGuests {
             .args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-serial"])
             .arg(format!("file:{}", console.display()))
             .args(["-netdev", &format!("tap,id=net,ifname={tap},script=no,downscript=no")])
-            .args(["-device", &format!("virtio-net-pci,netdev=net,mac=52:54:00:00:01:{guest:02x}")])
+            .args(["-device", &format!("virtio-net-pci,netdev=net,mac={MAC}:{guest:02x}")])
             .arg("-kernel")
             .arg(system.kernel)
             .arg("-initrd")

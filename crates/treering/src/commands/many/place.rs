@@ -117,7 +117,8 @@ fn judge(seen: &[Seen], hosts: &[String]) -> (Vec<Fact>, Vec<Caution>) {
         let (count, of, first_of) = (apart.len(), seen.len(), named(first));
         let message = match &seen[first].token {
             Token::Failed(why) => format!(
-                "{count} of {of} ranks cannot read what rank 0 wrote, the first is {first_of}: {why}"
+                "{count} of {of} ranks cannot read what rank 0 wrote, the first is {first_of}: \
+                 {why}"
             ),
             _ => format!(
                 "{count} of {of} ranks do not see the files of rank 0, the first is {first_of}: \
