@@ -140,12 +140,13 @@ impl NfsGuests {
             "console=ttyS0 loglevel=4 panic=-1 name=client{guest} address={}",
             self.address(guest)
         );
+        let network = format!("tap,id=net,ifname={tap},script=no,downscript=no");
+        let device = format!("virtio-net-pci,netdev=net,mac={MAC}:{guest:02x}");
         let mut qemu = Command::new("qemu-system-x86_64");
         qemu.args(["-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp", "1", "-m", "768"])
             .args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-serial"])
             .arg(format!("file:{}", console.display()))
-            .args(["-netdev", &format!("tap,id=net,ifname={tap},script=no,downscript=no")])
-            .args(["-device", &format!("virtio-net-pci,netdev=net,mac={MAC}:{guest:02x}")])
+            .args(["-netdev", &network, "-device", &device])
             .arg("-kernel")
             .arg(system.kernel)
             .arg("-initrd")
