@@ -169,8 +169,8 @@ impl Drop for NfsGuests {
     }
 }
 
-/// Version 4 alone, without a portmapper, and without waiting for clients of before. Nothing is kept
-/// of directories and attributes: tests change the directories here as well.
+/// Version 4 alone, without a portmapper, and without waiting for clients of before. Nothing is
+/// cached of directories and attributes: tests change the directories here as well.
 fn configuration(address: &str, files: &Path, directories: &[PathBuf]) -> String {
     let begin = format!(
         "NFS_CORE_PARAM {{ Protocols = 4; NFS_Port = {PORT}; Bind_addr = {address}; \
