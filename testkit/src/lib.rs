@@ -5,6 +5,7 @@
 #![expect(clippy::missing_panics_doc, reason = "a test's words panic: that is how tests fail")]
 
 mod at_once;
+mod block_device;
 mod four_lists;
 mod gluster;
 mod guard;
@@ -17,6 +18,7 @@ mod running;
 mod strace;
 
 pub use at_once::at_once;
+pub use block_device::BlockDevice;
 pub use four_lists::{FileSizes, FourLists};
 pub use gluster::{Gluster, cannot_gluster};
 pub use guard::{cannot_loop_mount, is_root, is_tool, shared, skip};

@@ -9,7 +9,7 @@ use std::process::Command;
 use treering_model::Trial;
 use treering_store::{Access, Detail, Filter, Store};
 use treering_testkit::{
-    LoopFs, Program, require_loop_fs, require_root, temp_dir, temp_dir_in, tree_of,
+    BlockDevice, LoopFs, Program, require_loop_fs, require_root, temp_dir, temp_dir_in, tree_of,
 };
 
 use crate::program;
@@ -184,23 +184,6 @@ fn what_is_not_what_was_saved_is_refused() {
     refused("ext4", "elsewhere", MIB, "its layout is another than at saving", 3);
 }
 
-/// A block device on a file, detached when it is dropped.
-struct Block(String);
-
-impl Block {
-    fn on(file: &Path) -> Self {
-        let made = Command::new("losetup").args(["--find", "--show"]).arg(file).output().unwrap();
-        assert!(made.status.success(), "{made:?}");
-        Self(String::from_utf8(made.stdout).unwrap().trim().to_owned())
-    }
-}
-
-impl Drop for Block {
-    fn drop(&mut self) {
-        let _detached = Command::new("losetup").args(["--detach", &self.0]).status();
-    }
-}
-
 #[test]
 fn a_block_device_gets_an_image_when_it_is_named_for_erasing_and_what_was_there_is_gone() {
     require_root!();
@@ -213,14 +196,14 @@ fn a_block_device_gets_an_image_when_it_is_named_for_erasing_and_what_was_there_
         // Anything but zeros, to the last byte, and larger than the image.
         fs::write(&file, vec![0xa5; usize::try_from((MIB + 8) << 20).unwrap()]).unwrap();
         let before = fs::read(&file).unwrap();
-        let device = Block::on(&file);
+        let device = BlockDevice::on(&file);
         let path = program.home().join("plan.toml");
         let text = |image: &str| {
             format!(
                 "name = \"old\"\nrounds = 2\nwarm-up = false\n[device]\nblock = \"{}\"\n\
                  [[variant]]\nname = \"old\"\nfilesystem = \"{kind}\"\nimage = \"{image}\"\n\
                  [[job]]\ncommand = \"test -d ../aged/age-0 && rm -r ../aged\"\n",
-                device.0
+                device.path()
             )
         };
         fs::write(&path, text("old")).unwrap();
@@ -228,7 +211,7 @@ fn a_block_device_gets_an_image_when_it_is_named_for_erasing_and_what_was_there_
         let store = results.path().join("results.treering");
         let plan = path.to_str().unwrap();
         let words = ["compare", plan, "--store", store.to_str().unwrap(), "--quiet"];
-        let erase = ["--erase", &device.0];
+        let erase = ["--erase", device.path()];
         let erasing = words.iter().chain(&erase);
         // Not named, or without such an image: nothing is touched.
         program.run(words).ends_with(3).complains("--erase");

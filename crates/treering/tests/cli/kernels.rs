@@ -315,3 +315,39 @@ fn a_program_that_needs_libraries_says_that_no_guest_has_them() {
     let ran = program.run(["compare", "--kernel", "k.deb", "--store", "/dev/shm/none"]);
     ran.ends_with(3).complains("it is not static").complains("make build");
 }
+
+#[test]
+fn a_pack_of_a_guest_is_repeated_with_a_kernel_of_here() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    let (first, last) = (&kernels[0], &kernels[kernels.len() - 1]);
+    let plan = place.path().join("plan.toml");
+    let text = format!(
+        "rounds = 1\nwarm-up = false\ndevice = {{ loop = \"64MiB\" }}\n[[variant]]\n\
+         name = \"it\"\nkernel = \"{}\"\nfilesystem = \"ext4\"\n[[job]]\n\
+         workload = \"fs_mark\"\noptions = {{ files = 20, size = 4096 }}\n",
+        first.display()
+    );
+    std::fs::write(&plan, text).unwrap();
+    let there = place.path().join("there.db");
+    in_guests(place.path(), |store| {
+        let ran =
+            program.run(["compare", plan.to_str().unwrap(), "--store", store.to_str().unwrap()]);
+        std::fs::copy(store, &there).unwrap();
+        ran
+    });
+    let pack = place.path().join("it.pack");
+    let (pack, there) = (pack.to_str().unwrap(), there.to_str().unwrap());
+    program.run(["pack", "-o", pack, "--store", there]).ends_with(0);
+    // A kernel is nothing that a pack could bring along.
+    program.run(["repeat", pack, "--dry-run"]).ends_with(2).complains("--kernel");
+    let kernel = format!("it={}", last.display());
+    let again = temp_dir();
+    let (_, kept) = in_guests(again.path(), |store| {
+        let words = ["repeat", pack, "--kernel", &kernel, "--quiet", "--store"];
+        program.run(words.iter().chain(&[store.to_str().unwrap()]))
+    });
+    assert_eq!(kept.len(), 2);
+    assert!(kept.iter().all(|trial| trial.ending == Ending::Completed));
+}

@@ -3,10 +3,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use treering_model::Trial;
 use treering_store::{Access, Detail, Filter, Store};
-use treering_testkit::{FourLists, Program, TempDir, require_loop_fs, require_root, temp_dir_in};
+use treering_testkit::{
+    BlockDevice, FourLists, Program, TempDir, require_loop_fs, require_root, temp_dir_in,
+};
 
 use crate::program;
 
@@ -15,6 +18,9 @@ const PROFILE: &str = "num_filesystems=1\nnum_threadgroups=1\ndirectio=0\ntime=1
     [filesystem0]\nlocation=DIR\nnum_files=20\nnum_dirs=2\nmin_filesize=1000\n\
     max_filesize=2000\n[end0]\n[threadgroup0]\nnum_threads=1\nread_weight=1\nread_size=1000\n\
     read_blocksize=1000\n[end0]\n";
+
+/// Where mkfs is.
+const SEARCH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
 
 /// A place for stores that is on no filesystem under test.
 fn results() -> TempDir {
@@ -104,6 +110,37 @@ fn a_directory_has_to_be_named_and_what_differs_is_told() {
     assert_eq!(trials(&store).len(), 4 + 2);
     let wrong = [&words[..], &["--campaign", "ffff"]].concat();
     to.run(wrong).ends_with(2).complains("no such campaign");
+}
+
+#[test]
+fn a_block_device_of_here_takes_the_place_of_that_of_the_pack_when_it_is_named() {
+    require_root!();
+    require_loop_fs!("ext4");
+    let place = results();
+    let device = |name: &str| {
+        let file = place.path().join(name);
+        fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
+        BlockDevice::on(&file)
+    };
+    let (there, here) = (device("there"), device("here"));
+    let block = format!("block = \"{}\"", there.path());
+    let file = pack_of_plan(place.path(), Path::new(""), &block);
+    drop(there);
+    let to = program();
+    let store = place.path().join("to.treering");
+    let words = ["repeat", file.to_str().unwrap(), "--quiet", "--store", store.to_str().unwrap()];
+    to.run(words).ends_with(2).complains("--block DEVICE");
+    assert!(!store.exists());
+    let named = [&words[..], &["--block", here.path()]].concat();
+    // What is on it is as safe as in any comparison.
+    let made = Command::new("mkfs.ext4").args(["-q", here.path()]).env("PATH", SEARCH).status();
+    assert!(made.unwrap().success());
+    to.run(&named).ends_with(3).complains("--erase");
+    to.run(named.iter().chain(&["--erase", here.path()])).ends_with(0);
+    let all = trials(&store);
+    assert_eq!(all.len(), 8, "four from the pack, four of here");
+    let on = |trial: &&Trial| trial.fact("filesystem.source") == Some(here.path());
+    assert_eq!(all.iter().filter(on).count(), 4);
 }
 
 #[test]
