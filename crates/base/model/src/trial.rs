@@ -38,6 +38,22 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// One that has begun, of which nothing else is known: interrupted, if that remains so.
+    pub fn new(beginning: Beginning) -> Self {
+        Self {
+            beginning,
+            facts: Vec::new(),
+            phases: Vec::new(),
+            tasks: Vec::new(),
+            metrics: Vec::new(),
+            artifacts: Vec::new(),
+            cautions: Vec::new(),
+            annotations: Vec::new(),
+            ending: Ending::Interrupted,
+            wall_ns: 0,
+        }
+    }
+
     /// Why it is left out of comparisons; `None` when it is compared.
     pub fn exclusion(&self) -> Option<&str> {
         Annotation::exclusion(&self.annotations)
@@ -77,18 +93,7 @@ impl TrialBuilder {
             if self.trial.is_some() {
                 return Err(TrialOrderError::AfterTheEnd);
             }
-            self.trial = Some(Trial {
-                beginning: beginning.clone(),
-                facts: Vec::new(),
-                phases: Vec::new(),
-                tasks: Vec::new(),
-                metrics: Vec::new(),
-                artifacts: Vec::new(),
-                cautions: Vec::new(),
-                annotations: Vec::new(),
-                ending: Ending::Interrupted,
-                wall_ns: 0,
-            });
+            self.trial = Some(Trial::new(beginning.clone()));
             return Ok(());
         }
         let trial = self.trial.as_mut().ok_or(TrialOrderError::NotBegun)?;

@@ -62,23 +62,21 @@ impl ForeignTrial {
         self.unfold();
         let ending = if self.is_interrupted { Ending::Interrupted } else { Ending::Completed };
         Trial {
-            beginning: Beginning {
+            facts: self.facts,
+            phases: self.phases,
+            tasks: self.tasks,
+            metrics: self.metrics,
+            cautions: self.cautions,
+            ending,
+            wall_ns: self.wall_ns,
+            ..Trial::new(Beginning {
                 workload: self.workload.to_owned(),
                 mode: Mode::Classic,
                 target: self.target,
                 parameters: self.parameters,
                 cell: None,
                 ..beginning
-            },
-            facts: self.facts,
-            phases: self.phases,
-            tasks: self.tasks,
-            metrics: self.metrics,
-            artifacts: Vec::new(),
-            cautions: self.cautions,
-            annotations: Vec::new(),
-            ending,
-            wall_ns: self.wall_ns,
+            })
         }
     }
 

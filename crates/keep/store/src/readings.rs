@@ -180,17 +180,6 @@ fn trial(fields: &mut Fields<'_>) -> Result<Owner, StoreError> {
     if !fields.is_null() {
         beginning.cell = Some(cell(fields)?);
     }
-    let trial = Trial {
-        beginning,
-        facts: Vec::new(),
-        phases: Vec::new(),
-        tasks: Vec::new(),
-        metrics: Vec::new(),
-        artifacts: Vec::new(),
-        cautions: Vec::new(),
-        annotations: Vec::new(),
-        ending,
-        wall_ns,
-    };
+    let trial = Trial { ending, wall_ns, ..Trial::new(beginning) };
     Ok((row, trial))
 }

@@ -87,16 +87,10 @@ mod tests {
             ..TaskTotals::default()
         };
         Trial {
-            beginning: Beginning::new(TrialId::new(), "compilebench", Mode::Native),
-            facts: Vec::new(),
-            phases: Vec::new(),
             tasks: (0..tasks).map(task).collect(),
-            metrics: Vec::new(),
-            artifacts: Vec::new(),
-            cautions: Vec::new(),
-            annotations: Vec::new(),
             ending: Ending::Completed,
             wall_ns: 1,
+            ..Trial::new(Beginning::new(TrialId::new(), "compilebench", Mode::Native))
         }
     }
 

@@ -173,25 +173,20 @@ mod tests {
         };
         let whole = serde_json::to_string(&Layout::default()).unwrap();
         let trial = Trial {
-            beginning: Beginning::new(TrialId::new(), "compilebench", Mode::Native),
-            facts: Vec::new(),
             phases: vec![PhaseTotals {
                 phase: 1,
                 name: "work".to_owned(),
                 ..PhaseTotals::default()
             }],
-            tasks: Vec::new(),
-            metrics: Vec::new(),
             artifacts: vec![
                 artifact("after task 3", 1, &whole),
                 artifact("after task x", 1, &whole),
                 artifact("", 2, &whole),
                 artifact("", 1, "{"),
             ],
-            cautions: Vec::new(),
-            annotations: Vec::new(),
             ending: Ending::Completed,
             wall_ns: 1,
+            ..Trial::new(Beginning::new(TrialId::new(), "compilebench", Mode::Native))
         };
         let points = layouts(&trial);
         assert_eq!(points.iter().map(|p| p.tasks).collect::<Vec<_>>(), [Some(3), None]);

@@ -237,16 +237,9 @@ mod tests {
 
     fn trial(workload: &str, metrics: Vec<Metric>) -> Trial {
         Trial {
-            beginning: Beginning::new(TrialId::new(), workload, Mode::Native),
-            facts: Vec::new(),
-            phases: Vec::new(),
-            tasks: Vec::new(),
             metrics,
-            artifacts: Vec::new(),
-            cautions: Vec::new(),
-            annotations: Vec::new(),
             ending: Ending::Completed,
-            wall_ns: 0,
+            ..Trial::new(Beginning::new(TrialId::new(), workload, Mode::Native))
         }
     }
 

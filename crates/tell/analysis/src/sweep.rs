@@ -290,19 +290,12 @@ mod tests {
             role: CellRole::Round,
         };
         Trial {
-            beginning: Beginning { cell: Some(cell), ..Beginning::new(id, "fio", Mode::Native) },
-            facts: Vec::new(),
-            phases: Vec::new(),
-            tasks: Vec::new(),
             metrics: vec![Metric {
                 primary: true,
                 ..Metric::new("speed", Scope::Trial, value, Unit::Count, Better::Higher)
             }],
-            artifacts: Vec::new(),
-            cautions: Vec::new(),
-            annotations: Vec::new(),
             ending: Ending::Completed,
-            wall_ns: 0,
+            ..Trial::new(Beginning { cell: Some(cell), ..Beginning::new(id, "fio", Mode::Native) })
         }
     }
 

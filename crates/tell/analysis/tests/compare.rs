@@ -29,16 +29,6 @@ fn metric(name: &str, value: f64, better: Better, primary: bool) -> Metric {
 fn trial(started: i64, rate: f64) -> Trial {
     let wall_ns = 40_000_000_000;
     Trial {
-        beginning: Beginning {
-            started_unix_ms: started,
-            treering_version: "0.1.0".to_owned(),
-            target: "/mnt".to_owned(),
-            parameters: vec![
-                ("runs".to_owned(), "30".to_owned()),
-                ("seed".to_owned(), "1".to_owned()),
-            ],
-            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
-        },
         facts: vec![
             Fact { name: "kernel.release".to_owned(), value: "6.1.0".to_owned() },
             Fact { name: "filesystem.type".to_owned(), value: "ext4".to_owned() },
@@ -52,13 +42,19 @@ fn trial(started: i64, rate: f64) -> Trial {
             cpu: Cpu { user_ns: 1_000_000_000, system_ns: 4_000_000_000 },
             ..PhaseTotals::default()
         }],
-        tasks: Vec::new(),
         metrics: vec![metric("mib_per_second", rate, Better::Higher, true)],
-        artifacts: Vec::new(),
-        cautions: Vec::new(),
-        annotations: Vec::new(),
         ending: Ending::Completed,
         wall_ns,
+        ..Trial::new(Beginning {
+            started_unix_ms: started,
+            treering_version: "0.1.0".to_owned(),
+            target: "/mnt".to_owned(),
+            parameters: vec![
+                ("runs".to_owned(), "30".to_owned()),
+                ("seed".to_owned(), "1".to_owned()),
+            ],
+            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
+        })
     }
 }
 

@@ -25,24 +25,19 @@ fn trial(facts: &[(&str, &str)], seconds: f64) -> Trial {
         value: (*value).to_owned(),
     };
     Trial {
-        beginning: Beginning {
-            started_unix_ms: 1,
-            treering_version: "0.1.0".to_owned(),
-            target: "/mnt".to_owned(),
-            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
-        },
         facts: facts.iter().map(fact).collect(),
-        phases: Vec::new(),
-        tasks: Vec::new(),
         metrics: vec![
             metric("mib_per_second", 50.0, Unit::MibPerSecond, true),
             metric("seconds", seconds, Unit::Seconds, false),
         ],
-        artifacts: Vec::new(),
-        cautions: Vec::new(),
-        annotations: Vec::new(),
         ending: Ending::Completed,
         wall_ns: 40_000_000_000,
+        ..Trial::new(Beginning {
+            started_unix_ms: 1,
+            treering_version: "0.1.0".to_owned(),
+            target: "/mnt".to_owned(),
+            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
+        })
     }
 }
 

@@ -16,19 +16,13 @@ fn trial(day: u32, number: u32, slower: u32) -> Trial {
     let kernel = if day < 10 { "6.1" } else { "6.2" };
     let started_unix_ms = i64::from(day) * 86_400_000 + i64::from(number) * 1000;
     Trial {
-        beginning: Beginning {
+        facts: vec![Fact { name: "kernel.release".to_owned(), value: kernel.to_owned() }],
+        metrics: vec![metric.primary()],
+        ending: Ending::Completed,
+        ..Trial::new(Beginning {
             started_unix_ms,
             ..Beginning::new(TrialId::new(), "fs_mark", Mode::Native)
-        },
-        facts: vec![Fact { name: "kernel.release".to_owned(), value: kernel.to_owned() }],
-        phases: Vec::new(),
-        tasks: Vec::new(),
-        metrics: vec![metric.primary()],
-        artifacts: Vec::new(),
-        cautions: Vec::new(),
-        annotations: Vec::new(),
-        ending: Ending::Completed,
-        wall_ns: 0,
+        })
     }
 }
 

@@ -25,14 +25,6 @@ fn trial(started_unix_ms: i64, files: &str) -> Trial {
         ..TaskTotals::default()
     };
     Trial {
-        beginning: Beginning {
-            started_unix_ms,
-            treering_version: "0.1.0".to_owned(),
-            target: "/mnt".to_owned(),
-            parameters: vec![("files".to_owned(), files.to_owned())],
-            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
-        },
-        facts: Vec::new(),
         phases: vec![PhaseTotals {
             name: "aging".to_owned(),
             wall_ns: 6_000_000_000,
@@ -41,12 +33,15 @@ fn trial(started_unix_ms: i64, files: &str) -> Trial {
             ..PhaseTotals::default()
         }],
         tasks: (0..8).map(task).collect(),
-        metrics: Vec::new(),
-        artifacts: Vec::new(),
-        cautions: Vec::new(),
-        annotations: Vec::new(),
         ending: Ending::Completed,
         wall_ns: 6_000_000_000,
+        ..Trial::new(Beginning {
+            started_unix_ms,
+            treering_version: "0.1.0".to_owned(),
+            target: "/mnt".to_owned(),
+            parameters: vec![("files".to_owned(), files.to_owned())],
+            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
+        })
     }
 }
 

@@ -13,19 +13,13 @@ const SECOND: u64 = 1_000_000_000;
 
 fn trial(phases: Vec<PhaseTotals>, tasks: Vec<TaskTotals>) -> Trial {
     Trial {
-        beginning: Beginning {
-            target: "/mnt".to_owned(),
-            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
-        },
-        facts: Vec::new(),
         phases,
         tasks,
-        metrics: Vec::new(),
-        artifacts: Vec::new(),
-        cautions: Vec::new(),
-        annotations: Vec::new(),
         ending: Ending::Completed,
-        wall_ns: 0,
+        ..Trial::new(Beginning {
+            target: "/mnt".to_owned(),
+            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
+        })
     }
 }
 

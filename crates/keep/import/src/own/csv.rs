@@ -134,19 +134,11 @@ impl Row<'_> {
 
     fn trial(&self, trial: TrialId, mode: Mode) -> Trial {
         Trial {
-            beginning: Beginning {
+            ending: Ending::Completed,
+            ..Trial::new(Beginning {
                 label: self.get("label").to_owned(),
                 ..Beginning::new(trial, self.get("workload"), mode)
-            },
-            facts: Vec::new(),
-            phases: Vec::new(),
-            tasks: Vec::new(),
-            metrics: Vec::new(),
-            artifacts: Vec::new(),
-            cautions: Vec::new(),
-            annotations: Vec::new(),
-            ending: Ending::Completed,
-            wall_ns: 0,
+            })
         }
     }
 

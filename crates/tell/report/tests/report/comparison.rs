@@ -37,14 +37,6 @@ pub(crate) fn trial(round: usize, late: i64, factor: f64, filesystem: &str) -> T
     let started_unix_ms = 1_763_665_726_000 + 2000 * i64::try_from(round).unwrap() + late;
     let trial: TrialId = "0193a1b2-c3d4-7000-8000-000000000001".parse().unwrap();
     Trial {
-        beginning: Beginning {
-            started_unix_ms,
-            treering_version: "0.1.0".to_owned(),
-            label: filesystem.to_owned(),
-            target: "/mnt/scratch".to_owned(),
-            parameters: vec![("runs".to_owned(), "30".to_owned())],
-            ..Beginning::new(trial, "compilebench", Mode::Native)
-        },
         facts: vec![
             Fact { name: "kernel.release".to_owned(), value: "6.12.0".to_owned() },
             Fact { name: "filesystem.type".to_owned(), value: filesystem.to_owned() },
@@ -58,13 +50,17 @@ pub(crate) fn trial(round: usize, late: i64, factor: f64, filesystem: &str) -> T
             cpu: Cpu { user_ns: 1_000_000_000, system_ns: 4_200_000_000 },
             ..PhaseTotals::default()
         }],
-        tasks: Vec::new(),
         metrics: metrics(round, factor),
-        artifacts: Vec::new(),
-        cautions: Vec::new(),
-        annotations: Vec::new(),
         ending: Ending::Completed,
         wall_ns: 41_000_000_000,
+        ..Trial::new(Beginning {
+            started_unix_ms,
+            treering_version: "0.1.0".to_owned(),
+            label: filesystem.to_owned(),
+            target: "/mnt/scratch".to_owned(),
+            parameters: vec![("runs".to_owned(), "30".to_owned())],
+            ..Beginning::new(trial, "compilebench", Mode::Native)
+        })
     }
 }
 

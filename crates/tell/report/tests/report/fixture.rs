@@ -169,7 +169,6 @@ pub(crate) fn aging() -> Trial {
     }
     let fact = |name: &str, value: &str| Fact { name: name.to_owned(), value: value.to_owned() };
     Trial {
-        beginning: beginning(),
         facts: vec![
             fact("kernel.release", "6.12.0"),
             fact("filesystem.type", "ext4"),
@@ -179,7 +178,6 @@ pub(crate) fn aging() -> Trial {
         phases,
         tasks,
         metrics: metrics(),
-        artifacts: Vec::new(),
         cautions: vec![
             Caution {
                 code: CautionCode::MayNotFit,
@@ -190,9 +188,9 @@ pub(crate) fn aging() -> Trial {
                 message: "/proc/sys/vm/drop_caches: permission denied".to_owned(),
             },
         ],
-        annotations: Vec::new(),
         ending: Ending::Completed,
         wall_ns: at_ns + ms(3),
+        ..Trial::new(beginning())
     }
 }
 

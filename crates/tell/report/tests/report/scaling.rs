@@ -26,16 +26,9 @@ fn trial(job: &str, round: u32, value: f64) -> Trial {
     let metric =
         Metric::new("files_per_second", Scope::Trial, value, Unit::FilesPerSecond, Better::Higher);
     Trial {
-        beginning: Beginning { cell: Some(cell), ..Beginning::new(id, "fs_mark", Mode::Native) },
-        facts: Vec::new(),
-        phases: Vec::new(),
-        tasks: Vec::new(),
         metrics: vec![Metric { primary: true, ..metric }],
-        artifacts: Vec::new(),
-        cautions: Vec::new(),
-        annotations: Vec::new(),
         ending: Ending::Completed,
-        wall_ns: 0,
+        ..Trial::new(Beginning { cell: Some(cell), ..Beginning::new(id, "fs_mark", Mode::Native) })
     }
 }
 

@@ -134,16 +134,9 @@ fn foreseen(plan: &Plan) -> Vec<Warning> {
 fn trial(plan: &Plan, variant: &Variant) -> Option<Trial> {
     let planned = plan.jobs.first()?;
     Some(Trial {
-        beginning: beginning(TrialId::new(), &planned.workload, planned.job.as_ref()),
         facts: facts(variant),
-        phases: Vec::new(),
-        tasks: Vec::new(),
-        metrics: Vec::new(),
-        artifacts: Vec::new(),
-        cautions: Vec::new(),
-        annotations: Vec::new(),
         ending: Ending::Completed,
-        wall_ns: 0,
+        ..Trial::new(beginning(TrialId::new(), &planned.workload, planned.job.as_ref()))
     })
 }
 
