@@ -16,6 +16,7 @@ pub mod fio;
 pub mod fs_mark;
 pub mod latency;
 pub mod layout;
+pub mod load;
 mod page;
 pub mod played;
 pub mod rates;

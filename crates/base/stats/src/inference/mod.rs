@@ -12,4 +12,5 @@ pub(crate) mod permutation;
 pub(crate) mod scaling;
 pub(crate) mod signed_rank;
 pub(crate) mod student;
+pub(crate) mod threshold;
 pub(crate) mod variance_components;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 
 use super::histogram::Histogram;
+use super::offered::OfferedTally;
 
 /// A line of a log with its kind: kind, milliseconds, value, direction, bytes, offset. Those of
 /// `write_iolog` have microseconds, and the number of the file as their value.
@@ -113,7 +114,7 @@ impl Latencies {
         self.histogram.record(ns);
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.stat.merge(&other.stat);
         self.histogram.merge(&other.histogram);
     }
@@ -283,6 +284,9 @@ pub struct Tally {
     /// Of the clone that looked at the state of its group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyTally>,
+    /// Of a clone whose requests came by the clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<OfferedTally>,
     /// Blocks that were wrong, of a clone alone.
     pub complaints: Vec<Complaint>,
     /// Lines of logs, of a clone alone.
@@ -309,6 +313,7 @@ impl Default for Tally {
             system_ns: 0,
             usage: [0; 3],
             steady: None,
+            offered: None,
             complaints: Vec::new(),
             logs: Vec::new(),
         }

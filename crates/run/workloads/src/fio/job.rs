@@ -12,6 +12,7 @@ use treering_script::{
 
 use super::headline::Headline;
 use super::namespace::{DIRECTORY, Name};
+use super::offered::Offered;
 use super::options::{CLASSIC, JOB_FILE, NATIVE};
 use super::scene::Scene;
 use super::session::JobSession;
@@ -281,8 +282,10 @@ impl FileJob {
         }
         let seed = settings.number(NATIVE, "seed", 0..=u64::MAX)?.unwrap_or(1);
         parameters.push(parameter("seed", seed));
-        parameters.extend(contents(&jobs));
-        let scene = Scene::new(jobs, false, settings.started_unix_ms)?;
+        let resolved = contents(&jobs);
+        let offered = Offered::asked(settings, NATIVE, &mut jobs, &mut parameters)?;
+        parameters.extend(resolved);
+        let scene = Scene::new(jobs, offered, settings.started_unix_ms)?;
         Ok(Self { scene, parameters, classic: false, status: None })
     }
 }

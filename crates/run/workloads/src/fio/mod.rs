@@ -14,6 +14,7 @@ mod job;
 mod layout;
 mod logs;
 mod namespace;
+mod offered;
 mod options;
 mod output;
 mod random_map;

@@ -4,7 +4,7 @@
 //! the job file and its settings rather than these options, and both command lines share the
 //! reading of jobs, which takes what it needs from [`Settings`](treering_script::Settings).
 
-use super::typed;
+use super::{offered, typed};
 use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 
 /// Fio's name tag.
@@ -137,4 +137,35 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         "Run time in seconds, for jobs that have a runtime.",
     ),
     OptionSpec::long("seed", ValueKind::Number, Some("1"), "The random seed of file contents."),
+    OptionSpec::long(
+        offered::RATE,
+        ValueKind::Number,
+        None,
+        "Offer so many requests a second by the clock, in all, whether earlier ones have ended or \
+         not; their latency counts from when they were due.",
+    ),
+    OptionSpec::long(
+        offered::ARRIVALS,
+        ValueKind::Choice(&["poisson", "fixed"]),
+        None,
+        "With --offered-rate: at random times (poisson, the default) or at equal intervals.",
+    ),
+    OptionSpec::long(
+        offered::SECONDS,
+        ValueKind::Text,
+        None,
+        "With --offered-rate: for how many seconds it counts; 10 when not given.",
+    ),
+    OptionSpec::long(
+        offered::WARM_UP,
+        ValueKind::Text,
+        None,
+        "With --offered-rate: seconds before that, which do not count; 1 when not given.",
+    ),
+    OptionSpec::long(
+        offered::GRACE,
+        ValueKind::Text,
+        None,
+        "With --offered-rate: seconds after that in which requests may still end; 1 when not given.",
+    ),
 ];

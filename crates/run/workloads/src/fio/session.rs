@@ -15,6 +15,7 @@ use treering_script::{
 use super::headline::Headline;
 use super::layout::{Became, LaidOut, Layout, MakeDirectories};
 use super::namespace::directory;
+use super::offered::{Offered, Running};
 use super::runner::{Deadlines, FlowShare, Runner, SteadyShare};
 use super::scene::Scene;
 use super::sizes::{Extents, extents};
@@ -46,6 +47,8 @@ pub(super) struct JobSession {
     failure: Option<SessionError>,
     /// A job that is done ended all others.
     ended: bool,
+    /// Requests that come by the clock.
+    running: Option<Running>,
     /// Reports while jobs work, and how often it is looked whether one is due.
     status: Option<(Status, Duration)>,
 }
@@ -54,6 +57,7 @@ impl JobSession {
     pub(super) fn new(scene: Scene, status: Option<StatusAsked>) -> Self {
         Self {
             headline: Headline::new(&scene),
+            running: scene.offered.as_ref().map(Offered::begin),
             scene,
             part: None,
             extents: Vec::new(),
@@ -123,10 +127,11 @@ impl JobSession {
             let before = awaited(&worker.job.extras.waits_for);
             let flow = flows[place].clone();
             let steady = states[place].clone();
+            let stream = self.running.as_ref().and_then(|all| all.stream(worker.section));
             let (end, time) = (ends[place].clone(), time.clone());
             let snapshot = snapshots.as_ref().map(|all| all[place].1.clone());
             let deadlines =
-                Deadlines { end, time, others, on_error, before, flow, steady, snapshot };
+                Deadlines { end, time, others, on_error, before, flow, steady, stream, snapshot };
             tasks.push(self.task(*number, worker, deadlines));
         }
         let threads = workers.iter().all(|(_, worker)| worker.job.thread);
@@ -252,6 +257,9 @@ impl JobSession {
             status.ended(totals.wall_ns);
         }
         self.ended |= worker.job.exits == Some(Exits::All);
+        if let (Some(running), Some(offered)) = (&mut self.running, &tally.offered) {
+            running.worked(offered);
+        }
         self.headline.worked(number, totals, &tally);
     }
 }
@@ -326,7 +334,8 @@ impl Session for JobSession {
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        self.headline.metrics()
+        let offered = self.running.as_ref().map(Running::metrics);
+        self.headline.metrics().into_iter().chain(offered.into_iter().flatten()).collect()
     }
 
     fn remains(&self) -> Vec<String> {
