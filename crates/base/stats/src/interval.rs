@@ -26,8 +26,6 @@ pub enum IntervalMethod {
     Kendall,
     /// Fieller's theorem for a ratio of means.
     Fieller,
-    /// Quantiles of a posterior distribution.
-    Posterior,
 }
 
 /// An interval estimate, both ends in the unit of the estimate it belongs to.

@@ -55,7 +55,6 @@ pub use inference::signed_rank::{
     SignedRank, signed_rank, signed_rank_at, signed_rank_normal, signed_rank_smallest_p,
 };
 pub use inference::student::{RatioOfMeans, StudentTest, fieller_ratio, student_test, welch_test};
-pub use inference::threshold::Threshold;
 pub use inference::variance_components::{VarianceComponents, variance_components};
 pub use input::{LARGEST_VALUE, SMALLEST_RATIO_VALUE};
 pub use interval::{Interval, IntervalMethod, TestMethod};
@@ -65,7 +64,7 @@ pub use judging::comparison::{
 pub use judging::confirm::confirm_repetitions;
 pub use judging::control::{Control, FalseAlarms, check_control, false_alarms};
 pub use judging::decision::{decision_interval, decision_levels};
-pub use judging::load_search::{LoadAnswer, LoadSearch, LoadTerms, MOST_LOAD_PROBES};
+pub use judging::load_search::{LoadAnswer, LoadProbe, LoadSearch, LoadTerms};
 pub use judging::multiplicity::{
     benjamini_hochberg, benjamini_yekutieli, bonferroni, hochberg, holm,
 };

@@ -17,6 +17,9 @@ metrics! {
     /// How long requests took from when they were due: `p50`, `p95`, `p99`, `p999` or `max`. Those
     /// that never ended count as the slowest, with the grace or the slowest that ended.
     DUE_LATENCY_NANOSECONDS = "due_latency_{}_nanoseconds", Nanoseconds, Lower;
+    /// The share of requests that took longer than this (`5ms`) from when they were due, or never
+    /// ended.
+    LATE_PERCENT = "late_{}_percent", Percent, Lower;
     /// How late the generator itself was, by requests that an idle worker was waiting for: `p50`,
     /// `p95`, `p99` or `p999`.
     GENERATOR_LAG_NANOSECONDS = "generator_lag_{}_nanoseconds", Nanoseconds, Lower;

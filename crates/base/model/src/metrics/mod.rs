@@ -20,7 +20,6 @@ pub mod load;
 mod page;
 pub mod played;
 pub mod rates;
-mod sections;
 mod spec;
 pub mod summary;
 pub mod times;

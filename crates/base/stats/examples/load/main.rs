@@ -4,14 +4,16 @@
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use treering_stats::{LoadAnswer, LoadSearch, LoadTerms};
+use treering_stats::{LoadAnswer, LoadProbe, LoadSearch, LoadTerms};
 
 const SEARCHES: u32 = 200;
 /// Seconds of a probe, and before it.
 const PROBE: f64 = 3.0;
 const WARM_UP: f64 = 1.0;
 /// Requests by which the long run is known.
-const LONG: usize = 2_000_000;
+const LONG: usize = 8_000_000;
+/// Of these so many follow one another.
+const PART: usize = 200_000;
 
 /// How long requests are served, on average a millisecond.
 #[derive(Clone, Copy)]
@@ -59,8 +61,19 @@ fn latencies(
     }
 }
 
-fn share_late(all: &[(f64, f64)], bound: f64) -> f64 {
-    all.iter().filter(|(_, latency)| *latency > bound).count() as f64 / all.len().max(1) as f64
+/// The share of requests that are late in the long run.
+fn long_run(
+    server: (Service, usize),
+    (rate, bound): (f64, f64),
+    source: &mut Xoshiro256PlusPlus,
+) -> f64 {
+    let mut late = 0_u32;
+    for _ in 0..LONG / PART {
+        let part = latencies(server, rate, |count, _| count < PART + PART / 10, source);
+        let counted = part.iter().skip(PART / 10);
+        late += counted.map(|(_, latency)| u32::from(*latency > bound)).sum::<u32>();
+    }
+    f64::from(late) / LONG as f64
 }
 
 /// The rate at which the share of late requests is the one that is allowed, in the long run.
@@ -69,21 +82,24 @@ fn truth(server: (Service, usize), bound: f64, allowed: f64) -> f64 {
     for _ in 0..12 {
         let middle = f64::midpoint(low, high);
         let mut source = Xoshiro256PlusPlus::seed_from_u64(99);
-        let all = latencies(server, middle, |count, _| count < LONG, &mut source);
-        if share_late(&all, bound) <= allowed { low = middle } else { high = middle }
+        let late = long_run(server, (middle, bound), &mut source);
+        if late <= allowed { low = middle } else { high = middle }
     }
     f64::midpoint(low, high)
 }
 
-/// Whether a probe keeps the latency, as `treering load` looks at it.
-fn passes(
+/// A probe as `treering load` makes it.
+fn probe(
     server: (Service, usize),
-    (rate, bound, allowed): (f64, f64, f64),
+    (rate, bound): (f64, f64),
     source: &mut Xoshiro256PlusPlus,
-) -> bool {
-    let mut all = latencies(server, rate, |_, at| at < WARM_UP + PROBE, source);
+) -> LoadProbe {
+    // As the command: at low rates longer.
+    let seconds = PROBE.max(500.0 / rate);
+    let mut all = latencies(server, rate, |_, at| at < WARM_UP + seconds, source);
     all.retain(|(at, _)| *at >= WARM_UP);
-    share_late(&all, bound) <= allowed
+    let late = all.iter().filter(|(_, latency)| *latency > bound).count();
+    LoadProbe { rate, due: all.len() as f64, late: late as f64 }
 }
 
 fn main() {
@@ -105,11 +121,16 @@ fn main() {
         let mut source = Xoshiro256PlusPlus::seed_from_u64(1);
         let (mut errors, mut widths, mut held, mut probes) = (Vec::new(), Vec::new(), 0_u32, 0);
         for seed in 0..SEARCHES {
-            let terms =
-                LoadTerms { lowest: 100.0, highest: 1e6, precision: 0.05, seed: seed.into() };
+            let terms = LoadTerms {
+                lowest: 100.0,
+                highest: 1e6,
+                allowed,
+                precision: 0.1,
+                seed: seed.into(),
+            };
             let mut search = LoadSearch::new(terms);
             while let Some(rate) = search.next_rate() {
-                search.probed(rate, passes(server, (rate, bound, allowed), &mut source));
+                search.probed(probe(server, (rate, bound), &mut source));
             }
             probes += search.probes();
             let LoadAnswer::At { rate, interval } = search.answer() else { continue };

@@ -18,7 +18,7 @@ const BEYOND: f64 = 4.0;
 
 /// What is known of a threshold on a scale of ratios.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Threshold {
+pub(crate) struct Threshold {
     /// Logarithms of the places, rising evenly.
     places: Vec<f64>,
     spreads: Vec<f64>,
@@ -28,7 +28,7 @@ pub struct Threshold {
 
 impl Threshold {
     /// One that probably lies between two values above zero, of which nothing else is known.
-    pub fn between(low: f64, high: f64) -> Self {
+    pub(crate) fn between(low: f64, high: f64) -> Self {
         let least = (low.min(high).max(f64::MIN_POSITIVE) / BEYOND).ln();
         let most = (high.max(low).max(f64::MIN_POSITIVE) * BEYOND).ln();
         let step = |number: usize, of: usize| number as f64 / (of - 1) as f64;
@@ -42,7 +42,7 @@ impl Threshold {
     }
 
     /// The answer at a value: yes below the threshold, no above it.
-    pub fn answered(&mut self, value: f64, yes: bool) {
+    pub(crate) fn answered(&mut self, value: f64, yes: bool) {
         let x = value.max(f64::MIN_POSITIVE).ln();
         for (place, weights) in self.places.iter().zip(self.weights.chunks_mut(SPREADS)) {
             for (spread, weight) in self.spreads.iter().zip(weights) {
@@ -53,7 +53,7 @@ impl Threshold {
     }
 
     /// The value below which the threshold is with this probability.
-    pub fn quantile(&self, share: f64) -> f64 {
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
         let most = self.weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let shares: Vec<f64> = self
             .weights

@@ -11,9 +11,9 @@ use treering_script::{
 };
 
 use super::headline::Headline;
-use super::namespace::{DIRECTORY, Name};
+use super::namespace::{DIRECTORY, Name, numbered};
 use super::offered::Offered;
-use super::options::{CLASSIC, JOB_FILE, NATIVE};
+use super::options::{CLASSIC, JOB_FILE, NATIVE, REUSE};
 use super::scene::Scene;
 use super::session::JobSession;
 use super::status::StatusAsked;
@@ -31,6 +31,8 @@ pub(super) struct FileJob {
     scene: Scene,
     parameters: Vec<(String, String)>,
     classic: bool,
+    /// Whether the files of an earlier run may be used.
+    reuses: bool,
     /// When reports are made while jobs work.
     status: Option<StatusAsked>,
 }
@@ -237,7 +239,7 @@ impl FileJob {
         parameters.extend(contents(&jobs));
         let scene = Scene::classic(settings, jobs)?;
         let status = Some(StatusAsked::of(settings)?);
-        Ok(Self { scene, parameters, classic: true, status })
+        Ok(Self { scene, parameters, classic: true, reuses: false, status })
     }
 
     /// From native options.
@@ -286,7 +288,11 @@ impl FileJob {
         let offered = Offered::asked(settings, NATIVE, &mut jobs, &mut parameters)?;
         parameters.extend(resolved);
         let scene = Scene::new(jobs, offered, settings.started_unix_ms)?;
-        Ok(Self { scene, parameters, classic: false, status: None })
+        let reuses = settings.flag(REUSE);
+        if reuses {
+            parameters.push(parameter(REUSE, true));
+        }
+        Ok(Self { scene, parameters, classic: false, reuses, status: None })
     }
 }
 
@@ -335,7 +341,7 @@ impl Job for FileJob {
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        if !self.classic {
+        if !self.classic && !self.reuses {
             refuse_leftovers(facts)?;
         }
         Ok(Vec::new())
@@ -357,14 +363,21 @@ impl Job for FileJob {
         };
         let bytes = sum(&|bytes| bytes);
         let count = files.len() as u64;
-        Footprint {
+        let peak = Footprint {
             peak_files: count,
             peak_dirs: self.scene.namespace.directories.len() as u64,
             peak_bytes: bytes,
             peak_block_bytes: sum(&|bytes| bytes.div_ceil(block).saturating_mul(block)),
             written_files: count,
             written_bytes: bytes,
+        };
+        let directories = numbered(self.scene.namespace.directories.len());
+        let is_there = directories.iter().all(|name| facts.existing.contains(name));
+        if self.reuses && is_there {
+            // The files have their room.
+            return Footprint { peak_files: 0, peak_dirs: 0, peak_block_bytes: 0, ..peak };
         }
+        peak
     }
 
     /// The jobs as they are understood: a job file again.
@@ -392,7 +405,8 @@ impl Job for FileJob {
         Headline::new(&self.scene).foreseen(workers.map(|worker| worker.job.directions().collect()))
     }
 
-    fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(JobSession::new(self.scene.clone(), self.status.clone()))
+    fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
+        let there = if self.reuses { facts.existing.as_slice() } else { &[] };
+        Box::new(JobSession::new(self.scene.clone(), self.status.clone(), there))
     }
 }

@@ -19,6 +19,10 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 1,
 };
 
+/// What is drawn from it: contents of files, and times of arrival.
+pub(super) const SEED: &str = "seed";
+/// Whether files of an earlier run may be there.
+pub(super) const REUSE: &str = "reuse";
 /// The operand's name.
 pub(super) const JOB_FILE: &str = "jobfile";
 
@@ -138,6 +142,12 @@ pub(super) const NATIVE: &[OptionSpec] = &[
     ),
     OptionSpec::long("seed", ValueKind::Number, Some("1"), "The random seed of file contents."),
     OptionSpec::long(
+        REUSE,
+        ValueKind::Flag,
+        None,
+        "Use the files that a run with --keep has left in the directory, where there are any.",
+    ),
+    OptionSpec::long(
         offered::RATE,
         ValueKind::Number,
         None,
@@ -166,6 +176,12 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         offered::GRACE,
         ValueKind::Text,
         None,
-        "With --offered-rate: seconds after that in which requests may still end; 1 when not given.",
+        "With --offered-rate: seconds after that in which requests may still end; 1 if not given.",
+    ),
+    OptionSpec::long(
+        offered::LATE,
+        ValueKind::Text,
+        None,
+        "With --offered-rate: report how many requests took longer than these times, as 5ms,1s.",
     ),
 ];

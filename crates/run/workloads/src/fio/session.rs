@@ -14,7 +14,7 @@ use treering_script::{
 
 use super::headline::Headline;
 use super::layout::{Became, LaidOut, Layout, MakeDirectories};
-use super::namespace::directory;
+use super::namespace::numbered;
 use super::offered::{Offered, Running};
 use super::runner::{Deadlines, FlowShare, Runner, SteadyShare};
 use super::scene::Scene;
@@ -40,6 +40,8 @@ enum Part {
 /// A run in progress.
 pub(super) struct JobSession {
     scene: Scene,
+    /// Directories that are to be made.
+    missing: Vec<String>,
     part: Option<Part>,
     /// Where each clone works, or the error of one that cannot begin.
     extents: Vec<Result<Arc<Extents>, i32>>,
@@ -54,8 +56,11 @@ pub(super) struct JobSession {
 }
 
 impl JobSession {
-    pub(super) fn new(scene: Scene, status: Option<StatusAsked>) -> Self {
+    /// `there` are names of an earlier run's directories that are used again.
+    pub(super) fn new(scene: Scene, status: Option<StatusAsked>, there: &[String]) -> Self {
+        let count = scene.namespace.directories.len();
         Self {
+            missing: numbered(count).into_iter().filter(|name| !there.contains(name)).collect(),
             headline: Headline::new(&scene),
             running: scene.offered.as_ref().map(Offered::begin),
             scene,
@@ -85,7 +90,7 @@ impl JobSession {
         match next.checked_sub(1) {
             Some(number) => self.layout(number),
             None => {
-                let script = MakeDirectories::new(&self.scene.namespace);
+                let script = MakeDirectories::of(&self.missing);
                 let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
                 Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
             }
@@ -342,6 +347,6 @@ impl Session for JobSession {
         if self.scene.namespace.classic || self.part.is_none() {
             return Vec::new();
         }
-        (0..self.scene.namespace.directories.len()).map(directory).collect()
+        numbered(self.scene.namespace.directories.len())
     }
 }

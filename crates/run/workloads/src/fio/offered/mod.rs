@@ -6,19 +6,20 @@
 
 mod stream;
 
+use std::iter::repeat;
 use std::sync::Arc;
 
 use treering_classic::fio::offered::OfferedTally;
-use treering_languages::fio::{Engine, Section};
+use treering_languages::fio::{Engine, Section, time_us};
 use treering_model::metrics::load::{
-    DUE_LATENCY_NANOSECONDS, DUE_OPERATIONS, GENERATOR_LAG_NANOSECONDS,
+    DUE_LATENCY_NANOSECONDS, DUE_OPERATIONS, GENERATOR_LAG_NANOSECONDS, LATE_PERCENT,
     OFFERED_OPERATIONS_PER_SECOND, UNFINISHED_OPERATIONS,
 };
 use treering_model::{Metric, Scope};
 use treering_script::{ConfigError, OptionSpec, Settings};
 
+use stream::{LATE_MOST, Terms, quantile};
 pub(super) use stream::{Lane, Stream, Turn};
-use stream::{Terms, quantile};
 
 /// The option that asks for it, and those that go with it.
 pub(super) const RATE: &str = "offered-rate";
@@ -26,6 +27,10 @@ pub(super) const ARRIVALS: &str = "arrivals";
 pub(super) const SECONDS: &str = "offered-seconds";
 pub(super) const WARM_UP: &str = "warm-up";
 pub(super) const GRACE: &str = "grace";
+pub(super) const LATE: &str = "late";
+
+/// All of these.
+pub(super) const OPTIONS: [&str; 6] = [RATE, ARRIVALS, SECONDS, WARM_UP, GRACE, LATE];
 
 /// More requests are not under way at once.
 const LANES_MAX: u64 = 1024;
@@ -46,6 +51,8 @@ struct Share {
 pub(super) struct Offered {
     per_second: u64,
     grace_ns: u64,
+    /// The times of which late requests are counted, as they were given.
+    late: Vec<String>,
     shares: Vec<Share>,
 }
 
@@ -71,6 +78,10 @@ impl Offered {
         for (name, ns) in [length, warm_up, grace] {
             parameters.push((name.to_owned(), (ns as f64 / 1e9).to_string()));
         }
+        let (late, late_ns) = late_times(settings)?;
+        if !late.is_empty() {
+            parameters.push((LATE.to_owned(), late.join(",")));
+        }
         let seed = settings.number(specs, "seed", 0..=u64::MAX)?.unwrap_or(1);
         let weights = weights(jobs);
         let sum: u64 = weights.iter().sum();
@@ -83,6 +94,7 @@ impl Offered {
                 warm_up_ns: warm_up.1,
                 length_ns: length.1,
                 grace_ns: grace.1,
+                late_ns,
             };
             shares.push(Share { lanes: prepared(job, number, &terms)?, terms });
         }
@@ -91,7 +103,7 @@ impl Offered {
             let message = format!("more than {LANES_MAX} requests could be under way at once");
             return Err(ConfigError::new(message).hint("lower iodepth or numjobs"));
         }
-        Ok(Some(Self { per_second, grace_ns: grace.1, shares }))
+        Ok(Some(Self { per_second, grace_ns: grace.1, late, shares }))
     }
 
     /// How many requests of a clone of this section may be under way.
@@ -108,11 +120,19 @@ impl Offered {
 
 /// The options that mean nothing without a rate.
 fn refuse_alone(settings: &Settings) -> Result<(), ConfigError> {
-    match [ARRIVALS, SECONDS, WARM_UP, GRACE].into_iter().find(|name| settings.text(name).is_some())
-    {
+    match OPTIONS[1..].iter().find(|name| settings.text(name).is_some()) {
         None => Ok(()),
         Some(name) => Err(ConfigError::new(format!("--{name} goes with --{RATE} only"))
             .hint(format!("say how many requests a second are offered: --{RATE} 1000"))),
+    }
+}
+
+/// Another program knows nothing of an offered load.
+pub(super) fn refuse_with_fio(settings: &Settings) -> Result<(), ConfigError> {
+    match OPTIONS.into_iter().find(|one| settings.text(one).is_some()) {
+        None => Ok(()),
+        Some(name) => Err(ConfigError::new(format!("--{name} does not go with --with-fio"))
+            .hint("run the job natively: leave --with-fio out")),
     }
 }
 
@@ -130,6 +150,22 @@ fn seconds(settings: &Settings, name: &str, usual: &str) -> Result<u64, ConfigEr
             ConfigError::new(format!("--{name}: '{text}' is no number of seconds"))
                 .hint("a number up to 1000000, such as 2.5")
         })
+}
+
+/// Times with commas between, in nanoseconds beside their words.
+fn late_times(settings: &Settings) -> Result<(Vec<String>, [u64; LATE_MOST]), ConfigError> {
+    let (mut words, mut times) = (Vec::new(), [0; LATE_MOST]);
+    for text in settings.text(LATE).into_iter().flat_map(|text| text.split(',')).map(str::trim) {
+        let us = time_us(text, 1).filter(|us| (1..=3_600_000_000).contains(us));
+        let (Some(us), true) = (us, words.len() < LATE_MOST) else {
+            let message = format!("--{LATE}: '{text}' is no time of the first {LATE_MOST}");
+            return Err(ConfigError::new(message)
+                .hint("times with commas between, each with its unit: 5ms,1s"));
+        };
+        times[words.len()] = us * 1000;
+        words.push(text.to_owned());
+    }
+    Ok((words, times))
 }
 
 /// What part of the load each section has: the rates that the sections state, where all do, else
@@ -216,6 +252,11 @@ impl Running {
             DUE_OPERATIONS.of(Scope::Trial, due as f64),
             UNFINISHED_OPERATIONS.of(Scope::Trial, unfinished as f64),
         ];
+        let late = self.offered.late.iter().zip(self.tally.late.iter().chain(repeat(&0)));
+        all.extend(late.filter(|_| due > 0).map(|(word, late)| {
+            let percent = 100.0 * (late + unfinished) as f64 / due as f64;
+            LATE_PERCENT.of_member(&[word], Scope::Trial, percent).of_tasks(due)
+        }));
         if due == 0 || latency.stat.samples == 0 {
             return all;
         }

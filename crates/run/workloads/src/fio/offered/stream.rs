@@ -14,6 +14,9 @@ use treering_script::Random;
 /// An idle clone waits in pieces of at most so many microseconds: the end of a run reaches it.
 const PIECE_US: u64 = 20_000;
 
+/// So many times can be looked at.
+pub(in super::super) const LATE_MOST: usize = 4;
+
 /// What a stream of arrivals is like. Times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) struct Terms {
@@ -29,6 +32,8 @@ pub(in super::super) struct Terms {
     pub(in super::super) length_ns: u64,
     /// How long after the last arrival requests may still end.
     pub(in super::super) grace_ns: u64,
+    /// Requests that take longer are counted for each of these; 0 for none.
+    pub(in super::super) late_ns: [u64; LATE_MOST],
 }
 
 impl Terms {
@@ -141,7 +146,11 @@ pub(in super::super) struct Lane {
 
 impl Lane {
     pub(in super::super) fn new(stream: Arc<Stream>) -> Self {
-        Self { stream, at: At::Free, tally: OfferedTally::default() }
+        Self {
+            stream,
+            at: At::Free,
+            tally: OfferedTally { late: vec![0; LATE_MOST], ..OfferedTally::default() },
+        }
     }
 
     /// Its next request can be issued: whether it is due.
@@ -180,7 +189,12 @@ impl Lane {
         if let At::Serving(arrival, Some(ended_ns)) = std::mem::replace(&mut self.at, At::Free)
             && arrival.counts
         {
-            self.tally.latency.add(ended_ns.saturating_sub(arrival.due_ns));
+            let latency_ns = ended_ns.saturating_sub(arrival.due_ns);
+            self.tally.latency.add(latency_ns);
+            let late_ns = self.stream.terms.late_ns;
+            for (count, late_ns) in self.tally.late.iter_mut().zip(late_ns) {
+                *count += u64::from(latency_ns > late_ns);
+            }
         }
     }
 
@@ -212,7 +226,15 @@ mod tests {
 
     fn terms(per_second: f64, is_poisson: bool) -> Terms {
         let (warm_up_ns, length_ns, grace_ns) = (100 * MS, 1000 * MS, 50 * MS);
-        Terms { per_second, is_poisson, seed: 3, warm_up_ns, length_ns, grace_ns }
+        Terms {
+            per_second,
+            is_poisson,
+            seed: 3,
+            warm_up_ns,
+            length_ns,
+            grace_ns,
+            late_ns: [5 * MS, 0, 0, 0],
+        }
     }
 
     /// A clone alone whose requests take so long: its lane at the end.
@@ -238,6 +260,7 @@ mod tests {
         let tally = served(&stream, MS).tally();
         assert_eq!((tally.latency.stat.samples, stream.due()), (100, 100));
         assert_eq!((tally.latency.stat.least, tally.latency.stat.most), (MS, MS));
+        assert_eq!(tally.late, [0, 100, 100, 100]);
         assert_eq!((tally.lag.stat.samples, tally.lag.stat.most), (100, 0));
         // Each of 20 ms: every other one is served until the end of the grace, and the last of
         // those waited for nearly all of the time. What a request took alone was always 20 ms.

@@ -1,7 +1,7 @@
 //! The whole vocabulary in its parts.
 
-use super::spec::MetricSpec;
-use super::{
+use super::super::spec::MetricSpec;
+use super::super::{
     blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, latency, layout, load,
     played, rates, summary, times, trace,
 };
