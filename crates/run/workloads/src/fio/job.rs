@@ -13,7 +13,7 @@ use treering_script::{
 use super::headline::Headline;
 use super::namespace::{DIRECTORY, Name, numbered};
 use super::offered::Offered;
-use super::options::{CLASSIC, JOB_FILE, NATIVE, REUSE};
+use super::options::{CLASSIC, JOB_FILE, NATIVE, REUSE, SET};
 use super::scene::Scene;
 use super::session::JobSession;
 use super::status::StatusAsked;
@@ -134,8 +134,14 @@ impl<'s> Source<'s> {
             let mut all = self.settings.environment.iter();
             all.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
         };
-        let around =
-            Surroundings { reader: &reader, environment: &environment, typed, machine: machine() };
+        let overriding = overriding(self.settings)?;
+        let around = Surroundings {
+            reader: &reader,
+            environment: &environment,
+            typed,
+            overriding: &overriding,
+            machine: machine(),
+        };
         parse(file.named, &file.text, only, &around)
     }
 
@@ -149,8 +155,26 @@ impl<'s> Source<'s> {
         let typed = self.settings.all(typed::OPTION);
         let typed = typed.map(|setting| parameter(typed::OPTION, setting));
         let sections = self.settings.all("section").map(|section| parameter("section", section));
-        paths.map(full).chain(typed).chain(sections).collect()
+        let set = self.settings.all(SET).map(|setting| parameter(SET, setting));
+        paths.map(full).chain(typed).chain(sections).chain(set).collect()
     }
+}
+
+/// The parameters that take the place of what the job file says.
+fn overriding(settings: &Settings) -> Result<Vec<String>, ConfigError> {
+    let checked = |setting: &str| {
+        let key = setting.split_once('=').map_or(setting, |(key, _)| key);
+        if fio::is_key(key) {
+            return Ok(setting.to_owned());
+        }
+        let shown = setting.escape_debug();
+        let error = ConfigError::new(format!("{shown}: fio has no parameter of this name"));
+        Err(match fio::nearest_key(key) {
+            Some(nearest) => error.hint(format!("did you mean `{nearest}`?")),
+            None => error.hint("docs/workloads/fio-jobfile.md lists the parameters"),
+        })
+    };
+    settings.all(SET).map(checked).collect()
 }
 
 /// Names and values, as a job tells them.

@@ -19,6 +19,8 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 1,
 };
 
+/// Parameters in place of those of the job file.
+pub(super) const SET: &str = "set";
 /// What is drawn from it: contents of files, and times of arrival.
 pub(super) const SEED: &str = "seed";
 /// Whether files of an earlier run may be there.
@@ -141,6 +143,13 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         "Run time in seconds, for jobs that have a runtime.",
     ),
     OptionSpec::long("seed", ValueKind::Number, Some("1"), "The random seed of file contents."),
+    OptionSpec::long(
+        SET,
+        ValueKind::Texts,
+        None,
+        "A parameter of the job file as KEY=VALUE, in place of what its sections say; may be given \
+         several times.",
+    ),
     OptionSpec::long(
         REUSE,
         ValueKind::Flag,

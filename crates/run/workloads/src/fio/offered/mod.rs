@@ -19,6 +19,7 @@ use treering_model::{Metric, Scope};
 use treering_script::{ConfigError, OptionSpec, Settings};
 
 use stream::{LATE_MOST, Terms, quantile};
+use super::options::{REUSE, SET};
 pub(super) use stream::{Lane, Stream, Turn};
 
 /// The option that asks for it, and those that go with it.
@@ -127,9 +128,9 @@ fn refuse_alone(settings: &Settings) -> Result<(), ConfigError> {
     }
 }
 
-/// Another program knows nothing of an offered load.
+/// Another program knows nothing of an offered load; its job file is handed on as it is.
 pub(super) fn refuse_with_fio(settings: &Settings) -> Result<(), ConfigError> {
-    match OPTIONS.into_iter().find(|one| settings.text(one).is_some()) {
+    match OPTIONS.into_iter().chain([SET, REUSE]).find(|one| settings.text(one).is_some()) {
         None => Ok(()),
         Some(name) => Err(ConfigError::new(format!("--{name} does not go with --with-fio"))
             .hint("run the job natively: leave --with-fio out")),
