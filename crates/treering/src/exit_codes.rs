@@ -10,7 +10,7 @@ pub(crate) const BISECTION_ENDS: u8 = 255;
 pub(crate) const SKIPPED: u8 = 125;
 
 /// Codes with their meanings, the numbers ascending.
-pub(crate) const TABLE: [(u8, &str); 16] = [
+pub(crate) const TABLE: [(u8, &str); 17] = [
     (0, "done"),
     (
         1,
@@ -42,6 +42,11 @@ pub(crate) const TABLE: [(u8, &str); 16] = [
         UNCLEAR,
         "`history` and `watch` with `--gate`: the newest point is suspect, or no series is long \
          enough",
+    ),
+    (
+        UNCLEAR,
+        "`load`: not even the lowest rate keeps the latency, or the time was over before the \
+         answer",
     ),
     (70, "a bug in treering"),
     (

@@ -64,6 +64,7 @@ pub use judging::comparison::{
 pub use judging::confirm::confirm_repetitions;
 pub use judging::control::{Control, FalseAlarms, check_control, false_alarms};
 pub use judging::decision::{decision_interval, decision_levels};
+pub use judging::load_search::{LoadAnswer, LoadProbe, LoadSearch, LoadTerms};
 pub use judging::multiplicity::{
     benjamini_hochberg, benjamini_yekutieli, bonferroni, hochberg, holm,
 };

@@ -49,7 +49,7 @@ pub(crate) use quantities::{percentage, size, width};
 use settings::argument;
 pub(crate) use settings::{settings, settings_of_words};
 pub(crate) use sharing::{MergeArgs, PackArgs, RepeatArgs};
-pub(crate) use sweeping::SweepArgs;
+pub(crate) use sweeping::{Bound, LOAD, LoadArgs, SweepArgs};
 pub(crate) use tracing::{
     CostArgs, PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
@@ -494,6 +494,7 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
         .subcommand(run)
         .subcommand(aging::command())
         .subcommand(io500::command())
+        .subcommand(sweeping::load_command(native_options))
         .mut_subcommands(|verb| verb.arg(colour::option().global(true)))
         .arg(colour::option());
     own.subcommands(classic)
@@ -580,7 +581,10 @@ fn native_command(workload: &'static dyn Workload) -> Command {
         .next_display_order(None)
         .args(manifest.native.iter().map(argument));
     let base = if manifest.name == FIO { CheckArgs::augment_args(base) } else { base };
+    native_options(base).about(manifest.about).long_about(None)
+}
+
+/// What every native run understands.
+fn native_options(base: Command) -> Command {
     AnyRunArgs::augment_args(NativeRunArgs::augment_args(base))
-        .about(manifest.about)
-        .long_about(None)
 }

@@ -54,6 +54,30 @@ pub(super) fn period(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "give seconds from 0.001 to 864000000, such as 60".to_owned())
 }
 
+/// A time with its unit: `300us`, `5ms`, `1.5s`.
+pub(super) fn latency(text: &str) -> Result<Duration, String> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit_ns = match unit {
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => 0.0,
+    };
+    let ns = number.parse::<f64>().ok().map(|number| number * unit_ns);
+    ns.filter(|ns| (1e3..=3.6e12).contains(ns))
+        .map(|ns| Duration::from_secs_f64((ns / 1e3).round() / 1e6))
+        .ok_or_else(|| "give a time from 1us to 3600s with its unit, such as 5ms".to_owned())
+}
+
+/// Requests a second: `500`, `20k`.
+pub(super) fn rate(text: &str) -> Result<u64, String> {
+    parse_count(text)
+        .filter(|rate| (1..=100_000_000).contains(rate))
+        .ok_or_else(|| "give requests a second from 1 to 100M, such as 500 or 20k".to_owned())
+}
+
 /// A page narrower than this cannot be laid out.
 pub(crate) fn width() -> clap::builder::RangedI64ValueParser<u16> {
     clap::value_parser!(u16).range(40..=1000)
@@ -61,7 +85,7 @@ pub(crate) fn width() -> clap::builder::RangedI64ValueParser<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::{percentage, period, size};
+    use super::{latency, percentage, period, rate, size};
     use std::time::Duration;
 
     #[test]
@@ -70,6 +94,18 @@ mod tests {
         for wrong in ["0", "-1", "NaN", "inf", "1e300", "60s", ""] {
             assert!(period(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn latencies_have_their_unit_and_rates_their_suffix() {
+        assert_eq!(latency("5ms").unwrap(), Duration::from_millis(5));
+        assert_eq!(latency("1.5s").unwrap(), Duration::from_millis(1500));
+        assert_eq!(latency("300us").unwrap(), Duration::from_micros(300));
+        for wrong in ["5", "ms", "5 ms", "-1ms", "1ns", "1e9s", "2h", "1..5ms"] {
+            assert!(latency(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!((rate("20k").unwrap(), rate("1").unwrap()), (20_000, 1));
+        assert!(rate("0").is_err() && rate("200M").is_err() && rate("fast").is_err());
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod lab;
 mod layout;
 mod links;
 mod list;
+mod load;
 mod man;
 mod many;
 mod native;
@@ -87,6 +88,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some((name, below)) = matches.subcommand() {
         if name == arguments::AGE {
             return age::run(below);
+        }
+        if name == arguments::LOAD {
+            return load::run(below);
         }
         if name == arguments::IO500 {
             return io500::run(below);

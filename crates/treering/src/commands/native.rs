@@ -67,6 +67,17 @@ pub(super) fn run_as(
     let any = AnyRunArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
     let settings = settings(workload.manifest().native, matches);
+    run_with(workload, settings, &any, own, ranks)
+}
+
+/// The same with settings that were typed or made.
+pub(super) fn run_with(
+    workload: &'static dyn Workload,
+    settings: Settings,
+    any: &AnyRunArgs,
+    own: &NativeRunArgs,
+    ranks: Option<&Ranks<'_>>,
+) -> Result<(ExitCode, Option<Done>), Failure> {
     let (settings, distribution) = distributed(workload, settings, ranks)?;
     let job = workload.native(&settings)?;
     let engine = engine(workload, &settings, own, job.as_ref())?;
@@ -98,7 +109,7 @@ pub(super) fn run_as(
     let asked = Asked {
         workload,
         job: job.as_ref(),
-        any: &any,
+        any,
         trial: ranks.map_or_else(TrialId::new, |ranks| ranks.trial),
         cell: None,
         parameters: if job.is_by_program() {

@@ -14,7 +14,7 @@ use treering_script::{Job, Settings, TargetFacts, ValueKind, Workload, with_caus
 use treering_store::Store;
 use treering_sys::{SignalWatch, raise_open_files};
 
-use crate::arguments::AnyRunArgs;
+use crate::arguments::{AnyRunArgs, FIO, LOAD};
 use crate::classic_output::{Speaker, Speaking, say};
 use crate::failure::{Failure, Kind, is_missing};
 use crate::sinks::{Recording, Whole, WithRecord};
@@ -231,13 +231,16 @@ fn campaign_failure(error: &CampaignError) -> Failure {
 pub(crate) fn command_line(trial: &Trial) -> String {
     let beginning = &trial.beginning;
     let classic = beginning.mode == Mode::Classic;
-    let verb = if classic { "" } else { "run " };
+    let searches = beginning.workload == LOAD;
+    let verb = if classic || searches { "" } else { "run " };
     // A place that was made for one cell of a plan is not there any more.
     let target = match beginning.cell {
         Some(_) => "DIR".to_owned(),
         None => quoted(&beginning.target),
     };
-    let specs = super::workload(&beginning.workload).map_or(&[][..], |workload| {
+    // A search names its own options before the load.
+    let named = if searches { FIO } else { &beginning.workload };
+    let specs = super::workload(named).map_or(&[][..], |workload| {
         let manifest = workload.manifest();
         if classic { manifest.classic } else { manifest.native }
     });
@@ -258,11 +261,18 @@ pub(crate) fn command_line(trial: &Trial) -> String {
         (false, false) => format!(" --dir {target}"),
     };
     let mut line = format!("treering {verb}{}{dir}", beginning.workload);
+    let mut parameters = beginning.parameters.iter().peekable();
+    if searches {
+        let is_own = |one: &&(String, String)| !is_operand(&one.0);
+        let own = std::iter::from_fn(|| parameters.next_if(|one| is_own(&one)));
+        let own: String = own.map(|(name, value)| format!(" --{name} {}", quoted(value))).collect();
+        line = format!("treering {LOAD}{own} {FIO}{dir}");
+    }
     let settings = Settings::default();
     let is_command = |name: &str| {
         specs.iter().any(|spec| spec.name == name && matches!(spec.value, ValueKind::Words))
     };
-    for (name, value) in &beginning.parameters {
+    for (name, value) in parameters {
         if is_command(name) {
             // It is quoted already, and the last.
             line += &format!(" -- {value}");

@@ -41,6 +41,7 @@ mod ior;
 
 /// Links with the names of the imitated tools.
 mod links;
+mod loading;
 
 /// What classic runs print, taken back as logs.
 mod own_logs;

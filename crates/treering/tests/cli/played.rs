@@ -32,7 +32,7 @@ overhead-ms = 0.02
 "#;
 
 /// Whether FUSE is there; says so when not.
-fn can_play() -> bool {
+pub(crate) fn can_play() -> bool {
     let is_there = Path::new("/dev/fuse").exists();
     if !is_there {
         skip("no /dev/fuse here");
@@ -40,7 +40,7 @@ fn can_play() -> bool {
     is_there
 }
 
-fn quick_disk(program: &Program) -> PathBuf {
+pub(crate) fn quick_disk(program: &Program) -> PathBuf {
     let path = program.home().join("quick.toml");
     fs::write(&path, QUICK).unwrap();
     path
@@ -58,7 +58,7 @@ fn status(shown: &Path) -> PlayedStatus {
 }
 
 /// A played disk that is attached until it is told to end; its node.
-fn attached(program: &Program, disk: &str, megabytes: u32) -> (Running, String) {
+pub(crate) fn attached(program: &Program, disk: &str, megabytes: u32) -> (Running, String) {
     let size = format!("{megabytes}M");
     let mut running = program.start(["lab", "disk", disk, "--size", &size]);
     let line = running.wait_for(" is played: ");
@@ -72,14 +72,19 @@ fn tool(program: &str, arguments: &[&str]) {
 }
 
 /// Mounted until it is dropped.
-struct Here(PathBuf);
+pub(crate) struct Here(PathBuf);
 
 impl Here {
-    fn new(program: &Program, node: &str) -> Self {
+    pub(crate) fn new(program: &Program, node: &str) -> Self {
         let point = program.home().join("mnt");
         fs::create_dir_all(&point).unwrap();
         tool("mount", &[node, point.to_str().unwrap()]);
         Self(point)
+    }
+
+    /// Where.
+    pub(crate) fn path(&self) -> &str {
+        self.0.to_str().unwrap()
     }
 }
 

@@ -47,6 +47,7 @@ pages! {
     import: "docs/import.md",
     kernels: "docs/kernels.md",
     layout: "docs/layout.md",
+    load: "docs/load.md",
     mmtests: "docs/mmtests.md",
     my_patch: "docs/my-patch.md",
     performance: "docs/performance.md",

@@ -3,6 +3,7 @@ pub(crate) mod comparison;
 pub(crate) mod confirm;
 pub(crate) mod control;
 pub(crate) mod decision;
+pub(crate) mod load_search;
 pub(crate) mod multiplicity;
 pub(crate) mod pair_selection;
 pub(crate) mod power;

@@ -36,7 +36,7 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
     let names = |plan: &str| -> Vec<&str> {
         plans[plan].variants.iter().map(|variant| variant.name.as_str()).collect()
     };
-    assert_eq!(plans.len(), 19);
+    assert_eq!(plans.len(), 20);
     assert_eq!(names("ext4-made-otherwise"), ["ext4", "1 KiB blocks", "no journal"]);
     assert_eq!(names("demo"), ["ext4", "btrfs"]);
     assert_eq!(names("filesystems"), ["ext4", "xfs", "btrfs"]);
@@ -285,6 +285,40 @@ fn a_sweep_is_every_combination_of_its_values() {
     // Written out it is the same plan.
     let again = read_plan(&plan.to_toml()).unwrap();
     assert_eq!(again.digest(), plan.digest());
+}
+
+#[test]
+fn a_sweep_goes_over_parameters_inside_a_fio_job_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("j.fio");
+    fs::write(&file, "[global]\niodepth=2\nsize=1m\n[a]\nioengine=libaio\n[b]\niodepth=3\n")
+        .unwrap();
+    let read = |job: &str| {
+        read_plan(&format!(
+            "[device]\nloop = \"1GiB\"\n[[variant]]\nfilesystem = \"ext4\"\n[[job]]\n\
+             workload = \"fio\"\noptions = {{ jobfile = \"{}\" }}\n{job}",
+            file.display()
+        ))
+    };
+    let plan = read("sweep = { iodepth = [1, 4, 16, 64], numjobs = \"1..8x2\" }\n").unwrap();
+    assert_eq!(plan.jobs.len(), 16);
+    assert_eq!(plan.jobs[6].name, "fio, iodepth=4, numjobs=4");
+    let parameters = plan.jobs[6].job.parameters();
+    let all = |name: &str| -> Vec<&str> {
+        let of = parameters.iter().filter(|(known, _)| known == name);
+        of.map(|(_, value)| value.as_str()).collect()
+    };
+    assert_eq!(all("set"), ["iodepth=4", "numjobs=4"]);
+    for section in [0, 1] {
+        assert_eq!(all(&format!("jobfile.{section}.iodepth")), ["4"], "in every section");
+        assert_eq!(all(&format!("jobfile.{section}.numjobs")), ["4"]);
+    }
+    let again = read_plan(&plan.to_toml()).unwrap();
+    assert_eq!(again.digest(), plan.digest());
+    let unknown = read("sweep = { iodepht = [1, 2] }\n").unwrap_err().to_string();
+    assert!(unknown.contains("did you mean `iodepth`?") && unknown.contains(":8:"), "{unknown}");
+    let wrong = read("sweep = { iodepth = [1, \"deep\"] }\n").unwrap_err().to_string();
+    assert!(wrong.contains("deep") && wrong.contains("iodepth"), "{wrong}");
 }
 
 #[test]

@@ -3,126 +3,12 @@
 use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 
-use super::histogram::Histogram;
+pub use super::latencies::{Latencies, Stat};
+use super::offered::OfferedTally;
 
 /// A line of a log with its kind: kind, milliseconds, value, direction, bytes, offset. Those of
 /// `write_iolog` have microseconds, and the number of the file as their value.
 pub type Line = [u64; 6];
-
-/// Numbers of which the extremes, the mean and the deviation are reported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Stat {
-    /// How many.
-    pub samples: u64,
-    /// The least; 0 when there are none.
-    pub least: u64,
-    /// The most.
-    pub most: u64,
-    sum: f64,
-    squares: f64,
-}
-
-impl Stat {
-    /// One more.
-    #[inline]
-    pub fn add(&mut self, value: u64) {
-        if self.samples == 0 || value < self.least {
-            self.least = value;
-        }
-        self.most = self.most.max(value);
-        self.samples += 1;
-        let value = value as f64;
-        self.sum += value;
-        self.squares += value * value;
-    }
-
-    /// Adds another's.
-    pub fn merge(&mut self, other: &Self) {
-        if other.samples == 0 {
-            return;
-        }
-        let least = if self.samples == 0 { other.least } else { self.least.min(other.least) };
-        *self = Self {
-            samples: self.samples + other.samples,
-            least,
-            most: self.most.max(other.most),
-            sum: self.sum + other.sum,
-            squares: self.squares + other.squares,
-        };
-    }
-
-    /// Adds the rates of one that works beside it: the rate of both is the sum. The deviation is
-    /// the original's, from the added squares around both means.
-    pub(crate) fn sum_with(&mut self, other: &Self) {
-        if self.samples == 0 || other.samples == 0 {
-            self.merge(other);
-            return;
-        }
-        let (mean, around) = (self.mean() + other.mean(), self.around() + other.around());
-        let samples = self.samples + other.samples;
-        let count = samples as f64;
-        *self = Self {
-            samples,
-            least: self.least + other.least,
-            most: self.most + other.most,
-            sum: mean * count,
-            squares: around + mean * mean * count,
-        };
-    }
-
-    /// As another tells it: how many, the extremes, the mean and the deviation.
-    pub fn reported(samples: u64, [least, most]: [u64; 2], mean: f64, deviation: f64) -> Self {
-        let count = samples as f64;
-        let around = deviation * deviation * (count - 1.0).max(0.0);
-        Self { samples, least, most, sum: mean * count, squares: around + mean * mean * count }
-    }
-
-    /// 0 when there are none.
-    pub fn mean(&self) -> f64 {
-        if self.samples == 0 { 0.0 } else { self.sum / self.samples as f64 }
-    }
-
-    /// Of the sample; 0 when there are fewer than two.
-    pub fn deviation(&self) -> f64 {
-        if self.samples < 2 {
-            return 0.0;
-        }
-        (self.around() / (self.samples - 1) as f64).sqrt()
-    }
-
-    /// The sum of squares around the mean; there is at least one.
-    fn around(&self) -> f64 {
-        (self.squares - self.sum * self.sum / self.samples as f64).max(0.0)
-    }
-}
-
-/// Latencies, and how they are distributed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Latencies {
-    /// Their extremes, mean and deviation, in nanoseconds.
-    pub stat: Stat,
-    /// How many of each length.
-    pub histogram: Histogram,
-}
-
-impl Latencies {
-    /// One more, in nanoseconds.
-    #[inline]
-    pub fn add(&mut self, ns: u64) {
-        self.stat.add(ns);
-        self.histogram.record(ns);
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.stat.merge(&other.stat);
-        self.histogram.merge(&other.histogram);
-    }
-
-    fn clear(&mut self) {
-        self.stat = Stat::default();
-        self.histogram.clear();
-    }
-}
 
 /// Limits of the coarse buckets: below 1000 ns, below 1000 us, and from 1 ms.
 const STEPS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
@@ -283,6 +169,9 @@ pub struct Tally {
     /// Of the clone that looked at the state of its group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyTally>,
+    /// Of a clone whose requests came by the clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<OfferedTally>,
     /// Blocks that were wrong, of a clone alone.
     pub complaints: Vec<Complaint>,
     /// Lines of logs, of a clone alone.
@@ -309,6 +198,7 @@ impl Default for Tally {
             system_ns: 0,
             usage: [0; 3],
             steady: None,
+            offered: None,
             complaints: Vec::new(),
             logs: Vec::new(),
         }

@@ -316,6 +316,12 @@ pub fn is_key(key: &str) -> bool {
         || FOREIGN.iter().any(|(_, names)| names.contains(&key))
 }
 
+/// The key that is probably meant by one that the original does not know.
+pub fn nearest_key(key: &str) -> Option<&'static str> {
+    let foreign = FOREIGN.iter().flat_map(|(_, names)| names.iter().copied());
+    nearest(key, KNOWN.iter().map(|(known, _)| *known).chain(foreign))
+}
+
 /// Keys that take no word behind them on the command line, but only one behind `=`.
 const SETS: [&str; 17] = [
     "userspace_reap",
@@ -352,9 +358,7 @@ pub(super) fn meant(key: &str, place: Place, faults: &Faults<'_>) -> Result<&'st
         return Err(faults.error(place, what).hint(WITH_FIO));
     }
     let error = faults.error(place, format!("'{}' is not a key of a job", shown(key)));
-    let foreign = FOREIGN.iter().flat_map(|(_, names)| names.iter().copied());
-    let all = KNOWN.iter().map(|(known, _)| *known).chain(foreign);
-    Err(match nearest(key, all) {
+    Err(match nearest_key(key) {
         Some(name) => error.hint(format!("perhaps {name} is meant")),
         None => error.hint("docs/workloads/fio-jobfile.md lists the keys"),
     })

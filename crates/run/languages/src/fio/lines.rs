@@ -20,6 +20,7 @@ const FILES_MAX: usize = 256;
 const SECTIONS_MAX: usize = 4096;
 const SETTINGS_MAX: usize = 1 << 16;
 /// What settings of the command line are called as a file.
+const OVERRIDING: &str = "set";
 const TYPED: &str = "command line";
 /// The longest name of a job.
 const NAME_BYTES_MAX: usize = 255;
@@ -72,7 +73,28 @@ impl<'r> Lines<'r> {
         let typed = if around.typed.is_empty() { Ok(()) } else { lines.typed(around.typed) };
         let read = typed.and_then(|()| lines.file(name, text, Place::default(), 0));
         read.map_err(|fault| lines.faults.refuse(fault))?;
+        lines.overridden(around.overriding);
         Ok((lines.sections, lines.faults))
+    }
+
+    /// The last setting of a key counts: what overrides stands behind all of each job's own.
+    fn overridden(&mut self, settings: &[String]) {
+        if settings.is_empty() {
+            return;
+        }
+        let file = self.faults.add_file(OVERRIDING, settings.join(" ").into_bytes());
+        let mut place = Place { file, line: 1, column: 1 };
+        for setting in settings {
+            let (key, value) = match setting.split_once('=') {
+                Some((key, value)) => (key, Some(value.to_owned())),
+                None => (setting.as_str(), None),
+            };
+            let value_place = place.after(value.as_ref().map_or(0, |_| key.len() + 1));
+            let one = Setting { key: key.to_owned(), place, value, value_place };
+            let jobs = self.sections.iter_mut().filter(|section| !section.is_global());
+            jobs.for_each(|section| section.settings.push(one.clone()));
+            place = place.after(setting.len() + 1);
+        }
     }
 
     /// What was typed before the first name holds for all jobs, those of the file too.

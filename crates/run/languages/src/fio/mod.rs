@@ -36,7 +36,7 @@ pub use distribution::{Distribution, Zone};
 pub use engine::Engine;
 pub use expand::{Environment, Machine};
 pub use extras::{Advice, Content, Numbers, Unified, Warning};
-pub use keys::{KNOWN, WITH_FIO, is_key, is_switch_key};
+pub use keys::{KNOWN, WITH_FIO, is_key, is_switch_key, nearest_key};
 pub use lines::Reader;
 pub use logs::Wanted;
 pub use pattern::Pattern;
@@ -62,6 +62,8 @@ pub struct Surroundings<'s> {
     pub environment: &'s Environment<'s>,
     /// Settings of the command line as `KEY=VALUE`, which come before the file.
     pub typed: &'s [String],
+    /// Settings as `KEY=VALUE` that take the place of what the sections say.
+    pub overriding: &'s [String],
     /// What the names of amounts of the machine stand for.
     pub machine: Machine,
 }

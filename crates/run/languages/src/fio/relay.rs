@@ -217,7 +217,7 @@ mod tests {
         let environment = |name: &str| (name == "D").then(|| "/mnt/a".to_owned());
         let machine = Machine { cpus: 2, page_bytes: 4096, memory_mib: 1024 };
         let around =
-            Surroundings { reader: &reader, environment: &environment, machine, typed: &[] };
+            Surroundings { reader: &reader, environment: &environment, machine, typed: &[], overriding: &[] };
         relay("f", text.as_bytes(), &[], &around)
     }
 

@@ -11,8 +11,9 @@ use treering_script::{
 };
 
 use super::headline::Headline;
-use super::namespace::{DIRECTORY, Name};
-use super::options::{CLASSIC, JOB_FILE, NATIVE};
+use super::namespace::{DIRECTORY, Name, numbered};
+use super::offered::Offered;
+use super::options::{CLASSIC, JOB_FILE, NATIVE, REUSE, SET};
 use super::scene::Scene;
 use super::session::JobSession;
 use super::status::StatusAsked;
@@ -30,6 +31,8 @@ pub(super) struct FileJob {
     scene: Scene,
     parameters: Vec<(String, String)>,
     classic: bool,
+    /// Whether the files of an earlier run may be used.
+    reuses: bool,
     /// When reports are made while jobs work.
     status: Option<StatusAsked>,
 }
@@ -131,8 +134,14 @@ impl<'s> Source<'s> {
             let mut all = self.settings.environment.iter();
             all.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
         };
-        let around =
-            Surroundings { reader: &reader, environment: &environment, typed, machine: machine() };
+        let overriding = overriding(self.settings)?;
+        let around = Surroundings {
+            reader: &reader,
+            environment: &environment,
+            typed,
+            overriding: &overriding,
+            machine: machine(),
+        };
         parse(file.named, &file.text, only, &around)
     }
 
@@ -146,8 +155,26 @@ impl<'s> Source<'s> {
         let typed = self.settings.all(typed::OPTION);
         let typed = typed.map(|setting| parameter(typed::OPTION, setting));
         let sections = self.settings.all("section").map(|section| parameter("section", section));
-        paths.map(full).chain(typed).chain(sections).collect()
+        let set = self.settings.all(SET).map(|setting| parameter(SET, setting));
+        paths.map(full).chain(typed).chain(sections).chain(set).collect()
     }
+}
+
+/// The parameters that take the place of what the job file says.
+fn overriding(settings: &Settings) -> Result<Vec<String>, ConfigError> {
+    let checked = |setting: &str| {
+        let key = setting.split_once('=').map_or(setting, |(key, _)| key);
+        if fio::is_key(key) {
+            return Ok(setting.to_owned());
+        }
+        let shown = setting.escape_debug();
+        let error = ConfigError::new(format!("{shown}: fio has no parameter of this name"));
+        Err(match fio::nearest_key(key) {
+            Some(nearest) => error.hint(format!("did you mean `{nearest}`?")),
+            None => error.hint("docs/workloads/fio-jobfile.md lists the parameters"),
+        })
+    };
+    settings.all(SET).map(checked).collect()
 }
 
 /// Names and values, as a job tells them.
@@ -236,7 +263,7 @@ impl FileJob {
         parameters.extend(contents(&jobs));
         let scene = Scene::classic(settings, jobs)?;
         let status = Some(StatusAsked::of(settings)?);
-        Ok(Self { scene, parameters, classic: true, status })
+        Ok(Self { scene, parameters, classic: true, reuses: false, status })
     }
 
     /// From native options.
@@ -281,9 +308,15 @@ impl FileJob {
         }
         let seed = settings.number(NATIVE, "seed", 0..=u64::MAX)?.unwrap_or(1);
         parameters.push(parameter("seed", seed));
-        parameters.extend(contents(&jobs));
-        let scene = Scene::new(jobs, false, settings.started_unix_ms)?;
-        Ok(Self { scene, parameters, classic: false, status: None })
+        let resolved = contents(&jobs);
+        let offered = Offered::asked(settings, NATIVE, &mut jobs, &mut parameters)?;
+        parameters.extend(resolved);
+        let scene = Scene::new(jobs, offered, settings.started_unix_ms)?;
+        let reuses = settings.flag(REUSE);
+        if reuses {
+            parameters.push(parameter(REUSE, true));
+        }
+        Ok(Self { scene, parameters, classic: false, reuses, status: None })
     }
 }
 
@@ -332,7 +365,7 @@ impl Job for FileJob {
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        if !self.classic {
+        if !self.classic && !self.reuses {
             refuse_leftovers(facts)?;
         }
         Ok(Vec::new())
@@ -354,14 +387,21 @@ impl Job for FileJob {
         };
         let bytes = sum(&|bytes| bytes);
         let count = files.len() as u64;
-        Footprint {
+        let peak = Footprint {
             peak_files: count,
             peak_dirs: self.scene.namespace.directories.len() as u64,
             peak_bytes: bytes,
             peak_block_bytes: sum(&|bytes| bytes.div_ceil(block).saturating_mul(block)),
             written_files: count,
             written_bytes: bytes,
+        };
+        let directories = numbered(self.scene.namespace.directories.len());
+        let is_there = directories.iter().all(|name| facts.existing.contains(name));
+        if self.reuses && is_there {
+            // The files have their room.
+            return Footprint { peak_files: 0, peak_dirs: 0, peak_block_bytes: 0, ..peak };
         }
+        peak
     }
 
     /// The jobs as they are understood: a job file again.
@@ -389,7 +429,8 @@ impl Job for FileJob {
         Headline::new(&self.scene).foreseen(workers.map(|worker| worker.job.directions().collect()))
     }
 
-    fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(JobSession::new(self.scene.clone(), self.status.clone()))
+    fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
+        let there = if self.reuses { facts.existing.as_slice() } else { &[] };
+        Box::new(JobSession::new(self.scene.clone(), self.status.clone(), there))
     }
 }

@@ -9,7 +9,7 @@ use treering_languages::fio::{Allocation, Engine};
 use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Expect, File, Io, Script, Stop};
 
-use super::namespace::{Namespace, directory};
+use super::namespace::{Namespace, numbered};
 use super::sizes::{Extent, Extents, extents};
 use super::tausworthe::Use;
 use super::worker::Worker;
@@ -45,13 +45,10 @@ pub(super) struct MakeDirectories {
 }
 
 impl MakeDirectories {
-    pub(super) fn new(namespace: &Namespace) -> Self {
-        Self::of(namespace.directories.len())
-    }
-
-    /// So many of them.
-    pub(super) fn of(count: usize) -> Self {
-        Self { names: numbered(count) }
+    /// Those of these names: letters and digits, so that there is no NUL.
+    pub(super) fn of(names: &[String]) -> Self {
+        let named = |name: &String| CString::new(name.as_str()).unwrap_or_default();
+        Self { names: names.iter().map(named).collect() }
     }
 }
 
@@ -63,13 +60,7 @@ impl Script for MakeDirectories {
 
 /// The names of the directories below the target.
 pub(super) fn names(namespace: &Namespace) -> Vec<CString> {
-    numbered(namespace.directories.len())
-}
-
-fn numbered(count: usize) -> Vec<CString> {
-    // Letters and digits: there is no NUL.
-    let name = |number| CString::new(directory(number)).unwrap_or_default();
-    (0..count).map(name).collect()
+    MakeDirectories::of(&numbered(namespace.directories.len())).names
 }
 
 /// Makes the files of one clone.

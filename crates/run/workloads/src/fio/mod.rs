@@ -14,6 +14,7 @@ mod job;
 mod layout;
 mod logs;
 mod namespace;
+mod offered;
 mod options;
 mod output;
 mod random_map;
@@ -63,12 +64,57 @@ impl Workload for Fio {
         match with_fio::asked(settings) {
             None => Ok(Box::new(FileJob::native(settings)?)),
             Some(path) => {
+                offered::refuse_with_fio(settings)?;
                 Ok(Box::new(ForeignJob::new(&with_fio::straightened(settings), path, &|_| {
                     Vec::new()
                 })?))
             }
         }
     }
+}
+
+impl Fio {
+    /// Whether the option says how requests are offered by the clock, or where their files are:
+    /// `treering load` says that itself.
+    pub fn of_offered_load(option: &str) -> bool {
+        option == options::REUSE || offered::OPTIONS.contains(&option)
+    }
+
+    /// The settings of a run whose requests come by the clock, from those of a job file.
+    pub fn offering(settings: &Settings, load: &OfferedLoad) -> Settings {
+        let OfferedLoad { per_second, arrivals, seconds, warm_up, grace, late, seed } = load;
+        let number = |name: &str, value: f64| (name.to_owned(), value.to_string());
+        let own = [
+            (offered::RATE.to_owned(), per_second.to_string()),
+            (offered::ARRIVALS.to_owned(), arrivals.clone()),
+            number(offered::SECONDS, *seconds),
+            number(offered::WARM_UP, *warm_up),
+            number(offered::GRACE, *grace),
+            (offered::LATE.to_owned(), late.clone()),
+            (options::SEED.to_owned(), seed.to_string()),
+            (options::REUSE.to_owned(), "true".to_owned()),
+        ];
+        settings.with_given(settings.given().iter().cloned().chain(own).collect())
+    }
+}
+
+/// A load to be offered. Times in seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfferedLoad {
+    /// Requests a second.
+    pub per_second: u64,
+    /// `poisson` or `fixed`.
+    pub arrivals: String,
+    /// For how long it counts.
+    pub seconds: f64,
+    /// For how long it is offered before that.
+    pub warm_up: f64,
+    /// For how long requests may still end after that.
+    pub grace: f64,
+    /// Times of which late requests are counted, with commas between.
+    pub late: String,
+    /// Decides when requests come.
+    pub seed: u64,
 }
 
 /// An error under fio's own name, where `--with-fio` is no option: the installed fio gets such a
@@ -90,6 +136,6 @@ pub fn show_job_file(file: &str, text: &[u8]) -> Result<String, ConfigError> {
     let reader = |_: &str, _: &str| Err("no file is included here".to_owned());
     let environment = |_: &str| None;
     let machine = Machine { cpus: 1, page_bytes: 4096, memory_mib: 1024 };
-    let around = Surroundings { reader: &reader, environment: &environment, machine, typed: &[] };
+    let around = Surroundings { reader: &reader, environment: &environment, machine, typed: &[], overriding: &[] };
     fio::parse(file, text, &[], &around).map(|jobs| fio::show(&jobs))
 }

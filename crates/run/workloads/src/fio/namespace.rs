@@ -22,6 +22,11 @@ pub(super) fn directory(number: usize) -> String {
     format!("{DIRECTORY}{number}")
 }
 
+/// The names of the first so many.
+pub(super) fn numbered(count: usize) -> Vec<String> {
+    (0..count).map(directory).collect()
+}
+
 /// A file: its directory by its number, and its name there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Name {

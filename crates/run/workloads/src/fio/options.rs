@@ -4,7 +4,7 @@
 //! the job file and its settings rather than these options, and both command lines share the
 //! reading of jobs, which takes what it needs from [`Settings`](treering_script::Settings).
 
-use super::typed;
+use super::{offered, typed};
 use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 
 /// Fio's name tag.
@@ -19,6 +19,12 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 1,
 };
 
+/// Parameters in place of those of the job file.
+pub(super) const SET: &str = "set";
+/// What is drawn from it: contents of files, and times of arrival.
+pub(super) const SEED: &str = "seed";
+/// Whether files of an earlier run may be there.
+pub(super) const REUSE: &str = "reuse";
 /// The operand's name.
 pub(super) const JOB_FILE: &str = "jobfile";
 
@@ -137,4 +143,54 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         "Run time in seconds, for jobs that have a runtime.",
     ),
     OptionSpec::long("seed", ValueKind::Number, Some("1"), "The random seed of file contents."),
+    OptionSpec::long(
+        SET,
+        ValueKind::Texts,
+        None,
+        "A parameter of the job file as KEY=VALUE, in place of what its sections say; may be given \
+         several times.",
+    ),
+    OptionSpec::long(
+        REUSE,
+        ValueKind::Flag,
+        None,
+        "Use the files that a run with --keep has left in the directory, where there are any.",
+    ),
+    OptionSpec::long(
+        offered::RATE,
+        ValueKind::Number,
+        None,
+        "Offer so many requests a second by the clock, in all, whether earlier ones have ended or \
+         not; their latency counts from when they were due.",
+    ),
+    OptionSpec::long(
+        offered::ARRIVALS,
+        ValueKind::Choice(&["poisson", "fixed"]),
+        None,
+        "With --offered-rate: at random times (poisson, the default) or at equal intervals.",
+    ),
+    OptionSpec::long(
+        offered::SECONDS,
+        ValueKind::Text,
+        None,
+        "With --offered-rate: for how many seconds it counts; 10 when not given.",
+    ),
+    OptionSpec::long(
+        offered::WARM_UP,
+        ValueKind::Text,
+        None,
+        "With --offered-rate: seconds before that, which do not count; 1 when not given.",
+    ),
+    OptionSpec::long(
+        offered::GRACE,
+        ValueKind::Text,
+        None,
+        "With --offered-rate: seconds after that in which requests may still end; 1 if not given.",
+    ),
+    OptionSpec::long(
+        offered::LATE,
+        ValueKind::Text,
+        None,
+        "With --offered-rate: report how many requests took longer than these times, as 5ms,1s.",
+    ),
 ];

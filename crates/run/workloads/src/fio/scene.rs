@@ -9,6 +9,7 @@ use treering_languages::fio::{Draws, REPLAY_BYTES_MAX, Replay, Section};
 use treering_script::{ConfigError, Settings};
 
 use super::namespace::Namespace;
+use super::offered::Offered;
 use super::tally::Tally;
 use super::tausworthe::Seeds;
 use super::worker::Worker;
@@ -36,12 +37,18 @@ pub(super) struct Scene {
     pub(super) workers: Vec<Arc<Worker>>,
     pub(super) namespace: Arc<Namespace>,
     pub(super) batches: usize,
+    /// Whether requests come by the clock.
+    pub(super) offered: Option<Offered>,
 }
 
 impl Scene {
     /// `fresh` stands in for what a run that is not to be repeated draws from the system.
-    pub(super) fn new(jobs: Vec<Section>, classic: bool, fresh: u64) -> Result<Self, ConfigError> {
-        Self::on(Namespace::new(classic), jobs, fresh)
+    pub(super) fn new(
+        jobs: Vec<Section>,
+        offered: Option<Offered>,
+        fresh: u64,
+    ) -> Result<Self, ConfigError> {
+        Self::on(Namespace::new(false), jobs, offered, fresh)
     }
 
     /// Of a command line in fio's own words, of which perhaps nothing is done.
@@ -52,10 +59,15 @@ impl Scene {
             jobs.iter_mut().try_for_each(|job| replayed(settings, job))?;
         }
         let namespace = Namespace::new(true).with_devices(is_harmless);
-        Self::on(namespace, jobs, settings.started_unix_ms)
+        Self::on(namespace, jobs, None, settings.started_unix_ms)
     }
 
-    fn on(mut namespace: Namespace, jobs: Vec<Section>, fresh: u64) -> Result<Self, ConfigError> {
+    fn on(
+        mut namespace: Namespace,
+        jobs: Vec<Section>,
+        offered: Option<Offered>,
+        fresh: u64,
+    ) -> Result<Self, ConfigError> {
         let jobs: Vec<Arc<Section>> = jobs.into_iter().map(Arc::new).collect();
         let mut workers = Vec::new();
         let (mut group, mut batch) = (0, 0);
@@ -67,14 +79,18 @@ impl Scene {
                 batch += 1;
             }
             // The original makes the last clone first.
-            for number in std::iter::once(0).chain((1..job.clones).rev()) {
+            let clones = std::iter::once(0).chain((1..job.clones).rev());
+            // Requests that come by the clock are made by several workers for each clone.
+            let lanes = offered.as_ref().map_or(1, |offered| offered.lanes(section));
+            for (number, lane) in clones.flat_map(|clone| (0..lanes).map(move |lane| (clone, lane)))
+            {
                 let files = namespace.files(job, number)?;
                 let hashes = namespace.hashes(job, number, &files);
                 let thread = workers.len() as u64 + 1;
                 let seeded = job.sets("randseed");
                 let is_fresh = !job.draws.repeatable && !seeded;
                 // As the original: a seed of one's own is that of all clones but the first.
-                let repeatable = job.draws.repeatable && (number == 0 || !seeded);
+                let repeatable = job.draws.repeatable && (number == 0 && lane == 0 || !seeded);
                 let draws = Draws { repeatable, ..job.draws.clone() };
                 let seeds = Seeds::of(&draws, job.rw.random, thread, is_fresh.then_some(fresh));
                 let is_zoned = job.extras.strides.bytes > 0;
@@ -89,7 +105,7 @@ impl Scene {
                 workers.push(Arc::new(worker));
             }
         }
-        Ok(Self { jobs, workers, namespace: Arc::new(namespace), batches: batch + 1 })
+        Ok(Self { jobs, workers, namespace: Arc::new(namespace), batches: batch + 1, offered })
     }
 
     /// Those of a batch, with their numbers.

@@ -14,7 +14,8 @@ use treering_script::{
 
 use super::headline::Headline;
 use super::layout::{Became, LaidOut, Layout, MakeDirectories};
-use super::namespace::directory;
+use super::namespace::numbered;
+use super::offered::{Offered, Running};
 use super::runner::{Deadlines, FlowShare, Runner, SteadyShare};
 use super::scene::Scene;
 use super::sizes::{Extents, extents};
@@ -39,6 +40,8 @@ enum Part {
 /// A run in progress.
 pub(super) struct JobSession {
     scene: Scene,
+    /// Directories that are to be made.
+    missing: Vec<String>,
     part: Option<Part>,
     /// Where each clone works, or the error of one that cannot begin.
     extents: Vec<Result<Arc<Extents>, i32>>,
@@ -46,14 +49,20 @@ pub(super) struct JobSession {
     failure: Option<SessionError>,
     /// A job that is done ended all others.
     ended: bool,
+    /// Requests that come by the clock.
+    running: Option<Running>,
     /// Reports while jobs work, and how often it is looked whether one is due.
     status: Option<(Status, Duration)>,
 }
 
 impl JobSession {
-    pub(super) fn new(scene: Scene, status: Option<StatusAsked>) -> Self {
+    /// `there` are names of an earlier run's directories that are used again.
+    pub(super) fn new(scene: Scene, status: Option<StatusAsked>, there: &[String]) -> Self {
+        let count = scene.namespace.directories.len();
         Self {
+            missing: numbered(count).into_iter().filter(|name| !there.contains(name)).collect(),
             headline: Headline::new(&scene),
+            running: scene.offered.as_ref().map(Offered::begin),
             scene,
             part: None,
             extents: Vec::new(),
@@ -81,7 +90,7 @@ impl JobSession {
         match next.checked_sub(1) {
             Some(number) => self.layout(number),
             None => {
-                let script = MakeDirectories::new(&self.scene.namespace);
+                let script = MakeDirectories::of(&self.missing);
                 let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
                 Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
             }
@@ -123,10 +132,11 @@ impl JobSession {
             let before = awaited(&worker.job.extras.waits_for);
             let flow = flows[place].clone();
             let steady = states[place].clone();
+            let stream = self.running.as_ref().and_then(|all| all.stream(worker.section));
             let (end, time) = (ends[place].clone(), time.clone());
             let snapshot = snapshots.as_ref().map(|all| all[place].1.clone());
             let deadlines =
-                Deadlines { end, time, others, on_error, before, flow, steady, snapshot };
+                Deadlines { end, time, others, on_error, before, flow, steady, stream, snapshot };
             tasks.push(self.task(*number, worker, deadlines));
         }
         let threads = workers.iter().all(|(_, worker)| worker.job.thread);
@@ -252,6 +262,9 @@ impl JobSession {
             status.ended(totals.wall_ns);
         }
         self.ended |= worker.job.exits == Some(Exits::All);
+        if let (Some(running), Some(offered)) = (&mut self.running, &tally.offered) {
+            running.worked(offered);
+        }
         self.headline.worked(number, totals, &tally);
     }
 }
@@ -326,13 +339,14 @@ impl Session for JobSession {
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        self.headline.metrics()
+        let offered = self.running.as_ref().map(Running::metrics);
+        self.headline.metrics().into_iter().chain(offered.into_iter().flatten()).collect()
     }
 
     fn remains(&self) -> Vec<String> {
         if self.scene.namespace.classic || self.part.is_none() {
             return Vec::new();
         }
-        (0..self.scene.namespace.directories.len()).map(directory).collect()
+        numbered(self.scene.namespace.directories.len())
     }
 }

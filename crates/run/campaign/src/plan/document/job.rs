@@ -112,7 +112,11 @@ fn job(
 
 /// The options, with those of the full size instead of the ones of their names.
 fn merged<'d>(options: Vec<Given<'d>>, full: Vec<Given<'d>>) -> Vec<Given<'d>> {
-    let is_replaced = |one: &Given<'_>| full.iter().any(|other| other.name == one.name);
+    // Of parameters of a job file, those of the same name.
+    fn name<'g>(given: &'g Given<'_>) -> &'g str {
+        if given.name == SET { given.value.key } else { given.name }
+    }
+    let is_replaced = |one: &Given<'_>| full.iter().any(|other| name(other) == name(one));
     let mut all: Vec<Given<'d>> = options.into_iter().filter(|one| !is_replaced(one)).collect();
     all.extend(full);
     all.sort_by_key(|given| given.name);
@@ -140,7 +144,10 @@ fn given<'d>(value: &Value<'d>, manifest: &Manifest) -> Result<Vec<Given<'d>>, F
     let mut given = Vec::new();
     for value in values {
         let spec = manifest.native.iter().find(|spec| spec.name == value.key);
-        let spec = spec.ok_or_else(|| unknown_option(&value, manifest))?;
+        let Some(spec) = spec else {
+            given.push(parameter(value, manifest)?);
+            continue;
+        };
         let is_list = matches!(spec.value, ValueKind::Words | ValueKind::Texts);
         if is_list && matches!(value.value, DeValue::Array(_)) {
             for value in value.array(wanted(spec.value))? {
@@ -153,6 +160,22 @@ fn given<'d>(value: &Value<'d>, manifest: &Manifest) -> Result<Vec<Given<'d>>, F
     }
     given.sort_by_key(|given| given.name);
     Ok(given)
+}
+
+/// The option by which parameters inside a job file are set.
+const SET: &str = "set";
+
+/// Of a workload with files of jobs, what is no option is a parameter inside the file.
+fn parameter<'d>(value: Value<'d>, manifest: &Manifest) -> Result<Given<'d>, Fault> {
+    let Some(set) = manifest.native.iter().find(|spec| spec.name == SET) else {
+        return Err(unknown_option(&value, manifest));
+    };
+    let text = match value.value {
+        DeValue::Boolean(is_set) => u8::from(*is_set).to_string(),
+        _ => option_text(&value, &OptionSpec::long(SET, ValueKind::Text, None, ""))?
+            .unwrap_or_default(),
+    };
+    Ok(Given { name: set.name, text: format!("{}={text}", value.key), value })
 }
 
 fn unknown_option(value: &Value<'_>, manifest: &Manifest) -> Fault {

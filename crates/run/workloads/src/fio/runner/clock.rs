@@ -103,6 +103,11 @@ impl Clock {
         self.began_ns.take().map(|began_ns| (began_ns, self.now_ns))
     }
 
+    /// The end of the last step: without a clock as far as pauses make time pass.
+    pub(super) const fn present_ns(&self) -> u64 {
+        self.now_ns
+    }
+
     /// The present, where there is a clock.
     pub(super) fn now_ns(&self) -> Option<u64> {
         Some(self.now_ns).filter(|now_ns| *now_ns > 0)

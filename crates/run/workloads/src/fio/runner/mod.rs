@@ -25,6 +25,7 @@ use super::generator::{Act, Generator, Wanted};
 use super::layout::names;
 use super::logs::Logs;
 use super::namespace::Namespace;
+use super::offered::{Lane, Stream, Turn};
 use super::sizes::Extents;
 use super::tally::Tally;
 use super::worker::Worker;
@@ -99,6 +100,8 @@ pub(super) struct Deadlines {
     pub(super) flow: Option<FlowShare>,
     /// Its part in the state that its group is to reach.
     pub(super) steady: Option<SteadyShare>,
+    /// When its requests are due, where the clock says it.
+    pub(super) stream: Option<Arc<Stream>>,
     /// Where it shows what it has done so far.
     pub(super) snapshot: Option<Snapshot>,
 }
@@ -123,6 +126,8 @@ pub(super) struct Runner {
     contents: Option<Box<Contents>>,
     flow: Option<FlowShare>,
     steady: Option<Box<SteadyShare>>,
+    /// Its part in the requests that come by the clock.
+    lane: Option<Box<Lane>>,
     /// Whether its share of the flow allows the request that comes next.
     passed_flow: bool,
     /// Whether it does nothing, since nothing says where in its files it is to work.
@@ -167,6 +172,7 @@ impl Runner {
             logs: Logs::new(&job.logs),
             flow: deadlines.flow.clone(),
             steady: deadlines.steady.clone().map(Box::new),
+            lane: deadlines.stream.clone().map(|stream| Box::new(Lane::new(stream))),
             passed_flow: false,
             is_unable: false,
             watch: RateWatch::of(job),
@@ -212,6 +218,12 @@ impl Runner {
             (Doing::Reap(_), Ok(Done::Reaped)) => self.reaped(io.reaped()),
             (Doing::Pause(us), _) => self.clock.paused(us),
             _ => {}
+        }
+        if let (Some(lane), Doing::Move(_) | Doing::Sync { .. } | Doing::SyncRange { .. }) =
+            (&mut self.lane, self.doing)
+            && io.timed().is_some()
+        {
+            lane.ended(self.clock.present_ns());
         }
         if self.clock.ends_ramp() {
             self.tally.clear();
@@ -328,7 +340,14 @@ impl Runner {
         // What is done around a request, as the pause of a rate, is of its turn in the flow.
         self.passed_flow &=
             !matches!(act, Act::Request(_) | Act::Sync { .. } | Act::SyncRange { .. });
+        if self.lane.is_some()
+            && matches!(act, Act::Request(_))
+            && let Some(doing) = self.awaits_turn(act)
+        {
+            return Some(doing);
+        }
         match act {
+            Act::Request(_) if self.terminated => None,
             Act::Request(wanted) if self.cannot_trim(wanted) => {
                 self.tally.directions[Direction::Trim.place()].requests += 1;
                 self.failed(wanted.direction, NOT_OF_FILES);
@@ -352,6 +371,21 @@ impl Runner {
             Act::Busy => self.drain(),
             Act::End => {
                 self.go(Stage::Drain);
+                None
+            }
+        }
+    }
+
+    /// A request that comes by the clock waits until it is due; after the last one it is over.
+    fn awaits_turn(&mut self, act: Act) -> Option<Doing> {
+        match self.lane.as_mut()?.turn(self.clock.present_ns()) {
+            Turn::Now => None,
+            Turn::Wait(us) => {
+                self.held = Some(act);
+                Some(Doing::Pause(us))
+            }
+            Turn::Over => {
+                self.terminated = true;
                 None
             }
         }
@@ -499,6 +533,7 @@ impl Script for Runner {
         let mut tally = std::mem::take(&mut self.tally);
         self.settle(&mut tally);
         self.tally = tally;
+        self.tally.offered = self.lane.take().map(|lane| lane.tally());
         self.tally.steady = self.steady.take().and_then(|share| share.found());
         if let Some(snapshot) = self.deadlines.snapshot.take() {
             // For reports while others of its group are still at work.

@@ -8,6 +8,7 @@ use treering_script::{
 use super::super::headline::Headline;
 use super::super::layout::MakeDirectories;
 use super::super::namespace::directory;
+use super::super::namespace::numbered;
 use super::super::session::{DIRECTORIES, SETUP};
 use super::ForeignJob;
 use super::reported::{document, reported};
@@ -52,7 +53,7 @@ impl Session for ForeignSession<'_> {
     fn next_group(&mut self) -> Option<ParallelGroup> {
         (self.part == Part::Setup).then(|| {
             self.part = Part::Program;
-            let script = MakeDirectories::of(self.job.directories);
+            let script = MakeDirectories::of(&numbered(self.job.directories));
             let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
             ParallelGroup { tasks: vec![task], ..ParallelGroup::default() }
         })

@@ -1,10 +1,12 @@
 //! The vocabulary as a page for users, docs/metrics.md.
 
+mod sections;
+
 use std::fmt::Write as _;
 
-use super::sections::SECTIONS;
 use super::spec::MetricSpec;
 use crate::Unit;
+use sections::SECTIONS;
 
 const HEAD: &str = "\
 # Metrics

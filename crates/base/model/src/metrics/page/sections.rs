@@ -1,8 +1,8 @@
 //! The whole vocabulary in its parts.
 
-use super::spec::MetricSpec;
-use super::{
-    blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, latency, layout,
+use super::super::spec::MetricSpec;
+use super::super::{
+    blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, latency, layout, load,
     played, rates, summary, times, trace,
 };
 
@@ -10,7 +10,7 @@ use super::{
 pub(super) type Section = (&'static str, &'static [MetricSpec]);
 
 /// The whole vocabulary.
-pub(super) const SECTIONS: [Section; 16] = [
+pub(super) const SECTIONS: [Section; 17] = [
     ("Rates", rates::ALL),
     ("Times", times::ALL),
     ("CPU", cpu::ALL),
@@ -19,6 +19,7 @@ pub(super) const SECTIONS: [Section; 16] = [
     ("fs_mark", fs_mark::ALL),
     ("FFSB", ffsb::ALL),
     ("fio", fio::ALL),
+    ("Offered loads", load::ALL),
     ("bonnie++", bonnie::ALL),
     ("dbench", dbench::ALL),
     ("blogbench", blogbench::ALL),

@@ -1,0 +1,154 @@
+//! How often the interval of a search for the highest rate holds the rate at which a simulated
+//! server keeps the latency in the long run. Prints the table of docs/load.md.
+#![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use treering_stats::{LoadAnswer, LoadProbe, LoadSearch, LoadTerms};
+
+const SEARCHES: u32 = 200;
+/// Seconds of a probe, and before it.
+const PROBE: f64 = 3.0;
+const WARM_UP: f64 = 1.0;
+/// Requests by which the long run is known.
+const LONG: usize = 8_000_000;
+/// Of these so many follow one another.
+const PART: usize = 200_000;
+
+/// How long requests are served, on average a millisecond.
+#[derive(Clone, Copy)]
+enum Service {
+    Constant,
+    /// Logarithms with this standard deviation.
+    Lognormal(f64),
+}
+
+fn unit(source: &mut Xoshiro256PlusPlus) -> f64 {
+    ((source.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+}
+
+impl Service {
+    fn seconds(self, source: &mut Xoshiro256PlusPlus) -> f64 {
+        match self {
+            Self::Constant => 1e-3,
+            Self::Lognormal(sigma) => {
+                let radius = (-2.0 * unit(source).ln()).sqrt();
+                let normal = radius * (std::f64::consts::TAU * unit(source)).cos();
+                1e-3 * (sigma * normal - sigma * sigma / 2.0).exp()
+            }
+        }
+    }
+}
+
+/// Latencies of Poisson arrivals at so many servers, first come, first served.
+fn latencies(
+    (service, servers): (Service, usize),
+    rate: f64,
+    mut goes_on: impl FnMut(usize, f64) -> bool,
+    source: &mut Xoshiro256PlusPlus,
+) -> Vec<(f64, f64)> {
+    let mut free = vec![0.0_f64; servers];
+    let (mut at, mut all) = (0.0, Vec::new());
+    loop {
+        at -= unit(source).ln() / rate;
+        if !goes_on(all.len(), at) {
+            return all;
+        }
+        let first = (0..servers).min_by(|a, b| free[*a].total_cmp(&free[*b])).unwrap_or(0);
+        let end = free[first].max(at) + service.seconds(source);
+        free[first] = end;
+        all.push((at, end - at));
+    }
+}
+
+/// The share of requests that are late in the long run.
+fn long_run(
+    server: (Service, usize),
+    (rate, bound): (f64, f64),
+    source: &mut Xoshiro256PlusPlus,
+) -> f64 {
+    let mut late = 0_u32;
+    for _ in 0..LONG / PART {
+        let part = latencies(server, rate, |count, _| count < PART + PART / 10, source);
+        let counted = part.iter().skip(PART / 10);
+        late += counted.map(|(_, latency)| u32::from(*latency > bound)).sum::<u32>();
+    }
+    f64::from(late) / LONG as f64
+}
+
+/// The rate at which the share of late requests is the one that is allowed, in the long run.
+fn truth(server: (Service, usize), bound: f64, allowed: f64) -> f64 {
+    let (mut low, mut high) = (0.05 * 1e3 * server.1 as f64, 1e3 * server.1 as f64);
+    for _ in 0..12 {
+        let middle = f64::midpoint(low, high);
+        let mut source = Xoshiro256PlusPlus::seed_from_u64(99);
+        let late = long_run(server, (middle, bound), &mut source);
+        if late <= allowed { low = middle } else { high = middle }
+    }
+    f64::midpoint(low, high)
+}
+
+/// A probe as `treering load` makes it.
+fn probe(
+    server: (Service, usize),
+    (rate, bound): (f64, f64),
+    source: &mut Xoshiro256PlusPlus,
+) -> LoadProbe {
+    // As the command: at low rates longer.
+    let seconds = PROBE.max(500.0 / rate);
+    let mut all = latencies(server, rate, |_, at| at < WARM_UP + seconds, source);
+    all.retain(|(at, _)| *at >= WARM_UP);
+    let late = all.iter().filter(|(_, latency)| *latency > bound).count();
+    LoadProbe { rate, due: all.len() as f64, late: late as f64 }
+}
+
+fn main() {
+    println!(
+        "| service | at once | p99 within | rate in the long run | in the interval | median error | \
+         interval, half | probes |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    let servers = [
+        (Service::Constant, 1, 0.005, "constant"),
+        (Service::Constant, 8, 0.002, "constant"),
+        (Service::Lognormal(1.0), 1, 0.02, "lognormal, σ = 1"),
+        (Service::Lognormal(1.0), 8, 0.008, "lognormal, σ = 1"),
+        (Service::Lognormal(0.3), 32, 0.003, "lognormal, σ = .3"),
+    ];
+    for (service, count, bound, name) in servers {
+        let (server, allowed) = ((service, count), 0.01);
+        let truth = truth(server, bound, allowed);
+        let mut source = Xoshiro256PlusPlus::seed_from_u64(1);
+        let (mut errors, mut widths, mut held, mut probes) = (Vec::new(), Vec::new(), 0_u32, 0);
+        for seed in 0..SEARCHES {
+            let terms = LoadTerms {
+                lowest: 100.0,
+                highest: 1e6,
+                allowed,
+                precision: 0.1,
+                seed: seed.into(),
+            };
+            let mut search = LoadSearch::new(terms);
+            while let Some(rate) = search.next_rate() {
+                search.probed(probe(server, (rate, bound), &mut source));
+            }
+            probes += search.probes();
+            let LoadAnswer::At { rate, interval } = search.answer() else { continue };
+            held += u32::from(interval.contains(truth));
+            errors.push((rate / truth).ln());
+            widths.push((interval.high / interval.low).ln() / 2.0);
+        }
+        let middle = |values: &mut Vec<f64>| {
+            values.sort_by(f64::total_cmp);
+            100.0 * values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+        };
+        println!(
+            "| {name} | {count} | {} ms | {truth:.0}/s | {:.0} % | {:+.1} % | {:.1} % | {:.0} |",
+            1e3 * bound,
+            100.0 * f64::from(held) / f64::from(SEARCHES),
+            middle(&mut errors),
+            middle(&mut widths),
+            probes as f64 / f64::from(SEARCHES)
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! Where a share that grows with a value crosses the share that is allowed.
+//!
+//! Requests that are late come in bursts, so that most probes see fewer than the average: what
+//! counts is how many there were, not whether there were too many. A local logistic regression of
+//! the counts on the logarithm of the value (McCullagh and Nelder 1989, quasi-likelihood with the
+//! overdispersion estimated; weights as in Cleveland 1979), its crossing by the delta method with
+//! Student's t.
+
+use crate::distribution::t_quantile;
+
+/// A count at a value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Counted {
+    /// The logarithm of the value.
+    pub(crate) x: f64,
+    /// How many there were.
+    pub(crate) all: f64,
+    /// How many of them were late.
+    pub(crate) late: f64,
+}
+
+/// Values farther than this factor from the crossing say nothing of it.
+const REACH: f64 = 1.5;
+/// Fewest counts that have some weight.
+const FEWEST: usize = 6;
+const ROUNDS: usize = 8;
+const STEPS: usize = 30;
+/// Shares are kept from 0 and 1 by this.
+const EDGE: f64 = 1e-9;
+
+/// A line through the logits near the crossing.
+#[derive(Clone, Copy)]
+struct Line {
+    /// At the place where it is looked at, and its slope.
+    level: f64,
+    slope: f64,
+    /// Variances of both, and their covariance.
+    of_level: f64,
+    of_slope: f64,
+    of_both: f64,
+    /// Degrees of freedom.
+    freedom: f64,
+}
+
+/// The logarithm of the value at which the share is the one allowed, between the ends of its
+/// interval; `near` is about where it is. `None` where counts do not say it.
+pub(crate) fn crossing(
+    counts: &[Counted],
+    near: f64,
+    allowed: f64,
+    confidence: f64,
+) -> Option<[f64; 3]> {
+    let wanted = logit(allowed);
+    let (mut at, mut found) = (near, None);
+    for _ in 0..ROUNDS {
+        let line = fit(counts, at)?;
+        if line.slope <= 0.0 {
+            return None;
+        }
+        let away = ((wanted - line.level) / line.slope).clamp(-0.3, 0.3);
+        let variance = line.of_level + away * away * line.of_slope + 2.0 * away * line.of_both;
+        let error = variance.max(0.0).sqrt() / line.slope;
+        let half = error * t_quantile(f64::midpoint(1.0, confidence), line.freedom);
+        at += away;
+        found = Some([at - half, at, at + half]);
+        if away.abs() < 1e-4 {
+            break;
+        }
+    }
+    found.filter(|ends| ends.iter().all(|end| end.is_finite()))
+}
+
+fn logit(share: f64) -> f64 {
+    (share / (1.0 - share)).ln()
+}
+
+/// Cleveland's weight.
+fn weight(distance: f64) -> f64 {
+    let inner = 1.0 - (distance.abs() / REACH.ln()).min(1.0).powi(3);
+    inner.powi(3)
+}
+
+/// The line by iteratively reweighted least squares.
+fn fit(counts: &[Counted], at: f64) -> Option<Line> {
+    let near: Vec<(Counted, f64)> = counts
+        .iter()
+        .map(|one| (Counted { x: one.x - at, ..*one }, weight(one.x - at)))
+        .filter(|(one, weight)| *weight > 0.0 && one.all > 0.0)
+        .collect();
+    if near.len() < FEWEST {
+        return None;
+    }
+    let sum = |of: &dyn Fn(&Counted) -> f64| near.iter().map(|(one, w)| w * of(one)).sum::<f64>();
+    let share =
+        ((sum(&|one| one.late) + 0.5) / (sum(&|one| one.all) + 1.0)).clamp(EDGE, 1.0 - EDGE);
+    let (mut level, mut slope) = (logit(share), 1.0);
+    let mut inverse = [0.0; 3];
+    for _ in 0..STEPS {
+        let mut normal = [0.0; 3];
+        let mut right = [0.0; 2];
+        for (one, weight) in &near {
+            let p = chance(level + slope * one.x);
+            let w = weight * one.all * p * (1.0 - p);
+            let rest = weight * (one.late - one.all * p);
+            normal[0] += w;
+            normal[1] += w * one.x;
+            normal[2] += w * one.x * one.x;
+            right[0] += rest;
+            right[1] += rest * one.x;
+        }
+        let determinant = normal[0] * normal[2] - normal[1] * normal[1];
+        if determinant <= 1e-12 * normal[0] * normal[2] {
+            return None;
+        }
+        inverse = [normal[2], -normal[1], normal[0]].map(|one| one / determinant);
+        let steps = [
+            inverse[0] * right[0] + inverse[1] * right[1],
+            inverse[1] * right[0] + inverse[2] * right[1],
+        ];
+        // Full steps can leave for infinity where one side has no late request.
+        let shrink = (3.0 / steps[0].abs().max(steps[1].abs() / 10.0).max(3.0)).min(1.0);
+        level += shrink * steps[0];
+        slope += shrink * steps[1];
+        if steps[0].abs() < 1e-8 && steps[1].abs() < 1e-7 {
+            break;
+        }
+    }
+    let total: f64 = near.iter().map(|(_, weight)| weight).sum();
+    let freedom = (total - 2.0).max(1.0);
+    let pearson = |(one, weight): &(Counted, f64)| {
+        let p = chance(level + slope * one.x);
+        weight * (one.late - one.all * p).powi(2) / (one.all * p * (1.0 - p)).max(EDGE)
+    };
+    let spread = (near.iter().map(pearson).sum::<f64>() / freedom).max(1.0);
+    Some(Line {
+        level,
+        slope,
+        of_level: spread * inverse[0],
+        of_slope: spread * inverse[2],
+        of_both: spread * inverse[1],
+        // Few bursts tell less of their own spread than normal errors would.
+        freedom: (freedom / 2.0).max(1.0),
+    })
+}
+
+fn chance(logit: f64) -> f64 {
+    (1.0 / (1.0 + (-logit).exp())).clamp(EDGE, 1.0 - EDGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counted, crossing};
+
+    #[test]
+    fn exact_shares_cross_where_they_do() {
+        // The logit grows by 4 for each unit, and is that of 1 % at 2.
+        let count = |step: i32| {
+            let x = 2.0 + 0.05 * f64::from(step);
+            let logit = (0.01_f64 / 0.99).ln() + 4.0 * (x - 2.0);
+            Counted { x, all: 10_000.0, late: 10_000.0 / (1.0 + (-logit).exp()) }
+        };
+        let counts: Vec<Counted> = (-6..=6).map(count).collect();
+        let [low, at, high] = crossing(&counts, 2.1, 0.01, 0.95).unwrap();
+        assert!((at - 2.0).abs() < 1e-3, "{at}");
+        assert!(low < at && at < high && high - low < 0.1, "{low} {high}");
+    }
+
+    #[test]
+    fn too_few_counts_and_falling_shares_say_nothing() {
+        let count = |x: f64, late: f64| Counted { x, all: 1000.0, late };
+        assert_eq!(crossing(&[count(1.0, 10.0); 5], 1.0, 0.01, 0.95), None);
+        let falling: Vec<Counted> =
+            (0..8).map(|at| count(0.04 * f64::from(at), 30.0 - 3.0 * f64::from(at))).collect();
+        assert_eq!(crossing(&falling, 0.1, 0.01, 0.95), None);
+    }
+}

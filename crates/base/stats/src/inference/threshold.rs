@@ -1,0 +1,104 @@
+//! Where on a scale the answer turns from yes to no, from answers that are given by chance near it.
+//!
+//! The posterior of a psychometric function on a grid: its threshold and its spread are both
+//! unknown, and some answers are wrong anywhere. As QUEST (Watson and Pelli 1983) with the spread
+//! estimated beside the threshold (Kontsevich and Tyler 1999, "Bayesian adaptive estimation of
+//! psychometric slope and threshold"). Where to ask next is the caller's to decide.
+
+/// Places of the threshold and of the spread that are weighed.
+const PLACES: usize = 400;
+const SPREADS: usize = 14;
+/// The spreads, as factors: of 1 % and of a factor of three.
+const SPREAD_LEAST: f64 = 0.01;
+const SPREAD_MOST: f64 = 1.1;
+/// The share of answers that is wrong anywhere.
+const LAPSES: f64 = 0.02;
+/// How far beyond the values that it is known between the threshold may lie.
+const BEYOND: f64 = 4.0;
+
+/// What is known of a threshold on a scale of ratios.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Threshold {
+    /// Logarithms of the places, rising evenly.
+    places: Vec<f64>,
+    spreads: Vec<f64>,
+    /// The logarithm of the weight of each place with each spread, spreads side by side.
+    weights: Vec<f64>,
+}
+
+impl Threshold {
+    /// One that probably lies between two values above zero, of which nothing else is known.
+    pub(crate) fn between(low: f64, high: f64) -> Self {
+        let least = (low.min(high).max(f64::MIN_POSITIVE) / BEYOND).ln();
+        let most = (high.max(low).max(f64::MIN_POSITIVE) * BEYOND).ln();
+        let step = |number: usize, of: usize| number as f64 / (of - 1) as f64;
+        let spread =
+            |number| SPREAD_LEAST * (SPREAD_MOST / SPREAD_LEAST).powf(step(number, SPREADS));
+        Self {
+            places: (0..PLACES).map(|at| least + (most - least) * step(at, PLACES)).collect(),
+            spreads: (0..SPREADS).map(spread).collect(),
+            weights: vec![0.0; PLACES * SPREADS],
+        }
+    }
+
+    /// The answer at a value: yes below the threshold, no above it.
+    pub(crate) fn answered(&mut self, value: f64, yes: bool) {
+        let x = value.max(f64::MIN_POSITIVE).ln();
+        for (place, weights) in self.places.iter().zip(self.weights.chunks_mut(SPREADS)) {
+            for (spread, weight) in self.spreads.iter().zip(weights) {
+                let chance = LAPSES + (1.0 - 2.0 * LAPSES) / (1.0 + ((x - place) / spread).exp());
+                *weight += if yes { chance.ln() } else { (1.0 - chance).ln() };
+            }
+        }
+    }
+
+    /// The value below which the threshold is with this probability.
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
+        let most = self.weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let shares: Vec<f64> = self
+            .weights
+            .chunks(SPREADS)
+            .map(|weights| weights.iter().map(|weight| (weight - most).exp()).sum())
+            .collect();
+        let wanted = share.clamp(0.0, 1.0) * shares.iter().sum::<f64>();
+        let step = self.places[1] - self.places[0];
+        let mut before = 0.0;
+        for (place, share) in self.places.iter().zip(&shares) {
+            if before + share >= wanted {
+                let part = if *share > 0.0 { (wanted - before) / share } else { 0.5 };
+                return (place + step * (part - 0.5)).exp();
+            }
+            before += share;
+        }
+        self.places[PLACES - 1].exp()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Threshold;
+
+    #[test]
+    fn answers_narrow_it_from_both_sides() {
+        let mut threshold = Threshold::between(100.0, 200.0);
+        assert!((threshold.quantile(0.5) / 20_000.0_f64.sqrt() - 1.0).abs() < 0.02);
+        for _ in 0..6 {
+            threshold.answered(140.0, true);
+            threshold.answered(160.0, false);
+        }
+        let [low, middle, high] = [0.025, 0.5, 0.975].map(|share| threshold.quantile(share));
+        assert!(low < middle && middle < high);
+        assert!((145.0..155.0).contains(&middle), "{low} {middle} {high}");
+        assert!(low > 120.0 && high < 190.0, "{low} {high}");
+    }
+
+    #[test]
+    fn one_wrong_answer_is_outweighed() {
+        let mut threshold = Threshold::between(100.0, 200.0);
+        threshold.answered(400.0, true);
+        for value in [140.0, 141.0, 150.0, 151.0, 170.0, 180.0, 250.0] {
+            threshold.answered(value, value < 145.0);
+        }
+        assert!((125.0..175.0).contains(&threshold.quantile(0.5)));
+    }
+}

@@ -1,0 +1,301 @@
+//! The search for the highest rate at which a system keeps a latency: which rate to probe next, and
+//! what the probes say.
+//!
+//! From the lowest rate on, rates double until one fails twice. Then both sides of where the answer
+//! probably is are probed in turns, in random order, so that neither one lucky probe nor a slow
+//! change of the machine decides. What the probes say is in [`Threshold`] and [`crossing`]. What
+//! does not live here: what a probe is.
+
+use crate::generator::Generator;
+use crate::inference::crossing::{Counted, crossing};
+use crate::inference::threshold::Threshold;
+use crate::interval::{Interval, IntervalMethod};
+
+/// Between which rates is searched, and when that is enough.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadTerms {
+    /// The rate that is probed first.
+    pub lowest: f64,
+    /// None is probed beyond it.
+    pub highest: f64,
+    /// The share of requests that may be late.
+    pub allowed: f64,
+    /// The search ends when the interval reaches no farther than this share to either side.
+    pub precision: f64,
+    /// Decides the order of probes.
+    pub seed: u64,
+}
+
+/// What one probe showed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadProbe {
+    /// The rate that was offered.
+    pub rate: f64,
+    /// How many requests were due.
+    pub due: f64,
+    /// How many of them were late.
+    pub late: f64,
+}
+
+/// Probes after which nothing is learnt that would be worth the time.
+pub(crate) const MOST_LOAD_PROBES: usize = 60;
+/// Fewest probes after the bracket.
+const FEWEST: usize = 16;
+/// How far from the answer is probed, as factors: 3 % to 20 %.
+const NEAREST: f64 = 0.03;
+const FARTHEST: f64 = 0.2;
+/// How often an end of the range is asked before it is believed.
+const ENDS: usize = 3;
+const CONFIDENCE: f64 = 0.95;
+
+/// What the probes say of the highest rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum LoadAnswer {
+    /// It is about this.
+    At {
+        /// The estimate.
+        rate: f64,
+        /// Its 95 % interval.
+        interval: Interval,
+    },
+    /// Not even the lowest rate passed.
+    BelowLowest,
+    /// The highest rate passed, too.
+    AboveHighest,
+    /// There were too few probes: this one passed, that one failed.
+    Open {
+        /// The highest rate that passed.
+        passed: Option<f64>,
+        /// The lowest that failed.
+        failed: Option<f64>,
+    },
+}
+
+#[derive(Debug, Clone)]
+enum Stage {
+    /// At the lowest rate: passes and failures so far.
+    Lowest([usize; 2]),
+    /// Doubling: the last rate that passed, and how often the next one failed.
+    Doubling(f64, usize),
+    /// At the highest rate.
+    Highest([usize; 2]),
+    Narrowing(Box<Threshold>),
+}
+
+/// A search in progress.
+#[derive(Debug, Clone)]
+pub struct LoadSearch {
+    terms: LoadTerms,
+    stage: Stage,
+    probes: Vec<LoadProbe>,
+    narrowed: usize,
+    generator: Generator,
+    upper_first: bool,
+}
+
+impl LoadSearch {
+    /// One that begins. Rates are above zero; a highest one below the lowest is taken for it.
+    pub fn new(terms: LoadTerms) -> Self {
+        let lowest = terms.lowest.max(f64::MIN_POSITIVE);
+        let terms = LoadTerms { lowest, highest: terms.highest.max(lowest), ..terms };
+        Self {
+            generator: Generator::seeded(terms.seed),
+            terms,
+            stage: Stage::Lowest([0; 2]),
+            probes: Vec::new(),
+            narrowed: 0,
+            upper_first: false,
+        }
+    }
+
+    /// The rate of the next probe; `None` when the answer is there.
+    pub fn next_rate(&mut self) -> Option<f64> {
+        if self.probes.len() >= MOST_LOAD_PROBES {
+            return None;
+        }
+        match &self.stage {
+            Stage::Lowest(counts) => (counts[1] * 2 <= ENDS).then_some(self.terms.lowest),
+            Stage::Doubling(passed, _) => Some((passed * 2.0).min(self.terms.highest)),
+            Stage::Highest(counts) => (counts[0] * 2 <= ENDS).then_some(self.terms.highest),
+            Stage::Narrowing(threshold) => {
+                if self.narrowed >= FEWEST && self.is_precise(threshold) {
+                    return None;
+                }
+                if self.narrowed.is_multiple_of(2) {
+                    self.upper_first = self.generator.coin();
+                }
+                let is_upper = self.narrowed.is_multiple_of(2) == self.upper_first;
+                let rate = self.beside(threshold, is_upper);
+                Some(rate.clamp(self.terms.lowest / 2.0, self.terms.highest))
+            }
+        }
+    }
+
+    /// A rate on one side of where the answer probably is, as far as that is uncertain.
+    fn beside(&self, threshold: &Threshold, is_upper: bool) -> f64 {
+        let Some([low, at, high]) = self.crossing(threshold) else {
+            return threshold.quantile(if is_upper { 0.75 } else { 0.25 });
+        };
+        let away = ((high - low) / 3.0).clamp(NEAREST, FARTHEST);
+        (if is_upper { at + away } else { at - away }).exp()
+    }
+
+    fn is_precise(&self, threshold: &Threshold) -> bool {
+        let [low, rate, high] = self.ends(threshold);
+        let most = 1.0 + self.terms.precision;
+        high <= rate * most && rate <= low * most
+    }
+
+    fn passed(&self, probe: &LoadProbe) -> bool {
+        probe.late <= self.terms.allowed * probe.due
+    }
+
+    /// A probe was made.
+    pub fn probed(&mut self, probe: LoadProbe) {
+        let (rate, passed) = (probe.rate, self.passed(&probe));
+        self.probes.push(probe);
+        match &mut self.stage {
+            Stage::Lowest(counts) => {
+                counts[usize::from(!passed)] += 1;
+                // Of three the majority counts; one that passes at once is enough to go on.
+                let goes_on = passed && (counts[1] == 0 || counts[0] * 2 > ENDS);
+                if goes_on {
+                    self.stage = self.after(rate);
+                }
+            }
+            Stage::Doubling(..) if passed => self.stage = self.after(rate),
+            // One failure may be chance.
+            Stage::Doubling(_, failures) if *failures == 0 => *failures = 1,
+            Stage::Doubling(before, _) => {
+                let before = *before;
+                self.narrow(before, rate);
+            }
+            Stage::Highest(counts) => {
+                counts[usize::from(!passed)] += 1;
+                if counts[1] * 2 > ENDS {
+                    self.narrow(rate / 2.0, rate);
+                }
+            }
+            Stage::Narrowing(threshold) => {
+                threshold.answered(rate, passed);
+                self.narrowed += 1;
+            }
+        }
+    }
+
+    fn after(&self, passed: f64) -> Stage {
+        if passed >= self.terms.highest {
+            Stage::Highest([1, 0])
+        } else {
+            Stage::Doubling(passed, 0)
+        }
+    }
+
+    fn narrow(&mut self, low: f64, high: f64) {
+        let mut threshold = Box::new(Threshold::between(low, high));
+        self.probes.iter().for_each(|one| threshold.answered(one.rate, self.passed(one)));
+        self.stage = Stage::Narrowing(threshold);
+    }
+
+    /// What is known so far.
+    pub fn answer(&self) -> LoadAnswer {
+        match &self.stage {
+            Stage::Lowest(counts) if counts[1] * 2 > ENDS => LoadAnswer::BelowLowest,
+            Stage::Highest(counts) if counts[0] * 2 > ENDS => LoadAnswer::AboveHighest,
+            Stage::Narrowing(threshold) if self.narrowed > 0 => {
+                let [low, rate, high] = self.ends(threshold);
+                let (confidence, method) = (CONFIDENCE, IntervalMethod::StudentT);
+                let interval = Interval { low, high, confidence, achieved: None, method };
+                LoadAnswer::At { rate, interval }
+            }
+            _ => LoadAnswer::Open {
+                passed: self.rates(true).reduce(f64::max),
+                failed: self.rates(false).reduce(f64::min),
+            },
+        }
+    }
+
+    /// The rates that passed, or failed.
+    fn rates(&self, passed: bool) -> impl Iterator<Item = f64> {
+        let of = self.probes.iter().filter(move |one| self.passed(one) == passed);
+        of.map(|one| one.rate)
+    }
+
+    /// The highest rate that passed, and the lowest that failed.
+    fn extremes(&self) -> Option<[f64; 2]> {
+        Some([self.rates(true).reduce(f64::max)?, self.rates(false).reduce(f64::min)?])
+    }
+
+    /// The ends of the interval, and the estimate between them. Where the shares of late requests
+    /// do not say it, as where none or nearly all are late, whether probes passed says it.
+    fn ends(&self, threshold: &Threshold) -> [f64; 3] {
+        let beside = (1.0 - CONFIDENCE) / 2.0;
+        let ends = || [beside, 0.5, 1.0 - beside].map(|share| threshold.quantile(share));
+        self.crossing(threshold).map_or_else(ends, |logs| logs.map(f64::exp))
+    }
+
+    /// The logarithms of the same, by the shares. Where every rate that passed is below every one
+    /// that failed, the change is too sharp for a curve of shares.
+    fn crossing(&self, threshold: &Threshold) -> Option<[f64; 3]> {
+        if self.extremes().is_none_or(|[passed, failed]| passed < failed) {
+            return None;
+        }
+        let counted = |one: &LoadProbe| Counted { x: one.rate.ln(), all: one.due, late: one.late };
+        let counts: Vec<Counted> = self.probes.iter().map(counted).collect();
+        crossing(&counts, threshold.quantile(0.5).ln(), self.terms.allowed, CONFIDENCE)
+    }
+
+    /// How many probes there were.
+    pub fn probes(&self) -> usize {
+        self.probes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LoadAnswer, LoadProbe, LoadSearch, LoadTerms, MOST_LOAD_PROBES};
+
+    const TERMS: LoadTerms =
+        LoadTerms { lowest: 100.0, highest: 1e6, allowed: 0.01, precision: 0.05, seed: 1 };
+
+    fn searched(terms: LoadTerms, mut passes: impl FnMut(f64) -> bool) -> LoadSearch {
+        let mut search = LoadSearch::new(terms);
+        while let Some(rate) = search.next_rate() {
+            let late = if passes(rate) { 0.0 } else { 500.0 };
+            search.probed(LoadProbe { rate, due: 1000.0, late });
+        }
+        search
+    }
+
+    #[test]
+    fn a_sharp_threshold_is_found() {
+        for at in [130.0, 1000.0, 77_777.0, 900_000.0] {
+            let search = searched(TERMS, |rate| rate <= at);
+            let LoadAnswer::At { rate, interval } = search.answer() else { panic!("{at}") };
+            assert!((rate / at).ln().abs() < 0.06 && interval.contains(at), "{at} {rate}");
+            assert!(search.probes() < MOST_LOAD_PROBES, "{}", search.probes());
+        }
+    }
+
+    #[test]
+    fn ends_of_the_range_are_said() {
+        assert_eq!(searched(TERMS, |_| false).answer(), LoadAnswer::BelowLowest);
+        assert_eq!(searched(TERMS, |_| false).probes(), 2);
+        assert_eq!(searched(TERMS, |_| true).answer(), LoadAnswer::AboveHighest);
+        let mut first = true;
+        let search = searched(TERMS, |rate| !std::mem::take(&mut first) && rate < 3000.0);
+        assert!(matches!(search.answer(), LoadAnswer::At { .. }), "one failure is not believed");
+        let none = LoadSearch::new(TERMS).answer();
+        assert_eq!(none, LoadAnswer::Open { passed: None, failed: None });
+    }
+
+    #[test]
+    fn the_highest_rate_is_not_exceeded() {
+        let terms = LoadTerms { highest: 3000.0, ..TERMS };
+        let search = searched(terms, |rate| {
+            assert!(rate <= 3000.0);
+            rate < 2900.0
+        });
+        assert!(matches!(search.answer(), LoadAnswer::At { .. }), "{:?}", search.answer());
+    }
+}

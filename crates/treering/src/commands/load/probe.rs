@@ -1,0 +1,98 @@
+//! What one probe showed, from the metrics of its trial.
+
+use serde::Serialize;
+use treering_model::Trial;
+use treering_model::metrics::MetricSpec;
+use treering_model::metrics::load::{
+    DUE_LATENCY_NANOSECONDS, DUE_OPERATIONS, GENERATOR_LAG_NANOSECONDS, LATE_PERCENT,
+    UNFINISHED_OPERATIONS,
+};
+
+use treering_stats::LoadProbe;
+
+use crate::arguments::Bound;
+
+/// A generator that is late by more than this share of a latency decides about it.
+const LAG_SHARE: f64 = 0.5;
+
+/// The share of requests that may be late.
+fn allowed_percent(bound: &Bound) -> f64 {
+    // Shares are not exact: one request of a thousand is 0.1 %.
+    100.0 * (1.0 - bound.share) + 1e-9
+}
+
+/// A trial at one rate.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Probe {
+    /// The trial.
+    pub(super) trial: String,
+    pub(super) operations_per_second: u64,
+    pub(super) due: u64,
+    pub(super) unfinished: u64,
+    pub(super) p50_ns: u64,
+    pub(super) p95_ns: u64,
+    pub(super) p99_ns: u64,
+    pub(super) p999_ns: u64,
+    pub(super) max_ns: u64,
+    /// The shares of the requests that were later than each of the latencies that are to be kept.
+    pub(super) late_percent: Vec<f64>,
+    /// How late the generator itself was, at the percentile that is to be kept.
+    pub(super) generator_lag_ns: u64,
+    pub(super) is_kept: bool,
+    /// Whether the generator was so late that it decides.
+    pub(super) is_generator_late: bool,
+}
+
+impl Probe {
+    pub(super) fn of(trial: &Trial, operations_per_second: u64, bounds: &[Bound]) -> Self {
+        let value = |name: &str| {
+            let metric = trial.metrics.iter().find(|metric| metric.name == name);
+            metric.map_or(0.0, |metric| metric.value)
+        };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts")]
+        let named = |name: &str| value(name) as u64;
+        let of = |spec: MetricSpec, word: &str| named(&spec.member(&[word]));
+        let latency = |word: &str| of(DUE_LATENCY_NANOSECONDS, word);
+        let (due, unfinished) = (named(DUE_OPERATIONS.name), named(UNFINISHED_OPERATIONS.name));
+        let late_percent: Vec<f64> =
+            bounds.iter().map(|bound| value(&LATE_PERCENT.member(&[&bound.text()]))).collect();
+        let is_few = |(percent, bound): (&f64, &Bound)| *percent <= allowed_percent(bound);
+        let lags = |bound: &Bound| of(GENERATOR_LAG_NANOSECONDS, bound.name);
+        let is_late = |bound: &Bound| lags(bound) as f64 > LAG_SHARE * bound.ns as f64;
+        Self {
+            trial: trial.beginning.trial.text(),
+            operations_per_second,
+            due,
+            unfinished,
+            p50_ns: latency("p50"),
+            p95_ns: latency("p95"),
+            p99_ns: latency("p99"),
+            p999_ns: latency("p999"),
+            max_ns: latency("max"),
+            generator_lag_ns: bounds.iter().map(lags).max().unwrap_or(0),
+            is_kept: late_percent.iter().zip(bounds).all(is_few),
+            late_percent,
+            is_generator_late: bounds.iter().any(is_late),
+        }
+    }
+
+    /// As the search counts it: of several latencies the one that is missed most, in terms of the
+    /// one that allows the fewest.
+    pub(super) fn counted(&self, bounds: &[Bound]) -> LoadProbe {
+        let of = |(percent, bound): (&f64, &Bound)| percent / allowed_percent(bound);
+        let most = self.late_percent.iter().zip(bounds).map(of).fold(0.0, f64::max);
+        let fewest = bounds.iter().map(allowed_percent).fold(100.0, f64::min) / 100.0;
+        let (rate, due) = (self.operations_per_second as f64, self.due as f64);
+        LoadProbe { rate, due, late: (most * fewest).min(1.0) * due }
+    }
+
+    /// The latency that a bound is about.
+    pub(super) fn latency_ns(&self, bound: &Bound) -> u64 {
+        match bound.name {
+            "p50" => self.p50_ns,
+            "p95" => self.p95_ns,
+            "p99" => self.p99_ns,
+            _ => self.p999_ns,
+        }
+    }
+}
