@@ -153,7 +153,8 @@ impl IorSession {
     fn removal(&self, kind: &str, rank: u16) -> Task {
         let name = self.shape.file_of(rank, Some(self.repetition));
         let script = Box::new(Removal { place: self.place(rank) });
-        Task::new(kind, &name, Op::Unlink, script)
+        let whole_paths = !self.is_native();
+        Task { whole_paths, ..Task::new(kind, &name, Op::Unlink, script) }
     }
 
     /// A rank's part of a test; the rest of it where a range is given.
@@ -207,6 +208,7 @@ impl IorSession {
             expected_bytes: bytes,
             buffers,
             direct: shape.direct,
+            whole_paths: !self.is_native(),
             tally: tally.to_owned(),
             ..Task::new(part.kind(), &subject, op, script)
         }
