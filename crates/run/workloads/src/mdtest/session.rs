@@ -8,7 +8,7 @@ use treering_classic::mdtest::counts::ItemCounts;
 use treering_classic::mdtest::pattern::Pattern;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Buffers, Caches, Deadline, ParallelGroup, Phase, Script, Session, SideBySide, Task, TimeLimit,
+    Buffers, Caches, Deadline, ParallelGroup, Phase, Script, Session, Task, TimeLimit,
 };
 
 use super::headline::Headline;
@@ -16,6 +16,7 @@ use super::items::{Items, Making, OwnData};
 use super::names::test_directory;
 use super::shape::{Act, Part, Shape};
 use super::trees::{Care, TestDirectories, Trees};
+use crate::ranks::side_by_side;
 
 /// The kind of tasks that make and remove test directories, which belong to no test.
 pub(super) const SETUP: &str = "setup";
@@ -283,11 +284,12 @@ impl Session for TestSession {
             deadline: Deadline::default(),
         });
         let tasks = self.tasks(part, group, time_limit.as_ref().map(|limit| &limit.deadline));
+        let side_by_side = side_by_side(self.shape.workers, tasks.len());
         Some(ParallelGroup {
             tasks,
             time_limit,
             caches: if looks && self.shape.cold { Caches::Drop } else { Caches::Keep },
-            side_by_side: SideBySide { workers: self.shape.workers, ..SideBySide::default() },
+            side_by_side,
             ..ParallelGroup::default()
         })
     }
