@@ -8,8 +8,10 @@ mod channels;
 mod clocks;
 mod launch;
 mod link;
+mod packed;
 pub(crate) mod share;
 mod skew;
+mod spread;
 mod world;
 
 pub use channels::{Channels, channels};
