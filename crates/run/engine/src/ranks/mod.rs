@@ -4,6 +4,7 @@
 //! carries messages between them (MPI, or channels in tests), a [`World`] makes meetings of these
 //! that nobody waits in for ever.
 
+mod barriers;
 mod channels;
 mod clocks;
 mod launch;
@@ -14,6 +15,7 @@ mod skew;
 mod spread;
 mod world;
 
+pub use barriers::{Barriers, middle_ns};
 pub use channels::{Channels, channels};
 pub use clocks::ClockRelation;
 pub use launch::{

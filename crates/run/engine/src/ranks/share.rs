@@ -103,6 +103,7 @@ impl World<'_> {
                 .map_err(|error| self.error(0, format!("it is not understood: {error}")));
         }
         let (parts, lost) = self.gather_most(&bytes);
+        self.have_met();
         let mut go = Go { at_ns: 0, signal: None, problem: lost.map(|lost| (lost.rank, lost.why)) };
         for (rank, part) in parts.iter().enumerate() {
             let Some(part) = part else { continue };

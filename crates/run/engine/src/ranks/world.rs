@@ -97,6 +97,8 @@ struct State {
     hosts: Vec<String>,
     clocks: Vec<ClockRelation>,
     skews: Vec<RankSkew>,
+    /// When the last rank came to the last meeting before a group, at rank 0.
+    met_ns: u64,
     /// How often rank 0 has spoken to all.
     told: u32,
     /// The present group, counted from 1, and the last one that was halted.
@@ -119,6 +121,7 @@ impl<'l> World<'l> {
             hosts: vec!["?".to_owned(); size],
             clocks: vec![ClockRelation::default(); size],
             skews: Vec::new(),
+            met_ns: 0,
             told: 0,
             group: 0,
             halted: 0,
@@ -313,6 +316,15 @@ impl<'l> World<'l> {
     /// A new group begins: halts of the one before mean nothing any more.
     pub(crate) fn begin_group(&self) {
         self.state.borrow_mut().group += 1;
+    }
+
+    pub(crate) fn have_met(&self) {
+        self.state.borrow_mut().met_ns = monotonic_ns();
+    }
+
+    /// When the last rank came to the last meeting, at rank 0.
+    pub(crate) fn met_ns(&self) -> u64 {
+        self.state.borrow().met_ns
     }
 
     pub(crate) fn add_skew(&self, skew: Option<RankSkew>) {
