@@ -36,6 +36,10 @@ pub use files::positioned::{read_at, read_vector_at, write_at, write_both_at, wr
 pub use files::range_lock::lock_range;
 pub use files::residency::{Residency, residency};
 pub use files::through::{Synchronous, Through};
+pub use files::whole_paths::{
+    make_dir_by_path, open_by_path, remove_dir_by_path, rename_by_path, stat_by_path, stat_top,
+    unlink_by_path,
+};
 pub use filesystems::btrfs_search::{BtrfsKey, BtrfsSpace, btrfs_items, btrfs_spaces};
 pub use filesystems::fiemap::{ExtentBuffer, FileExtent, file_extents};
 pub use filesystems::fsmap::{SpaceRecord, space_map};

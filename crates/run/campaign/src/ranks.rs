@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use treering_engine::{
-    EngineError, EngineOptions, Progress, RankError, Run, RunOptions, StopFlag, Target, World,
+    Barriers, EngineError, EngineOptions, Progress, RankError, RankSkew, Run, RunOptions, StopFlag,
+    Target, World, middle_ns,
 };
-use treering_model::metrics::times::RANK_SKEW_PERCENT;
+use treering_model::metrics::times::{BARRIER_SECONDS, RANK_SKEW_PERCENT, START_SPREAD_SECONDS};
 use treering_model::{
-    Artifact, Fact, RANKS_ARTIFACT, RANKS_FACT, RANKS_VERSION, RankPhase, RankRow, RankTable,
-    Scope, SinkError, TrialEvent, TrialSink,
+    Artifact, Fact, Metric, RANKS_ARTIFACT, RANKS_FACT, RANKS_VERSION, RankPhase, RankRow,
+    RankTable, Scope, SinkError, TrialEvent, TrialSink,
 };
 use treering_observe::Seen;
 use treering_script::{Job, TargetFacts};
@@ -62,6 +63,18 @@ pub fn assist(
     roots.run(session.as_mut(), RunOptions { world: Some(world), ..run })
 }
 
+/// How unequal the ranks were in a phase, and what it took to have them begin together.
+fn metrics_of(skew: &RankSkew) -> [Metric; 3] {
+    let of = || Scope::Phase(skew.name.clone());
+    let seconds = |all: &[u64]| middle_ns(all) as f64 / 1e9;
+    let Barriers { took_ns, start_spreads_ns } = &skew.barriers;
+    [
+        RANK_SKEW_PERCENT.of(of(), skew.percent()),
+        BARRIER_SECONDS.of(of(), seconds(took_ns)),
+        START_SPREAD_SECONDS.of(of(), seconds(start_spreads_ns)),
+    ]
+}
+
 /// What is known of the ranks at the end of a trial.
 pub(crate) fn about_ranks(world: &World<'_>) -> Seen {
     let (hosts, clocks, skews) = (world.hosts(), world.clocks(), world.skews());
@@ -88,10 +101,7 @@ pub(crate) fn about_ranks(world: &World<'_>) -> Seen {
         );
         fact("ranks.slowest", value)
     }));
-    let metrics = skews
-        .iter()
-        .map(|skew| RANK_SKEW_PERCENT.of(Scope::Phase(skew.name.clone()), skew.percent()));
-    let metrics = metrics.collect();
+    let metrics = skews.iter().flat_map(metrics_of).collect();
     let rows = hosts.into_iter().zip(clocks).map(|(host, clock)| RankRow {
         host,
         clock_offset_ns: clock.offset_ns,
@@ -103,6 +113,8 @@ pub(crate) fn about_ranks(world: &World<'_>) -> Seen {
         slowest_ns: skew.slowest_ns,
         median_ns: skew.median_ns,
         ranks: skew.ranks as u64,
+        barriers_ns: skew.barriers.took_ns,
+        start_spreads_ns: skew.barriers.start_spreads_ns,
     });
     let table = RankTable { ranks: rows.collect(), phases: phases.collect() };
     let artifacts = Artifact::of(RANKS_ARTIFACT, RANKS_VERSION, &table).into_iter().collect();

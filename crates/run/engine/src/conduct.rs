@@ -25,8 +25,8 @@ use crate::workers::ticks::ticking;
 use crate::workers::time_limit::Timer;
 use crate::workers::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{
-    CallFailure, Caller, EngineError, EngineOptions, Payload, Place, Progress, RankSkew, Recorder,
-    RunOptions, TrialClock, World,
+    Barriers, CallFailure, Caller, EngineError, EngineOptions, Payload, Place, Progress, RankSkew,
+    Recorder, RunOptions, TrialClock, World,
 };
 
 /// Runs a session to its end; no log of what is read and written is kept here.
@@ -70,6 +70,7 @@ fn conduct_here<P: Place + ?Sized>(
         world: world.filter(|world| world.size() > 1),
         begins_ns: None,
         worked_ns: Vec::new(),
+        barriers: Barriers::default(),
     };
     let mut number = 0;
     while let Some(phase) = session.next_phase() {
@@ -123,6 +124,8 @@ struct Conductor<'r, P: Place + ?Sized> {
     begins_ns: Option<u64>,
     /// How long each of them worked in the present phase.
     worked_ns: Vec<u64>,
+    /// Its barriers.
+    barriers: Barriers,
 }
 
 impl<P: Place + ?Sized> Conductor<'_, P> {
@@ -136,6 +139,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             None => self.interrupted().map(|()| monotonic_ns())?,
             Some(world) => {
                 self.worked_ns = vec![0; world.size()];
+                self.barriers = Barriers::default();
                 let what = format!("phase {number}, {}", phase.name);
                 world.agree(&what, Duration::ZERO, self.stop, Ok(()))?
             }
@@ -163,7 +167,8 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
                 Ok(of_all) => totals.intervals = of_all,
                 Err(error) => ended = Err(error.into()),
             }
-            world.add_skew(RankSkew::of(number, &totals.name, &self.worked_ns));
+            let barriers = std::mem::take(&mut self.barriers);
+            world.add_skew(RankSkew::of(number, &totals.name, &self.worked_ns, barriers));
         }
         let reported = self.sink.accept(&TrialEvent::PhaseEnded(totals));
         // Why it ended early says more than a listener that could not hear of it.
@@ -338,12 +343,18 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         if let Some(error) = worst {
             return Err(self.world.and_then(World::lost).map_or(error, EngineError::Rank));
         }
-        if spans.iter().all(Option::is_some) {
-            let worked = spans.into_iter().flatten().map(|(began, ended)| ended - began);
-            self.worked_ns.iter_mut().zip(worked).for_each(|(sum, worked)| *sum += worked);
-        }
+        self.add_spans(&spans);
         self.interrupted()?;
         if stopped { Err(EngineError::Halted) } else { Ok(()) }
+    }
+
+    /// Takes in when each rank began and ended in a group that all had a part in.
+    fn add_spans(&mut self, spans: &[Option<(u64, u64)>]) {
+        let Some(world) = self.world.filter(|_| spans.iter().all(Option::is_some)) else { return };
+        let spans = spans.iter().flatten();
+        self.barriers.add(world.met_ns(), spans.clone().map(|(began, _)| *began));
+        let worked = spans.map(|(began, ended)| ended - began);
+        self.worked_ns.iter_mut().zip(worked).for_each(|(sum, worked)| *sum += worked);
     }
 
     /// Does the tasks of a group, side by side, within their time: of several ranks each its own.

@@ -38,8 +38,9 @@ pub use places::renewal::{Renewable, Renewing};
 pub use places::target::Target;
 pub use progress::{Progress, ProgressSnapshot};
 pub use ranks::{
-    Alone, Channels, ClockRelation, LaunchEnd, LaunchError, Launcher, Link, RankError, RankReport,
-    RankSkew, USUAL_LAUNCHER, World, channels, find_program, is_rank_of_plan,
+    Alone, Barriers, Channels, ClockRelation, LaunchEnd, LaunchError, Launcher, Link, RankError,
+    RankReport, RankSkew, USUAL_LAUNCHER, World, channels, find_program, is_rank_of_plan,
+    middle_ns,
 };
 pub use recorder::{LatencyMode, Recorder};
 pub use rehearsal::{Actor, rehearse};

@@ -93,6 +93,9 @@ pub struct Task {
     pub synchronous: Synchronous,
     /// Whether it reads and writes by the calls that take vectors (`preadv2`, `readv`).
     pub vectored: bool,
+    /// Whether it gives the kernel the whole path of each item, from where the user's own words
+    /// begin, and opens no directory.
+    pub whole_paths: bool,
     /// What carries its requests out, when it makes any.
     pub queue: Option<Queue>,
     /// What it writes and reads into, where that is not the payload.
@@ -119,6 +122,7 @@ impl Task {
             direct: false,
             synchronous: Synchronous::No,
             vectored: false,
+            whole_paths: false,
             queue: None,
             buffers: None,
             scheduling: Scheduling::default(),

@@ -73,7 +73,7 @@ pub(crate) fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Ranks and words. With -G the data are the same.
-const LINES: [(u32, &str); 9] = [
+const LINES: [(u32, &str); 10] = [
     (1, "-b 1m -t 256k"),
     (2, "-b 512k -t 128k -s 2 -i 2 -G 7 -k -v"),
     (3, "-F -b 256k -t 64k -G 7 -k -e"),
@@ -82,6 +82,7 @@ const LINES: [(u32, &str); 9] = [
     (3, "-b 256k -t 32k -G 7 -k -z --random-offset-seed=5 -w"),
     (2, "-F -b 256k -t 32k -G 7 -k -z --random-offset-seed=5 -i 2 -m"),
     (2, "-b 256k -t 64k -C -w -W -R -G 7"),
+    (2, "-b 256k -t 64k -c -j 1000 -G 7 -k"),
     (2, "-b 256k -t 64k -i 2 -O summaryFormat=CSV"),
 ];
 

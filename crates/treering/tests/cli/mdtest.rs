@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -157,6 +158,23 @@ fn phases_can_be_split_over_runs_after_an_end_by_time() {
     let read = classic(&program, 2, words).ends_with(0);
     assert!(!read.stdout.contains("WARNING: ") && !read.stdout.contains("ERROR"), "{read}");
     assert!(tree(&program.home().join("there")).is_empty());
+}
+
+#[test]
+fn a_tree_that_was_there_is_not_left_over_a_link() {
+    let program = program();
+    let words = "-n 20 -z 1 -b 2 -d there";
+    classic(&program, 2, &format!("{words} -C")).ends_with(0);
+    let tree_top = program.home().join("there/test-dir.0-0/mdtest_tree.0");
+    let outside = program.home().join("outside");
+    fs::rename(tree_top.join("mdtest_tree.2"), &outside).unwrap();
+    symlink(&outside, tree_top.join("mdtest_tree.2")).unwrap();
+    let before = tree(&outside);
+    for only in ["-r", "-T", "-E", "-C"] {
+        let ran = classic(&program, 2, &format!("{words} {only}")).ends_with(1);
+        assert!(ran.stderr.contains("mdtest_tree.2: Not a directory"), "{only}: {ran}");
+    }
+    assert_eq!(tree(&outside), before);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use treering_model::metrics::times::RANK_SKEW_PERCENT;
-use treering_model::{CautionCode, Ending, RANKS_FACT, Scope, Trial};
+use treering_model::metrics::times::{BARRIER_SECONDS, RANK_SKEW_PERCENT, START_SPREAD_SECONDS};
+use treering_model::{CautionCode, Ending, Metric, RANKS_FACT, Scope, Trial};
 use treering_testkit::{Program, Ran, Running, TempDir, is_tool, skip, temp_dir, temp_dir_in};
 
 use crate::kernels::{fact, trials};
@@ -150,9 +150,12 @@ fn ranks_share_the_work_and_rank_0_keeps_one_trial() {
         let library = fact(&trial, "ranks.launched_by").unwrap();
         let name = if mpi.name == "openmpi" { "Open MPI" } else { "MPICH" };
         assert!(library.contains(name), "{library}");
-        let skew = RANK_SKEW_PERCENT.name;
+        let told = [RANK_SKEW_PERCENT, BARRIER_SECONDS, START_SPREAD_SECONDS];
         let scope = Scope::Phase(phase.name.clone());
-        assert!(trial.metrics.iter().any(|one| one.name == skew && one.scope == scope));
+        for metric in told {
+            let of = |one: &Metric| one.name == metric.name && one.scope == scope;
+            assert!(trial.metrics.iter().any(of), "{}", metric.name);
+        }
         assert!(fact(&trial, "ranks.slowest").is_some());
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nothing stays");
     }

@@ -19,4 +19,9 @@ metrics! {
     /// By how much longer the slowest rank worked in a phase than the median of all ranks, in
     /// percent of the latter: from the first beginning to the last end of the rank's own tasks.
     RANK_SKEW_PERCENT = "rank_skew_percent", Percent, Lower;
+    /// What a barrier before a group of tasks takes, in the median of those of a phase: from the
+    /// arrival of the last rank at rank 0 to the beginning of the last rank's first task.
+    BARRIER_SECONDS = "barrier_seconds", Seconds, Lower;
+    /// How far the ranks' beginnings were apart after a barrier, in the median of those of a phase.
+    START_SPREAD_SECONDS = "start_spread_seconds", Seconds, Lower;
 }

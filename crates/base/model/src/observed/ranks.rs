@@ -43,4 +43,10 @@ pub struct RankPhase {
     pub median_ns: u64,
     /// How many ranks worked.
     pub ranks: u64,
+    /// What its barriers took, in nanoseconds, shortest first.
+    #[serde(default)]
+    pub barriers_ns: Vec<u64>,
+    /// How far the ranks' beginnings were apart after each, in nanoseconds, least first.
+    #[serde(default)]
+    pub start_spreads_ns: Vec<u64>,
 }

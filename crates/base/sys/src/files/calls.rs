@@ -74,7 +74,7 @@ pub enum OpenHow {
 
 impl OpenHow {
     #[inline]
-    const fn flags(self) -> OFlags {
+    pub(crate) const fn flags(self) -> OFlags {
         let flags = match self {
             Self::Read => OFlags::RDONLY,
             Self::Write => OFlags::WRONLY,
@@ -92,7 +92,7 @@ impl OpenHow {
     }
 
     /// Whether it makes a file that is not there.
-    const fn makes(self) -> bool {
+    pub(crate) const fn makes(self) -> bool {
         self.flags().contains(OFlags::CREATE)
     }
 }

@@ -11,3 +11,4 @@ pub(crate) mod positioned;
 pub(crate) mod range_lock;
 pub(crate) mod residency;
 pub(crate) mod through;
+pub(crate) mod whole_paths;

@@ -83,14 +83,12 @@ struct AllParameters<'d> {
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Never {
-    outlier_threshold: u8,
     dry_run: u8,
     memory_per_task: u8,
     memory_per_node: u8,
     single_xfer_attempt: u8,
     keep_file_with_error: u8,
     warning_as_errors: u8,
-    collective: u8,
 }
 
 #[derive(Serialize)]
@@ -349,7 +347,7 @@ fn options(asked: &Asked) -> Options<'_> {
         api_version: "",
         file: &asked.file,
         access: if asked.file_per_process { "file-per-process" } else { "single-shared-file" },
-        r#type: "independent",
+        r#type: asked.parameters.kind_of_transfers(),
         segments: asked.segments,
         order: if asked.is_random { "random" } else { "sequential" },
         order_of_files: match (asked.reorder, asked.reorder_random) {

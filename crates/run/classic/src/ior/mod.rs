@@ -2,6 +2,7 @@
 
 pub mod counts;
 pub mod json;
+pub mod outliers;
 pub mod parameters;
 pub mod results;
 pub mod text;

@@ -31,9 +31,20 @@ pub struct Parameters {
     /// What the original calls that number: a letter from a list that is one off.
     #[serde(rename = "data packet type")]
     pub data_packet_letter: &'static str,
+    /// Whether transfers are called collective, which POSIX has no other calls for.
+    pub collective: u8,
+    /// Seconds from the mean of the ranks to be warned about.
+    pub outlier_threshold: u64,
     /// Whether files are kept.
     pub keep_file: u8,
     /// The seed of the data.
     #[serde(rename = "setTimeStampSignature/incompressibleSeed")]
     pub data_seed: u64,
+}
+
+impl Parameters {
+    /// What transfers are called.
+    pub(super) const fn kind_of_transfers(&self) -> &'static str {
+        if self.collective > 0 { "collective" } else { "independent" }
+    }
 }

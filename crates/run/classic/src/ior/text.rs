@@ -98,7 +98,7 @@ fn options(asked: &Asked) -> String {
     text += &pair("test filename", &asked.file);
     let access = if asked.file_per_process { "file-per-process" } else { "single-shared-file" };
     text += &pair("access", access);
-    text += &pair("type", "independent");
+    text += &pair("type", asked.parameters.kind_of_transfers());
     text += &pair("segments", asked.segments);
     text += &pair("ordering in a file", if asked.is_random { "random" } else { "sequential" });
     text += &if asked.reorder {

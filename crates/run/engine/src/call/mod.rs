@@ -9,7 +9,9 @@ pub(crate) mod memory;
 pub(crate) mod memory_tree;
 pub(crate) mod requests;
 pub(crate) mod sync;
+mod translated;
 mod whole;
+mod whole_paths;
 
 use std::fmt;
 use std::io;
@@ -48,6 +50,15 @@ pub trait Caller: Send {
 
     /// Whether reads and writes at places of their own are made by the calls that take vectors.
     fn by_vectors(&mut self, _are: bool) {}
+
+    /// Whether the task that begins gives the kernel the whole path of each item, from where the
+    /// user's own words begin, and opens no directory.
+    ///
+    /// # Errors
+    /// When the user's words lead to another directory than the target.
+    fn by_whole_paths(&mut self, _are: bool) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Makes what will carry out the requests of the task that begins, or none.
     ///

@@ -5,13 +5,13 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use treering_script::{
-    Buffers, Call, CallError, Completion, CreateHow, Dir, Done, Entries, EntryKind, File, MAX_DIRS,
-    MAX_FILES, OpenHow as Opened, Queue, Room, Subject, SyncScope, Synchronous,
+    Buffers, Call, CallError, Completion, Dir, Done, Entries, EntryKind, File, MAX_DIRS, MAX_FILES,
+    Queue, Room, Subject, SyncScope, Synchronous,
 };
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through, advise,
@@ -28,7 +28,9 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::call::buffered::{OpenFiles, attempt_buffered, is_buffered};
 use crate::call::requests::{Requests, Source};
+use crate::call::translated::{created, found, opened};
 use crate::call::whole::whole;
+use crate::call::whole_paths::{ByPath, WholePaths};
 use crate::{Caller, LARGEST_CALL_BYTES, Payload, Reply};
 use treering_sys::Pages;
 
@@ -52,6 +54,9 @@ pub struct SyncCaller {
     confinement: Confinement,
     through: Through,
     vectored: bool,
+    /// The target as its user named it.
+    given: PathBuf,
+    whole_paths: Option<WholePaths>,
     /// The places at which workers take turns, when there are several.
     roots: Vec<OwnedFd>,
     dirs: Vec<Option<OwnedFd>>,
@@ -82,6 +87,8 @@ impl SyncCaller {
             confinement,
             through: Through::default(),
             vectored: false,
+            given: PathBuf::new(),
+            whole_paths: None,
             roots: Vec::new(),
             dirs,
             files: Box::new([const { None }; FILE_SLOTS]),
@@ -93,6 +100,12 @@ impl SyncCaller {
             requests: Requests::default(),
             buffers: None,
         })
+    }
+
+    /// The same, for a target that its user calls this.
+    #[must_use]
+    pub fn named(self, given: &Path) -> Self {
+        Self { given: given.to_owned(), ..self }
     }
 
     /// The same, in a place where workers take turns at these directories.
@@ -117,6 +130,16 @@ impl SyncCaller {
 
     #[inline]
     fn attempt(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+        if let Some(paths) = &mut self.whole_paths {
+            match paths.attempt(call, self.through)? {
+                ByPath::Done(reply) => return Ok(reply),
+                ByPath::Opened(file, into) => {
+                    self.keep_open(file, into)?;
+                    return Ok(Reply::once(Done::Plain));
+                }
+                ByPath::Other => {}
+            }
+        }
         match *call {
             _ if self.buffers.is_some() && is_buffered(call) => return self.buffered(call),
             Call::Write { file, bytes, position } => return self.write(file, bytes, position),
@@ -270,7 +293,12 @@ impl SyncCaller {
     #[inline]
     fn open(&mut self, at: Dir, path: &CStr, how: OpenHow, into: File) -> Result<(), Errno> {
         let opened = open_file(self.confinement, self.dir(at)?, path, how, self.through)?;
-        match self.files[usize::from(into.0)].replace(opened) {
+        self.keep_open(opened, into.0)
+    }
+
+    #[inline]
+    fn keep_open(&mut self, opened: OwnedFd, into: u16) -> Result<(), Errno> {
+        match self.files[usize::from(into)].replace(opened) {
             None => Ok(()),
             Some(before) => close(before),
         }
@@ -399,6 +427,10 @@ impl SyncCaller {
     }
 
     fn path_in(&self, at: Dir, below: Option<&CStr>) -> PathBuf {
+        let by_path = self.whole_paths.as_ref().and_then(|paths| paths.below(at, below));
+        if let Some(path) = by_path {
+            return OsStr::from_bytes(&path).into();
+        }
         let dir = self.dir(at).ok().and_then(fd_path);
         let dir = dir.unwrap_or_else(|| format!("directory slot {}", at.0).into());
         match below {
@@ -406,33 +438,6 @@ impl SyncCaller {
             Some(name) => dir.join(OsStr::from_bytes(name.to_bytes())),
         }
     }
-}
-
-const fn created(how: CreateHow) -> OpenHow {
-    match how {
-        CreateHow::Append => OpenHow::Append,
-        CreateHow::Truncate => OpenHow::Truncate,
-        CreateHow::TruncateToRead => OpenHow::TruncateToRead,
-        CreateHow::Exclusive => OpenHow::Exclusive,
-        CreateHow::ExclusiveToRead => OpenHow::ExclusiveToRead,
-        CreateHow::OrOpen => OpenHow::OrMake,
-    }
-}
-
-const fn opened(how: Opened) -> OpenHow {
-    match how {
-        Opened::Read => OpenHow::Read,
-        Opened::Write => OpenHow::Write,
-        Opened::Append => OpenHow::WriteAtEnd,
-        Opened::ReadWrite => OpenHow::ReadWrite,
-        Opened::Directory => OpenHow::Directory,
-    }
-}
-
-/// What `stat` found, for a script that asks for a size.
-fn found(attributes: &treering_sys::Attributes) -> Reply {
-    let is_file = attributes.kind == FileType::RegularFile;
-    Reply::once(Done::Size(if is_file { attributes.bytes } else { 0 }))
 }
 
 impl Caller for SyncCaller {
@@ -466,6 +471,12 @@ impl Caller for SyncCaller {
 
     fn by_vectors(&mut self, are: bool) {
         self.vectored = are;
+    }
+
+    fn by_whole_paths(&mut self, are: bool) -> io::Result<()> {
+        let paths = are.then(|| WholePaths::of(&self.given, self.dir(Dir::TARGET)?));
+        self.whole_paths = paths.transpose()?;
+        Ok(())
     }
 
     fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()> {

@@ -95,6 +95,10 @@ impl<C: Caller> Caller for Noting<C> {
         self.caller.by_vectors(are);
     }
 
+    fn by_whole_paths(&mut self, are: bool) -> io::Result<()> {
+        self.caller.by_whole_paths(are)
+    }
+
     fn use_buffers(&mut self, buffers: Option<Buffers>) {
         self.caller.use_buffers(buffers);
     }

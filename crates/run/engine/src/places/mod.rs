@@ -86,7 +86,8 @@ impl Place for Target {
     type Caller = SyncCaller;
 
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<SyncCaller> {
-        Ok(SyncCaller::new(self.dir(), self.confinement(), payload.for_worker(worker))?)
+        let payload = payload.for_worker(worker);
+        Ok(SyncCaller::new(self.dir(), self.confinement(), payload)?.named(self.given()))
     }
 
     fn drop_caches(&self) -> Result<(), DropCachesError> {

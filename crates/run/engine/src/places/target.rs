@@ -19,6 +19,7 @@ use crate::{RemoveError, Removed, TargetError, remove_tree};
 pub struct Target {
     dir: OwnedFd,
     path: PathBuf,
+    given: PathBuf,
     confinement: Confinement,
 }
 
@@ -31,8 +32,9 @@ impl Target {
         let dir = open_top(path).map_err(|errno| error("open", path, errno))?;
         let confinement = Confinement::probe(&dir);
         // Where /proc is not mounted the user's words must do.
-        let path = fd_path(&dir).unwrap_or_else(|| path.to_owned());
-        Ok(Self { dir, path, confinement })
+        let given = path.to_owned();
+        let path = fd_path(&dir).unwrap_or_else(|| given.clone());
+        Ok(Self { dir, path, given, confinement })
     }
 
     /// The same target with another way to confine names: what tests and doctors ask for.
@@ -48,6 +50,11 @@ impl Target {
     /// Its path without links, for messages.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Its path in the words of the user.
+    pub fn given(&self) -> &Path {
+        &self.given
     }
 
     /// Its descriptor.

@@ -4,14 +4,18 @@
 //! carries messages between them (MPI, or channels in tests), a [`World`] makes meetings of these
 //! that nobody waits in for ever.
 
+mod barriers;
 mod channels;
 mod clocks;
 mod launch;
 mod link;
+mod packed;
 pub(crate) mod share;
 mod skew;
+mod spread;
 mod world;
 
+pub use barriers::{Barriers, middle_ns};
 pub use channels::{Channels, channels};
 pub use clocks::ClockRelation;
 pub use launch::{

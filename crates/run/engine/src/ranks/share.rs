@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use treering_model::Interval;
 use treering_sys::{StopFlag, monotonic_ns};
 
+use crate::ranks::packed::{packed, unpacked};
 use crate::ranks::world::LONGEST_REST;
 use crate::totals::merge_intervals;
 use crate::workers::reported::ReportedRun;
@@ -36,7 +37,7 @@ struct Go {
 /// What a task came to: at this rank, or as another one told it.
 pub(crate) enum Answer {
     Here(Box<TaskRun>),
-    Told(Vec<u8>),
+    Told(Box<ReportedRun>),
 }
 
 impl Answer {
@@ -44,12 +45,17 @@ impl Answer {
     pub(crate) fn run(self) -> TaskRun {
         match self {
             Self::Here(run) => *run,
-            Self::Told(bytes) => match serde_json::from_slice::<ReportedRun>(&bytes) {
-                Err(error) => TaskRun::lost(format!("not understood: {error}"), monotonic_ns()),
-                Ok(run) => run.into_run(),
-            },
+            Self::Told(run) => run.into_run(),
         }
     }
+}
+
+/// A run as another rank told it.
+fn told_run(bytes: &[u8]) -> ReportedRun {
+    serde_json::from_slice(bytes).unwrap_or_else(|error| {
+        let why = format!("not understood: {error}");
+        ReportedRun::of(TaskRun::lost(why, monotonic_ns()))
+    })
 }
 
 impl World<'_> {
@@ -97,6 +103,7 @@ impl World<'_> {
                 .map_err(|error| self.error(0, format!("it is not understood: {error}")));
         }
         let (parts, lost) = self.gather_most(&bytes);
+        self.have_met();
         let mut go = Go { at_ns: 0, signal: None, problem: lost.map(|lost| (lost.rank, lost.why)) };
         for (rank, part) in parts.iter().enumerate() {
             let Some(part) = part else { continue };
@@ -141,7 +148,7 @@ impl World<'_> {
             return self.collect(tasks, own, stop);
         }
         let told = self.told(own, stop);
-        self.gather(&told).map_err(EngineError::Rank)?;
+        self.gather(&packed(&told)).map_err(EngineError::Rank)?;
         let all = self.broadcast(&[]).map_err(EngineError::Rank)?;
         let (signal, parts) = Parts::split(&all);
         if parts.len() != tasks {
@@ -149,16 +156,15 @@ impl World<'_> {
             return Err(EngineError::Rank(self.error(0, why)));
         }
         signal.into_iter().for_each(|signal| stop.raise(signal));
-        Ok(parts.into_iter().map(|part| Answer::Told(part.to_vec())).collect())
+        Ok(parts.into_iter().map(|part| Answer::Told(Box::new(told_run(part)))).collect())
     }
 
-    /// The tasks of this rank as bytes: of each without and with all that is known.
+    /// The tasks of this rank as bytes.
     fn told(&self, own: Vec<TaskRun>, stop: &StopFlag) -> Vec<u8> {
         let mut parts = Parts::of(stop.signal());
         for mut run in own {
             run.began_ns = self.to_first(run.began_ns);
             let run = ReportedRun::of(run);
-            parts.add(&serde_json::to_vec(&run.slim()).unwrap_or_default());
             parts.add(&serde_json::to_vec(&run).unwrap_or_default());
         }
         parts.bytes
@@ -185,10 +191,10 @@ impl World<'_> {
                 let lost = lost.as_ref().filter(|lost| lost.rank == rank);
                 lost.map_or_else(|| self.error(rank, "lost".to_owned()), RankError::clone)
             };
-            let told = told.unwrap_or_default();
+            let told = told.and_then(|told| unpacked(&told).ok()).unwrap_or_default();
             let (asked, parts) = Parts::split(&told);
             signal = signal.or(asked);
-            if parts.len() != 2 * share.len() {
+            if parts.len() != share.len() {
                 for _ in share {
                     let run = ReportedRun::of(TaskRun::lost(why().to_string(), monotonic_ns()));
                     slim.push(serde_json::to_vec(&run).unwrap_or_default());
@@ -196,9 +202,10 @@ impl World<'_> {
                 }
                 continue;
             }
-            for pair in parts.chunks_exact(2) {
-                slim.push(pair[0].to_vec());
-                answers.push(Answer::Told(pair[1].to_vec()));
+            for part in parts {
+                let run = told_run(part);
+                slim.push(serde_json::to_vec(&run.slim()).unwrap_or_default());
+                answers.push(Answer::Told(Box::new(run)));
             }
         }
         let mut all = Parts::of(signal);

@@ -1,5 +1,7 @@
 //! How unequal the ranks of a phase were: for how long each of them worked.
 
+use crate::ranks::barriers::{Barriers, middle_ns};
+
 /// The work of the ranks in a phase: of each the time from its first beginning to its last end,
 /// summed over the groups that all ranks had a part in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub struct RankSkew {
     pub median_ns: u64,
     /// How many ranks worked.
     pub ranks: usize,
+    /// Its barriers.
+    pub barriers: Barriers,
 }
 
 impl RankSkew {
@@ -25,7 +29,12 @@ impl RankSkew {
     }
 
     /// From the nanoseconds that each rank worked; nothing where fewer than two did.
-    pub(crate) fn of(phase: u32, name: &str, worked_ns: &[u64]) -> Option<Self> {
+    pub(crate) fn of(
+        phase: u32,
+        name: &str,
+        worked_ns: &[u64],
+        barriers: Barriers,
+    ) -> Option<Self> {
         let with_rank = worked_ns.iter().copied().zip(0..);
         let mut all: Vec<(u64, usize)> =
             with_rank.filter(|(worked_ns, _)| *worked_ns > 0).collect();
@@ -34,22 +43,24 @@ impl RankSkew {
             return None;
         }
         let &(slowest_ns, slowest) = all.last()?;
-        let median_ns = u64::midpoint(all[(all.len() - 1) / 2].0, all[all.len() / 2].0);
+        let worked_ns: Vec<u64> = all.iter().map(|(worked_ns, _)| *worked_ns).collect();
+        let median_ns = middle_ns(&worked_ns);
         let name = name.to_owned();
-        Some(Self { phase, name, slowest, slowest_ns, median_ns, ranks: all.len() })
+        Some(Self { phase, name, slowest, slowest_ns, median_ns, ranks: all.len(), barriers })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::RankSkew;
+    use super::{Barriers, RankSkew};
 
     #[test]
     fn the_slowest_is_told_with_its_share() {
-        let skew = RankSkew::of(2, "create", &[100, 100, 0, 150, 100]).unwrap();
+        let skew =
+            RankSkew::of(2, "create", &[100, 100, 0, 150, 100], Barriers::default()).unwrap();
         assert_eq!((skew.slowest, skew.slowest_ns, skew.median_ns), (3, 150, 100));
         assert_eq!(skew.ranks, 4);
         assert!((skew.percent() - 50.0).abs() < 1e-9);
-        assert_eq!(RankSkew::of(0, "", &[1, 0]), None);
+        assert_eq!(RankSkew::of(0, "", &[1, 0], Barriers::default()), None);
     }
 }

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use treering_sys::{StopFlag, monotonic_ns};
 
+use crate::ranks::packed::{packed, unpacked};
+use crate::ranks::spread::{Heading, LONG, before, next_ranks};
 use crate::{ClockRelation, Link, RankSkew};
 
 /// A rank that did not do its part.
@@ -30,8 +32,10 @@ pub struct RankError {
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
-    /// For a meeting.
+    /// For a meeting: from a rank to rank 0, or from rank 0 to one alone.
     Meeting = b'm' as isize,
+    /// What rank 0 says to all.
+    Told = b't' as isize,
     /// The sender is there, and has made so many calls.
     Beat = b'b' as isize,
     /// The group of this number is to stop, or a signal asks to.
@@ -47,8 +51,16 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 7] =
-        [Self::Meeting, Self::Beat, Self::Halt, Self::Ask, Self::Said, Self::Left, Self::Farewell];
+    const ALL: [Self; 8] = [
+        Self::Meeting,
+        Self::Told,
+        Self::Beat,
+        Self::Halt,
+        Self::Ask,
+        Self::Said,
+        Self::Left,
+        Self::Farewell,
+    ];
 
     fn of(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == byte)
@@ -85,6 +97,10 @@ struct State {
     hosts: Vec<String>,
     clocks: Vec<ClockRelation>,
     skews: Vec<RankSkew>,
+    /// When the last rank came to the last meeting before a group, at rank 0.
+    met_ns: u64,
+    /// How often rank 0 has spoken to all.
+    told: u32,
     /// The present group, counted from 1, and the last one that was halted.
     group: u64,
     halted: u64,
@@ -105,6 +121,8 @@ impl<'l> World<'l> {
             hosts: vec!["?".to_owned(); size],
             clocks: vec![ClockRelation::default(); size],
             skews: Vec::new(),
+            met_ns: 0,
+            told: 0,
             group: 0,
             halted: 0,
             lost: None,
@@ -145,7 +163,8 @@ impl<'l> World<'l> {
         self.state.borrow().hosts.clone()
     }
 
-    /// The clock of each rank against that of rank 0.
+    /// The clock of each rank against that of rank 0, at rank 0; elsewhere only the own one is
+    /// known.
     pub fn clocks(&self) -> Vec<ClockRelation> {
         self.state.borrow().clocks.clone()
     }
@@ -210,11 +229,37 @@ impl<'l> World<'l> {
     /// # Errors
     /// When rank 0 has left.
     pub fn broadcast(&self, bytes: &[u8]) -> Result<Vec<u8>, RankError> {
+        let number = {
+            let mut state = self.state.borrow_mut();
+            state.told += 1;
+            state.told
+        };
         if !self.is_first() {
-            return self.next(Kind::Meeting, 0, false);
+            let message = self.wait_for((0, number), false, &mut || self.take_told(number))?;
+            let not_understood = |error| self.error(0, format!("it is not understood: {error}"));
+            return unpacked(&message).map_err(not_understood);
         }
-        self.send_to(1..self.size(), Kind::Meeting, bytes);
+        // Of a rank that is lost others would wait in vain.
+        let is_passed_on = bytes.len() > LONG && self.lost().is_none();
+        let to = if is_passed_on { next_ranks(0, self.size()) } else { 1..self.size() };
+        let heading = Heading { number, is_passed_on };
+        self.send_to(to, Kind::Told, &heading.head(&packed(bytes)));
         Ok(bytes.to_vec())
+    }
+
+    /// The word of rank 0 with this number, whichever way it came.
+    fn take_told(&self, number: u32) -> Option<Vec<u8>> {
+        let mut state = self.state.borrow_mut();
+        [0, before(self.rank())].into_iter().find_map(|from| {
+            let queue = state.inbox.get_mut(&(Kind::Told, from))?;
+            let (heading, word) = Heading::split(queue.front()?)?;
+            if heading.number != number {
+                return None;
+            }
+            let word = word.to_vec();
+            queue.pop_front();
+            Some(word)
+        })
     }
 
     /// Waits until all are here.
@@ -243,15 +288,14 @@ impl<'l> World<'l> {
                     let said_ns = number(&said);
                     relation = relation.surer(ClockRelation::of(asked_ns, answered_ns, said_ns));
                 }
+                self.send(rank, Kind::Meeting, &serde_json::to_vec(&relation).unwrap_or_default());
                 self.state.borrow_mut().clocks[rank] = relation;
             }
+            return Ok(());
         }
-        let told = serde_json::to_vec(&self.clocks()).unwrap_or_default();
-        let told = self.broadcast(&told)?;
-        let clocks: Vec<ClockRelation> = serde_json::from_slice(&told).unwrap_or_default();
-        if clocks.len() == self.size() {
-            self.state.borrow_mut().clocks = clocks;
-        }
+        let own = serde_json::from_slice(&self.next(Kind::Meeting, 0, false)?);
+        let own = own.map_err(|error| self.error(0, format!("it is not understood: {error}")))?;
+        self.state.borrow_mut().clocks[self.rank()] = own;
         Ok(())
     }
 
@@ -272,6 +316,15 @@ impl<'l> World<'l> {
     /// A new group begins: halts of the one before mean nothing any more.
     pub(crate) fn begin_group(&self) {
         self.state.borrow_mut().group += 1;
+    }
+
+    pub(crate) fn have_met(&self) {
+        self.state.borrow_mut().met_ns = monotonic_ns();
+    }
+
+    /// When the last rank came to the last meeting, at rank 0.
+    pub(crate) fn met_ns(&self) -> u64 {
+        self.state.borrow().met_ns
     }
 
     pub(crate) fn add_skew(&self, skew: Option<RankSkew>) {
@@ -328,9 +381,26 @@ impl<'l> World<'l> {
         Some(Halt { signal })
     }
 
-    /// Leaves the run before its end, or because it ended so: whoever waits for us hears why.
+    /// Leaves the run before its end, or because it ended so: whoever waits for us hears why, and
+    /// how many words of rank 0 are under way.
     pub fn leave(&self, why: &str) {
-        self.send_to(self.others(), Kind::Left, why.as_bytes());
+        let told = self.state.borrow().told;
+        let word = [&told.to_le_bytes(), why.as_bytes()].concat();
+        self.send_to(self.others(), Kind::Left, &word);
+    }
+
+    /// Why a rank has left, unless what it said before must still come, by way of others.
+    fn has_left(&self, from: usize, awaited: u32, began: Instant) -> Option<RankError> {
+        let mut state = self.state.borrow_mut();
+        let queue = state.inbox.get_mut(&(Kind::Left, from))?;
+        let (told, why) = queue.front()?.split_first_chunk()?;
+        let is_under_way = from == 0 && awaited <= u32::from_le_bytes(*told);
+        if is_under_way && began.elapsed() < FAREWELL.min(self.limit) {
+            return None;
+        }
+        let why = String::from_utf8_lossy(why).into_owned();
+        drop(state);
+        Some(self.error(from, why))
     }
 
     /// Whom this rank speaks to: rank 0 to all others, these to rank 0.
@@ -372,6 +442,17 @@ impl<'l> World<'l> {
 
     /// The next message of this kind. Who is patient no more takes what is there or comes soon.
     fn next(&self, kind: Kind, from: usize, hurries: bool) -> Result<Vec<u8>, RankError> {
+        self.wait_for((from, u32::MAX), hurries, &mut || self.take(kind, from))
+    }
+
+    /// Waits until there is a message that depends on this rank, and the word of rank 0 that it is,
+    /// if it is one.
+    fn wait_for(
+        &self,
+        (from, awaited): (usize, u32),
+        hurries: bool,
+        take: &mut dyn FnMut() -> Option<Vec<u8>>,
+    ) -> Result<Vec<u8>, RankError> {
         let began = Instant::now();
         let mut idle = Idle::default();
         loop {
@@ -379,11 +460,11 @@ impl<'l> World<'l> {
                 // Who asks for our clock asks again at once.
                 idle = Idle::default();
             }
-            if let Some(message) = self.take(kind, from) {
+            if let Some(message) = take() {
                 return Ok(message);
             }
-            if let Some(why) = self.take(Kind::Left, from) {
-                return Err(self.error(from, String::from_utf8_lossy(&why).into_owned()));
+            if let Some(left) = self.has_left(from, awaited, began) {
+                return Err(left);
             }
             if hurries && began.elapsed() > FAREWELL.min(self.limit) {
                 return Err(self.error(from, "it was not waited for any longer".to_owned()));
@@ -461,6 +542,13 @@ impl<'l> World<'l> {
                     state.calls[from] = (calls, now);
                 }
                 continue;
+            }
+            let passes_on = kind == Kind::Told
+                && Heading::split(bytes).is_some_and(|(heading, _)| heading.is_passed_on);
+            if passes_on {
+                drop(state);
+                self.send_to(next_ranks(self.rank(), self.size()), Kind::Told, bytes);
+                state = self.state.borrow_mut();
             }
             state.inbox.entry((kind, from)).or_default().push_back(bytes.to_vec());
         }

@@ -100,6 +100,7 @@ impl<C: Caller> Worker<C> {
     pub(crate) fn run(&mut self, task: &mut Task, halting: Halting<'_>) -> TaskRun {
         let mut tally = Tally::default();
         let queue = self.caller.open_queue(task.queue);
+        let paths = self.caller.by_whole_paths(task.whole_paths);
         let before = thread_usage();
         let began_ns = monotonic_ns();
         self.caller.open_through(task.direct, task.synchronous);
@@ -118,6 +119,9 @@ impl<C: Caller> Worker<C> {
             };
             if let Err(error) = queue {
                 return TaskEnd::Lost(format!("no queue for its requests: {error}"));
+            }
+            if let Err(error) = paths {
+                return TaskEnd::Lost(format!("no way to the directory by its path: {error}"));
             }
             let Self { caller, recorder, line, clock, .. } = self;
             let calls = Calls {

@@ -18,3 +18,4 @@ mod queues;
 mod ranks;
 mod removal;
 mod stage;
+mod whole_paths;

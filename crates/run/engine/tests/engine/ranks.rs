@@ -313,7 +313,8 @@ fn clocks_of_one_machine_agree_within_what_is_unsure() {
         let threads: Vec<_> = channels(4).into_iter().map(run).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    assert!(clocks.iter().all(|one| *one == clocks[0]), "{clocks:?}");
+    // A rank knows its own; rank 0 knows all.
+    assert!((0..4).all(|rank| clocks[rank][rank] == clocks[0][rank]), "{clocks:?}");
     for clock in &clocks[0] {
         assert!(clock.offset_ns.unsigned_abs() <= clock.uncertainty_ns, "{clock:?}");
     }

@@ -7,6 +7,7 @@ use treering_script::{ConfigError, Settings, WorkerKind};
 use super::methods::{Policy, SyncMethod};
 use super::options::{Classic, Files, Naming, Native, WORKERS_MAX};
 use super::shape::Shape;
+use crate::ranks::worker_kind;
 
 /// The longest name that Linux takes.
 const NAME_MAX: usize = 255;
@@ -86,10 +87,6 @@ fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
     let full = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
     let name = if number == 1 { "dir".to_owned() } else { format!("dir.{number}") };
     (name, full.to_string_lossy().into_owned())
-}
-
-fn worker_kind(word: &str) -> WorkerKind {
-    if word == "processes" { WorkerKind::Process } else { WorkerKind::Thread }
 }
 
 fn classic_policy(settings: &Settings, options: &Classic) -> Result<Policy, ConfigError> {

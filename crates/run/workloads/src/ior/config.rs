@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use treering_classic::mdtest::pattern::PacketType;
-use treering_script::{ConfigError, Nodes, Settings, WorkerKind};
+use treering_script::{ConfigError, Nodes, Settings};
 
 use super::options::{Classic, Native, only_posix};
 use super::shape::{AsOriginal, Fsync, Order, Shape, Shift};
+use crate::ranks::worker_kind;
 
 /// Names and values that are recorded.
 pub(super) type Parameters = Vec<(String, String)>;
@@ -49,10 +50,6 @@ pub(super) struct ClassicConfig {
 /// A refusal without more words than the original has.
 fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError::new(message))
-}
-
-fn worker_kind(word: &str) -> WorkerKind {
-    if word == "processes" { WorkerKind::Process } else { WorkerKind::Thread }
 }
 
 impl ClassicConfig {

@@ -25,6 +25,7 @@ const SECONDS_MAX: u64 = 1 << 30;
 const MINUTES_MAX: u64 = 1 << 20;
 const INT_MAX: u64 = i32::MAX as u64;
 
+const NO_PAUSES: &str = "a rank goes on as soon as its file is open: its times are told apart";
 const NO_MPI_IO: &str = "only POSIX calls are made";
 const OWN_WAY: &str = "plans say which tests there are, in which order and how often";
 
@@ -48,18 +49,12 @@ options! {
         /// The interface.
         #[recorded = false]
         api('a'): String = Text, "POSIX";
-        /// Collective transfers.
-        #[support = Support::Rejected(NO_MPI_IO)]
-        collective('c'): () = Flag;
         /// A script of tests.
         #[support = Support::Rejected(OWN_WAY)]
         script('f'): () = Path;
         /// Barriers between open, transfers and close.
-        #[support = Support::Rejected("a rank goes on as soon as its file is open")]
+        #[support = Support::Rejected(NO_PAUSES)]
         barriers('g'): () = Flag;
-        /// Seconds from the mean of a rank to be warned about.
-        #[support = Support::Rejected("see worker_skew_ratio")]
-        outliers('j'): () = Number;
         /// Memory to take away.
         #[support = Support::Rejected("limit the memory with a cgroup")]
         memory('M'): () = Text;
@@ -148,6 +143,11 @@ options! {
         verbose('v'): bool = Flag;
         /// Fewer ranks than there are.
         tasks('N'): Option<u16> = Number[1..=RANKS_MAX];
+        /// Call transfers collective, for which POSIX has no calls of its own.
+        collective('c'): bool = Flag;
+        /// Warn of ranks that are so many seconds from the mean of all.
+        #[recorded = false]
+        outliers('j'): u64 = Number[0..=SECONDS_MAX], "0";
         /// What is refused, or means nothing.
         others: Others;
         /// Number of ranks; with the original mpirun decides it.

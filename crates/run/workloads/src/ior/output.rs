@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use treering_classic::ior::counts::TransferCounts;
 use treering_classic::ior::json;
+use treering_classic::ior::outliers::Outliers;
 use treering_classic::ior::parameters::Parameters;
 use treering_classic::ior::results::{Access, TestResult};
 use treering_classic::ior::text::{
@@ -27,6 +28,11 @@ use crate::cautions;
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let config = ClassicConfig::read(settings)?;
     let asked = asked(&config, &settings.machine);
+    let outliers = Outliers {
+        threshold_seconds: config.options.outliers,
+        started_unix_ms: settings.started_unix_ms,
+    };
+    let on_first = (0..config.shape.ranks).map(|rank| settings.machine.is_on_first(rank)).collect();
     Ok(ClassicMode {
         roots: vec![config.directory.clone()],
         make_roots: MakeRoots::Never,
@@ -38,6 +44,8 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         output: Box::new(Output {
             config,
             asked,
+            outliers,
+            on_first,
             present: Vec::new(),
             removed: None,
             writes: Vec::new(),
@@ -94,6 +102,8 @@ fn parameters(options: &Classic, original: Option<AsOriginal>) -> Parameters {
         unique_dir: options.unique_dir.into(),
         multi_file: options.multi_file.into(),
         random_offset: options.random.into(),
+        collective: options.collective.into(),
+        outlier_threshold: options.outliers,
         check_write: options.tests.check_write.into(),
         check_read: options.tests.check_read.into(),
         data_packet_type: number,
@@ -106,6 +116,9 @@ fn parameters(options: &Classic, original: Option<AsOriginal>) -> Parameters {
 struct Output {
     config: ClassicConfig,
     asked: Asked,
+    outliers: Outliers,
+    /// Which ranks are on the machine of rank 0.
+    on_first: Vec<bool>,
     /// The tasks of the present part, with the worker of each.
     present: Vec<(usize, TransferCounts)>,
     /// When the removal began and ended.
@@ -189,7 +202,10 @@ impl Output {
         let repetition = results.len();
         results.push(result);
         match self.config.directives.format {
-            Format::Text => text + &row(access, &result, &self.asked, repetition),
+            Format::Text => {
+                text += &row(access, &result, &self.asked, repetition);
+                text + &self.outliers.lines(access, present, &|rank| self.host(rank))
+            }
             Format::Csv => text + &csv_row(access, &result, &self.asked, repetition),
             Format::Json => {
                 self.lines.push(json::moved(access, &result, &self.asked));
@@ -197,6 +213,12 @@ impl Output {
                 String::new()
             }
         }
+    }
+
+    /// The machine of a rank, where that is known.
+    fn host(&self, rank: usize) -> Option<String> {
+        let is_here = self.on_first.get(rank).copied().unwrap_or_default();
+        is_here.then(|| self.asked.machine.clone())
     }
 
     fn removal(&mut self) -> String {

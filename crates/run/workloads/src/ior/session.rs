@@ -8,9 +8,7 @@ use std::time::Duration;
 use treering_classic::ior::counts::TransferCounts;
 use treering_classic::mdtest::pattern::Pattern;
 use treering_model::{Metric, Op, TaskTotals};
-use treering_script::{
-    Buffers, Caches, Deadline, ParallelGroup, Phase, Session, SideBySide, Task, TimeLimit,
-};
+use treering_script::{Buffers, Caches, Deadline, ParallelGroup, Phase, Session, Task, TimeLimit};
 
 use super::headline::Headline;
 use super::places::{Places, read_of};
@@ -18,6 +16,7 @@ use super::shape::{Part, Shape};
 use super::transfer::{
     Delay, Does, OWN_DIRECTORY, OwnData, OwnDirectory, Place, Removal, Transfers,
 };
+use crate::ranks::side_by_side;
 
 /// The kind of tasks that make room and belong to no test.
 pub(super) const SETUP: &str = "setup";
@@ -153,7 +152,8 @@ impl IorSession {
     fn removal(&self, kind: &str, rank: u16) -> Task {
         let name = self.shape.file_of(rank, Some(self.repetition));
         let script = Box::new(Removal { place: self.place(rank) });
-        Task::new(kind, &name, Op::Unlink, script)
+        let whole_paths = !self.is_native();
+        Task { whole_paths, ..Task::new(kind, &name, Op::Unlink, script) }
     }
 
     /// A rank's part of a test; the rest of it where a range is given.
@@ -207,6 +207,7 @@ impl IorSession {
             expected_bytes: bytes,
             buffers,
             direct: shape.direct,
+            whole_paths: !self.is_native(),
             tally: tally.to_owned(),
             ..Task::new(part.kind(), &subject, op, script)
         }
@@ -281,11 +282,12 @@ impl Session for IorSession {
         });
         let tasks = self.tasks(part, group, time_limit.as_ref().map(|limit| &limit.deadline));
         let drops = part == Part::Read && self.shape.cold;
+        let side_by_side = side_by_side(self.shape.workers, tasks.len());
         Some(ParallelGroup {
             tasks,
             time_limit,
             caches: if drops { Caches::Drop } else { Caches::Keep },
-            side_by_side: SideBySide { workers: self.shape.workers, ..SideBySide::default() },
+            side_by_side,
             ..ParallelGroup::default()
         })
     }

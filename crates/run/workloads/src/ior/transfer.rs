@@ -191,8 +191,11 @@ pub(super) struct OwnDirectory {
 impl Script for OwnDirectory {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         if self.makes {
-            io.make_dir(Dir::TARGET, &self.path).unless_existing()?;
-            Ok(())
+            match io.make_dir(Dir::TARGET, &self.path).unless_existing()? {
+                Some(()) => Ok(()),
+                // Whole paths follow what is on the way: this refuses a link.
+                None => io.open_dir(Dir::TARGET, &self.path, OWN_DIR),
+            }
         } else {
             io.remove_dir(Dir::TARGET, &self.path)
         }

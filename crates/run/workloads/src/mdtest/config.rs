@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use treering_classic::mdtest::pattern::PacketType;
 use treering_script::{ConfigError, Nodes, Settings};
 
-use super::native::{Parameters, directories, worker_kind};
+use super::native::{Parameters, directories};
 use super::options::{Classic, only_posix};
 use super::shape::{Acts, AsOriginal, Data, Order, Shape};
 use super::tree::Tree;
+use crate::ranks::worker_kind;
 
 /// The file of a creation that time ended holds one number.
 const NUMBER_BYTES_MAX: u64 = 64;

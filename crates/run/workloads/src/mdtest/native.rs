@@ -1,10 +1,11 @@
 //! From native settings to the shape of a run.
 
-use treering_script::{ConfigError, Settings, WorkerKind};
+use treering_script::{ConfigError, Settings};
 
 use super::options::Native;
 use super::shape::{Acts, Data, Order, Shape};
 use super::tree::Tree;
+use crate::ranks::worker_kind;
 
 /// Names and values that are recorded.
 pub(super) type Parameters = Vec<(String, String)>;
@@ -21,11 +22,6 @@ pub(super) fn directories(tree: &Tree) -> Result<u64, ConfigError> {
         ))
         .hint("give fewer levels, or fewer directories in each")
     })
-}
-
-/// What a worker is, by its word.
-pub(super) fn worker_kind(word: &str) -> WorkerKind {
-    if word == "processes" { WorkerKind::Process } else { WorkerKind::Thread }
 }
 
 /// What native settings ask for, and its parameters.

@@ -8,14 +8,15 @@ use treering_classic::mdtest::counts::ItemCounts;
 use treering_classic::mdtest::pattern::Pattern;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Buffers, Caches, Deadline, ParallelGroup, Phase, Script, Session, SideBySide, Task, TimeLimit,
+    Buffers, Caches, Deadline, ParallelGroup, Phase, Script, Session, Task, TimeLimit,
 };
 
 use super::headline::Headline;
 use super::items::{Items, Making, OwnData};
 use super::names::test_directory;
 use super::shape::{Act, Part, Shape};
-use super::trees::{TestDirectories, Trees};
+use super::trees::{Care, TestDirectories, Trees};
+use crate::ranks::side_by_side;
 
 /// The kind of tasks that make and remove test directories, which belong to no test.
 pub(super) const SETUP: &str = "setup";
@@ -23,9 +24,7 @@ pub(super) const SETUP: &str = "setup";
 /// A group of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
-    TestDirectories {
-        makes: bool,
-    },
+    TestDirectories(Care),
     Trees {
         makes: bool,
     },
@@ -75,10 +74,10 @@ impl TestSession {
     fn groups_of(&self, part: Part) -> Vec<Group> {
         match part {
             Part::MakeTrees => {
-                vec![Group::TestDirectories { makes: true }, Group::Trees { makes: true }]
+                vec![Group::TestDirectories(Care::Make), Group::Trees { makes: true }]
             }
             Part::RemoveTrees => {
-                vec![Group::Trees { makes: false }, Group::TestDirectories { makes: false }]
+                vec![Group::Trees { makes: false }, Group::TestDirectories(Care::Remove)]
             }
             Part::Items { is_directory, act: Act::Create } if self.shape.collective => {
                 let all = [Some(Group::Collective), (!is_directory).then_some(Group::Items)];
@@ -103,8 +102,8 @@ impl TestSession {
     fn tasks(&self, part: Part, group: Group, wall: Option<&Deadline>) -> Vec<Task> {
         let shape = &self.shape;
         match group {
-            Group::TestDirectories { makes } => {
-                (0..shape.roots).map(|_root| self.test_directories(makes)).collect()
+            Group::TestDirectories(care) => {
+                (0..shape.roots).map(|_root| self.test_directories(care)).collect()
             }
             Group::Trees { makes } => {
                 (0..shape.tree_makers()).map(|rank| self.trees(part, rank, makes)).collect()
@@ -135,15 +134,20 @@ impl TestSession {
 
     fn task(&self, kind: &str, tally: &str, op: Op, script: Box<dyn Script>) -> Task {
         let subject = test_directory(self.iteration, 0);
-        let tally = if self.shape.as_original.is_some() { tally } else { "" };
-        Task { tally: tally.to_owned(), ..Task::new(kind, &subject, op, script) }
+        let is_classic = self.shape.as_original.is_some();
+        let tally = if is_classic { tally.to_owned() } else { String::new() };
+        let whole_paths = is_classic && kind != SETUP;
+        Task { tally, whole_paths, ..Task::new(kind, &subject, op, script) }
     }
 
-    fn test_directories(&self, makes: bool) -> Task {
-        let (iteration, loops) = (self.iteration, self.shape.loops);
-        let script = Box::new(TestDirectories { iteration, loops, makes });
-        let op = if makes { Op::MakeDir } else { Op::RemoveDir };
-        self.task(SETUP, "", op, script)
+    fn test_directories(&self, care: Care) -> Task {
+        let (shape, iteration) = (Arc::clone(&self.shape), self.iteration);
+        let op = match care {
+            Care::Make => Op::MakeDir,
+            Care::LookAt => Op::OpenDir,
+            Care::Remove => Op::RemoveDir,
+        };
+        self.task(SETUP, "", op, Box::new(TestDirectories { shape, iteration, care }))
     }
 
     fn trees(&self, part: Part, rank: u16, makes: bool) -> Task {
@@ -255,6 +259,9 @@ impl Session for TestSession {
         self.next += 1;
         self.part = Some(part);
         self.groups = self.groups_of(part);
+        if self.next == 1 && part != Part::MakeTrees && self.shape.as_original.is_some() {
+            self.groups.insert(0, Group::TestDirectories(Care::LookAt));
+        }
         self.groups.reverse();
         self.made = vec![0; self.shape.ranks.into()];
         self.headline.close();
@@ -277,11 +284,12 @@ impl Session for TestSession {
             deadline: Deadline::default(),
         });
         let tasks = self.tasks(part, group, time_limit.as_ref().map(|limit| &limit.deadline));
+        let side_by_side = side_by_side(self.shape.workers, tasks.len());
         Some(ParallelGroup {
             tasks,
             time_limit,
             caches: if looks && self.shape.cold { Caches::Drop } else { Caches::Keep },
-            side_by_side: SideBySide { workers: self.shape.workers, ..SideBySide::default() },
+            side_by_side,
             ..ParallelGroup::default()
         })
     }

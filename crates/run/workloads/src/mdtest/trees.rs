@@ -1,4 +1,5 @@
-//! What is around the tests: test directories and trees are made and removed.
+//! What is around the tests: test directories and trees are made and removed. What was there before
+//! is looked at: tests by whole paths follow whatever is on the way.
 
 use std::sync::Arc;
 
@@ -6,27 +7,61 @@ use treering_classic::mdtest::counts::ItemCounts;
 use treering_model::Counters;
 use treering_script::{Dir, Expect, Io, Script, Stop, SyncScope};
 
-use super::names::{bare_directory, c_string, test_directory};
+use super::names::{bare_directory, c_string, directory_path, test_directory};
 use super::place::Place;
 use super::shape::Shape;
 
-/// Makes the test directories of an iteration, or removes them.
+/// The slot of a directory that is looked at.
+const LOOKED_AT: Dir = Dir(1);
+
+/// What is done with the test directories of an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Care {
+    Make,
+    /// An earlier run has made them.
+    LookAt,
+    Remove,
+}
+
+/// Makes the test directories of an iteration, looks at them, or removes them.
 #[derive(Debug)]
 pub(super) struct TestDirectories {
+    pub(super) shape: Arc<Shape>,
     pub(super) iteration: u32,
-    pub(super) loops: u64,
-    pub(super) makes: bool,
+    pub(super) care: Care,
+}
+
+impl TestDirectories {
+    /// Opens each directory that is there beneath the target, which refuses links.
+    fn look_at(&self, io: &mut dyn Io, test: &str) -> Result<(), Stop> {
+        let shape = &self.shape;
+        let makers = 0..shape.tree_makers();
+        for tree in makers.flat_map(|rank| shape.trees_of_maker(rank)) {
+            shape.tree.each(&mut |directory| {
+                let path = directory_path(shape, test, tree, directory);
+                io.open_dir(Dir::TARGET, &path, LOOKED_AT).unless_missing().map(|_is_there| ())
+            })?;
+        }
+        Ok(())
+    }
 }
 
 impl Script for TestDirectories {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        for number in 0..self.loops {
-            let name = c_string(&test_directory(self.iteration, number));
-            if self.makes {
-                io.make_dir(Dir::TARGET, &name).unless_existing()?;
-            } else {
-                // Where something is left in it, it stays, as with the original.
-                let _gone_or_not = io.remove_dir(Dir::TARGET, &name).or_errno()?;
+        for number in 0..self.shape.loops {
+            let test = test_directory(self.iteration, number);
+            let name = c_string(&test);
+            match self.care {
+                Care::Make => {
+                    if io.make_dir(Dir::TARGET, &name).unless_existing()?.is_none() {
+                        self.look_at(io, &test)?;
+                    }
+                }
+                Care::LookAt => self.look_at(io, &test)?,
+                Care::Remove => {
+                    // Where something is left in it, it stays, as with the original.
+                    let _gone_or_not = io.remove_dir(Dir::TARGET, &name).or_errno()?;
+                }
             }
         }
         Ok(())

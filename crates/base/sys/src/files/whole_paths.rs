@@ -1,0 +1,82 @@
+//! Calls by the whole path of an item, looked up by the kernel from the working directory or from
+//! `/` each time, as tools make them that know nothing but paths.
+//!
+//! Only the last name is not followed where it is a link: that the names before it stay beneath a
+//! directory is seen to by whoever made or opened them.
+
+use std::ffi::CStr;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{AtFlags, CWD, Mode, mkdirat, openat, renameat, stat, statat, unlinkat};
+use rustix::io::retry_on_intr;
+
+use crate::files::calls::{Attributes, Errno, OpenHow};
+use crate::files::through::Through;
+
+/// Permissions that such tools ask for; the umask takes its part.
+const FILE_MODE: Mode = Mode::from_raw_mode(0o664);
+const DIR_MODE: Mode = Mode::from_raw_mode(0o775);
+
+/// Opens or creates a file.
+///
+/// # Errors
+/// As `openat`; `ELOOP` where it is a link.
+#[inline]
+pub fn open_by_path(path: &CStr, how: OpenHow, through: Through) -> Result<OwnedFd, Errno> {
+    let mode = if how.makes() { FILE_MODE } else { Mode::empty() };
+    let flags = how.flags().union(through.flags());
+    retry_on_intr(|| openat(CWD, path, flags, mode))
+}
+
+/// Makes a directory.
+///
+/// # Errors
+/// As `mkdirat`.
+#[inline]
+pub fn make_dir_by_path(path: &CStr) -> Result<(), Errno> {
+    retry_on_intr(|| mkdirat(CWD, path, DIR_MODE))
+}
+
+/// Removes an empty directory.
+///
+/// # Errors
+/// As `unlinkat(AT_REMOVEDIR)`.
+#[inline]
+pub fn remove_dir_by_path(path: &CStr) -> Result<(), Errno> {
+    retry_on_intr(|| unlinkat(CWD, path, AtFlags::REMOVEDIR))
+}
+
+/// Removes a file, or a link itself.
+///
+/// # Errors
+/// As `unlinkat`.
+#[inline]
+pub fn unlink_by_path(path: &CStr) -> Result<(), Errno> {
+    retry_on_intr(|| unlinkat(CWD, path, AtFlags::empty()))
+}
+
+/// The attributes of a file or directory; a link's own.
+///
+/// # Errors
+/// As `newfstatat`.
+#[inline]
+pub fn stat_by_path(path: &CStr) -> Result<Attributes, Errno> {
+    retry_on_intr(|| statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)).map(Attributes::from)
+}
+
+/// The attributes of what a user's own path leads to, over links too.
+///
+/// # Errors
+/// As `newfstatat`.
+pub fn stat_top(path: &CStr) -> Result<Attributes, Errno> {
+    retry_on_intr(|| stat(path)).map(Attributes::from)
+}
+
+/// Gives an entry another name, perhaps in another directory.
+///
+/// # Errors
+/// As `renameat`.
+#[inline]
+pub fn rename_by_path(from: &CStr, to: &CStr) -> Result<(), Errno> {
+    retry_on_intr(|| renameat(CWD, from, CWD, to))
+}

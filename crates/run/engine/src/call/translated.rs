@@ -1,0 +1,33 @@
+//! What calls ask for, and what the kernel answers, in the words of the other side.
+
+use treering_script::{CreateHow, Done, OpenHow as Opened};
+use treering_sys::{Attributes, FileType, OpenHow};
+
+use crate::Reply;
+
+pub(super) const fn created(how: CreateHow) -> OpenHow {
+    match how {
+        CreateHow::Append => OpenHow::Append,
+        CreateHow::Truncate => OpenHow::Truncate,
+        CreateHow::TruncateToRead => OpenHow::TruncateToRead,
+        CreateHow::Exclusive => OpenHow::Exclusive,
+        CreateHow::ExclusiveToRead => OpenHow::ExclusiveToRead,
+        CreateHow::OrOpen => OpenHow::OrMake,
+    }
+}
+
+pub(super) const fn opened(how: Opened) -> OpenHow {
+    match how {
+        Opened::Read => OpenHow::Read,
+        Opened::Write => OpenHow::Write,
+        Opened::Append => OpenHow::WriteAtEnd,
+        Opened::ReadWrite => OpenHow::ReadWrite,
+        Opened::Directory => OpenHow::Directory,
+    }
+}
+
+/// What `stat` found, for a script that asks for a size.
+pub(super) fn found(attributes: &Attributes) -> Reply {
+    let is_file = attributes.kind == FileType::RegularFile;
+    Reply::once(Done::Size(if is_file { attributes.bytes } else { 0 }))
+}

@@ -1,0 +1,147 @@
+//! Calls by the whole path of each item, for tasks that imitate tools which know nothing but paths:
+//! how long the kernel looks a path up is part of what these measure.
+//!
+//! A directory is not opened then, but its path is kept. The target is what it was when it was
+//! opened, or nothing is done; names are what they are in every other call; and that no directory
+//! on the way is a link was seen to before, by whoever made it or opened it beneath the target.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use treering_script::{Call, Dir, Done};
+use treering_sys::{
+    Errno, Through, attributes, is_single_name, make_dir_by_path, open_by_path, remove_dir_by_path,
+    rename_by_path, stat_by_path, stat_top, unlink_by_path,
+};
+
+use crate::Reply;
+use crate::call::translated::{created, found, opened};
+
+/// Paths of open directories, and room for the path of an item.
+#[derive(Debug)]
+pub(super) struct WholePaths {
+    /// By slot, each with a slash behind it unless it is empty.
+    dirs: Vec<Option<Vec<u8>>>,
+    path: Vec<u8>,
+    other: Vec<u8>,
+}
+
+/// What came of a call by path.
+pub(super) enum ByPath {
+    /// It was done.
+    Done(Reply),
+    /// A file was opened for this slot.
+    Opened(OwnedFd, u16),
+    /// It has nothing to do with paths.
+    Other,
+}
+
+impl WholePaths {
+    /// Paths beneath the target as its user named it.
+    ///
+    /// # Errors
+    /// `ESTALE` when another directory has its name now, else as `stat`.
+    pub(super) fn of(given: &Path, target: impl AsFd) -> Result<Self, Errno> {
+        let name = CString::new(given.as_os_str().as_bytes()).map_err(|_nul| Errno::INVAL)?;
+        let (there, here) = (stat_top(&name)?, attributes(target.as_fd())?);
+        if (there.device, there.inode) != (here.device, here.inode) {
+            return Err(Errno::STALE);
+        }
+        let mut top = name.into_bytes();
+        match top.as_slice() {
+            b"." => top.clear(),
+            [.., b'/'] => {}
+            _ => top.push(b'/'),
+        }
+        Ok(Self { dirs: vec![Some(top)], path: Vec::new(), other: Vec::new() })
+    }
+
+    /// The path of a directory, or of what is in it, for messages.
+    pub(super) fn below(&self, at: Dir, name: Option<&CStr>) -> Option<Vec<u8>> {
+        let mut path = self.dirs.get(usize::from(at.0)).cloned().flatten()?;
+        path.extend_from_slice(name.unwrap_or(c".").to_bytes());
+        Some(path)
+    }
+
+    /// Does a call, where it is one by path.
+    #[inline]
+    pub(super) fn attempt(&mut self, call: &Call<'_>, through: Through) -> Result<ByPath, Errno> {
+        let done = match *call {
+            Call::Create { at, path, how, into } => {
+                let file = open_by_path(self.item(at, path)?, created(how), through)?;
+                return Ok(ByPath::Opened(file, into.0));
+            }
+            Call::Open { at, path, how, into } => {
+                let file = open_by_path(self.item(at, path)?, opened(how), through)?;
+                return Ok(ByPath::Opened(file, into.0));
+            }
+            Call::Stat { at, name } => {
+                stat_by_path(self.item(at, name)?)?;
+                Reply::once(Done::Plain)
+            }
+            Call::Size { at, name } => found(&stat_by_path(self.item(at, name)?)?),
+            Call::Unlink { at, path } => plain(unlink_by_path(self.item(at, path)?))?,
+            Call::MakeDir { at, name } => plain(make_dir_by_path(self.item(at, name)?))?,
+            Call::RemoveDir { at, name } => plain(remove_dir_by_path(self.item(at, name)?))?,
+            Call::Rename { at, from, to_at, to } => {
+                put(&mut self.other, &self.dirs, to_at, to)?;
+                put(&mut self.path, &self.dirs, at, from)?;
+                plain(rename_by_path(closed(&self.path)?, closed(&self.other)?))?
+            }
+            Call::OpenDir { at, path, into } => {
+                self.keep(at, path, into)?;
+                Reply { done: Done::Plain, calls: 0 }
+            }
+            _ => return Ok(ByPath::Other),
+        };
+        Ok(ByPath::Done(done))
+    }
+
+    #[inline]
+    fn item(&mut self, at: Dir, name: &CStr) -> Result<&CStr, Errno> {
+        put(&mut self.path, &self.dirs, at, name)?;
+        closed(&self.path)
+    }
+
+    fn keep(&mut self, at: Dir, path: &CStr, into: Dir) -> Result<(), Errno> {
+        put(&mut self.path, &self.dirs, at, path)?;
+        let slot = usize::from(into.0);
+        if into == Dir::TARGET {
+            return Err(Errno::BADF);
+        }
+        if self.dirs.len() <= slot {
+            self.dirs.resize(slot + 1, None);
+        }
+        let kept = self.dirs[slot].get_or_insert_default();
+        kept.clear();
+        kept.extend_from_slice(&self.path);
+        // Where the NUL is.
+        kept.last_mut().into_iter().for_each(|last| *last = b'/');
+        Ok(())
+    }
+}
+
+fn plain(done: Result<(), Errno>) -> Result<Reply, Errno> {
+    done.map(|()| Reply::once(Done::Plain))
+}
+
+/// Puts the path of a name together, closed by a NUL.
+#[inline]
+fn put(into: &mut Vec<u8>, dirs: &[Option<Vec<u8>>], at: Dir, name: &CStr) -> Result<(), Errno> {
+    let dir = dirs.get(usize::from(at.0)).and_then(Option::as_ref).ok_or(Errno::BADF)?;
+    let bytes = name.to_bytes();
+    if !is_single_name(bytes) && !bytes.split(|&byte| byte == b'/').all(is_single_name) {
+        return Err(Errno::XDEV);
+    }
+    into.clear();
+    into.extend_from_slice(dir);
+    into.extend_from_slice(name.to_bytes_with_nul());
+    Ok(())
+}
+
+#[inline]
+fn closed(path: &[u8]) -> Result<&CStr, Errno> {
+    CStr::from_bytes_with_nul(path).map_err(|_| Errno::INVAL)
+}

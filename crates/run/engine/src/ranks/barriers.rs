@@ -1,0 +1,49 @@
+//! What the barriers of a phase took, and how far the ranks were apart after them.
+
+/// The barriers before the groups of a phase that all ranks had a part in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Barriers {
+    /// From the arrival of the last rank to the last rank's beginning, in nanoseconds, shortest
+    /// first.
+    pub took_ns: Vec<u64>,
+    /// From the first rank's beginning to the last one's, in nanoseconds, least first.
+    pub start_spreads_ns: Vec<u64>,
+}
+
+impl Barriers {
+    /// Adds a barrier that the last rank came to at a time, with when each rank began then.
+    pub(crate) fn add(&mut self, met_ns: u64, began_ns: impl Iterator<Item = u64> + Clone) {
+        let (Some(first), Some(last)) = (began_ns.clone().min(), began_ns.max()) else { return };
+        for (all, ns) in [
+            (&mut self.took_ns, last.saturating_sub(met_ns)),
+            (&mut self.start_spreads_ns, last - first),
+        ] {
+            all.insert(all.partition_point(|one| *one < ns), ns);
+        }
+    }
+}
+
+/// The middle of sorted numbers; 0 where there are none.
+pub fn middle_ns(sorted: &[u64]) -> u64 {
+    let Some(last) = sorted.len().checked_sub(1) else { return 0 };
+    u64::midpoint(sorted[last / 2], sorted[sorted.len() / 2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Barriers, middle_ns};
+
+    #[test]
+    fn barriers_are_kept_in_their_order() {
+        let mut barriers = Barriers::default();
+        barriers.add(100, [150, 170, 160].into_iter());
+        barriers.add(200, [210, 211].into_iter());
+        // A clock that is not known better than this may say that it began before.
+        barriers.add(300, [290, 299].into_iter());
+        assert_eq!(barriers.took_ns, [0, 11, 70]);
+        assert_eq!(barriers.start_spreads_ns, [1, 9, 20]);
+        assert_eq!((middle_ns(&barriers.took_ns), middle_ns(&[1, 4])), (11, 2));
+        barriers.add(0, [].into_iter());
+        assert_eq!((barriers.took_ns.len(), middle_ns(&[])), (3, 0));
+    }
+}

@@ -1,0 +1,49 @@
+//! Long messages, compressed: what ranks tell of one another is much the same.
+
+use std::io;
+
+/// Below this the header of a frame would weigh more than what is saved.
+const LONG: usize = 256;
+/// Fast: it is done between groups, and others wait for it.
+const LEVEL: i32 = 1;
+/// What the first byte says of the others.
+const PLAIN: u8 = 0;
+const COMPRESSED: u8 = 1;
+
+/// The bytes as they are sent.
+pub(super) fn packed(bytes: &[u8]) -> Vec<u8> {
+    if bytes.len() >= LONG
+        && let Ok(smaller) = zstd::bulk::compress(bytes, LEVEL)
+    {
+        return [&[COMPRESSED], smaller.as_slice()].concat();
+    }
+    [&[PLAIN], bytes].concat()
+}
+
+/// The bytes as they were.
+///
+/// # Errors
+/// When these are not what [`packed`] gave.
+pub(super) fn unpacked(message: &[u8]) -> io::Result<Vec<u8>> {
+    match message.split_first() {
+        Some((&PLAIN, bytes)) => Ok(bytes.to_vec()),
+        Some((&COMPRESSED, bytes)) => zstd::decode_all(bytes),
+        _ => Err(io::Error::from(io::ErrorKind::InvalidData)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{packed, unpacked};
+
+    #[test]
+    fn messages_come_back_and_long_ones_are_small() {
+        for bytes in [&b""[..], b"short", &[7; 255], &[7; 10_000]] {
+            assert_eq!(unpacked(&packed(bytes)).unwrap(), bytes);
+        }
+        assert!(packed(&[7; 10_000]).len() < 100);
+        for wrong in [&b""[..], b"\x01nonsense", b"\x02"] {
+            assert!(unpacked(wrong).is_err());
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What rank 0 says to all. Short words it sends to each rank itself. What is long goes from rank
+//! to rank, each of which passes it on to two, so that rank 0 sends it twice, however many there
+//! are.
+//!
+//! The ranks are in the order of a heap: those that rank `r` passes it on to are `2r + 1` and
+//! `2r + 2`, so that who waits for the lowest missing rank waits for the one that holds others up.
+
+use std::ops::Range;
+
+/// What is longer is passed on.
+pub(super) const LONG: usize = 512;
+
+/// What a word of rank 0 begins with: its number, as two may arrive by different ways, and whether
+/// it is to be passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Heading {
+    pub(super) number: u32,
+    pub(super) is_passed_on: bool,
+}
+
+impl Heading {
+    /// The word with its heading.
+    pub(super) fn head(self, bytes: &[u8]) -> Vec<u8> {
+        [&self.number.to_le_bytes(), &[u8::from(self.is_passed_on)][..], bytes].concat()
+    }
+
+    /// The heading of a word, and the word.
+    pub(super) fn split(message: &[u8]) -> Option<(Self, &[u8])> {
+        let (number, rest) = message.split_first_chunk()?;
+        let (is_passed_on, bytes) = rest.split_first()?;
+        let (number, is_passed_on) = (u32::from_le_bytes(*number), *is_passed_on != 0);
+        Some((Self { number, is_passed_on }, bytes))
+    }
+}
+
+/// To whom a rank passes on, of so many ranks.
+pub(super) fn next_ranks(rank: usize, size: usize) -> Range<usize> {
+    let first = (2 * rank + 1).min(size);
+    first..(first + 2).min(size)
+}
+
+/// From whom it has it.
+pub(super) fn before(rank: usize) -> usize {
+    rank.saturating_sub(1) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Heading, before, next_ranks};
+
+    #[test]
+    fn every_rank_is_reached_once_by_the_one_before_it() {
+        for size in [1, 2, 3, 7, 256, 1000] {
+            let mut reached = vec![0];
+            for rank in 0..size {
+                for next in next_ranks(rank, size) {
+                    assert_eq!(before(next), rank);
+                    reached.push(next);
+                }
+            }
+            reached.sort_unstable();
+            assert_eq!(reached, (0..size).collect::<Vec<_>>(), "{size}");
+        }
+    }
+
+    #[test]
+    fn headings_come_back() {
+        let heading = Heading { number: 70_000, is_passed_on: true };
+        assert_eq!(Heading::split(&heading.head(b"word")), Some((heading, &b"word"[..])));
+        assert_eq!(Heading::split(b"1234"), None);
+    }
+}
