@@ -20,20 +20,39 @@ pub(super) fn next_commands(found: &History, args: &WatchArgs) -> Vec<(String, S
     let newest_change = found.series.iter().filter_map(|series| {
         let shift = series.shifts.last().filter(|shift| shift.is_worse)?;
         let is_recent = shift.index + args.recent >= series.points.len();
-        is_recent.then_some((series, shift.index))
+        is_recent.then_some((series, shift))
     });
-    if let Some((series, at)) = newest_change.min_by_key(|(_, at)| *at) {
+    if let Some((series, shift)) = newest_change.min_by_key(|(_, shift)| shift.index) {
         let key = |at: usize| series.points[at].key.as_str();
-        let (good, bad) = (key(at - 1), key(at));
+        let (good, bad) = (key(shift.index - 1), key(shift.index));
         let purpose = format!("Find the commit between {good} (good) and {bad} (worse)");
-        let plan = quoted(&args.plan.to_string_lossy());
+        let kernel = shift.facts.iter().find(|fact| fact.name == "guest.kernel");
+        let kernel = kernel.map_or_else(|| "GOOD-KERNEL".to_owned(), |fact| quoted(&fact.before));
         let command = format!(
-            "git bisect start BAD GOOD && git bisect run treering bisect-step --good GOOD-KERNEL \
-             --build 'make -s -j8 olddefconfig bzImage' {plan}"
+            "git bisect start {} {} && git bisect run treering bisect-step --good {kernel} \
+             --build 'make -s -j8 olddefconfig bzImage' {}",
+            tag(bad).as_deref().unwrap_or("BAD"),
+            tag(good).as_deref().unwrap_or("GOOD"),
+            quoted(&args.plan.to_string_lossy())
         );
         commands.push((purpose, command));
     }
     commands
+}
+
+/// The tag or the commit of a kernel that a point's name is: `v6.12.9` of 6.12.9, 1a2b3c4.
+fn tag(key: &str) -> Option<String> {
+    let version = key.strip_prefix('v').unwrap_or(key);
+    let (numbers, candidate) = version.split_once("-rc").unwrap_or((version, "0"));
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if numbers.contains('.') && numbers.split('.').all(is_number) && is_number(candidate) {
+        return Some(format!("v{version}"));
+    }
+    // A number of so many digits is a day.
+    let is_commit = (7..=40).contains(&key.len())
+        && key.bytes().any(|byte| byte.is_ascii_lowercase())
+        && key.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_commit.then(|| key.to_owned())
 }
 
 /// Points that this series lacks to be judged, or to tell a new level from an outlier.
@@ -61,4 +80,26 @@ fn again(args: &WatchArgs, points: usize) -> String {
     }
     option("--store", args.store.store.as_ref().map(|path| path.to_string_lossy().into_owned()));
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tag;
+
+    #[test]
+    fn versions_and_commits_are_names_for_git_and_days_are_none() {
+        for (key, name) in [
+            ("6.12.9", Some("v6.12.9")),
+            ("v6.13-rc2", Some("v6.13-rc2")),
+            ("1a2b3c4", Some("1a2b3c4")),
+            ("2026-11-24", None),
+            ("20261124", None),
+            ("linux-image-6.12.9-amd64", None),
+            ("6.12.", None),
+            ("6", None),
+            ("", None),
+        ] {
+            assert_eq!(tag(key).as_deref(), name, "{key}");
+        }
+    }
 }

@@ -18,8 +18,8 @@ use treering_model::metrics::load::{
 use treering_model::{Metric, Scope};
 use treering_script::{ConfigError, OptionSpec, Settings};
 
-use stream::{LATE_MOST, Terms, quantile};
 use super::options::{REUSE, SET};
+use stream::{LATE_MOST, Terms, quantile};
 pub(super) use stream::{Lane, Stream, Turn};
 
 /// The option that asks for it, and those that go with it.
