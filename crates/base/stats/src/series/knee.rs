@@ -90,8 +90,7 @@ pub fn knee(at: &[f64], rounds: &[Vec<f64>]) -> Result<Option<Knee>, StatsError>
         slope_before: sharp.before,
         slope_after: sharp.after,
     };
-    let is_chance =
-        rounds.len() >= KNEE_FEWEST_ROUNDS && is_bent_by_chance(&x, rounds, &places)?;
+    let is_chance = rounds.len() >= KNEE_FEWEST_ROUNDS && is_bent_by_chance(&x, rounds, &places)?;
     Ok((!is_chance).then_some(knee))
 }
 

@@ -6,7 +6,6 @@ mod aging;
 mod axis;
 mod cells;
 mod concentration;
-mod curves;
 mod figure;
 mod forest;
 mod heat_layer;
@@ -16,8 +15,7 @@ mod mark;
 mod plot;
 mod ratios;
 mod rounds;
-mod scaling;
-mod sweep_map;
+mod sweep;
 mod timeline;
 mod timeline_of_layout;
 pub(crate) mod trace;
@@ -445,9 +443,9 @@ impl Chart {
             Self::Forest(forest) => Some(forest::figure(forest)),
             Self::Ratios(ratios) => Some(ratios::figure(ratios)),
             Self::Rounds(rounds) => Some(rounds::figure(rounds)),
-            Self::Scaling(chart) => Some(scaling::figure(chart)),
-            Self::Curves(chart) => Some(curves::figure(chart)),
-            Self::SweepMap(chart) => Some(sweep_map::figure(chart)),
+            Self::Scaling(chart) => Some(sweep::scaling::figure(chart)),
+            Self::Curves(chart) => Some(sweep::curves::figure(chart)),
+            Self::SweepMap(chart) => Some(sweep::map::figure(chart)),
             Self::Latencies(latencies) => Some(latency::figure(latencies)),
             Self::Concentration(concentration) => Some(concentration::figure(concentration)),
             Self::Timeline(timeline) => Some(timeline::figure(timeline)),

@@ -1,13 +1,13 @@
-//! Two keys of a sweep as rows and columns: the better a cell, the deeper its colour, with its share
-//! of the best in it.
+//! Two keys of a sweep as rows and columns: the better a cell, the deeper its colour, with its
+//! share of the best in it.
 
 use maud::{Markup, html};
 use treering_model::Better;
 
-use super::SweepMap;
-use super::figure::Figure;
-use super::mark::px;
-use super::plot::{ACROSS, DOWN, HEIGHT, WIDTH, feet, spread};
+use super::super::SweepMap;
+use super::super::figure::Figure;
+use super::super::mark::px;
+use super::super::plot::{ACROSS, DOWN, HEIGHT, WIDTH, feet, spread};
 use crate::Cell;
 use crate::escape::visible;
 
@@ -18,7 +18,7 @@ const ROOM: (f64, f64) = (30.0, 14.0);
 /// How deep the colours of the worst and of the best are.
 const DEPTHS: (f64, f64) = (0.06, 0.75);
 
-pub(super) fn figure(chart: &SweepMap) -> Figure {
+pub(in super::super) fn figure(chart: &SweepMap) -> Figure {
     let (down, across) = (visible(&chart.rows.key), visible(&chart.columns.key));
     Figure {
         class: "rounds",
@@ -41,8 +41,7 @@ fn drawing(chart: &SweepMap) -> Markup {
     let middle = |at: usize| ACROSS.0 + width * (at as f64 + 0.5);
     let level = |at: usize| DOWN.0 + height * (at as f64 + 0.5);
     let named = spread(columns.len(), NAMED).into_iter();
-    let ticks: Vec<(f64, String)> =
-        named.map(|at| (middle(at), visible(&columns[at]))).collect();
+    let ticks: Vec<(f64, String)> = named.map(|at| (middle(at), visible(&columns[at]))).collect();
     let means = || chart.means.iter().flatten().flatten().copied();
     let (low, high) =
         (means().fold(f64::INFINITY, f64::min), means().fold(f64::NEG_INFINITY, f64::max));

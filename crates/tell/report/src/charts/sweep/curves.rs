@@ -3,14 +3,14 @@
 
 use maud::{Markup, html};
 
-use super::axis::Axis;
-use super::figure::{Entry, Figure};
-use super::mark::{line, mark, trimmed};
-use super::plot::{
+use super::super::axis::Axis;
+use super::super::figure::{Entry, Figure};
+use super::super::mark::{line, mark, trimmed};
+use super::super::plot::{
     ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, feet, path, shape, spread, value_axis,
     value_grid,
 };
-use super::{Curve, Curves};
+use super::super::{Curve, Curves};
 use crate::escape::visible;
 use crate::{Cell, Number};
 
@@ -23,7 +23,7 @@ const LOG_FROM: f64 = 8.0;
 /// Marks of several curves at one value stand so far apart.
 const APART: f64 = 5.0;
 
-pub(super) fn figure(chart: &Curves) -> Figure {
+pub(in super::super) fn figure(chart: &Curves) -> Figure {
     let up = axis(chart);
     Figure {
         class: "rounds",
