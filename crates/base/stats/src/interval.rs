@@ -26,6 +26,8 @@ pub enum IntervalMethod {
     Kendall,
     /// Fieller's theorem for a ratio of means.
     Fieller,
+    /// Where the likelihood, all else at its best, is not much below its maximum.
+    ProfileLikelihood,
 }
 
 /// An interval estimate, both ends in the unit of the estimate it belongs to.

@@ -60,6 +60,8 @@ fn subject(chart: &Chart) -> String {
         Chart::Rounds(rounds) => ("rounds", rounds.metric.as_str()),
         Chart::Concentration(concentration) => ("hot-data", concentration.of.as_str()),
         Chart::Scaling(chart) => ("scaling", chart.metric.as_str()),
+        Chart::Curves(chart) => ("sweep", chart.metric.as_str()),
+        Chart::SweepMap(chart) => ("sweep-map", chart.metric.as_str()),
         Chart::Latencies(latencies) => ("latency", latencies.call.as_str()),
         Chart::Timeline(timeline) => ("rate", timeline.phase.as_str()),
         Chart::Layout(timeline) => ("layout", timeline.measure.as_str()),

@@ -14,9 +14,14 @@ fn normal(source: &mut Xoshiro256PlusPlus) -> f64 {
     (-2.0 * (1.0 - unit()).ln()).sqrt() * (std::f64::consts::TAU * unit()).cos()
 }
 
+/// How round the corners are: this power of the depth and of the knee is added.
+const POWERS: [(&str, f64); 4] =
+    [("sharp", 1000.0), ("power of 4", 4.0), ("power of 2", 2.0), ("power of 1", 1.0)];
+
 /// A throughput that saturates: rising by one for one, then flat, with a bend of its own.
-fn throughput(depth: f64, turn: f64) -> f64 {
-    (depth.powi(-4) + turn.powi(-4)).powf(-0.25)
+fn throughput(depth: f64, turn: f64, power: f64) -> f64 {
+    let (small, large) = (depth.min(turn), depth.max(turn));
+    small * (1.0 + (small / large).powf(power)).powf(-1.0 / power)
 }
 
 /// The depth farthest from the chord, both axes from 0 to 1, depths by their logarithms.
@@ -32,12 +37,12 @@ fn kneedle(means: &[f64]) -> f64 {
 fn main() {
     let mut source = Xoshiro256PlusPlus::seed_from_u64(1);
     println!(
-        "| rounds | CoV % | two lines, typical error | Kneedle, typical error | found | in the \
+        "| corner | rounds | CoV % | typical error | Kneedle, typical error | found | in the \
          interval |"
     );
-    println!("|---|---|---|---|---|---|");
-    for rounds in [6, 10] {
-        for cov in [0.02, 0.05, 0.10] {
+    println!("|---|---|---|---|---|---|---|");
+    for (corner, power) in POWERS {
+        for (rounds, cov) in [6, 10].into_iter().flat_map(|r| [0.02, 0.05, 0.10].map(|c| (r, c))) {
             let (mut lines, mut chords, mut found, mut covered) = (Vec::new(), Vec::new(), 0, 0);
             for number in 0..CURVES {
                 // Anywhere from 6 to 40.
@@ -45,7 +50,7 @@ fn main() {
                 let round = |source: &mut Xoshiro256PlusPlus| -> Vec<f64> {
                     DEPTHS
                         .iter()
-                        .map(|d| throughput(*d, turn).ln() + cov * normal(source))
+                        .map(|d| throughput(*d, turn, power).ln() + cov * normal(source))
                         .collect()
                 };
                 let all: Vec<Vec<f64>> = (0..rounds).map(|_| round(&mut source)).collect();
@@ -64,7 +69,7 @@ fn main() {
                 (errors.get(errors.len() / 2).copied().unwrap_or(f64::NAN).exp() - 1.0) * 100.0
             };
             println!(
-                "| {rounds} | {:.0} | {:.0} % | {:.0} % | {:.0} % | {:.0} % |",
+                "| {corner} | {rounds} | {:.0} | {:.0} % | {:.0} % | {:.0} % | {:.0} % |",
                 cov * 100.0,
                 typical(&mut lines),
                 typical(&mut chords),

@@ -1,14 +1,16 @@
 //! The knee of a curve: where more of what is swept over no longer gives more.
 //!
-//! Two straight lines that meet are fitted to the logarithms; the knee is where they meet. Rounds
-//! are resampled whole for its interval. Chosen by simulation against the point that is farthest
+//! Two straight lines that meet are fitted to the logarithms; the knee is where they meet, also
+//! where the corner between them is round, as far as the values show that. Its interval is that of
+//! the profile likelihood over all corners. Chosen by simulation against the point that is farthest
 //! from the chord (Kneedle, Satopaa et al. 2011): `examples/knees`, `docs/sweeps.md`.
 
+use crate::distribution::t_quantile;
 use crate::error::StatsError;
 use crate::generator::Generator;
 use crate::inference::bootstrap::percentile_interval;
 use crate::input::{require_at_most, require_count, require_finite};
-use crate::interval::Interval;
+use crate::interval::{Interval, IntervalMethod};
 
 /// Fewest points of a curve that may have a knee: three lie on two lines in too many ways.
 pub const KNEE_FEWEST_POINTS: usize = 5;
@@ -17,7 +19,11 @@ pub(crate) const KNEE_FEWEST_ROUNDS: usize = 3;
 /// Points of a curve at most.
 const POINTS_MOST: usize = 1000;
 /// Places between two neighbouring points at which the lines may meet.
-const STEPS: usize = 8;
+const STEPS: usize = 16;
+/// How round the corner may be, in logarithms: from none to that of a rate over 1 + load / knee.
+const CORNERS: [f64; 7] = [0.0, 0.1, 0.2, 0.3, 0.45, 0.65, 1.0];
+/// What two lines and their corner have of parameters.
+const PARAMETERS: usize = 5;
 const RESAMPLES: usize = 1000;
 const SEED: u64 = 1;
 const CONFIDENCE: f64 = 0.95;
@@ -27,11 +33,13 @@ const BEND: f64 = 2.0;
 /// Where a curve bends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knee {
-    /// Where the lines meet, in the unit of what is swept over.
+    /// Where the lines meet, in the unit of what is swept over; with a round corner those beside
+    /// it.
     pub at: f64,
-    /// Its interval by the bootstrap over rounds; `None` with fewer than three rounds.
+    /// Its 95 % interval by the profile likelihood; `None` with fewer than three rounds.
     pub interval: Option<Interval>,
-    /// The slope of the logarithms before it: 1 where twice as much gives twice as much.
+    /// The slope of the logarithms before it, of two lines without a round corner: 1 where twice
+    /// as much gives twice as much.
     pub slope_before: f64,
     /// The slope after it: 0 where more gives nothing.
     pub slope_after: f64,
@@ -65,41 +73,107 @@ pub fn knee(at: &[f64], rounds: &[Vec<f64>]) -> Result<Option<Knee>, StatsError>
     let x: Vec<f64> = at.iter().map(|value| value.ln()).collect();
     let places = places(&x);
     let all: Vec<usize> = (0..rounds.len()).collect();
-    let Some(best) = fit(&x, &means(rounds, &all), &places) else { return Ok(None) };
+    let y = means(rounds, &all);
+    let Some(sharp) = fit(&x, &y, &places, 0.0) else { return Ok(None) };
+    let profile = Profile::new(&x, rounds, &y, &places);
+    let best = profile.as_ref().map_or(sharp, |profile| profile.best(sharp));
     let bends = |(before, after): (f64, f64)| {
         let (small, large) = (before.abs().min(after.abs()), before.abs().max(after.abs()));
         large >= BEND * small
     };
-    if !bends((best.before, best.after)) {
+    if !bends((sharp.before, sharp.after)) {
         return Ok(None);
     }
-    let mut knee = Knee {
+    let knee = Knee {
         at: best.at.exp(),
-        interval: None,
-        slope_before: best.before,
-        slope_after: best.after,
+        interval: profile.map(|profile| profile.interval(best.at)),
+        slope_before: sharp.before,
+        slope_after: sharp.after,
     };
-    if rounds.len() < KNEE_FEWEST_ROUNDS {
-        return Ok(Some(knee));
-    }
+    let is_chance = rounds.len() >= KNEE_FEWEST_ROUNDS && is_bent_by_chance(&x, rounds, &places)?;
+    Ok((!is_chance).then_some(knee))
+}
+
+/// Whether the lines bend now this way and now that way when whole rounds are resampled.
+fn is_bent_by_chance(x: &[f64], rounds: &[Vec<f64>], places: &[f64]) -> Result<bool, StatsError> {
     let mut generator = Generator::seeded(SEED);
-    let (mut where_, mut changes) = (Vec::new(), Vec::new());
-    let mut chosen = all;
+    let mut changes = Vec::new();
+    let mut chosen = vec![0; rounds.len()];
     for _ in 0..RESAMPLES {
         chosen.fill_with(|| generator.below(rounds.len()));
-        if let Some(one) = fit(&x, &means(rounds, &chosen), &places) {
-            where_.push(one.at);
-            changes.push(one.after - one.before);
-        }
+        let resampled = fit(x, &means(rounds, &chosen), places, 0.0);
+        changes.extend(resampled.map(|one| one.after - one.before));
     }
-    // Lines that bend now this way and now that way have no knee.
     let changes = percentile_interval(&changes, CONFIDENCE)?;
-    if changes.low <= 0.0 && changes.high >= 0.0 {
-        return Ok(None);
+    Ok(changes.low <= 0.0 && changes.high >= 0.0)
+}
+
+/// The best fits with the knee at each place.
+struct Profile {
+    /// Over all corners.
+    fits: Vec<Bent>,
+    /// What the squares may exceed the least ones by, with the knee still being there.
+    allowed: f64,
+    /// Half the distance of two places.
+    half_step: f64,
+}
+
+impl Profile {
+    /// `None` with too few rounds to know the noise.
+    fn new(x: &[f64], rounds: &[Vec<f64>], y: &[f64], places: &[f64]) -> Option<Self> {
+        if rounds.len() < KNEE_FEWEST_ROUNDS {
+            return None;
+        }
+        let best_at = |at: &f64| {
+            let fits = CORNERS.iter().filter_map(|corner| fit(x, y, &[*at], *corner));
+            fits.min_by(|one, other| one.rest.total_cmp(&other.rest))
+        };
+        let fits: Vec<Bent> = places.iter().filter_map(best_at).collect();
+        let least = least(&fits)?;
+        let freedom = (rounds.len() - 1) * (x.len() - 1);
+        let of_chance = noise(rounds, y) / (freedom * rounds.len()) as f64;
+        // What the best of them leaves is no chance alone where the curve is of another kind.
+        let of_model = match x.len().checked_sub(PARAMETERS) {
+            None | Some(0) => 0.0,
+            Some(more) => least / more as f64,
+        };
+        let t = t_quantile(f64::midpoint(1.0, CONFIDENCE), freedom as f64);
+        let half_step = places.windows(2).map(|two| two[1] - two[0]).fold(0.0, f64::max) / 2.0;
+        Some(Self { fits, allowed: least + t * t * of_chance.max(of_model), half_step })
     }
-    let of_logs = percentile_interval(&where_, CONFIDENCE)?;
-    knee.interval = Some(Interval { low: of_logs.low.exp(), high: of_logs.high.exp(), ..of_logs });
-    Ok(Some(knee))
+
+    /// The sharp corner, unless rounder ones are so much better that this is no chance.
+    fn best(&self, sharp: Bent) -> Bent {
+        if sharp.rest <= self.allowed {
+            return sharp;
+        }
+        let better = self.fits.iter().min_by(|one, other| one.rest.total_cmp(&other.rest));
+        better.copied().unwrap_or(sharp)
+    }
+
+    fn interval(&self, at: f64) -> Interval {
+        let places = || self.fits.iter().filter(|fit| fit.rest <= self.allowed).map(|fit| fit.at);
+        let low = (places().fold(at, f64::min) - self.half_step).exp();
+        let high = (places().fold(at, f64::max) + self.half_step).exp();
+        let method = IntervalMethod::ProfileLikelihood;
+        Interval { low, high, confidence: CONFIDENCE, achieved: None, method }
+    }
+}
+
+fn least(fits: &[Bent]) -> Option<f64> {
+    fits.iter().map(|fit| fit.rest).reduce(f64::min)
+}
+
+/// The squares that are left when what each round and each value have in common is taken away.
+fn noise(rounds: &[Vec<f64>], y: &[f64]) -> f64 {
+    let of = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let all = of(y);
+    let rest = |round: &Vec<f64>| {
+        let shift = of(round) - all;
+        let of_value = |(value, mean): (&f64, &f64)| (value - mean - shift).powi(2);
+        round.iter().zip(y).map(of_value).sum::<f64>()
+    };
+    rounds.iter().map(rest).sum()
 }
 
 /// The mean of the chosen rounds at each value.
@@ -128,24 +202,34 @@ struct Bent {
     at: f64,
     before: f64,
     after: f64,
+    /// What they leave of the squares.
+    rest: f64,
 }
 
-/// The best of them by least squares; the first of several.
-fn fit(x: &[f64], y: &[f64], places: &[f64]) -> Option<Bent> {
-    let mut best: Option<(f64, Bent)> = None;
+/// The best of them by least squares, with a corner that is so round; the first of several.
+fn fit(x: &[f64], y: &[f64], places: &[f64], corner: f64) -> Option<Bent> {
+    let mut best: Option<Bent> = None;
     for &at in places {
-        let Some((rest, before, change)) = bent_at(x, y, at) else { continue };
-        if best.is_none_or(|(least, _)| rest < least) {
-            best = Some((rest, Bent { at, before, after: before + change }));
+        let Some(bent) = bent_at(x, y, at, corner) else { continue };
+        if best.is_none_or(|before| bent.rest < before.rest) {
+            best = Some(bent);
         }
     }
-    best.map(|(_, bent)| bent)
+    best
 }
 
-/// What two lines that meet there leave of the squares, the slope before it, and its change.
-fn bent_at(x: &[f64], y: &[f64], at: f64) -> Option<(f64, f64, f64)> {
+/// How far a value is beyond the knee, rounded off.
+fn beyond(distance: f64, corner: f64) -> f64 {
+    if corner == 0.0 {
+        return distance.max(0.0);
+    }
+    distance.max(0.0) + corner * (-(distance / corner).abs()).exp().ln_1p()
+}
+
+/// Two lines that meet there.
+fn bent_at(x: &[f64], y: &[f64], at: f64, corner: f64) -> Option<Bent> {
     let n = x.len() as f64;
-    let beyond: Vec<f64> = x.iter().map(|x| (x - at).max(0.0)).collect();
+    let beyond: Vec<f64> = x.iter().map(|x| beyond(x - at, corner)).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / n;
     let (mx, mb, my) = (mean(x), mean(&beyond), mean(y));
     let cross = |a: &[f64], ma: f64, b: &[f64], mb: f64| -> f64 {
@@ -160,7 +244,8 @@ fn bent_at(x: &[f64], y: &[f64], at: f64) -> Option<(f64, f64, f64)> {
     }
     let slope = (xy * bb - by * xb) / determinant;
     let change = (by * xx - xy * xb) / determinant;
-    Some((yy - slope * xy - change * by, slope, change))
+    let rest = (yy - slope * xy - change * by).max(0.0);
+    Some(Bent { at, before: slope, after: slope + change, rest })
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ impl Fio {
     /// Whether the option says how requests are offered by the clock, or where their files are:
     /// `treering load` says that itself.
     pub fn of_offered_load(option: &str) -> bool {
-        option == options::REUSE || offered::OPTIONS.contains(&option)
+        option == options::REUSE || options::OF_OFFERED_LOAD.contains(&option)
     }
 
     /// The settings of a run whose requests come by the clock, from those of a job file.
@@ -85,12 +85,12 @@ impl Fio {
         let OfferedLoad { per_second, arrivals, seconds, warm_up, grace, late, seed } = load;
         let number = |name: &str, value: f64| (name.to_owned(), value.to_string());
         let own = [
-            (offered::RATE.to_owned(), per_second.to_string()),
-            (offered::ARRIVALS.to_owned(), arrivals.clone()),
-            number(offered::SECONDS, *seconds),
-            number(offered::WARM_UP, *warm_up),
-            number(offered::GRACE, *grace),
-            (offered::LATE.to_owned(), late.clone()),
+            (options::OFFERED_RATE.to_owned(), per_second.to_string()),
+            (options::ARRIVALS.to_owned(), arrivals.clone()),
+            number(options::OFFERED_SECONDS, *seconds),
+            number(options::WARM_UP, *warm_up),
+            number(options::GRACE, *grace),
+            (options::LATE.to_owned(), late.clone()),
             (options::SEED.to_owned(), seed.to_string()),
             (options::REUSE.to_owned(), "true".to_owned()),
         ];

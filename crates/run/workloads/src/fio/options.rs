@@ -4,7 +4,7 @@
 //! the job file and its settings rather than these options, and both command lines share the
 //! reading of jobs, which takes what it needs from [`Settings`](treering_script::Settings).
 
-use super::{offered, typed};
+use super::typed;
 use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 
 /// Fio's name tag.
@@ -21,6 +21,17 @@ pub(super) static MANIFEST: Manifest = Manifest {
 
 /// Parameters in place of those of the job file.
 pub(super) const SET: &str = "set";
+/// The option that asks for requests by the clock, and those that go with it.
+pub(super) const OFFERED_RATE: &str = "offered-rate";
+pub(super) const ARRIVALS: &str = "arrivals";
+pub(super) const OFFERED_SECONDS: &str = "offered-seconds";
+pub(super) const WARM_UP: &str = "warm-up";
+pub(super) const GRACE: &str = "grace";
+pub(super) const LATE: &str = "late";
+
+/// All of these.
+pub(super) const OF_OFFERED_LOAD: [&str; 6] =
+    [OFFERED_RATE, ARRIVALS, OFFERED_SECONDS, WARM_UP, GRACE, LATE];
 /// What is drawn from it: contents of files, and times of arrival.
 pub(super) const SEED: &str = "seed";
 /// Whether files of an earlier run may be there.
@@ -157,38 +168,38 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         "Use the files that a run with --keep has left in the directory, where there are any.",
     ),
     OptionSpec::long(
-        offered::RATE,
+        OFFERED_RATE,
         ValueKind::Number,
         None,
         "Offer so many requests a second by the clock, in all, whether earlier ones have ended or \
          not; their latency counts from when they were due.",
     ),
     OptionSpec::long(
-        offered::ARRIVALS,
+        ARRIVALS,
         ValueKind::Choice(&["poisson", "fixed"]),
         None,
         "With --offered-rate: at random times (poisson, the default) or at equal intervals.",
     ),
     OptionSpec::long(
-        offered::SECONDS,
+        OFFERED_SECONDS,
         ValueKind::Text,
         None,
         "With --offered-rate: for how many seconds it counts; 10 when not given.",
     ),
     OptionSpec::long(
-        offered::WARM_UP,
+        WARM_UP,
         ValueKind::Text,
         None,
         "With --offered-rate: seconds before that, which do not count; 1 when not given.",
     ),
     OptionSpec::long(
-        offered::GRACE,
+        GRACE,
         ValueKind::Text,
         None,
         "With --offered-rate: seconds after that in which requests may still end; 1 if not given.",
     ),
     OptionSpec::long(
-        offered::LATE,
+        LATE,
         ValueKind::Text,
         None,
         "With --offered-rate: report how many requests took longer than these times, as 5ms,1s.",

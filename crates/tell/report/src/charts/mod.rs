@@ -15,7 +15,7 @@ mod mark;
 mod plot;
 mod ratios;
 mod rounds;
-mod scaling;
+mod sweep;
 mod timeline;
 mod timeline_of_layout;
 pub(crate) mod trace;
@@ -45,6 +45,10 @@ pub enum Chart {
     Rounds(Rounds),
     /// How throughput grows with the number of those who work at once.
     Scaling(ScalingChart),
+    /// What was measured over the values of a sweep.
+    Curves(Curves),
+    /// The same over two keys.
+    SweepMap(SweepMap),
     /// How long the calls of a kind took.
     Latencies(Latencies),
     /// How fast a phase was from its start to its end.
@@ -223,6 +227,67 @@ pub struct RoundsVariant {
     pub values: Vec<Option<f64>>,
 }
 
+/// What was measured over the values of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Curves {
+    /// The metric, with its unit at the end.
+    pub metric: String,
+    /// The unit of the values.
+    pub unit: Unit,
+    /// Which way is better.
+    pub better: Better,
+    /// The key across.
+    pub key: String,
+    /// Its values, in their order.
+    pub values: Vec<String>,
+    /// The curves.
+    pub curves: Vec<Curve>,
+}
+
+/// One curve over the values of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// Its name; empty where it is alone.
+    pub name: String,
+    /// A point for each value, where there is one.
+    pub points: Vec<Option<CurvePoint>>,
+}
+
+/// A point of a curve; all numbers are above zero.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// The mean.
+    pub mean: f64,
+    /// Its 95 % interval.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// What was measured over the values of two keys.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepMap {
+    /// The metric, with its unit at the end.
+    pub metric: String,
+    /// The unit of the values.
+    pub unit: Unit,
+    /// Which way is better.
+    pub better: Better,
+    /// The key whose values are the rows.
+    pub rows: SweepKey,
+    /// The key whose values are the columns.
+    pub columns: SweepKey,
+    /// The means by row and column, above zero.
+    pub means: Vec<Vec<Option<f64>>>,
+}
+
+/// A key of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepKey {
+    /// Its name.
+    pub key: String,
+    /// Its values, in their order.
+    pub values: Vec<String>,
+}
+
 /// Throughput over the number of those who work at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScalingChart {
@@ -378,7 +443,9 @@ impl Chart {
             Self::Forest(forest) => Some(forest::figure(forest)),
             Self::Ratios(ratios) => Some(ratios::figure(ratios)),
             Self::Rounds(rounds) => Some(rounds::figure(rounds)),
-            Self::Scaling(chart) => Some(scaling::figure(chart)),
+            Self::Scaling(chart) => Some(sweep::scaling::figure(chart)),
+            Self::Curves(chart) => Some(sweep::curves::figure(chart)),
+            Self::SweepMap(chart) => Some(sweep::map::figure(chart)),
             Self::Latencies(latencies) => Some(latency::figure(latencies)),
             Self::Concentration(concentration) => Some(concentration::figure(concentration)),
             Self::Timeline(timeline) => Some(timeline::figure(timeline)),

@@ -99,3 +99,32 @@ fn what_is_not_determined_is_not_claimed() {
     let beyond = text(&swept(&[1, 2, 3, 4, 5, 6, 8], 0.001, model));
     assert!(beyond.contains("beyond the 8 that were measured"), "{beyond}");
 }
+
+/// The page of a sweep of so many rounds over two keys, of which none counts workers.
+fn over_two_keys(rounds: u32) -> Report {
+    let cells = [8, 16].into_iter().flat_map(|depth| ["4K", "1M", "0"].map(|size| (depth, size)));
+    let of = |(depth, size): (u32, &str)| -> Vec<Trial> {
+        let one = |round: u32| {
+            let value = f64::from(depth) * size.len() as f64 * (1.0 + f64::from(round) / 100.0);
+            trial(&format!("make, iodepth={depth}, size={size}"), round, value)
+        };
+        (1..=rounds).map(one).collect()
+    };
+    let all: Vec<Trial> = cells.flat_map(of).collect();
+    page("clients", &sweeps(&all, None).unwrap(), true)
+}
+
+#[test]
+fn curves_have_the_intervals_of_their_points_and_two_keys_a_picture() {
+    let report = over_two_keys(6);
+    let charts = || report.blocks.iter().filter(|block| matches!(block, Block::Chart(_)));
+    assert_eq!(charts().count(), 2);
+    let page = html(&report);
+    // A line and two ends for each of the six points.
+    assert_eq!(page.matches("class=\"whisker\"").count(), 18, "{page}");
+    assert!(page.contains("iodepth=16, size 1M: "), "each point can be read: {page}");
+    assert_eq!(page.matches("fill-opacity=\"0.75\"").count(), 2, "the best cells: {page}");
+    assert!(page.contains(">100<") && page.contains(">25<"), "shares of the best: {page}");
+    let alone = html(&over_two_keys(1));
+    assert!(!alone.contains("class=\"whisker\""), "of one round there is no interval");
+}

@@ -18,20 +18,12 @@ use treering_model::metrics::load::{
 use treering_model::{Metric, Scope};
 use treering_script::{ConfigError, OptionSpec, Settings};
 
-use super::options::{REUSE, SET};
+use super::options::{
+    ARRIVALS, GRACE, LATE, OF_OFFERED_LOAD as OPTIONS, OFFERED_RATE as RATE,
+    OFFERED_SECONDS as SECONDS, REUSE, SET, WARM_UP,
+};
 use stream::{LATE_MOST, Terms, quantile};
 pub(super) use stream::{Lane, Stream, Turn};
-
-/// The option that asks for it, and those that go with it.
-pub(super) const RATE: &str = "offered-rate";
-pub(super) const ARRIVALS: &str = "arrivals";
-pub(super) const SECONDS: &str = "offered-seconds";
-pub(super) const WARM_UP: &str = "warm-up";
-pub(super) const GRACE: &str = "grace";
-pub(super) const LATE: &str = "late";
-
-/// All of these.
-pub(super) const OPTIONS: [&str; 6] = [RATE, ARRIVALS, SECONDS, WARM_UP, GRACE, LATE];
 
 /// More requests are not under way at once.
 const LANES_MAX: u64 = 1024;

@@ -5,7 +5,7 @@ use treering_analysis::sweep::{Sweep, SweepKnee, SweepPoint};
 use treering_model::Unit;
 
 use super::scaling;
-use crate::charts::{Chart, Rounds, RoundsVariant};
+use crate::charts::{Chart, Curve, CurvePoint, Curves, SweepKey, SweepMap};
 use crate::{Cell, Column, Report, Table};
 
 /// The page; with charts where they are wanted.
@@ -29,8 +29,11 @@ pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
         }
         match scaling::chart(&title_with_unit(sweep), sweep) {
             Some(scalings) if draws => page.chart(Chart::Scaling(scalings)),
-            None if draws => page.chart(Chart::Rounds(chart(sweep))),
+            None if draws => page.chart(Chart::Curves(chart(sweep))),
             _ => {}
+        }
+        if draws && sweep.keys.len() == 2 {
+            page.chart(Chart::SweepMap(picture(sweep)));
         }
     }
     if let Some(models) = scaling::models(sweeps, title) {
@@ -38,7 +41,8 @@ pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
     }
     page.note(
         "Means are geometric means over the rounds, intervals Student's t on logarithms (95 %). A \
-         knee is where two lines through the logarithms meet, with the bootstrap over rounds.",
+         knee is where two lines through the logarithms meet, with its 95 % interval by profile \
+         likelihood.",
     );
     if sweeps.iter().any(|sweep| !sweep.scalings.is_empty()) {
         page.note(scaling::NOTE);
@@ -152,37 +156,49 @@ fn map(sweep: &Sweep) -> Table {
     table
 }
 
-/// The values as the axis has them; values that are no whole numbers are counted from 1.
-fn numbers(values: &[&str]) -> Vec<u32> {
-    let read: Option<Vec<u32>> = values.iter().map(|value| value.parse().ok()).collect();
-    read.unwrap_or_else(|| (1..).take(values.len()).collect())
-}
-
 /// A curve for each value of all keys but the last.
-fn chart(sweep: &Sweep) -> Rounds {
+fn chart(sweep: &Sweep) -> Curves {
     let last = sweep.keys.len() - 1;
     let across = values(sweep, last);
-    let mut variants: Vec<RoundsVariant> = Vec::new();
+    let mut curves: Vec<Curve> = Vec::new();
     for point in &sweep.points {
         let before = sweep.keys.iter().zip(&point.values).take(last);
         let parts: Vec<String> = before.map(|(key, value)| format!("{key}={value}")).collect();
-        let name = if parts.is_empty() { title(sweep) } else { parts.join(", ") };
+        let name = parts.join(", ");
         let at = across.iter().position(|value| *value == point.values[last]).unwrap_or_default();
-        let place = variants.iter().position(|one| one.name == name).unwrap_or_else(|| {
-            variants.push(RoundsVariant { name, values: vec![None; across.len()] });
-            variants.len() - 1
+        let place = curves.iter().position(|one| one.name == name).unwrap_or_else(|| {
+            curves.push(Curve { name, points: vec![None; across.len()] });
+            curves.len() - 1
         });
-        variants[place].values[at] = Some(point.mean);
+        let SweepPoint { mean, interval, .. } = *point;
+        curves[place].points[at] = Some(CurvePoint { mean, interval });
     }
-    Rounds {
+    Curves {
         metric: title_with_unit(sweep),
         unit: sweep.unit,
         better: sweep.better,
-        paired: false,
-        numbers: numbers(&across),
-        variants,
-        by: Some(sweep.keys[last].clone()),
-        events: Vec::new(),
-        left_out: 0,
+        key: sweep.keys[last].clone(),
+        values: across.into_iter().map(str::to_owned).collect(),
+        curves,
     }
+}
+
+/// Two keys as a picture.
+fn picture(sweep: &Sweep) -> SweepMap {
+    let key = |key: usize| SweepKey {
+        key: sweep.keys[key].clone(),
+        values: values(sweep, key).into_iter().map(str::to_owned).collect(),
+    };
+    let (rows, columns) = (key(0), key(1));
+    let mean = |row: &String, column: &String| {
+        let is_it = |point: &&SweepPoint| point.values[0] == *row && point.values[1] == *column;
+        sweep.points.iter().find(is_it).map(|point| point.mean)
+    };
+    let means = rows
+        .values
+        .iter()
+        .map(|row| columns.values.iter().map(|column| mean(row, column)).collect())
+        .collect();
+    let (metric, unit, better) = (title_with_unit(sweep), sweep.unit, sweep.better);
+    SweepMap { metric, unit, better, rows, columns, means }
 }

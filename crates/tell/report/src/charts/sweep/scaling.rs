@@ -3,13 +3,13 @@
 
 use maud::{Markup, html};
 
-use super::axis::{Axis, Scale};
-use super::figure::{Entry, Figure};
-use super::mark::{line, mark, trimmed};
-use super::plot::{
+use super::super::axis::{Axis, Scale};
+use super::super::figure::{Entry, Figure};
+use super::super::mark::{line, mark, trimmed};
+use super::super::plot::{
     ACROSS, DOWN, HEIGHT, WIDTH, class, feet, path, shape, spread, value_axis, value_grid,
 };
-use super::{ScalingChart, ScalingCurve};
+use super::super::{ScalingChart, ScalingCurve};
 use crate::escape::visible;
 use crate::{Cell, Number};
 
@@ -18,7 +18,7 @@ const NUMBERED: usize = 10;
 /// Half the length of the ends of an interval.
 const END: f64 = 3.0;
 
-pub(super) fn figure(chart: &ScalingChart) -> Figure {
+pub(in super::super) fn figure(chart: &ScalingChart) -> Figure {
     let has_model = chart.curves.iter().any(|curve| !curve.model.is_empty());
     let lines = if has_model {
         "Dashed: the ideal. Curve: the Universal Scalability Law."

@@ -1,0 +1,123 @@
+//! What was measured over the values of a sweep: the means with their intervals, a curve for each
+//! value of the other keys. Values stand side by side, whatever they are.
+
+use maud::{Markup, html};
+
+use super::super::axis::Axis;
+use super::super::figure::{Entry, Figure};
+use super::super::mark::{line, mark, trimmed};
+use super::super::plot::{
+    ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, feet, path, shape, spread, value_axis,
+    value_grid,
+};
+use super::super::{Curve, Curves};
+use crate::escape::visible;
+use crate::{Cell, Number};
+
+/// Values that are named below the plot.
+const NAMED: usize = 10;
+/// Half the length of the ends of an interval.
+const END: f64 = 3.0;
+/// From this ratio of the largest to the smallest value on, the axis is logarithmic.
+const LOG_FROM: f64 = 8.0;
+/// Marks of several curves at one value stand so far apart.
+const APART: f64 = 5.0;
+
+pub(in super::super) fn figure(chart: &Curves) -> Figure {
+    let up = axis(chart);
+    Figure {
+        class: "rounds",
+        title: visible(&chart.metric),
+        says: format!(" by {}, {}.", visible(&chart.key), chart.better.phrase()),
+        aside: axis_remark(&up).to_owned(),
+        key: String::new(),
+        legend: legend(chart),
+        spoken: format!("{} by {}", visible(&chart.metric), visible(&chart.key)),
+        size: (WIDTH, HEIGHT),
+        drawing: drawing(chart, &up),
+        below: "Lines at the marks: 95 % intervals.".to_owned(),
+    }
+}
+
+fn axis(chart: &Curves) -> Axis {
+    let points = chart.curves.iter().flat_map(|curve| curve.points.iter().flatten());
+    let values: Vec<f64> = points
+        .flat_map(|point| {
+            let (low, high) = point.interval.unwrap_or((point.mean, point.mean));
+            // A few rounds that disagree have an interval over many decades.
+            [point.mean, low.max(point.mean / 4.0), high.min(point.mean * 4.0)]
+        })
+        .collect();
+    value_axis(values.iter().copied(), LOG_FROM)
+}
+
+fn legend(chart: &Curves) -> Vec<Entry> {
+    let entry = |(place, curve): (usize, &Curve)| Entry {
+        class: class(place, chart.curves.len()),
+        shape: shape(place),
+        name: visible(&curve.name),
+        text: String::new(),
+    };
+    let named = chart.curves.iter().enumerate().filter(|(_, curve)| !curve.name.is_empty());
+    named.map(entry).collect()
+}
+
+fn drawing(chart: &Curves, up: &Axis) -> Markup {
+    let count = chart.values.len().max(1) as f64;
+    let step = (ACROSS.1 - ACROSS.0) / count;
+    let place = |at: usize| ACROSS.0 + step * (at as f64 + 0.5);
+    let named = spread(chart.values.len(), NAMED).into_iter();
+    let ticks: Vec<(f64, String)> =
+        named.map(|at| (place(at), visible(&chart.values[at]))).collect();
+    let text = |value: f64| {
+        let number = Number::measured(value, chart.unit);
+        number.style.scales().then(|| trimmed(&number.text()))
+    };
+    let curves = chart.curves.len();
+    let apart = APART.min(step / (curves + 1) as f64);
+    html! {
+        (value_grid(up, text))
+        (feet(&ticks, &visible(&chart.key)))
+        @for (number, curve) in chart.curves.iter().enumerate() {
+            @let aside = apart * (number as f64 - (curves as f64 - 1.0) / 2.0);
+            g class=(class(number, curves)) {
+                (of_curve(chart, (number, curve), &|at| place(at) + aside, up))
+            }
+        }
+    }
+}
+
+fn of_curve(
+    chart: &Curves,
+    (number, curve): (usize, &Curve),
+    place: &dyn Fn(usize) -> f64,
+    up: &Axis,
+) -> Markup {
+    let points = || curve.points.iter().enumerate().filter_map(|(at, one)| Some((at, (*one)?)));
+    let line_of: Vec<(f64, f64)> =
+        points().map(|(at, point)| (place(at), up.place(point.mean))).collect();
+    let shown = |value: f64| Cell::measured(value, chart.unit).shown("");
+    let inside = |y: f64| y.clamp(DOWN.0, DOWN.1);
+    html! {
+        @if let Some(path) = path(&line_of) { path class="curve" d=(path) {} }
+        @for (at, point) in points() {
+            @let (x, y) = (place(at), up.place(point.mean));
+            g {
+                title {
+                    @if !curve.name.is_empty() { (visible(&curve.name)) ", " }
+                    (visible(&chart.key)) " " (visible(&chart.values[at])) ": " (shown(point.mean))
+                    @if let Some((low, high)) = point.interval {
+                        " (" (shown(low)) " to " (shown(high)) ")"
+                    }
+                }
+                @if let Some((low, high)) = point.interval {
+                    @let (top, bottom) = (inside(up.place(high)), inside(up.place(low)));
+                    (line("whisker", (x, top), (x, bottom)))
+                    (line("whisker", (x - END, top), (x + END, top)))
+                    (line("whisker", (x - END, bottom), (x + END, bottom)))
+                }
+                g class=(class(number, chart.curves.len())) { (mark(shape(number), x, y, 4.0)) }
+            }
+        }
+    }
+}
