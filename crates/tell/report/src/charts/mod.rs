@@ -221,6 +221,9 @@ pub struct RoundsVariant {
     pub name: String,
     /// A value for each round, finite; `None` where the round does not count.
     pub values: Vec<Option<f64>>,
+    /// The ends of the interval of each value, where these are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Option<(f64, f64)>>,
 }
 
 /// Throughput over the number of those who work at once.

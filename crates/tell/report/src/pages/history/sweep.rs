@@ -169,7 +169,11 @@ fn chart(sweep: &Sweep) -> Rounds {
         let name = if parts.is_empty() { title(sweep) } else { parts.join(", ") };
         let at = across.iter().position(|value| *value == point.values[last]).unwrap_or_default();
         let place = variants.iter().position(|one| one.name == name).unwrap_or_else(|| {
-            variants.push(RoundsVariant { name, values: vec![None; across.len()] });
+            variants.push(RoundsVariant {
+                name,
+                values: vec![None; across.len()],
+                intervals: Vec::new(),
+            });
             variants.len() - 1
         });
         variants[place].values[at] = Some(point.mean);
