@@ -16,6 +16,7 @@ mod plot;
 mod ratios;
 mod rounds;
 mod scaling;
+mod spark;
 mod timeline;
 mod timeline_of_layout;
 pub(crate) mod trace;
@@ -27,6 +28,7 @@ use treering_model::{Better, LayoutHeat, LayoutMap, Unit};
 
 pub(crate) use figure::{MARK, PALETTE, STYLE};
 pub(crate) use plot::MOST_SIDES;
+pub(crate) use spark::{Spark, SparkChange};
 
 pub use trace::{TraceChart, TraceChartRun};
 
