@@ -136,3 +136,60 @@ pub(super) fn table(overview: &Overview<'_>, trials: usize) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use treering_analysis::history::History;
+    use treering_model::{Beginning, Ending, Mode, Trial, TrialId};
+
+    use super::{StoredTrial, packs};
+    use crate::overview::{MOST_BYTES, Overview, render};
+
+    fn load(names: &[(TrialId, String)]) -> Result<Vec<StoredTrial>, Infallible> {
+        let stored = |(id, name): &(TrialId, String)| StoredTrial {
+            name: name.clone(),
+            trial: Trial {
+                beginning: Beginning::new(*id, "fs_mark", Mode::Native),
+                facts: Vec::new(),
+                phases: Vec::new(),
+                tasks: Vec::new(),
+                metrics: Vec::new(),
+                artifacts: Vec::new(),
+                cautions: Vec::new(),
+                annotations: Vec::new(),
+                ending: Ending::Completed,
+                wall_ns: 1,
+            },
+            campaign: String::new(),
+            command: "treering run fs_mark --dir /mnt".to_owned(),
+        };
+        Ok(names.iter().map(stored).collect())
+    }
+
+    #[test]
+    fn the_oldest_trials_are_left_out_and_said_to_be() {
+        let history = History { series: Vec::new(), left_out: 0 };
+        let named = |number| (TrialId::new(), format!("{number:08}"));
+        let trials: Vec<(TrialId, String)> = (0..1200).map(named).collect();
+        let overview = Overview {
+            history: &history,
+            by: "date",
+            anchor: None,
+            recent: 20,
+            campaigns: &[],
+            all_campaigns: 0,
+            trials: &trials,
+            all_trials: 1300,
+        };
+        let Ok((all, count)) = packs(&overview, load, MOST_BYTES);
+        assert_eq!((all.len(), count), (3, 1200));
+        let Ok((newest, count)) = packs(&overview, load, all[0].bytes() + 10);
+        assert_eq!((newest.len(), count), (1, 500));
+        assert!(newest[0].element().0.contains("trial-00000000 "), "the newest");
+        let Ok(page) = render(&overview, load);
+        assert!(page.html.contains("Details of 100 of 1300 trials"), "{}", page.summary);
+        assert!(page.html.contains("treering list -n 1300"), "the command that shows them");
+    }
+}
