@@ -78,6 +78,6 @@ fn what_points_are_known_by_is_no_change_of_their_environment() {
     let found = days(2, 30, |trial, _| trial.fact("kernel.release").unwrap().to_owned());
     let series = &found.series[0];
     assert_eq!(series.points.len(), 2);
-    assert_eq!(series.points[1].trials, 20);
+    assert_eq!(series.points[1].trials.len(), 20);
     assert!(series.environment.is_empty(), "{:?}", series.environment);
 }

@@ -16,6 +16,7 @@ pub mod formats;
 mod json;
 mod lines;
 mod number;
+pub mod overview;
 pub mod pages;
 mod table;
 mod verdict;

@@ -263,7 +263,7 @@ run left behind; its finished trials are kept, and --resume continues with the r
   treering compare plan.toml --dry-run
   treering compare plan.toml --erase /dev/sdb1 --gate";
 
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(after_help = REPORT_HELP)]
 pub(crate) struct ReportArgs {
     /// The variant to compare with: label:NAME (or NAME), id:PREFIX[,PREFIX…], kernel:RELEASE,

@@ -1,4 +1,6 @@
-//! Arguments of `treering history`.
+//! Arguments of `treering history` and of `treering overview`, which show the same series.
+
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -14,6 +16,22 @@ the same rounds, so that a change of the machine cancels.
   treering history --by label --gate              # in CI: exit 1 if a recent change is for the worse"
 )]
 pub(crate) struct HistoryArgs {
+    #[command(flatten)]
+    pub(crate) series: SeriesArgs,
+    /// Exit with 1 if a level that is worse began within the newest points, 0 if not, 5 if the
+    /// newest point is suspect or no series has six points.
+    #[arg(long)]
+    pub(crate) gate: bool,
+    /// With --gate: how many of the newest points count.
+    #[arg(long, default_value_t = 5, value_name = "POINTS", value_parser = quantities::count)]
+    pub(crate) recent: usize,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Which series of a store.
+#[derive(Debug, Args)]
+pub(crate) struct SeriesArgs {
     /// What makes a point: kernel, date, label, or the name of a fact or parameter.
     #[arg(long, default_value = "date", value_name = "KEY")]
     pub(crate) by: String,
@@ -29,15 +47,26 @@ pub(crate) struct HistoryArgs {
     /// Only trials of this plan.
     #[arg(long)]
     pub(crate) plan: Option<String>,
-    /// Exit with 1 if a level that is worse began within the newest points, 0 if not, 5 if the
-    /// newest point is suspect or no series has six points.
-    #[arg(long)]
-    pub(crate) gate: bool,
-    /// With --gate: how many of the newest points count.
-    #[arg(long, default_value_t = 5, value_name = "POINTS", value_parser = quantities::count)]
-    pub(crate) recent: usize,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The file needs no server and loads nothing. It begins with a table of small charts, a row for each
+metric of each job, a column for each variant, the most recent changes for the worse first; from
+there links lead to every series, comparison and trial, and can be bookmarked.
+  treering overview -o store.html
+  treering overview --by kernel -o kernels.html
+  treering overview --plan nightly --recent 10 -o nightly.html"
+)]
+pub(crate) struct OverviewArgs {
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) series: SeriesArgs,
+    /// How many of the newest points are recent.
+    #[arg(long, default_value_t = 20, value_name = "POINTS", value_parser = quantities::count)]
+    pub(crate) recent: usize,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }

@@ -36,7 +36,7 @@ pub(crate) use comparing::{
     BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs, RootArgs,
 };
 pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
-pub(crate) use history::HistoryArgs;
+pub(crate) use history::{HistoryArgs, OverviewArgs, SeriesArgs};
 pub(crate) use images::{ImageArgs, ImageVerb};
 pub(crate) use io500::{IO500, InstalledArgs, REHEARSE};
 pub(crate) use keeping::{KeepArgs, KeepVerb};
@@ -113,6 +113,8 @@ pub(crate) enum Verb {
     Report(ReportArgs),
     /// Show how measurements went on from kernel to kernel or day to day, and where they changed.
     History(HistoryArgs),
+    /// Write the whole store into one HTML file: every series, comparison and trial.
+    Overview(OverviewArgs),
     /// Show the curves of a plan whose jobs or variants were swept over values, and their knees.
     Sweep(SweepArgs),
     /// Measure a new point of a series, in turns with an anchor that never changes.

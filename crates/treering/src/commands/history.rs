@@ -11,16 +11,27 @@ use treering_report::pages::history::{HistoryView, page};
 use treering_store::{Detail, Store, Wanted};
 
 use super::output;
-use crate::arguments::HistoryArgs;
+use crate::arguments::{HistoryArgs, SeriesArgs};
 use crate::exit_codes::UNCLEAR;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
 /// Shows them.
 pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
-    let Some(store) = open_to_read(args.store.store.as_deref())? else {
+    let Some(store) = open_to_read(args.series.store.store.as_deref())? else {
         return Err(no_results());
     };
+    let found = found(&store, &args.series)?;
+    drop(store);
+    let (by, anchor) = (args.series.by.as_str(), args.series.anchor.as_deref());
+    let view = HistoryView { by, anchor, draws: output::is_html(args.output.format()) };
+    let data = HistoryData::of(&found, by, anchor);
+    output::write_or_data(&page(&found, &view), &data, &args.output)?;
+    Ok(if args.gate { gate(&found, args.recent) } else { ExitCode::SUCCESS })
+}
+
+/// The series that were asked for, explained.
+pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure> {
     let wanted = Wanted {
         workload: args.workload.as_deref(),
         plan: args.plan.as_deref(),
@@ -37,19 +48,11 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let mut found = history(&dated, &terms).map_err(|error| Failure::of(Kind::Usage, &error))?;
     found.left_out += all - dated.len();
     if found.series.is_empty() && (args.metric.is_some() || args.anchor.is_some()) {
-        return Err(no_series(args, &dated, &store));
+        return Err(no_series(args, &dated, store));
     }
     explain(&mut found, |ids| store.load_many(ids, Detail::Headlines))
         .map_err(|error| failure(&error))?;
-    drop(store);
-    let view = HistoryView {
-        by: &args.by,
-        anchor: args.anchor.as_deref(),
-        draws: output::is_html(args.output.format()),
-    };
-    let data = HistoryData::of(&found, &args.by, args.anchor.as_deref());
-    output::write_or_data(&page(&found, &view), &data, &args.output)?;
-    Ok(if args.gate { gate(&found, args.recent) } else { ExitCode::SUCCESS })
+    Ok(found)
 }
 
 /// The facts that a history by this needs: of a trial without a plan the filesystem is the variant.
@@ -91,7 +94,7 @@ fn no_points(by: &str) -> Failure {
     )
 }
 
-fn no_series(args: &HistoryArgs, dated: &[Dated], store: &Store) -> Failure {
+fn no_series(args: &SeriesArgs, dated: &[Dated], store: &Store) -> Failure {
     let names = |names: Vec<String>| {
         let mut names = names;
         names.sort_unstable();

@@ -27,6 +27,7 @@ mod many;
 mod native;
 mod original_fio;
 mod output;
+mod overview;
 mod report;
 mod share;
 mod show;
@@ -129,6 +130,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Repeat(args) => share::repeat(&args),
         Verb::Report(args) => report::run(&args),
         Verb::History(args) => history::run(&args),
+        Verb::Overview(args) => overview::run(&args),
         Verb::Sweep(args) => sweep::run(&args),
         Verb::Watch(args) => watch::run(&args),
         Verb::Store(args) => store::run(&args.verb),

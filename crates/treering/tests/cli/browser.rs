@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 use treering_model::{
-    Beginning, Better, Ending, Fact, Interval, Latency, Metric, Mode, Op, OpTotals, PhaseTotals,
-    Scope, TaskTotals, TrialEvent, TrialId, TrialSink, Unit,
+    Beginning, Better, Cell, Ending, Fact, Interval, Latency, Metric, Mode, Op, OpTotals,
+    PhaseTotals, Scope, TaskTotals, TrialEvent, TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 use treering_testkit::{skip, temp_dir_in};
@@ -15,10 +15,11 @@ use treering_testkit::{skip, temp_dir_in};
 use crate::program;
 
 /// Text that would act if it were not text.
-const HOSTILE: &str = "</script><script>window.harmed=1</script><img src=x onerror=harmed=1>\"'&";
+pub(crate) const HOSTILE: &str =
+    "</script><script>window.harmed=1</script><img src=x onerror=harmed=1>\"'&";
 
 /// Hears what goes wrong from the very beginning.
-const EAR: &str = "<script>window.wrong=[];\
+pub(crate) const EAR: &str = "<script>window.wrong=[];\
     addEventListener('error',(e)=>wrong.push('error '+e.message),true);\
     addEventListener('securitypolicyviolation',(e)=>wrong.push('refused '+e.blockedURI));</script>";
 
@@ -75,7 +76,14 @@ fn latency(ns: u64) -> Latency {
 }
 
 /// A trial with everything that is drawn.
-fn record(store: &mut Store, label: &str, place: i64, slow: u64) {
+pub(crate) fn record(
+    store: &mut Store,
+    trial: TrialId,
+    label: &str,
+    place: i64,
+    slow: u64,
+    cell: Option<Cell>,
+) {
     let kind = format!("create{HOSTILE}");
     let op = |op, ns| OpTotals { op, calls: 500, errors: 0, bytes: 0, latency: latency(ns * slow) };
     let phase = PhaseTotals {
@@ -102,7 +110,8 @@ fn record(store: &mut Store, label: &str, place: i64, slow: u64) {
             label: label.to_owned(),
             target: format!("/nowhere/{HOSTILE}"),
             parameters: vec![("runs".to_owned(), HOSTILE.to_owned())],
-            ..Beginning::new(TrialId::new(), &format!("compilebench{HOSTILE}"), Mode::Native)
+            cell,
+            ..Beginning::new(trial, &format!("compilebench{HOSTILE}"), Mode::Native)
         }),
         TrialEvent::Environment {
             facts: vec![
@@ -127,7 +136,7 @@ fn record(store: &mut Store, label: &str, place: i64, slow: u64) {
 }
 
 /// What a browser saw of a page in a window of this width.
-fn seen(browser: &Path, page: &Path, width: u32, dark: bool) -> Value {
+pub(crate) fn seen(browser: &Path, page: &Path, width: u32, dark: bool) -> Value {
     // No window is as narrow as a phone, but a frame is.
     let around = page.with_file_name("around.html");
     let frame = format!(
@@ -171,7 +180,7 @@ fn from_base64(text: &str) -> Vec<u8> {
     bytes
 }
 
-fn browser() -> Option<&'static Path> {
+pub(crate) fn browser() -> Option<&'static Path> {
     let known = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
     known.into_iter().map(Path::new).find(|path| path.exists())
 }
@@ -189,7 +198,7 @@ fn a_browser_shows_it_all_and_asks_for_nothing() {
     let sides = [format!("base{HOSTILE}"), format!("half{HOSTILE}"), "third".to_owned()];
     for round in 0..6 {
         for (place, (label, slow)) in (0..).zip(sides.iter().zip(1..)) {
-            record(&mut store, label, 10 * round + place, slow);
+            record(&mut store, TrialId::new(), label, 10 * round + place, slow, None);
         }
     }
     drop(store);

@@ -8,7 +8,7 @@ use treering_testkit::Program;
 use crate::program;
 
 /// Logs of fs_mark, one for each day of a month; the rate from a day on is another one.
-fn month(rate: impl Fn(u32) -> f64) -> Program {
+pub(crate) fn month(rate: impl Fn(u32) -> f64) -> Program {
     let program = program();
     let mut log = String::new();
     for day in 1..=28 {

@@ -138,6 +138,9 @@ mod native_trees;
 /// Directories that cannot be worked in.
 mod places;
 
+/// A whole store in one file.
+mod overview;
+
 /// Disks that are played.
 mod played;
 

@@ -24,7 +24,7 @@ pub fn explain<E>(
         shift.facts = changed_facts(load(before)?, load(after)?);
     }
     let points = history.series.iter().flat_map(|series| &series.points);
-    let mut firsts: Vec<TrialId> = points.map(|point| point.first).collect();
+    let mut firsts: Vec<TrialId> = points.map(|point| point.trials[0]).collect();
     firsts.sort_unstable();
     firsts.dedup();
     if firsts.len() > POINTS_FOLLOWED {
@@ -42,7 +42,7 @@ fn environment(series: &Series, trials: &HashMap<TrialId, Trial>) -> Vec<Environ
     let change = |(at, pair): (usize, &[super::Point])| {
         let [before, after] = pair else { return None };
         let trial = |id: TrialId| Some(vec![trials.get(&id)?.clone()]);
-        let mut facts = changed_facts(trial(before.first)?, trial(after.first)?);
+        let mut facts = changed_facts(trial(before.trials[0])?, trial(after.trials[0])?);
         // What the points are known by changes from each to the next.
         facts.retain(|fact| fact.before != before.key || fact.after != after.key);
         (!facts.is_empty()).then_some(EnvironmentChange { index: at + 1, facts })

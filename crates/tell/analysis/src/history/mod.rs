@@ -106,10 +106,8 @@ pub struct Point {
     pub key: String,
     /// When its first trial began, in milliseconds since 1970 (UTC).
     pub started_unix_ms: i64,
-    /// Its first trial.
-    pub first: TrialId,
-    /// Its trials.
-    pub trials: usize,
+    /// Its trials in the order of time, one at least.
+    pub trials: Vec<TrialId>,
     /// The geometric mean of its trials; with an anchor of their ratios.
     pub value: f64,
     /// The 95 % interval of `value`, by the scatter within all points; `None` where no point has
@@ -180,8 +178,7 @@ fn series(gathered: Gathered<'_>, judged: usize) -> Result<Series, StatsError> {
         Point {
             key: point.key.to_owned(),
             started_unix_ms: point.started_unix_ms,
-            first: point.trials[0].beginning.trial,
-            trials: point.logs.len(),
+            trials: point.trials.iter().map(|trial| trial.beginning.trial).collect(),
             value: log.value.exp(),
             interval: (error > 0.0).then(|| ((log.value - half).exp(), (log.value + half).exp())),
         }

@@ -15,6 +15,7 @@ mod mark;
 mod plot;
 mod ratios;
 mod rounds;
+mod spark;
 mod sweep;
 mod timeline;
 mod timeline_of_layout;
@@ -27,6 +28,7 @@ use treering_model::{Better, LayoutHeat, LayoutMap, Unit};
 
 pub(crate) use figure::{MARK, PALETTE, STYLE};
 pub(crate) use plot::MOST_SIDES;
+pub(crate) use spark::{Spark, SparkChange};
 
 pub use trace::{TraceChart, TraceChartRun};
 
@@ -225,6 +227,9 @@ pub struct RoundsVariant {
     pub name: String,
     /// A value for each round, finite; `None` where the round does not count.
     pub values: Vec<Option<f64>>,
+    /// The ends of the interval of each value, where these are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Option<(f64, f64)>>,
 }
 
 /// What was measured over the values of a sweep.

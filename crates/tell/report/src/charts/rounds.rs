@@ -10,7 +10,8 @@ use super::axis::Axis;
 use super::figure::{Entry, Figure};
 use super::mark::{line, mark, px, trimmed};
 use super::plot::{
-    ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, dots, feet, shape, value_axis, value_grid,
+    ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, dots, feet, path, shape, value_axis,
+    value_grid,
 };
 use super::{Rounds, RoundsVariant};
 use crate::escape::visible;
@@ -22,11 +23,16 @@ const LOG_FROM: f64 = 20.0;
 /// More trials than this are dots that cannot be pointed at, each round on a line of its own.
 const SINGLE_MARKS: usize = 1500;
 
+/// From so much room on each interval is a line of its own; closer ones are a band.
+const WHISKERS_FROM: f64 = 7.0;
+
 /// How many rounds are numbered one by one.
 const NUMBERED: usize = 12;
 
 pub(super) fn figure(rounds: &Rounds) -> Figure {
-    let values: Vec<f64> = rounds.variants.iter().flat_map(present).collect();
+    let mut values: Vec<f64> = rounds.variants.iter().flat_map(present).collect();
+    let intervals = rounds.variants.iter().flat_map(|variant| variant.intervals.iter().flatten());
+    values.extend(intervals.flat_map(|(low, high)| [*low, *high]).filter(|end| end.is_finite()));
     let axis = value_axis(values.iter().copied(), LOG_FROM);
     let better = rounds.better.phrase();
     let below = match rounds.left_out {
@@ -106,6 +112,7 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
                 }
             }
         }
+        @if slot < WHISKERS_FROM { (bands(rounds, axis, slot)) }
         @if count * variants > SINGLE_MARKS {
             (crowd(rounds, axis, slot))
         } @else {
@@ -156,6 +163,27 @@ fn events(rounds: &Rounds, slot: f64) -> Markup {
     }
 }
 
+/// The intervals of each variant as a band.
+fn bands(rounds: &Rounds, axis: &Axis, slot: f64) -> Markup {
+    let x = |place: usize| ACROSS.0 + slot * (place as f64 + 0.5);
+    let band = |variant: &RoundsVariant| {
+        let known = variant.intervals.iter().enumerate();
+        let known: Vec<(usize, (f64, f64))> =
+            known.filter_map(|(place, ends)| Some((place, (*ends)?))).collect();
+        let highs = known.iter().map(|(place, ends)| (x(*place), axis.place(ends.1)));
+        let lows = known.iter().rev().map(|(place, ends)| (x(*place), axis.place(ends.0)));
+        let (highs, lows) = (path(&highs.collect::<Vec<_>>())?, path(&lows.collect::<Vec<_>>())?);
+        Some(format!("{highs}L{}Z", lows.strip_prefix('M')?))
+    };
+    html! {
+        @for (place, variant) in rounds.variants.iter().enumerate() {
+            @if let Some(path) = band(variant) {
+                g class=(class(place, rounds.variants.len())) { path class="swath" d=(path) {} }
+            }
+        }
+    }
+}
+
 /// All trials of each variant as dots.
 fn crowd(rounds: &Rounds, axis: &Axis, slot: f64) -> Markup {
     let variants = rounds.variants.len();
@@ -171,6 +199,10 @@ fn crowd(rounds: &Rounds, axis: &Axis, slot: f64) -> Markup {
     }
 }
 
+fn interval(variant: &RoundsVariant, round: usize) -> Option<(f64, f64)> {
+    variant.intervals.get(round).copied().flatten()
+}
+
 /// The marks of a round, side by side, joined by a line.
 fn of_round(rounds: &Rounds, axis: &Axis, round: usize, slot: f64) -> Markup {
     let variants = rounds.variants.len();
@@ -181,7 +213,7 @@ fn of_round(rounds: &Rounds, axis: &Axis, round: usize, slot: f64) -> Markup {
     let points: Vec<(usize, f64)> = (rounds.variants.iter().enumerate())
         .filter_map(|(place, variant)| Some((place, *variant.values.get(round)?.as_ref()?)))
         .collect();
-    let path: Vec<String> = points
+    let joined: Vec<String> = points
         .iter()
         .map(|&(place, value)| format!("{} {}", px(x(place)), px(axis.place(value))))
         .collect();
@@ -191,14 +223,22 @@ fn of_round(rounds: &Rounds, axis: &Axis, round: usize, slot: f64) -> Markup {
         None => "trial",
     };
     html! {
-        @if rounds.paired && path.len() > 1 {
-            path class="join" d=(format!("M{}", path.join("L"))) {}
+        @if rounds.paired && joined.len() > 1 {
+            path class="join" d=(format!("M{}", joined.join("L"))) {}
         }
         @for (place, value) in points {
             g class=(class(place, variants)) {
                 title {
                     (visible(&rounds.variants[place].name)) ", " (word) " "
                     (number(rounds, round)) ": " (shown(value, rounds.unit))
+                    @if let Some((low, high)) = interval(&rounds.variants[place], round) {
+                        " (" (shown(low, rounds.unit)) " to " (shown(high, rounds.unit)) ")"
+                    }
+                }
+                @if let Some((low, high)) = interval(&rounds.variants[place], round)
+                    .filter(|_| slot >= WHISKERS_FROM) {
+                    @let (top, foot) = (axis.place(high), axis.place(low));
+                    (line("whisker", (x(place), top), (x(place), foot)))
                 }
                 (mark(shape(place), x(place), axis.place(value), size))
             }

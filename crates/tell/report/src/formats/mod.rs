@@ -1,7 +1,7 @@
 //! The formats a document can be written in. A new one is a file here and a line in the list.
 
 pub(crate) mod csv;
-mod html;
+pub(crate) mod html;
 mod json;
 mod markdown;
 pub mod plain;

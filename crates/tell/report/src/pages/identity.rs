@@ -6,7 +6,7 @@ use treering_model::{Ending, Metric, Scope, Unit};
 use crate::{Cell, Number, Tone};
 
 /// A time in UTC as ISO 8601 to the second.
-pub(super) fn utc(unix_ms: i64) -> String {
+pub(crate) fn utc(unix_ms: i64) -> String {
     let seconds = unix_ms.div_euclid(1000);
     Timestamp::from_second(seconds)
         .map_or_else(|_| format!("{unix_ms} ms after 1970"), |time| time.to_string())
@@ -14,7 +14,7 @@ pub(super) fn utc(unix_ms: i64) -> String {
 
 /// How a trial ended, in its word alone, and whether it is left out of comparisons; `None` while
 /// it runs.
-pub(super) fn ending_word(ending: Option<&Ending>, is_excluded: bool) -> Cell {
+pub(crate) fn ending_word(ending: Option<&Ending>, is_excluded: bool) -> Cell {
     let word = ending.map_or("running", Ending::name);
     if is_excluded {
         return Cell::toned(format!("{word}, excluded"), Tone::Caution);
@@ -54,7 +54,7 @@ pub(super) fn scope(scope: &Scope) -> String {
 }
 
 /// A metric in a few words: `create 2.550 MiB/s`.
-pub(super) fn in_short(metric: &Metric) -> String {
+pub(crate) fn in_short(metric: &Metric) -> String {
     let words = metric_words(&metric.name, metric.unit);
     let part = match &metric.scope {
         Scope::Phase(name) | Scope::Kind(name) if !words.starts_with(name.as_str()) => name,

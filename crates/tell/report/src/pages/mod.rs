@@ -10,7 +10,7 @@ pub mod fresh_copy;
 pub mod gate;
 pub mod heat;
 pub mod history;
-mod identity;
+pub(crate) mod identity;
 pub mod imported;
 pub mod layout;
 mod layouts;

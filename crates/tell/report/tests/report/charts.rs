@@ -368,7 +368,7 @@ fn fifty_contenders_or_jobs_with_charts_stay_small_enough_to_be_mailed() {
 #[test]
 fn thousands_of_rounds_are_dots() {
     let values = (0..4000).map(|round| Some(100.0 + f64::from(round % 7))).collect();
-    let variant = RoundsVariant { name: "ext4".to_owned(), values };
+    let variant = RoundsVariant { name: "ext4".to_owned(), values, intervals: Vec::new() };
     let rounds = Rounds {
         metric: "create MiB/s".to_owned(),
         unit: Unit::MibPerSecond,

@@ -261,8 +261,11 @@ fn a_chart_takes_what_no_comparison_gives() {
         row(Some(f64::MAX), None),
         row(Some(1.0), Some((1.0, 1.0))),
     ];
-    let variant =
-        |values: &[Option<f64>]| RoundsVariant { name: "a".to_owned(), values: values.to_vec() };
+    let variant = |values: &[Option<f64>]| RoundsVariant {
+        name: "a".to_owned(),
+        values: values.to_vec(),
+        intervals: Vec::new(),
+    };
     let rounds = |unit, variants| Rounds {
         metric: "m".to_owned(),
         unit,

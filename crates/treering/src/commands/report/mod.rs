@@ -15,9 +15,9 @@ use treering_analysis::compare::{
 };
 use treering_campaign::plan::Judging;
 use treering_model::{CellRole, TrialId};
-use treering_report::formats;
 use treering_report::pages::comparison::{DataFormat, View, page};
-use treering_store::{Filter, Store};
+use treering_report::{Report, formats};
+use treering_store::{Filter, Store, TrialSummary};
 
 pub(crate) use self::gating::{Gating, nothing_compared};
 use self::loading::Compared;
@@ -126,35 +126,13 @@ fn tell(
     mut compared: Compared,
     accepted: Vec<ComparisonCautionCode>,
 ) -> Result<Outcome, Failure> {
-    let refused = |error| Failure::of(Kind::Usage, &error);
-    let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
-    let terms = Terms { threshold: threshold.transpose()?, primary: args.primary.clone() };
-    let Compared { baseline, contenders, control, observed, .. } = &compared;
-    let mut outcome = compare_observed(baseline, contenders, observed, &terms).map_err(refused)?;
+    let mut outcome = judged(args, &compared)?;
     outcome.accepted = accepted;
-    if let Some(control) = control {
-        outcome.check_control(baseline, control, &terms).map_err(refused)?;
-    }
-    outcome.cautions.extend(compared.excluded.clone());
     if let Some(format) = format {
         with_writer(args.page.output.as_deref(), |out| format.write(&outcome, out))?;
     }
     if format.is_none() || args.page.charts.is_some() {
-        let environment = environment(baseline, contenders);
-        let repeat = repeat(baseline, contenders);
-        let draws = args.page.charts.is_some() || output::is_html(args.page.format());
-        let profiles = if draws { compared.profiles(store)? } else { Vec::new() };
-        let observed = if draws { compared.observed_jobs(store)? } else { Vec::new() };
-        let view = View {
-            command: &again(args, picks),
-            repeat: &repeat,
-            notes: &compared.notes,
-            environment: &environment,
-            profiles: &profiles,
-            observed: &observed,
-            brief: args.page.brief,
-        };
-        let page = page(&outcome, &view);
+        let page = paged(args, store, picks, &mut compared, &outcome)?;
         if format.is_none() {
             let (format, output) =
                 (args.page.format().map(str::to_owned), args.page.output.clone());
@@ -167,6 +145,67 @@ fn tell(
         }
     }
     Ok(outcome)
+}
+
+/// What the variants say about each other.
+fn judged(args: &ReportArgs, compared: &Compared) -> Result<Outcome, Failure> {
+    let refused = |error| Failure::of(Kind::Usage, &error);
+    let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
+    let terms = Terms { threshold: threshold.transpose()?, primary: args.primary.clone() };
+    let Compared { baseline, contenders, control, observed, .. } = compared;
+    let mut outcome = compare_observed(baseline, contenders, observed, &terms).map_err(refused)?;
+    if let Some(control) = control {
+        outcome.check_control(baseline, control, &terms).map_err(refused)?;
+    }
+    outcome.cautions.extend(compared.excluded.clone());
+    Ok(outcome)
+}
+
+/// The page of a comparison.
+fn paged(
+    args: &ReportArgs,
+    store: &Store,
+    picks: &[Pick],
+    compared: &mut Compared,
+    outcome: &Outcome,
+) -> Result<Report, Failure> {
+    let environment = environment(&compared.baseline, &compared.contenders);
+    let repeat = repeat(&compared.baseline, &compared.contenders);
+    let draws = args.page.charts.is_some() || output::is_html(args.page.format());
+    let profiles = if draws { compared.profiles(store)? } else { Vec::new() };
+    let observed = if draws { compared.observed_jobs(store)? } else { Vec::new() };
+    let view = View {
+        command: &again(args, picks),
+        repeat: &repeat,
+        notes: &compared.notes,
+        environment: &environment,
+        profiles: &profiles,
+        observed: &observed,
+        brief: args.page.brief,
+    };
+    Ok(page(outcome, &view))
+}
+
+/// The page of a campaign, whose trials are given in the order of time; `None` where its variants
+/// cannot be compared.
+pub(crate) fn page_of_campaign(
+    store: &Store,
+    campaign: &str,
+    trials: Vec<TrialSummary>,
+) -> Result<Option<Report>, Failure> {
+    let args = ReportArgs { campaign: Some(campaign.to_owned()), ..ReportArgs::default() };
+    let known = Known::of(store, trials, &args)?;
+    if known.nothing_to_compare(&args).is_some() {
+        return Ok(None);
+    }
+    let args = known.as_planned(&args)?;
+    let picks = known.picks(&args)?;
+    let (control, observed) = (known.control(&picks[0]), known.observed(&picks));
+    let mut compared = Compared::read(store, &picks, control.as_ref(), &observed)?;
+    compared.notes.extend(known.notes.iter().cloned());
+    // Variants without any job in common, for example.
+    let Ok(outcome) = judged(&args, &compared) else { return Ok(None) };
+    paged(&args, store, &picks, &mut compared, &outcome).map(Some)
 }
 
 /// Refuses a format that nobody knows before anything is read.

@@ -74,6 +74,15 @@ impl<'s> Known<'s> {
             summaries.retain(|one| campaign_of(one) == newest);
         }
         summaries.reverse();
+        Self::of(store, summaries, args)
+    }
+
+    /// Of trials in the order of time.
+    pub(super) fn of(
+        store: &'s Store,
+        mut summaries: Vec<TrialSummary>,
+        args: &ReportArgs,
+    ) -> Result<Self, Failure> {
         let all = summaries.len();
         summaries.retain(|summary| summary.state != TrialState::Running);
         let mut notes = Vec::new();

@@ -42,6 +42,17 @@ impl Format for Html {
 }
 
 fn page(report: &Report) -> Markup {
+    let trace = if report.blocks.iter().any(is_trace) { TRACE_SCRIPT } else { "" };
+    frame(&report.title, "", trace, &whole(report))
+}
+
+/// A page's title and what is below it.
+pub(crate) fn whole(report: &Report) -> Markup {
+    html! { h1 { (visible(&report.title)) } (blocks(&report.blocks)) }
+}
+
+/// A file around a body, with what it has of style and script beyond those of all pages.
+pub(crate) fn frame(title: &str, style: &str, script: &str, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -53,19 +64,18 @@ fn page(report: &Report) -> Markup {
                 meta name="referrer" content="no-referrer";
                 // A browser that finds no icon here would ask a server for one.
                 link rel="icon" href="data:,";
-                title { (visible(&report.title)) }
-                style { (PreEscaped(PALETTE)) (PreEscaped(STYLE)) (PreEscaped(CHARTS)) }
+                title { (visible(title)) }
+                style {
+                    (PreEscaped(PALETTE)) (PreEscaped(STYLE)) (PreEscaped(CHARTS))
+                    (PreEscaped(style))
+                }
             }
             body {
                 main {
-                    h1 { (visible(&report.title)) }
-                    (blocks(&report.blocks))
+                    (body)
                     footer { "Made by treering. This file loads no external resources." }
                 }
-                script {
-                    (PreEscaped(SCRIPT))
-                    @if report.blocks.iter().any(is_trace) { (PreEscaped(TRACE_SCRIPT)) }
-                }
+                script { (PreEscaped(SCRIPT)) (PreEscaped(script)) }
             }
         }
     }
@@ -224,7 +234,7 @@ fn of_raw_numbers(lists: &[RawList]) -> Markup {
     }
 }
 
-fn tone_class(tone: Tone) -> &'static str {
+pub(crate) fn tone_class(tone: Tone) -> &'static str {
     match tone {
         Tone::Plain => "plain",
         Tone::Good => "good",

@@ -1,7 +1,7 @@
 // Comfort only; the page says everything without it. A click on a column's name sorts the table,
 // a button copies what stands in a box.
 "use strict";
-for (const table of document.querySelectorAll("table")) {
+const sorts = (table) => {
   const body = table.tBodies[0];
   table.querySelectorAll("thead th").forEach((head, column) => {
     let up = false;
@@ -36,8 +36,8 @@ for (const table of document.querySelectorAll("table")) {
       }
     });
   });
-}
-for (const box of document.querySelectorAll("pre.copied")) {
+};
+const copies = (box) => {
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = "Copy";
@@ -59,4 +59,6 @@ for (const box of document.querySelectorAll("pre.copied")) {
       .then(() => done("Copied"), () => done(select() ? "Copied" : "Selected"));
   });
   box.before(button);
-}
+};
+document.querySelectorAll("table").forEach(sorts);
+document.querySelectorAll("pre.copied").forEach(copies);

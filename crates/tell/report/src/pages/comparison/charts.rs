@@ -200,12 +200,12 @@ fn chart(
     };
     let name = first.baseline.clone();
     let values = if first.paired { of_rounds(base) } else { all(&first.baseline_values) };
-    let mut variants = vec![RoundsVariant { name, values }];
+    let mut variants = vec![RoundsVariant { name, values, intervals: Vec::new() }];
     variants.extend(contenders.iter().map(|one| {
         let own: BTreeMap<u32, f64> =
             numbered(one).map(|(number, _, value)| (number, value)).collect();
         let values = if one.paired { of_rounds(&own) } else { all(&one.contender_values) };
-        RoundsVariant { name: one.contender.clone(), values }
+        RoundsVariant { name: one.contender.clone(), values, intervals: Vec::new() }
     }));
     Rounds {
         metric: label(first),

@@ -113,7 +113,7 @@ impl<'h> SeriesData<'h> {
         let points = series.points.iter().map(|point| PointData {
             key: &point.key,
             started: moment(point.started_unix_ms),
-            trials: point.trials,
+            trials: point.trials.len(),
             value: point.value,
             interval: point.interval,
         });

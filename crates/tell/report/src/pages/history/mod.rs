@@ -20,6 +20,8 @@ use crate::{Block, Cell, Column, Report, Table};
 const FACTS_SHOWN: usize = 8;
 /// Changes of the environment that are listed.
 const CHANGES_SHOWN: usize = 20;
+/// Changes of the environment that a chart shows: more would hide its points.
+const EVENTS_DRAWN: usize = 40;
 /// Series that are drawn.
 const DRAWN: usize = 50;
 
@@ -78,7 +80,7 @@ pub(crate) fn title(series: &Series) -> String {
 }
 
 /// A ratio as a difference in percent: `+5.1 %`.
-fn percent(ratio: f64) -> String {
+pub(crate) fn percent(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     if percent.abs() < 10.0 { format!("{percent:+.1} %") } else { format!("{percent:+.0} %") }
 }
@@ -151,7 +153,7 @@ fn overview(history: &History, view: &HistoryView<'_>) -> Table {
         table.rows.push(vec![
             Cell::text(title(series)),
             Cell::whole(series.points.len() as u64),
-            Cell::whole(series.points.iter().map(|point| point.trials as u64).sum()),
+            Cell::whole(series.points.iter().map(|point| point.trials.len() as u64).sum()),
             key(first),
             key(last),
             last.map_or(Cell::Missing, |point| value(point.value, series.unit)),
@@ -162,7 +164,7 @@ fn overview(history: &History, view: &HistoryView<'_>) -> Table {
     table
 }
 
-fn value(value: f64, unit: Unit) -> Cell {
+pub(crate) fn value(value: f64, unit: Unit) -> Cell {
     Cell::measured(value, unit)
 }
 
@@ -179,7 +181,7 @@ fn finding(series: &Series) -> Cell {
     }
 }
 
-fn changes(series: &Series) -> Table {
+pub(crate) fn changes(series: &Series) -> Table {
     let columns = vec![
         Column::text("from"),
         Column::text("began between"),
@@ -210,7 +212,7 @@ fn changes(series: &Series) -> Table {
     table
 }
 
-fn facts(series: &Series, shift: &Shift) -> Table {
+pub(crate) fn facts(series: &Series, shift: &Shift) -> Table {
     let caption = format!("What else changed at {}", series.points[shift.index].key);
     let columns =
         vec![Column::text("fact"), Column::long_text("before"), Column::long_text("after")];
@@ -288,18 +290,23 @@ fn event(change: &EnvironmentChange) -> RoundsEvent {
     RoundsEvent { place: change.index, what: what.join("\n") }
 }
 
+/// So many of the newest of a list.
+fn newest<T>(all: &[T], most: usize) -> &[T] {
+    &all[all.len().saturating_sub(most)..]
+}
+
 /// The points of each level in a colour of their own.
-fn chart(series: &Series, view: &HistoryView<'_>) -> Rounds {
+pub(crate) fn chart(series: &Series, view: &HistoryView<'_>) -> Rounds {
     let starts: Vec<usize> = series.shifts.iter().map(|shift| shift.index).collect();
     let ends: Vec<usize> = [0].into_iter().chain(starts).chain([series.points.len()]).collect();
-    let level = |ends: &[usize]| RoundsVariant {
-        name: format!("from {}", series.points[ends[0]].key),
-        values: series
-            .points
-            .iter()
-            .enumerate()
-            .map(|(at, point)| (ends[0]..ends[1]).contains(&at).then_some(point.value))
-            .collect(),
+    let level = |ends: &[usize]| {
+        let inside = |(at, point)| (ends[0]..ends[1]).contains(&at).then_some(point);
+        let points: Vec<Option<&Point>> = series.points.iter().enumerate().map(inside).collect();
+        RoundsVariant {
+            name: format!("from {}", series.points[ends[0]].key),
+            values: points.iter().map(|point| Some(point.as_ref()?.value)).collect(),
+            intervals: points.iter().map(|point| point.as_ref()?.interval).collect(),
+        }
     };
     let unit = match view.anchor {
         Some(anchor) => format!(" (ratio to {anchor})"),
@@ -314,7 +321,7 @@ fn chart(series: &Series, view: &HistoryView<'_>) -> Rounds {
         numbers: Vec::new(),
         variants: ends.windows(2).map(level).collect(),
         by: Some(view.by.to_owned()),
-        events: series.environment.iter().map(event).collect(),
+        events: newest(&series.environment, EVENTS_DRAWN).iter().map(event).collect(),
         left_out: 0,
     }
 }

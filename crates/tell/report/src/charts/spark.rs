@@ -1,0 +1,122 @@
+//! A chart so small that it stands in a cell of a table: the course of a value, the places where
+//! its level changed, and its newest point. Figures stand beside it.
+
+use maud::{Markup, html};
+
+use super::axis::{Axis, Scale};
+use super::mark::{Shape, line, mark, px};
+use super::plot::path;
+
+/// The size of the drawing in its own units.
+const SIZE: (f64, f64) = (132.0, 34.0);
+/// From where to where points go.
+const ACROSS: (f64, f64) = (5.0, 127.0);
+const DOWN: (f64, f64) = (5.0, 29.0);
+
+/// Points that are drawn; of more, each is the median of its neighbours.
+const POINTS: usize = 64;
+
+/// The axis covers this share of the median on both sides at least: noise is to look small.
+const LEAST: f64 = 0.05;
+
+/// A value over time.
+pub(crate) struct Spark<'a> {
+    /// Its points, finite, one at least.
+    pub(crate) values: &'a [f64],
+    /// Where its level changed.
+    pub(crate) changes: Vec<SparkChange>,
+    /// The whole in words.
+    pub(crate) spoken: String,
+}
+
+/// A change of level.
+pub(crate) struct SparkChange {
+    /// The first point of the new level, from 0.
+    pub(crate) index: usize,
+    /// Whether it is worse.
+    pub(crate) is_worse: bool,
+}
+
+impl Spark<'_> {
+    /// The drawing.
+    pub(crate) fn svg(&self) -> Markup {
+        let values = thinned(self.values);
+        let axis = axis(&values);
+        let count = self.values.len().max(2) as f64 - 1.0;
+        let x = |share: f64| ACROSS.0 + share * (ACROSS.1 - ACROSS.0);
+        let last = values.len().max(2) as f64 - 1.0;
+        let place = |(at, value): (usize, &f64)| (x(at as f64 / last), axis.place(*value));
+        let points: Vec<(f64, f64)> = values.iter().enumerate().map(place).collect();
+        html! {
+            svg class="spark" role="img" aria-label=(self.spoken)
+                viewBox=(format!("0 0 {} {}", px(SIZE.0), px(SIZE.1))) {
+                @for change in &self.changes {
+                    @let (word, shape) = if change.is_worse {
+                        ("worse", Shape::Down)
+                    } else {
+                        ("better", Shape::Up)
+                    };
+                    @let x = x((change.index as f64 - 0.5) / count);
+                    g class=(word) {
+                        (line("cut", (x, 0.0), (x, SIZE.1)))
+                        (mark(shape, x, 4.5, 3.6))
+                    }
+                }
+                @if let Some(path) = path(&points) { path class="curve" d=(path) {} }
+                @if let Some((x, y)) = points.last() { (mark(Shape::Circle, *x, *y, 2.6)) }
+            }
+        }
+    }
+}
+
+fn axis(values: &[f64]) -> Axis {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let around = LEAST * median(values).abs();
+    let middle = f64::midpoint(low, high);
+    let ends = (low.min(middle - around), high.max(middle + around));
+    Axis::new(Scale::Linear, ends, (DOWN.1, DOWN.0))
+}
+
+/// As many points as are drawn, the newest as it is.
+fn thinned(values: &[f64]) -> Vec<f64> {
+    let Some((newest, before)) = values.split_last() else { return Vec::new() };
+    let share = before.len().div_ceil(POINTS).max(1);
+    before.chunks(share).map(median).chain([*newest]).collect()
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DOWN, Spark, SparkChange, axis, thinned};
+
+    #[test]
+    fn many_points_are_thinned_and_the_newest_is_kept() {
+        let values: Vec<f64> = (0..1000).map(f64::from).collect();
+        let few = thinned(&values);
+        assert!(few.len() <= super::POINTS + 1, "{}", few.len());
+        assert_eq!(few.last(), Some(&999.0));
+        assert_eq!(thinned(&[3.0, 4.0]), [3.0, 4.0]);
+    }
+
+    #[test]
+    fn noise_of_one_percent_does_not_fill_the_height() {
+        let axis = axis(&[99.5, 100.0, 100.5]);
+        let height = axis.place(99.5) - axis.place(100.5);
+        assert!(height < (DOWN.1 - DOWN.0) / 8.0, "{height}");
+    }
+
+    #[test]
+    fn a_single_point_is_a_dot_and_words_are_escaped() {
+        let changes = vec![SparkChange { index: 0, is_worse: true }];
+        let spoken = "a\"<b>".to_owned();
+        let svg = Spark { values: &[1.0], changes, spoken }.svg().into_string();
+        assert!(svg.contains("<circle") && !svg.contains("path class=\"curve\""), "{svg}");
+        assert!(svg.contains("aria-label=\"a&quot;&lt;b&gt;\""), "{svg}");
+    }
+}

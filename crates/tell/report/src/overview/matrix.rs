@@ -1,0 +1,257 @@
+//! The matrix: a row for each metric of each job, a column for each variant, in each cell a small
+//! chart with the newest value and what happened. The most notable rows stand first.
+
+use std::collections::{BTreeSet, HashMap};
+
+use maud::{Markup, html};
+use treering_analysis::history::History;
+use treering_model::{Better, Mode, Unit};
+
+use super::notable::{Notable, Reason};
+use crate::charts::{Spark, SparkChange};
+use crate::escape::visible;
+use crate::pages::history::{HistoryView, percent, title, value};
+
+/// Cells that are drawn; a store with more has its most notable rows drawn.
+const MOST_CELLS: usize = 1200;
+/// Columns of a table; the variants of a sweep may be many.
+const MOST_COLUMNS: usize = 12;
+
+/// What the series of a row have in common.
+type Key<'h> = (&'h str, Mode, &'h str, &'h str, Unit);
+
+struct Row<'h> {
+    key: Key<'h>,
+    /// One at least.
+    cells: Vec<Notable<'h>>,
+}
+
+impl<'h> Row<'h> {
+    fn most(&self) -> Option<&Notable<'h>> {
+        self.cells.iter().max_by(|one, other| one.order(other))
+    }
+
+    fn variants(&self) -> BTreeSet<&'h str> {
+        self.cells.iter().map(|cell| cell.series.variant.as_str()).collect()
+    }
+}
+
+/// Rows of the same variants.
+struct Group<'h> {
+    variants: Vec<&'h str>,
+    rows: Vec<Row<'h>>,
+}
+
+/// The tables of the overview.
+pub(super) struct Matrix<'h> {
+    groups: Vec<Group<'h>>,
+    /// Series that are not drawn.
+    left_out: usize,
+}
+
+impl<'h> Matrix<'h> {
+    pub(super) fn of(history: &'h History, notable: &[Notable<'h>]) -> Self {
+        let mut rows = rows(notable);
+        rows.sort_by(|one, other| match (one.most(), other.most()) {
+            (Some(one), Some(other)) => other.order(one),
+            (one, other) => other.is_some().cmp(&one.is_some()),
+        });
+        let mut drawn = 0;
+        let kept = rows.into_iter().take_while(|row| {
+            drawn += row.cells.len();
+            drawn <= MOST_CELLS
+        });
+        let groups = grouped(kept.collect());
+        let shown: usize = groups.iter().flat_map(|group| &group.rows).map(|r| r.cells.len()).sum();
+        Self { groups, left_out: history.series.len() - shown }
+    }
+
+    /// The series that have a cell.
+    pub(super) fn series(&self) -> impl Iterator<Item = &Notable<'h>> {
+        self.groups.iter().flat_map(|group| &group.rows).flat_map(|row| &row.cells)
+    }
+
+    pub(super) fn markup(&self, view: &HistoryView<'_>) -> Markup {
+        html! {
+            @if !self.groups.is_empty() {
+                h2 id="series" { "Series" }
+                p class="caption" {
+                    "Each chart is a metric over time, point by point by " (visible(view.by))
+                    ", on an axis of its own that covers at least ±5 %. ▼ marks a change of level "
+                    "for the worse, ▲ one for the better; the figure is the newest value."
+                }
+                p class="tools" id="filter" hidden {
+                    label for="words" { "Show rows with " }
+                    input id="words" type="search" placeholder="words, such as ext4 create";
+                    " "
+                    label { input id="changed" type="checkbox"; " changed only" }
+                    " " span id="count" class="aside" role="status" {}
+                }
+            }
+            @for group in &self.groups { (group.markup(view)) }
+            @if self.left_out > 0 {
+                p class="note" {
+                    (self.left_out) " more series are steady or too short and not drawn here: "
+                    code { "treering history" } ", or " code { "treering overview --workload NAME" }
+                }
+            }
+        }
+    }
+}
+
+fn rows<'h>(notable: &[Notable<'h>]) -> Vec<Row<'h>> {
+    let mut rows: Vec<Row<'h>> = Vec::new();
+    let mut places: HashMap<Key<'h>, usize> = HashMap::new();
+    for one in notable {
+        let series = one.series;
+        let key = (
+            series.workload.as_str(),
+            series.mode,
+            series.job.as_str(),
+            series.metric.as_str(),
+            series.unit,
+        );
+        let at = *places.entry(key).or_insert_with(|| {
+            rows.push(Row { key, cells: Vec::new() });
+            rows.len() - 1
+        });
+        rows[at].cells.push(*one);
+    }
+    rows
+}
+
+/// A row belongs to the first of the largest sets of variants that has all of its own, so that a
+/// table has few empty cells.
+fn grouped(rows: Vec<Row<'_>>) -> Vec<Group<'_>> {
+    let mut sets: Vec<BTreeSet<&str>> = rows.iter().map(Row::variants).collect();
+    sets.sort_by_key(|set| std::cmp::Reverse(set.len()));
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for row in rows {
+        let own = row.variants();
+        let set = sets.iter().find(|set| own.is_subset(set)).unwrap_or(&own);
+        let variants: Vec<&str> = set.iter().copied().collect();
+        match groups.iter_mut().find(|group| group.variants == variants) {
+            Some(group) => group.rows.push(row),
+            None => groups.push(Group { variants, rows: vec![row] }),
+        }
+    }
+    groups
+}
+
+impl Group<'_> {
+    fn markup(&self, view: &HistoryView<'_>) -> Markup {
+        html! {
+            @for variants in self.variants.chunks(MOST_COLUMNS) {
+                @let label = format!("Series of {}", named(variants));
+                div class="scroll matrix" tabindex="0" role="region" aria-label=(label) {
+                    table {
+                        thead {
+                            tr {
+                                th scope="col" { "workload and metric" }
+                                @for variant in variants { th scope="col" { (name(variant)) } }
+                            }
+                        }
+                        tbody {
+                            @for row in &self.rows { (row.markup(variants, view)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn name(variant: &str) -> String {
+    if variant.is_empty() { "(no variant)".to_owned() } else { visible(variant) }
+}
+
+/// A name of several words, which may be broken between them.
+fn breakable(name: &str) -> Markup {
+    html! {
+        @for part in visible(name).split_inclusive(['_', '/']) { (part) wbr; }
+    }
+}
+
+fn named(variants: &[&str]) -> String {
+    variants.iter().map(|variant| name(variant)).collect::<Vec<_>>().join(", ")
+}
+
+impl Row<'_> {
+    fn markup(&self, variants: &[&str], view: &HistoryView<'_>) -> Markup {
+        let (workload, mode, job, metric, _) = self.key;
+        let better = self.cells[0].series.better;
+        let sign = match better {
+            Better::Higher => "↑",
+            Better::Lower => "↓",
+        };
+        let mode = if mode == Mode::Classic { " (classic)" } else { "" };
+        let is_news = self.most().is_some_and(|one| one.reason > Reason::Steady);
+        let of = |variant: &str| self.cells.iter().find(|cell| cell.series.variant == variant);
+        html! {
+            tr data-changed[is_news] {
+                th scope="row" {
+                    b { (visible(workload)) (mode) } " "
+                    span class="metric" {
+                        (breakable(metric)) " " span title=(better.phrase()) { (sign) }
+                    }
+                    @if !job.is_empty() { " " span class="job aside" { (visible(job)) } }
+                }
+                @for variant in variants {
+                    @match of(variant) {
+                        Some(cell) => (of_cell(cell, view)),
+                        None => td { span class="aside" { "–" } },
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn of_cell(cell: &Notable<'_>, view: &HistoryView<'_>) -> Markup {
+    let series = cell.series;
+    let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
+    let newest = values.last().map_or_else(String::new, |newest| {
+        value(*newest, series.unit).shown("") + if view.anchor.is_some() { " ×" } else { "" }
+    });
+    let changes = series.shifts.iter();
+    let changes =
+        changes.map(|shift| SparkChange { index: shift.index, is_worse: shift.is_worse }).collect();
+    let spoken = format!(
+        "{}: {} points, newest {newest}, {}",
+        visible(&title(series)),
+        values.len(),
+        visible(&cell.words())
+    );
+    let spark = Spark { values: &values, changes, spoken };
+    // Sorting by a column brings its most notable cells together.
+    let rank = cell.rank();
+    html! {
+        td data-v=(rank) {
+            a class="cell" href=(format!("#{}", cell.name())) title=(visible(&cell.words())) {
+                (spark.svg())
+                span class="figures" { b { (newest) } " " (badge(cell)) }
+            }
+        }
+    }
+}
+
+/// What happened, in a word and a figure.
+fn badge(cell: &Notable<'_>) -> Markup {
+    let series = cell.series;
+    let change = cell.shift.map_or_else(String::new, |shift| percent(shift.ratio));
+    let suspect = series.suspect.as_ref().map_or_else(String::new, |it| percent(it.ratio));
+    match cell.reason {
+        Reason::Worse => html! { span class="tone bad" { "▼ " (change) } },
+        Reason::Better => html! { span class="tone good" { "▲ " (change) } },
+        Reason::SuspectWorse | Reason::SuspectBetter => {
+            html! { span class="tone caution" { "⚠ " (suspect) } }
+        }
+        Reason::ChangedEarlier => html! { span class="aside" { "earlier " (change) } },
+        Reason::Steady => html! { span class="aside" { "steady" } },
+        Reason::TooShort => html! {
+            span class="aside" {
+                (series.points.len()) @if series.points.len() == 1 { " point" } @else { " points" }
+            }
+        },
+    }
+}

@@ -1,0 +1,170 @@
+//! A whole store in one HTML file: an overview of all series, and behind it each series, each
+//! comparison and each trial.
+//!
+//! The overview is markup that is read without a script. The details are pages like those of
+//! `treering history`, `report` and `show`, packed (`packed`) so that ten thousand trials can be
+//! mailed; a script unpacks the one that the fragment of the address names. What finds no room is
+//! left out, the oldest trials first, and the page says so.
+
+mod comparisons;
+mod matrix;
+mod notable;
+mod packed;
+mod series;
+mod trials;
+
+use std::collections::HashMap;
+
+use maud::{Markup, html};
+use treering_analysis::history::History;
+use treering_model::TrialId;
+
+pub use comparisons::{Campaign, CampaignTrial};
+pub use trials::StoredTrial;
+
+use self::packed::Packed;
+use crate::escape::visible;
+use crate::formats::html::frame;
+use crate::pages::history::HistoryView;
+
+/// The size that a file has at most, about.
+pub(crate) const MOST_BYTES: usize = 5_000_000;
+/// Trials that a file has at most.
+pub const MOST_TRIALS: usize = 10_000;
+/// Campaigns that a file has at most.
+pub const MOST_CAMPAIGNS: usize = 50;
+
+const STYLE: &str = include_str!("overview.css");
+const SCRIPT: &str = include_str!("overview.js");
+
+/// What the file is about.
+#[derive(Debug)]
+pub struct Overview<'a> {
+    /// The series, explained.
+    pub history: &'a History,
+    /// What makes a point: `date`.
+    pub by: &'a str,
+    /// The variant that values are ratios to.
+    pub anchor: Option<&'a str>,
+    /// How many of the newest points are recent.
+    pub recent: usize,
+    /// The newest campaigns that can be compared, newest first.
+    pub campaigns: &'a [Campaign],
+    /// Campaigns in the store.
+    pub all_campaigns: usize,
+    /// The newest trials and the short names that the store knows them by, newest first.
+    pub trials: &'a [(TrialId, String)],
+    /// Trials in the store.
+    pub all_trials: usize,
+}
+
+/// The file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered {
+    /// All of it.
+    pub html: String,
+    /// What the series say, in a sentence.
+    pub summary: String,
+    /// Trials that are in the file.
+    pub trials: usize,
+}
+
+/// The file. Trials are loaded as many at a time as are packed together.
+///
+/// # Errors
+/// Those of `load`.
+pub fn render<E>(
+    overview: &Overview<'_>,
+    load: impl FnMut(&[(TrialId, String)]) -> Result<Vec<StoredTrial>, E>,
+) -> Result<Rendered, E> {
+    let view = HistoryView { by: overview.by, anchor: overview.anchor, draws: true };
+    let names = overview.trials.iter().map(|(trial, name)| (*trial, name.as_str()));
+    let names: HashMap<TrialId, &str> = names.collect();
+    let notable = notable::all(overview.history, overview.recent);
+    let matrix = matrix::Matrix::of(overview.history, &notable);
+    let mut packs = series::packs(overview, &matrix, &view, &names);
+    packs.extend(comparisons::packs(overview.campaigns));
+    let top = html! {
+        (notable::summary(overview, &notable))
+        (matrix.markup(&view))
+        (comparisons::table(overview))
+    };
+    let used: usize = packs.iter().map(Packed::bytes).sum();
+    let room = MOST_BYTES.saturating_sub(used + top.0.len() + FRAME_BYTES);
+    let (of_trials, trials) = trials::packs(overview, load, room)?;
+    packs.extend(of_trials);
+    let body = body(overview, &top, &packs, trials);
+    let html = frame("Overview of a store", STYLE, SCRIPT, &body).into_string() + "\n";
+    Ok(Rendered { html, summary: notable::sentence(overview, &notable), trials })
+}
+
+/// Style, script and words that every file has.
+const FRAME_BYTES: usize = 40_000;
+
+fn body(overview: &Overview<'_>, top: &Markup, packs: &[Packed], trials: usize) -> Markup {
+    html! {
+        div id="overview" {
+            h1 { "Overview of a store" }
+            (top)
+            (trials::table(overview, trials))
+            h2 { "What is left out" }
+            (left_out(overview, trials))
+        }
+        // Filled by the script, which moves the focus here.
+        article id="detail" hidden tabindex="-1" {}
+        noscript {
+            p class="note" {
+                "The details of series, comparisons and trials are shown by the script of this "
+                "file. Without it, use " code { "treering history" } ", " code { "treering report" }
+                " and " code { "treering show ID" } "."
+            }
+        }
+        @for pack in packs { (pack.element()) }
+    }
+}
+
+fn left_out(overview: &Overview<'_>, trials: usize) -> Markup {
+    let omitted = overview.all_trials - trials;
+    let campaigns = overview.all_campaigns - overview.campaigns.len();
+    html! {
+        ul {
+            @if omitted > 0 {
+                li {
+                    "Details of " (omitted) " of " (overview.all_trials) " trials, the oldest and "
+                    "those that still run: the file has at most " (MOST_TRIALS) " trials and about "
+                    (MOST_BYTES / 1_000_000) " MB. Their values are in the series. "
+                    code { "treering list -n " (overview.all_trials) } ", "
+                    code { "treering show ID" }
+                }
+            }
+            @if campaigns > 0 {
+                li {
+                    "Comparisons of " (campaigns) " of " (overview.all_campaigns) " campaigns: "
+                    "older ones than the newest " (MOST_CAMPAIGNS)
+                    ", and those with fewer than two variants that can be compared. "
+                    code { "treering report --campaign ID" }
+                }
+            }
+            @if overview.history.left_out > 0 {
+                li {
+                    (overview.history.left_out) " trials are in no series: they failed, are "
+                    "excluded, ran to be watched, or have no place among the points by "
+                    (visible(overview.by)) "."
+                }
+            }
+            li {
+                "Of every trial calls, tasks, seconds, charts, and facts of several lines: "
+                code { "treering show ID --tasks --seconds --format html -o trial.html" }
+            }
+            li {
+                "Of every comparison latencies, rates over time, aging, the whole environment and "
+                "raw numbers: "
+                code { "treering report --campaign ID --format html -o report.html" }
+            }
+            li {
+                "Metrics that do not decide comparisons: "
+                code { "treering overview --metric NAME" }
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What is worth looking at first: recent changes for the worse, newest points out of line, recent
+//! changes for the better, older ones.
+
+use std::cmp::Ordering;
+
+use maud::{Markup, html};
+use treering_analysis::history::{FEWEST_POINTS, History, Series, Shift};
+
+use super::Overview;
+use crate::escape::visible;
+use crate::pages::history::{percent, title};
+
+/// Series that are named above the matrix.
+const NAMED: usize = 8;
+
+/// Why a series is worth a look, the least of it first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reason {
+    TooShort,
+    Steady,
+    ChangedEarlier,
+    Better,
+    SuspectBetter,
+    SuspectWorse,
+    Worse,
+}
+
+/// A series with its reason.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Notable<'h> {
+    /// Its number, from 0.
+    pub(super) number: usize,
+    pub(super) series: &'h Series,
+    pub(super) reason: Reason,
+    /// The change that it is about.
+    pub(super) shift: Option<&'h Shift>,
+    /// How large it is: the logarithm of the ratio, without its sign.
+    size: f64,
+}
+
+impl<'h> Notable<'h> {
+    fn of(number: usize, series: &'h Series, recent: usize) -> Self {
+        let is_recent = |shift: &&Shift| shift.index + recent >= series.points.len();
+        let worst = |one: &&Shift, other: &&Shift| {
+            let key = |shift: &Shift| (shift.is_worse, shift.ratio.ln().abs());
+            let (one, other) = (key(one), key(other));
+            one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+        };
+        let shift = series.shifts.iter().filter(is_recent).max_by(worst);
+        let (reason, shift, ratio) = match (shift, &series.suspect) {
+            (Some(shift), _) if shift.is_worse => (Reason::Worse, Some(shift), shift.ratio),
+            (_, Some(suspect)) if suspect.is_worse => (Reason::SuspectWorse, None, suspect.ratio),
+            (Some(shift), _) => (Reason::Better, Some(shift), shift.ratio),
+            (None, Some(suspect)) => (Reason::SuspectBetter, None, suspect.ratio),
+            (None, None) if series.points.len() < FEWEST_POINTS => (Reason::TooShort, None, 1.0),
+            (None, None) => match series.shifts.last() {
+                Some(shift) => (Reason::ChangedEarlier, Some(shift), shift.ratio),
+                None => (Reason::Steady, None, 1.0),
+            },
+        };
+        Self { number, series, reason, shift, size: ratio.ln().abs() }
+    }
+
+    /// The most notable last.
+    pub(super) fn order(&self, other: &Self) -> Ordering {
+        self.reason.cmp(&other.reason).then(self.size.total_cmp(&other.size))
+    }
+
+    /// How it is asked for.
+    pub(super) fn name(&self) -> String {
+        format!("series-{}", self.number + 1)
+    }
+
+    /// What happened, in words: `worse (-8.2 %) from 2026-11-03 on`.
+    pub(super) fn words(&self) -> String {
+        let newest = self.series.points.last().map_or("", |point| &point.key);
+        let of_shift = |shift: &Shift| {
+            let word = if shift.is_worse { "worse" } else { "better" };
+            let from = &self.series.points[shift.index].key;
+            format!("{word} ({}) from {from} on", percent(shift.ratio))
+        };
+        let suspect = || self.series.suspect.as_ref().map_or(1.0, |suspect| suspect.ratio);
+        match (self.reason, self.shift) {
+            (Reason::TooShort, _) => "too short to be judged".to_owned(),
+            (Reason::Steady, _) => "no change of level".to_owned(),
+            (Reason::SuspectWorse | Reason::SuspectBetter, _) => {
+                format!("{newest} is out of line ({})", percent(suspect()))
+            }
+            (_, Some(shift)) => of_shift(shift),
+            (_, None) => String::new(),
+        }
+    }
+
+    /// What its column is sorted by: the more notable, the larger.
+    pub(super) fn rank(&self) -> String {
+        format!("{:.3}", f64::from(self.reason as u8) + self.size.min(0.999))
+    }
+
+    /// Whether it is named above the matrix.
+    fn is_news(&self) -> bool {
+        self.reason > Reason::ChangedEarlier
+    }
+}
+
+/// Every series, in the order of the history.
+pub(super) fn all(history: &History, recent: usize) -> Vec<Notable<'_>> {
+    let series = history.series.iter().enumerate();
+    series.map(|(number, series)| Notable::of(number, series, recent)).collect()
+}
+
+/// What all series say: `3 of 41 series changed within their newest 20 points: …`.
+pub(super) fn sentence(overview: &Overview<'_>, notable: &[Notable<'_>]) -> String {
+    let count =
+        |reasons: &[Reason]| notable.iter().filter(|one| reasons.contains(&one.reason)).count();
+    let (worse, better) = (count(&[Reason::Worse]), count(&[Reason::Better]));
+    let suspect = count(&[Reason::SuspectWorse, Reason::SuspectBetter]);
+    let judged = notable.len() - count(&[Reason::TooShort]);
+    if notable.is_empty() {
+        return "The store has no series: no trial completed with a metric that decides."
+            .to_owned();
+    }
+    if judged == 0 {
+        let count = notable.len();
+        return format!("{count} series, none with the {FEWEST_POINTS} points needed to judge it.");
+    }
+    let mut text = format!(
+        "{} of {judged} series changed within their newest {} points: {worse} for the worse, {better} \
+         for the better.",
+        worse + better,
+        overview.recent
+    );
+    if suspect > 0 {
+        text += &format!(" The newest point of {suspect} is out of line with its level.");
+    }
+    if judged < notable.len() {
+        text += &format!(
+            " {} more have fewer than the {FEWEST_POINTS} points needed to judge them.",
+            notable.len() - judged
+        );
+    }
+    text
+}
+
+/// The sentence, and the series to look at first.
+pub(super) fn summary(overview: &Overview<'_>, notable: &[Notable<'_>]) -> Markup {
+    let mut news: Vec<&Notable<'_>> = notable.iter().filter(|one| one.is_news()).collect();
+    news.sort_by(|one, other| other.order(one));
+    let more = news.len().saturating_sub(NAMED);
+    html! {
+        p class="lead" { (sentence(overview, notable)) }
+        @if !news.is_empty() {
+            ol class="news" {
+                @for one in news.iter().take(NAMED) {
+                    li {
+                        a href=(format!("#{}", one.name())) { (visible(&title(one.series))) } ": "
+                        (visible(&one.words()))
+                    }
+                }
+            }
+            @if more > 0 { p class="aside" { "and " (more) " more, first in the tables below" } }
+        }
+        @if overview.anchor.is_none() && !news.is_empty() {
+            p class="note" {
+                "Without an anchor (" code { "--anchor VARIANT" } ") a change of the machine "
+                "cannot be told from a change of what is measured."
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Pages that stay packed until somebody asks for them: the details of an overview.
+//!
+//! A page is markup as `formats::html` makes it. Pages of one sort differ in little but their
+//! texts, so the markup around the texts is kept once, and each text that differs is a column over
+//! the pages. Columns are JSON, compressed and written in base64: no text of the store can end the
+//! element in which they stand. `overview.js` puts them together again.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use maud::{Markup, PreEscaped, html};
+use serde::Serialize;
+
+/// What tables are sorted by, to the last digit.
+const SORT_KEY: &str = " data-v=\"";
+/// Before where a link leads.
+const LINK: &str = " href=\"";
+
+/// A page and the name it is asked for by, such as `trial-0198c2f1`.
+pub(super) struct Detail {
+    pub(super) name: String,
+    pub(super) markup: Markup,
+}
+
+impl Detail {
+    /// The page without exact numbers, by which its tables could be sorted: of thousands of pages
+    /// these would be most of what is packed.
+    pub(super) fn without_sort_keys(self) -> Self {
+        let mut parts = self.markup.0.split(SORT_KEY);
+        let mut kept = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            kept += part.split_once('"').map_or(part, |(_, rest)| rest);
+        }
+        Self { markup: PreEscaped(kept), ..self }
+    }
+}
+
+/// Pages that are packed together.
+pub(super) struct Packed {
+    names: Vec<String>,
+    base64: String,
+}
+
+/// The pages whose markup is the same but for its texts.
+#[derive(Serialize)]
+struct Alike {
+    /// Places of the pages among all of the pack.
+    pages: Vec<usize>,
+    /// The markup around the texts: one piece more than there are texts.
+    markup: Vec<String>,
+    texts: Vec<Column>,
+}
+
+/// A text on all pages; or in a list that of each, in lines, or one by one where one has lines.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Column {
+    Same(String),
+    Lines([String; 1]),
+    Each(Vec<String>),
+}
+
+impl Packed {
+    /// Packs these pages.
+    pub(super) fn of(details: &[Detail]) -> Self {
+        let pages: Vec<&str> = details.iter().map(|detail| detail.markup.0.as_str()).collect();
+        let json = serde_json::to_vec(&alike(&pages)).expect("texts and numbers are JSON");
+        let mut deflated = DeflateEncoder::new(Vec::new(), Compression::best());
+        let written = deflated.write_all(&json).and_then(|()| deflated.finish());
+        let bytes = written.expect("memory takes what is written");
+        let names = details.iter().map(|detail| detail.name.clone()).collect();
+        Self { names, base64: STANDARD.encode(bytes) }
+    }
+
+    /// The element of the page that holds them.
+    pub(super) fn element(&self) -> Markup {
+        // Base64 has no character that means anything in HTML.
+        html! {
+            script type="application/octet-stream" data-names=(self.names.join(" ")) {
+                (PreEscaped(&self.base64))
+            }
+        }
+    }
+
+    /// About how many bytes the element has.
+    pub(super) fn bytes(&self) -> usize {
+        let names: usize = self.names.iter().map(|name| name.len() + 1).sum();
+        self.base64.len() + names + 70
+    }
+}
+
+/// A page's place among all of the pack, and its texts.
+type Texts<'p> = (usize, Vec<&'p str>);
+
+fn alike(pages: &[&str]) -> Vec<Alike> {
+    let mut groups: Vec<(Vec<&str>, Vec<Texts<'_>>)> = Vec::new();
+    let mut known: HashMap<Vec<&str>, usize> = HashMap::new();
+    for (place, page) in pages.iter().enumerate() {
+        let (markup, texts) = split(page);
+        let at = *known.entry(markup.clone()).or_insert_with(|| {
+            groups.push((markup, Vec::new()));
+            groups.len() - 1
+        });
+        groups[at].1.push((place, texts));
+    }
+    let group = |(markup, members): (Vec<&str>, Vec<Texts<'_>>)| Alike {
+        pages: members.iter().map(|(place, _)| *place).collect(),
+        texts: (1..markup.len()).map(|end| of_all(&members, end - 1)).collect(),
+        markup: markup.into_iter().map(str::to_owned).collect(),
+    };
+    groups.into_iter().map(group).collect()
+}
+
+fn of_all(members: &[Texts<'_>], column: usize) -> Column {
+    let each: Vec<&str> = members.iter().map(|(_, texts)| texts[column]).collect();
+    match each.as_slice() {
+        [first, rest @ ..] if rest.iter().all(|text| text == first) => {
+            Column::Same((*first).to_owned())
+        }
+        each if each.iter().any(|text| text.contains('\n')) => {
+            Column::Each(each.iter().map(|text| (*text).to_owned()).collect())
+        }
+        each => Column::Lines([each.join("\n")]),
+    }
+}
+
+/// The markup and the texts between it, in turns: the first and the last piece are markup. Where a
+/// link leads is a text too. Within tags `<` and `>` are escaped, so a tag ends where it seems to.
+fn split(page: &str) -> (Vec<&str>, Vec<&str>) {
+    let (mut markup, mut texts) = (Vec::new(), Vec::new());
+    let (mut piece, mut at) = (0, 0);
+    let mut text = |from: usize, to: usize| {
+        if from < to {
+            markup.push(&page[piece..from]);
+            texts.push(&page[from..to]);
+            piece = to;
+        }
+    };
+    while let Some(open) = page[at..].find('<').map(|place| at + place) {
+        text(at, open);
+        at = page[open..].find('>').map_or(page.len(), |place| open + place + 1);
+        if let Some(link) = page[open..at].find(LINK).map(|place| open + place + LINK.len()) {
+            let end = page[link..at].find('"').map_or(at, |place| link + place);
+            text(link, end);
+        }
+    }
+    text(at, page.len());
+    markup.push(&page[piece..]);
+    (markup, texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use flate2::read::DeflateDecoder;
+    use maud::{Markup, html};
+    use serde_json::Value;
+
+    use super::{Detail, Packed, split};
+
+    /// What the script does.
+    fn unpacked(packed: &Packed) -> Vec<String> {
+        let bytes = STANDARD.decode(&packed.base64).unwrap();
+        let mut json = String::new();
+        DeflateDecoder::new(bytes.as_slice()).read_to_string(&mut json).unwrap();
+        let groups: Value = serde_json::from_str(&json).unwrap();
+        let mut pages = vec![String::new(); packed.names.len()];
+        for group in groups.as_array().unwrap() {
+            for (row, page) in group["pages"].as_array().unwrap().iter().enumerate() {
+                let page = usize::try_from(page.as_u64().unwrap()).unwrap();
+                let page = &mut pages[page];
+                for (at, piece) in group["markup"].as_array().unwrap().iter().enumerate() {
+                    *page += piece.as_str().unwrap();
+                    let text = &group["texts"][at];
+                    let each = |list: &Vec<Value>| match list.as_slice() {
+                        [lines] => lines.as_str().unwrap().split('\n').nth(row).unwrap().to_owned(),
+                        list => list[row].as_str().unwrap().to_owned(),
+                    };
+                    *page += &text
+                        .as_array()
+                        .map_or_else(|| text.as_str().unwrap_or_default().to_owned(), each);
+                }
+            }
+        }
+        pages
+    }
+
+    fn detail(name: &str, markup: Markup) -> Detail {
+        Detail { name: name.to_owned(), markup }
+    }
+
+    #[test]
+    fn what_is_packed_comes_out_as_it_was() {
+        let hostile = "</script><img src=x onerror=alert(1)>\"'& data-v=\"7\"";
+        let markups = [
+            html! { p title=(hostile) { (hostile) } b { "1" } },
+            html! { p title=(hostile) { "other" } b { "2" } },
+            html! { "bare" },
+            html! { p { "one" } },
+            html! { p { "two\nlines" } },
+        ];
+        let details: Vec<Detail> = markups.iter().map(|one| detail("a", one.clone())).collect();
+        let packed = Packed::of(&details);
+        let wanted: Vec<String> = markups.into_iter().map(|markup| markup.0).collect();
+        assert_eq!(unpacked(&packed), wanted);
+        let element = packed.element().into_string();
+        assert_eq!(element.matches("</script>").count(), 1, "{element}");
+    }
+
+    #[test]
+    fn pages_of_one_form_cost_little_more_than_what_differs() {
+        let page = |number: u32| html! { table { tr { th { "a long heading" } td { (number) } } } };
+        let details: Vec<Detail> =
+            (0..500).map(|number| detail(&format!("trial-{number}"), page(number))).collect();
+        let packed = Packed::of(&details);
+        assert!(packed.base64.len() < 500 * 6, "{}", packed.base64.len());
+    }
+
+    #[test]
+    fn exact_numbers_are_left_out_and_texts_that_look_like_them_stay() {
+        let markup = html! { td data-v="1.23456789" class="r" { " data-v=\"7\"" } };
+        let light = detail("a", markup).without_sort_keys().markup.0;
+        assert_eq!(light, "<td class=\"r\"> data-v=&quot;7&quot;</td>");
+    }
+
+    #[test]
+    fn markup_and_texts_take_turns() {
+        assert_eq!(split("<p>a<b></b>c"), (vec!["<p>", "<b></b>", ""], vec!["a", "c"]));
+        assert_eq!(split(""), (vec![""], Vec::new()));
+        let (markup, texts) = split("<a class=\"x\" href=\"#trial-1\">1</a>");
+        assert_eq!(markup, ["<a class=\"x\" href=\"", "\">", "</a>"]);
+        assert_eq!(texts, ["#trial-1", "1"]);
+    }
+}

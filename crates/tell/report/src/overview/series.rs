@@ -1,0 +1,137 @@
+//! A series in full: its chart with intervals, its changes with what else changed there, and its
+//! points with their trials.
+
+use std::collections::HashMap;
+
+use maud::{Markup, html};
+use treering_analysis::history::{Point, Series};
+use treering_model::{TrialId, Unit};
+
+use super::Overview;
+use super::matrix::Matrix;
+use super::notable::Notable;
+use super::packed::{Detail, Packed};
+use crate::charts::Chart;
+use crate::escape::visible;
+use crate::formats::html::whole;
+use crate::pages::history::{HistoryView, changes, chart, facts, sentences, title, value};
+use crate::{Cell, Number, Report};
+
+/// Series in a pack.
+const PACKED: usize = 24;
+/// Points that are listed, and trials of each that are named.
+const POINTS: usize = 400;
+const TRIALS: usize = 40;
+
+type Names<'a> = HashMap<TrialId, &'a str>;
+
+/// The series that the overview draws.
+pub(super) fn packs(
+    overview: &Overview<'_>,
+    matrix: &Matrix<'_>,
+    view: &HistoryView<'_>,
+    names: &Names<'_>,
+) -> Vec<Packed> {
+    let mut details: Vec<Detail> = Vec::new();
+    let mut all: Vec<&Notable<'_>> = matrix.series().collect();
+    // Series of the same trials one after the other, so that their points are packed well.
+    all.sort_by_key(|one| one.number);
+    for one in all {
+        let markup = page(one, overview, view, names);
+        details.push(Detail { name: one.name(), markup });
+    }
+    details.chunks(PACKED).map(Packed::of).collect()
+}
+
+fn page(
+    one: &Notable<'_>,
+    overview: &Overview<'_>,
+    view: &HistoryView<'_>,
+    names: &Names<'_>,
+) -> Markup {
+    let series = one.series;
+    let mut report = Report::new(title(series));
+    let said = sentences(series);
+    if said.is_empty() {
+        report.paragraph(format!("Over {} points: {}.", series.points.len(), one.words()));
+    }
+    said.into_iter().for_each(|sentence| report.paragraph(sentence));
+    report.chart(Chart::Rounds(chart(series, view)));
+    if !series.shifts.is_empty() {
+        report.table(changes(series));
+    }
+    for shift in series.shifts.iter().filter(|shift| !shift.facts.is_empty()) {
+        report.table(facts(series, shift));
+    }
+    if series.has_memory {
+        report.note("Neighbouring points are alike, so changes are found too often here.");
+    }
+    let shown = series.points.len().min(POINTS);
+    html! {
+        (whole(&report))
+        h2 { "Points" }
+        @if shown < series.points.len() {
+            p class="note" {
+                "The newest " (shown) " of " (series.points.len()) " points; all of them: "
+                code { "treering history --by " (visible(overview.by)) " --format json" }
+            }
+        }
+        div class="scroll" tabindex="0" role="region" aria-label="Points" {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { (visible(overview.by)) }
+                        th scope="col" class="r" {
+                            @if view.anchor.is_some() { "ratio" } @else { "value" }
+                        }
+                        th scope="col" class="r" { "95 % interval" }
+                        th scope="col" class="r" { "trials" }
+                        th scope="col" { "which" }
+                    }
+                }
+                tbody {
+                    @for (at, point) in series.points.iter().enumerate().rev().take(shown) {
+                        (row(series, at, point, names))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn range(low: f64, high: f64, unit: Unit) -> Cell {
+    let [low, high] = [low, high].map(|end| Number::measured(end, unit));
+    Cell::Range { low, high }
+}
+
+fn row(series: &Series, at: usize, point: &Point, names: &Names<'_>) -> Markup {
+    let known = point.trials.iter().filter_map(|trial| names.get(trial));
+    let known: Vec<&&str> = known.collect();
+    let shown = |number: f64| value(number, series.unit).shown("");
+    let begins = series.shifts.iter().find(|shift| shift.index == at);
+    html! {
+        tr {
+            th scope="row" {
+                (visible(&point.key))
+                @if let Some(shift) = begins {
+                    " " span class=(if shift.is_worse { "tone bad" } else { "tone good" }) {
+                        (if shift.is_worse { "▼ worse" } else { "▲ better" })
+                    }
+                }
+            }
+            td class="r" { (shown(point.value)) }
+            td class="r" {
+                @if let Some((low, high)) = point.interval {
+                    (range(low, high, series.unit).shown(""))
+                } @else { "–" }
+            }
+            td class="r" { (point.trials.len()) }
+            td class="wraps which" {
+                @for name in known.iter().take(TRIALS) {
+                    a href=(format!("#trial-{name}")) { (name) } " "
+                }
+                @if known.len() > TRIALS { "and " (known.len() - TRIALS) " more" }
+            }
+        }
+    }
+}

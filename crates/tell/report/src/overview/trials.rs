@@ -1,0 +1,195 @@
+//! The trials: each with its figures, cautions, parameters and environment; and lists of them.
+
+use maud::{Markup, html};
+use treering_model::{Trial, TrialId};
+
+use super::Overview;
+use super::packed::{Detail, Packed};
+use crate::escape::visible;
+use crate::formats::html::{tone_class, whole};
+use crate::pages::identity::{ending_word, in_short, utc};
+use crate::pages::trial::{View, page};
+
+/// Trials in a pack, and in a list.
+const PACKED: usize = 500;
+const COLUMNS: [&str; 7] =
+    ["trial", "started (UTC)", "workload", "variant", "label", "ending", "measured"];
+/// Metrics that a row of a list has room for.
+const METRICS: usize = 2;
+
+/// A trial as a store gives it.
+#[derive(Clone, Debug)]
+pub struct StoredTrial {
+    /// The short name that the store knows it by.
+    pub name: String,
+    /// The trial without tasks and calls.
+    pub trial: Trial,
+    /// The short name of the first trial of its campaign; empty outside of campaigns.
+    pub campaign: String,
+    /// The command line that repeats it.
+    pub command: String,
+}
+
+/// As many packs as have room, newest trials first, and the number of trials in them.
+pub(super) fn packs<E>(
+    overview: &Overview<'_>,
+    mut load: impl FnMut(&[(TrialId, String)]) -> Result<Vec<StoredTrial>, E>,
+    room: usize,
+) -> Result<(Vec<Packed>, usize), E> {
+    let (mut packs, mut used, mut count) = (Vec::new(), 0, 0);
+    for (list, names) in overview.trials.chunks(PACKED).enumerate() {
+        let trials = load(names)?;
+        let has_more = count + trials.len() < overview.trials.len();
+        let mut details: Vec<Detail> = trials.iter().map(detail).collect();
+        let markup = list_of(list, &trials, has_more);
+        details.push(Detail { name: list_name(list), markup });
+        let pack = Packed::of(&details);
+        used += pack.bytes();
+        if used > room {
+            break;
+        }
+        count += trials.len();
+        packs.push(pack);
+    }
+    Ok((packs, count))
+}
+
+fn list_name(list: usize) -> String {
+    format!("trials-{}", list + 1)
+}
+
+fn detail(stored: &StoredTrial) -> Detail {
+    let StoredTrial { name, trial, campaign, command } = stored;
+    let view = View { short_id: name, command: Some(command), ..View::default() };
+    let mut shown = trial.clone();
+    // What has several lines is a document, and no value to be read in a list.
+    shown.facts.retain(|fact| !fact.value.contains('\n'));
+    let markup = html! {
+        (whole(&page(&shown, &view)))
+        @if !campaign.is_empty() {
+            p { "A trial of " a href=(format!("#comparison-{campaign}")) { "its campaign" } "." }
+        }
+        p class="aside" {
+            "Calls, tasks and charts: "
+            code { "treering show ID --tasks --format html -o trial.html" }
+        }
+    };
+    Detail { name: format!("trial-{name}"), markup }.without_sort_keys()
+}
+
+fn list_of(list: usize, trials: &[StoredTrial], has_more: bool) -> Markup {
+    html! {
+        h1 { "Trials " (list * PACKED + 1) " to " (list * PACKED + trials.len()) ", newest first" }
+        p {
+            @if list > 0 { a href=(format!("#{}", list_name(list - 1))) { "Newer trials" } " " }
+            @if has_more { a href=(format!("#{}", list_name(list + 1))) { "Older trials" } }
+        }
+        div class="scroll" tabindex="0" role="region" aria-label="Trials" {
+            table {
+                thead {
+                    tr {
+                        @for name in COLUMNS {
+                            th scope="col" { (name) }
+                        }
+                    }
+                }
+                tbody { @for trial in trials { (row(trial)) } }
+            }
+        }
+    }
+}
+
+fn row(stored: &StoredTrial) -> Markup {
+    let beginning = &stored.trial.beginning;
+    let variant = beginning.cell.as_ref().map(|cell| cell.variant.as_str());
+    let variant = variant.or_else(|| stored.trial.fact("filesystem.type")).unwrap_or("–");
+    let ending = ending_word(Some(&stored.trial.ending), stored.trial.exclusion().is_some());
+    let primary = stored.trial.metrics.iter().filter(|metric| metric.primary);
+    let measured: Vec<String> = primary.take(METRICS).map(in_short).collect();
+    html! {
+        tr {
+            th scope="row" { a href=(format!("#trial-{}", stored.name)) { (stored.name) } }
+            td { (utc(beginning.started_unix_ms)) }
+            td { (visible(&beginning.workload)) " (" (beginning.mode.name()) ")" }
+            td { (visible(variant)) }
+            td class="wraps" { (visible(&beginning.label)) }
+            td { span class=(format!("tone {}", tone_class(ending.tone()))) { (ending.shown("")) } }
+            td { (visible(&measured.join(", "))) }
+        }
+    }
+}
+
+/// The lists in the overview.
+pub(super) fn table(overview: &Overview<'_>, trials: usize) -> Markup {
+    html! {
+        @if trials > 0 {
+            h2 id="trials" { "Trials" }
+            p {
+                (trials) " of " (overview.all_trials) " trials are in this file, newest first: "
+                @for list in 0..trials.div_ceil(PACKED) {
+                    a href=(format!("#{}", list_name(list))) {
+                        (list * PACKED + 1) "–" ((list * PACKED + PACKED).min(trials))
+                    }
+                    " "
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use treering_analysis::history::History;
+    use treering_model::{Beginning, Ending, Mode, Trial, TrialId};
+
+    use super::{StoredTrial, packs};
+    use crate::overview::{MOST_BYTES, Overview, render};
+
+    fn load(names: &[(TrialId, String)]) -> Result<Vec<StoredTrial>, Infallible> {
+        let stored = |(id, name): &(TrialId, String)| StoredTrial {
+            name: name.clone(),
+            trial: Trial {
+                beginning: Beginning::new(*id, "fs_mark", Mode::Native),
+                facts: Vec::new(),
+                phases: Vec::new(),
+                tasks: Vec::new(),
+                metrics: Vec::new(),
+                artifacts: Vec::new(),
+                cautions: Vec::new(),
+                annotations: Vec::new(),
+                ending: Ending::Completed,
+                wall_ns: 1,
+            },
+            campaign: String::new(),
+            command: "treering run fs_mark --dir /mnt".to_owned(),
+        };
+        Ok(names.iter().map(stored).collect())
+    }
+
+    #[test]
+    fn the_oldest_trials_are_left_out_and_said_to_be() {
+        let history = History { series: Vec::new(), left_out: 0 };
+        let named = |number| (TrialId::new(), format!("{number:08}"));
+        let trials: Vec<(TrialId, String)> = (0..1200).map(named).collect();
+        let overview = Overview {
+            history: &history,
+            by: "date",
+            anchor: None,
+            recent: 20,
+            campaigns: &[],
+            all_campaigns: 0,
+            trials: &trials,
+            all_trials: 1300,
+        };
+        let Ok((all, count)) = packs(&overview, load, MOST_BYTES);
+        assert_eq!((all.len(), count), (3, 1200));
+        let Ok((newest, count)) = packs(&overview, load, all[0].bytes() + 10);
+        assert_eq!((newest.len(), count), (1, 500));
+        assert!(newest[0].element().0.contains("trial-00000000 "), "the newest");
+        let Ok(page) = render(&overview, load);
+        assert!(page.html.contains("Details of 100 of 1300 trials"), "{}", page.summary);
+        assert!(page.html.contains("treering list -n 1300"), "the command that shows them");
+    }
+}

@@ -1,0 +1,175 @@
+//! `treering overview`: a whole store in one file. What it says first, its links to the details,
+//! and names that want to do harm, also in a real browser where one is installed.
+
+use std::path::Path;
+
+use serde_json::Value;
+use treering_model::{Cell, CellRole, TrialId};
+use treering_store::{Access, Store};
+use treering_testkit::{Program, skip};
+
+use crate::browser::{EAR, HOSTILE, browser, record, seen};
+use crate::history::month;
+use crate::program;
+
+const DAY_MS: i64 = 86_400_000;
+
+/// Opens what the overview links to, one after the other, and tells what it saw.
+const EYE: &str = r##"<script>
+const until = async (what) => { while (!what()) await new Promise((done) => setTimeout(done, 20)); };
+const open = async (link) => {
+  const before = document.querySelector("#detail h1");
+  location.hash = link;
+  await until(() => document.querySelector("#detail h1") !== before);
+  const detail = document.getElementById("detail");
+  return { title: document.title, text: detail.innerText, focus: document.activeElement === detail,
+    home: document.getElementById("overview").hidden, tables: detail.querySelectorAll("table").length };
+};
+const first = (start) => [...document.querySelectorAll("a")]
+  .map((link) => link.getAttribute("href")).find((href) => href.startsWith(start));
+(async () => {
+  const found = {};
+  const scroll = () => document.documentElement.scrollWidth;
+  found.widths = [scroll()];
+  found.series = await open(first("#series-"));
+  found.widths.push(scroll());
+  found.trial = await open(first("#trial-"));
+  found.widths.push(scroll());
+  found.comparison = await open(first("#comparison-"));
+  found.absent = await open("#trial-00000000");
+  location.hash = "#overview";
+  await until(() => document.getElementById("detail").hidden);
+  const words = document.getElementById("words");
+  const rows = () => document.querySelectorAll(".matrix tbody tr:not([hidden])").length;
+  found.rows = [rows()];
+  words.value = "no such metric";
+  words.dispatchEvent(new Event("input"));
+  found.rows.push(rows());
+  found.sparks = document.querySelectorAll("svg.spark").length;
+  found.wrong = window.wrong;
+  found.harmed = window.harmed === 1;
+  found.images = document.querySelectorAll("img").length;
+  found.requests = performance.getEntriesByType("resource").map((one) => one.name);
+  parent.postMessage("SEEN" + btoa(unescape(encodeURIComponent(JSON.stringify(found)))) + "END", "*");
+})();
+</script>"##;
+
+/// Twelve days of a campaign of two variants, the newest days half as fast.
+fn hostile_store(file: &Path) {
+    let mut store = Store::open(file, Access::ReadWrite).unwrap();
+    for day in 1..=12 {
+        let campaign = TrialId::new();
+        for round in 1..=2 {
+            let slower = if day > 8 { 2 } else { 1 };
+            for (variant, slow) in [("ext4", 1), ("xfs", slower)] {
+                let cell = Cell {
+                    campaign,
+                    plan: format!("plan{HOSTILE}"),
+                    digest: "digest".to_owned(),
+                    variant: format!("{variant}{HOSTILE}"),
+                    job: format!("job{HOSTILE}"),
+                    round,
+                    role: CellRole::Round,
+                };
+                let is_first = round == 1 && variant == "ext4";
+                let trial = if is_first { campaign } else { TrialId::new() };
+                let started = day * DAY_MS + i64::from(round);
+                record(&mut store, trial, HOSTILE, started, slow, Some(cell));
+            }
+        }
+    }
+}
+
+fn written(program: &Program, words: &[&str]) -> String {
+    let page = program.home().join("store.html");
+    let out = ["overview", "-o", page.to_str().unwrap()];
+    program.run([&out, words].concat()).ends_with(0);
+    std::fs::read_to_string(page).unwrap()
+}
+
+#[test]
+fn the_page_begins_with_what_changed() {
+    let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
+    let ran = program.run(["overview"]).ends_with(0);
+    let said =
+        "1 of 1 series changed within their newest 20 points: 1 for the worse, 0 for the better.";
+    assert!(ran.stderr.contains(said) && ran.stderr.contains("28 of 28 trials"), "{}", ran.stderr);
+    let page = ran.stdout;
+    assert!(page.contains(said) && page.contains("worse (-9.9 %) from 2025-11-17 on"), "{page}");
+    assert!(page.contains("svg class=\"spark\"") && page.contains("▼ -9.9 %"), "a small chart");
+    assert!(page.contains("default-src 'none'") && !page.contains("http://"), "no network");
+    let recent = written(&program, &["--recent", "5"]);
+    assert!(recent.contains("0 of 1 series changed within their newest 5 points"), "not recent");
+}
+
+#[test]
+fn every_series_comparison_and_trial_has_its_place() {
+    let program = program();
+    std::fs::create_dir_all(program.data()).unwrap();
+    let file = program.data().join("made-up.treering");
+    hostile_store(&file);
+    let page = written(&program, &["--store", file.to_str().unwrap()]);
+    let names: Vec<&str> = page
+        .split("data-names=\"")
+        .skip(1)
+        .flat_map(|rest| rest.split_once('"').unwrap().0.split(' '))
+        .collect();
+    let count = |start: &str| names.iter().filter(|name| name.starts_with(start)).count();
+    let counts = ["series-", "comparison-", "trial-", "trials-"].map(count);
+    assert_eq!(counts, [2, 12, 48, 1], "{names:?}");
+    for link in page.split("href=\"#").skip(1) {
+        let (link, _) = link.split_once('"').unwrap();
+        let is_place = page.contains(&format!("id=\"{link}\""));
+        assert!(is_place || names.contains(&link), "{link} leads nowhere");
+    }
+    // Nothing of the store is markup, and no script ends early.
+    assert!(!page.contains("<img") && !page.contains(HOSTILE), "hostile text");
+    assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let program = month(|_| 1000.0);
+    program.run(["overview", "--metric", "speed"]).ends_with(2).complains("files_per_second");
+    program.run(["overview", "--store", "nowhere"]).ends_with(2);
+    program.run(["overview", "-o", "/no/such/directory/page.html"]).ends_with(3);
+}
+
+#[test]
+fn a_browser_opens_the_details_and_goes_back() {
+    let Some(browser) = browser() else {
+        skip("chromium is not installed");
+        return;
+    };
+    let program = program();
+    std::fs::create_dir_all(program.data()).unwrap();
+    let file = program.data().join("made-up.treering");
+    hostile_store(&file);
+    let text = written(&program, &["--store", file.to_str().unwrap()]);
+    let page = program.home().join("probed.html");
+    let probed = text.replacen("<head>", &format!("<head>{EAR}"), 1) + EYE;
+    std::fs::write(&page, probed).unwrap();
+    for (width, dark) in [(320, false), (2000, true)] {
+        let seen = seen(browser, &page, width, dark);
+        let said = format!("{width}: {seen:#}");
+        assert_eq!((&seen["harmed"], &seen["images"]), (&false.into(), &0.into()), "{said}");
+        for none in ["wrong", "requests"] {
+            assert_eq!(seen[none].as_array().map(Vec::len), Some(0), "{none} at {said}");
+        }
+        for (detail, words) in [
+            ("series", "Points"),
+            ("trial", "Environment"),
+            ("comparison", "Campaign"),
+            ("absent", "treering show 00000000"),
+        ] {
+            let shown = &seen[detail];
+            assert!(shown["text"].as_str().unwrap().contains(words), "{detail}: {said}");
+            assert_eq!((&shown["focus"], &shown["home"]), (&true.into(), &true.into()), "{said}");
+        }
+        assert!(seen["trial"]["text"].as_str().unwrap().contains(HOSTILE), "as text: {said}");
+        assert_eq!(seen["rows"], Value::from(vec![1, 0]), "the filter: {said}");
+        assert_eq!(seen["sparks"], 2, "{said}");
+        let is_wide = |wide: &Value| wide.as_u64() > Some(width.into());
+        assert!(!seen["widths"].as_array().unwrap().iter().any(is_wide), "{said}");
+    }
+}
