@@ -17,6 +17,7 @@ mod imitation;
 pub mod io500;
 pub mod ior;
 pub mod mdtest;
+mod rank_sums;
 mod ranks;
 mod span;
 mod sync_all;

@@ -3,29 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
+mod sequence;
+
 use std::ffi::CStr;
 
 use treering_model::TaskTotals;
-use treering_script::{
-    Call, Completion, CreateHow, Dir, Done, Entries, Io, OpenHow, Script, Settings, Stop,
-    TargetFacts, Workload,
-};
+use treering_script::{Call, CreateHow, Dir, OpenHow, Script, TargetFacts, Workload};
 use treering_workloads::ior::Ior;
 
-fn settings(words: &str) -> Settings {
-    let given = words.split_whitespace().map(|word| {
-        let (name, value) = word.split_once('=').unwrap_or((word, "true"));
-        (name.to_owned(), value.to_owned())
-    });
-    let mut settings = Settings::new(given.collect());
-    settings.started_unix_ms = 1_795_000_001_000;
-    settings
-}
-
-#[derive(Default)]
-struct Made {
-    calls: Vec<String>,
-}
+use sequence::{calls, settings};
 
 fn words(call: &Call<'_>) -> String {
     let at = |at: Dir, name: &CStr| match at {
@@ -52,65 +38,11 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-impl Io for Made {
-    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
-        self.calls.push(words(call));
-        Ok(match call {
-            Call::Write { bytes, .. }
-            | Call::Read { bytes, .. }
-            | Call::WriteAt { bytes, .. }
-            | Call::ReadAt { bytes, .. } => Done::Bytes((*bytes).into()),
-            _ => Done::Plain,
-        })
-    }
-
-    fn entries(&self) -> Entries<'_> {
-        Entries::new(&[])
-    }
-
-    fn reaped(&self) -> &[Completion] {
-        &[]
-    }
-
-    fn timed(&self) -> Option<(u64, u64)> {
-        None
-    }
-
-    fn began_ns(&self) -> u64 {
-        0
-    }
-}
-
-fn calls(script: &mut dyn Script) -> Vec<String> {
-    let mut made = Made::default();
-    script.run(&mut made).unwrap();
-    made.calls
-}
-
 /// The calls of one rank in each phase, with the name of the phase.
-fn phases(words: &str, classic: bool, rank: u16) -> Vec<String> {
-    let settings = settings(words);
+fn phases(given: &str, classic: bool, rank: u16) -> Vec<String> {
+    let settings = settings(given);
     let job = if classic { Ior.classic(&settings) } else { Ior.native(&settings) }.unwrap();
-    let facts = TargetFacts::unknown();
-    let mut session = job.begin(&facts);
-    let mut phases = Vec::new();
-    while let Some(phase) = session.next_phase() {
-        let mut own = Vec::new();
-        while let Some(mut group) = session.next_group() {
-            for (worker, task) in (0..).zip(&mut group.tasks) {
-                let made = calls(task.script.as_mut());
-                if worker == rank {
-                    own.extend(made);
-                }
-                let counters = task.script.counters();
-                let kind = task.kind.clone();
-                session.task_ended(&TaskTotals { worker, kind, counters, ..TaskTotals::default() });
-            }
-        }
-        phases.push(format!("{}: {}", phase.name, own.join(", ")));
-        assert!(phases.len() < 100, "it ends");
-    }
-    phases
+    sequence::phases(job.as_ref(), words, rank)
 }
 
 #[test]
@@ -195,7 +127,7 @@ fn time_ends_a_write_and_all_write_and_read_as_much_as_the_fastest() {
     let mut group = session.next_group().unwrap();
     let deadline = group.time_limit.as_ref().unwrap().deadline.clone();
     let moved = |script: &mut dyn Script, what: &str| {
-        calls(script).iter().filter(|call| call.starts_with(what)).count()
+        calls(script, words).iter().filter(|call| call.starts_with(what)).count()
     };
     let first = group.tasks[0].script.as_mut();
     assert_eq!(moved(first, "write"), 10);

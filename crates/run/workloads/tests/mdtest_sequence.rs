@@ -3,30 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
+mod sequence;
+
 use std::ffi::CStr;
 
 use treering_model::TaskTotals;
-use treering_script::{
-    Call, Completion, CreateHow, Dir, Done, Entries, Io, OpenHow, Script, Settings, Stop,
-    SyncScope, TargetFacts, Workload,
-};
+use treering_script::{Call, CreateHow, Dir, OpenHow, Script, SyncScope, TargetFacts, Workload};
 use treering_workloads::mdtest::Mdtest;
 
-fn settings(words: &str) -> Settings {
-    let given = words.split_whitespace().map(|word| {
-        let (name, value) = word.split_once('=').unwrap_or((word, "true"));
-        (name.to_owned(), value.to_owned())
-    });
-    let mut settings = Settings::new(given.collect());
-    settings.started_unix_ms = 1_795_000_001_000;
-    settings
-}
-
-/// Makes calls in words; after so many, time is over.
-#[derive(Default)]
-struct Made {
-    calls: Vec<String>,
-}
+use sequence::{calls, settings};
 
 fn text(name: &CStr) -> String {
     name.to_str().unwrap().to_owned()
@@ -70,65 +55,11 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-impl Io for Made {
-    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
-        self.calls.push(words(call));
-        Ok(match call {
-            Call::Write { bytes, .. } | Call::Read { bytes, .. } => Done::Bytes((*bytes).into()),
-            _ => Done::Plain,
-        })
-    }
-
-    fn entries(&self) -> Entries<'_> {
-        Entries::new(&[])
-    }
-
-    fn reaped(&self) -> &[Completion] {
-        &[]
-    }
-
-    fn timed(&self) -> Option<(u64, u64)> {
-        None
-    }
-
-    fn began_ns(&self) -> u64 {
-        0
-    }
-}
-
-fn calls(script: &mut dyn Script) -> Vec<String> {
-    let mut made = Made::default();
-    script.run(&mut made).unwrap();
-    made.calls
-}
-
 /// The calls of one rank in each phase, with the name of the phase.
-fn phases(words: &str, classic: bool, rank: u16) -> Vec<String> {
-    let settings = settings(words);
+fn phases(given: &str, classic: bool, rank: u16) -> Vec<String> {
+    let settings = settings(given);
     let job = if classic { Mdtest.classic(&settings) } else { Mdtest.native(&settings) }.unwrap();
-    let facts = TargetFacts::unknown();
-    let mut session = job.begin(&facts);
-    let mut phases = Vec::new();
-    while let Some(phase) = session.next_phase() {
-        let mut own = Vec::new();
-        while let Some(mut group) = session.next_group() {
-            for (worker, task) in (0..).zip(&mut group.tasks) {
-                let made = calls(task.script.as_mut());
-                if worker == rank {
-                    own.extend(made);
-                }
-                session.task_ended(&TaskTotals {
-                    worker,
-                    kind: task.kind.clone(),
-                    counters: task.script.counters(),
-                    ..TaskTotals::default()
-                });
-            }
-        }
-        phases.push(format!("{}: {}", phase.name, own.join(", ")));
-        assert!(phases.len() < 100, "it ends");
-    }
-    phases
+    sequence::phases(job.as_ref(), words, rank)
 }
 
 #[test]
@@ -267,7 +198,11 @@ fn time_ends_creation_and_all_make_as_many_as_the_fastest() {
     let deadline = group.time_limit.as_ref().unwrap().deadline.clone();
     assert_eq!(group.time_limit.as_ref().unwrap().after.as_secs(), 5);
     let creates = |script: &mut dyn Script| {
-        calls(script).iter().filter(|call| call.starts_with("create")).cloned().collect::<Vec<_>>()
+        calls(script, words)
+            .iter()
+            .filter(|call| call.starts_with("create"))
+            .cloned()
+            .collect::<Vec<_>>()
     };
     // The first worker made all before time was over, the second one item after.
     let made = creates(group.tasks[0].script.as_mut());
@@ -293,5 +228,5 @@ fn time_ends_creation_and_all_make_as_many_as_the_fastest() {
     assert!(session.next_group().is_none());
     session.next_phase().unwrap();
     let mut stats = session.next_group().unwrap();
-    assert_eq!(calls(stats.tasks[1].script.as_mut()).len(), 1 + 10);
+    assert_eq!(calls(stats.tasks[1].script.as_mut(), words).len(), 1 + 10);
 }

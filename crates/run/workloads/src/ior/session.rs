@@ -10,12 +10,13 @@ use treering_classic::mdtest::pattern::Pattern;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{Buffers, Caches, Deadline, ParallelGroup, Phase, Session, Task, TimeLimit};
 
-use super::headline::Headline;
+use super::headline;
 use super::places::{Places, read_of};
 use super::shape::{Part, Shape};
 use super::transfer::{
     Delay, Does, OWN_DIRECTORY, OwnData, OwnDirectory, Place, Removal, Transfers,
 };
+use crate::rank_sums::RankSums;
 use crate::ranks::side_by_side;
 
 /// The kind of tasks that make room and belong to no test.
@@ -50,7 +51,7 @@ pub(super) struct IorSession {
     ended_by_time: bool,
     /// Transfers of each rank, where time ended the write.
     written: Option<u64>,
-    headline: Headline,
+    sums: RankSums,
     /// The memory of each rank, kept as by the original.
     buffers: Vec<Buffers>,
     /// When the first task began and the last one ended, by the clock of the trial: the same at all
@@ -70,7 +71,7 @@ impl IorSession {
             done: Vec::new(),
             ended_by_time: false,
             written: shape.transfers_before,
-            headline: Headline::default(),
+            sums: RankSums::default(),
             buffers: (0..shape.ranks).map(|_rank| Buffers::default()).collect(),
             span: None,
             shape,
@@ -264,7 +265,7 @@ impl Session for IorSession {
         self.groups.reverse();
         self.done = vec![0; self.shape.ranks.into()];
         self.ended_by_time = false;
-        self.headline.close();
+        self.sums.close();
         let name = match self.repetition {
             0 => part.kind().to_owned(),
             later => format!("{} {}", part.kind(), later + 1),
@@ -304,11 +305,11 @@ impl Session for IorSession {
             *done += counts.transfers;
         }
         self.ended_by_time |= counts.ended_by_time;
-        self.headline.add(totals, counts);
+        self.sums.add(totals, headline::done(counts));
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        self.headline.metrics()
+        headline::metrics(&self.sums)
     }
 
     fn remains(&self) -> Vec<String> {

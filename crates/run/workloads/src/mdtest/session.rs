@@ -11,11 +11,12 @@ use treering_script::{
     Buffers, Caches, Deadline, ParallelGroup, Phase, Script, Session, Task, TimeLimit,
 };
 
-use super::headline::Headline;
+use super::headline;
 use super::items::{Items, Making, OwnData};
 use super::names::test_directory;
 use super::shape::{Act, Part, Shape};
 use super::trees::{Care, TestDirectories, Trees};
+use crate::rank_sums::RankSums;
 use crate::ranks::side_by_side;
 
 /// The kind of tasks that make and remove test directories, which belong to no test.
@@ -50,7 +51,7 @@ pub(super) struct TestSession {
     ended_by_time: bool,
     /// Items of a rank: of directories, and of files.
     standing: [u64; 2],
-    headline: Headline,
+    sums: RankSums,
 }
 
 impl TestSession {
@@ -66,7 +67,7 @@ impl TestSession {
             made: Vec::new(),
             ended_by_time: false,
             standing: [items; 2],
-            headline: Headline::default(),
+            sums: RankSums::default(),
             shape,
         }
     }
@@ -264,7 +265,7 @@ impl Session for TestSession {
         }
         self.groups.reverse();
         self.made = vec![0; self.shape.ranks.into()];
-        self.headline.close();
+        self.sums.close();
         let kind = part.kind();
         let name = match self.iteration {
             0 => kind.to_owned(),
@@ -301,12 +302,12 @@ impl Session for TestSession {
         }
         self.ended_by_time |= counts.ended_by_time;
         if totals.kind != SETUP {
-            self.headline.add(totals, counts);
+            self.sums.add(totals, headline::done(counts));
         }
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        self.headline.metrics()
+        headline::metrics(&self.sums)
     }
 
     fn remains(&self) -> Vec<String> {
