@@ -166,19 +166,9 @@ fn chart(sweep: &Sweep) -> Curves {
         let parts: Vec<String> = before.map(|(key, value)| format!("{key}={value}")).collect();
         let name = parts.join(", ");
         let at = across.iter().position(|value| *value == point.values[last]).unwrap_or_default();
-<<<<<<< HEAD
         let place = curves.iter().position(|one| one.name == name).unwrap_or_else(|| {
             curves.push(Curve { name, points: vec![None; across.len()] });
             curves.len() - 1
-=======
-        let place = variants.iter().position(|one| one.name == name).unwrap_or_else(|| {
-            variants.push(RoundsVariant {
-                name,
-                values: vec![None; across.len()],
-                intervals: Vec::new(),
-            });
-            variants.len() - 1
->>>>>>> board
         });
         let SweepPoint { mean, interval, .. } = *point;
         curves[place].points[at] = Some(CurvePoint { mean, interval });
