@@ -44,8 +44,8 @@ pub struct Wanted<'a> {
     pub metric: Option<&'a str>,
     /// Of the facts those with these names.
     pub facts: &'a [&'a str],
-    /// Of trials outside of plans these facts too; of all trials where `facts` is not empty. Most of
-    /// a store is facts: those of plans are not looked at otherwise.
+    /// Of trials outside of plans these facts too; of all trials where `facts` is not empty. Most
+    /// of a store is facts: those of plans are not looked at otherwise.
     pub facts_outside_plans: &'a [&'a str],
 }
 
