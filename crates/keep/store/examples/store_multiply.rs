@@ -1,9 +1,9 @@
 //! Makes a large store of a small one, to measure what commands do with many trials; nothing in it
 //! was measured. `store_multiply FROM TO COPIES [PER_DAY]` records each trial of FROM so many
 //! times, so many on each day before it, with noise of 1.5 %, values of facts that vary, a kernel
-//! release for each week, and changes of level: on one filesystem of each workload 8 % for the worse
-//! over the newest twentieth, on the other 12 % for the better in the middle. What observers made
-//! is left out.
+//! release for each week, and changes of level: on one filesystem of each workload 8 % for the
+//! worse over the newest twentieth, on the other 12 % for the better in the middle. What observers
+//! made is left out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::error::Error;

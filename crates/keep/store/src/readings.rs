@@ -27,6 +27,10 @@ const PRIMARY: &str = "SELECT trial, name, part, scope, value, unit, better, is_
 /// Those whose full name may be this one.
 const NAMED: &str = "SELECT trial, name, part, scope, value, unit, better, is_primary, tasks \
     FROM metrics WHERE substr(?1, -length(name)) = name ORDER BY trial, seq";
+/// CROSS JOIN keeps SQLite from going through all facts first.
+const OUTSIDE_PLANS: &str = "SELECT f.trial, f.name, f.value FROM trials t \
+    LEFT JOIN cells c ON c.trial = t.trial CROSS JOIN facts f ON f.trial = t.trial \
+    WHERE c.trial IS NULL";
 const NAMES: &str = "SELECT DISTINCT name, part, scope FROM metrics";
 
 /// What is read of a store for a history.
@@ -40,7 +44,13 @@ pub struct Wanted<'a> {
     pub metric: Option<&'a str>,
     /// Of the facts those with these names.
     pub facts: &'a [&'a str],
+    /// Of trials outside of plans these facts too; of all trials where `facts` is not empty. Most
+    /// of a store is facts: those of plans are not looked at otherwise.
+    pub facts_outside_plans: &'a [&'a str],
 }
+
+/// What a second thread reads: parameters and facts, with the rows of their trials.
+type Beside = (Vec<(i64, (String, String))>, Vec<(i64, Fact)>);
 
 /// A trial, and the number of its rows.
 type Owner = (i64, Trial);
@@ -52,19 +62,25 @@ impl Store {
     /// # Errors
     /// When the file cannot be read, or holds what no treering like this wrote.
     pub fn readings(&self, wanted: &Wanted<'_>) -> Result<Vec<Trial>, StoreError> {
-        let (mut trials, facts) = thread::scope(|scope| {
+        let (mut trials, (parameters, facts)) = thread::scope(|scope| {
             // A store is only added to: a reader that begins later misses nothing.
-            let (path, names) = (self.path.as_path(), wanted.facts);
-            let read = move || Self::open(path, Access::ReadOnly)?.wanted_facts(names);
+            let path = self.path.as_path();
+            let read = move || Self::open(path, Access::ReadOnly)?.beside(wanted);
             let reader = thread::Builder::new().spawn_scoped(scope, read);
             let trials = self.numbers(wanted)?;
-            let facts = match reader.map(thread::ScopedJoinHandle::join) {
-                Ok(Ok(facts)) => facts?,
+            let beside = match reader.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(beside)) => beside?,
                 // There is no other thread to be had.
-                Ok(Err(_)) | Err(_) => self.wanted_facts(wanted.facts)?,
+                Ok(Err(_)) | Err(_) => self.beside(wanted)?,
             };
-            Ok::<_, StoreError>((trials, facts))
+            Ok::<_, StoreError>((trials, beside))
         })?;
+        let mut owners = Owners::of(&mut trials);
+        for (row, parameter) in parameters {
+            if let Some(trial) = owners.find(row) {
+                trial.beginning.parameters.push(parameter);
+            }
+        }
         let mut owners = Owners::of(&mut trials);
         for (row, fact) in facts {
             if let Some(trial) = owners.find(row) {
@@ -94,10 +110,6 @@ impl Store {
         let _snapshot = self.snapshot()?;
         let asked: [&dyn ToSql; 2] = [&wanted.workload, &wanted.plan];
         let mut trials = self.rows(TRIALS, asked, "trials", trial)?;
-        self.give(&mut trials, PARAMETERS, [], "parameters", |trial, fields| {
-            trial.beginning.parameters.push((fields.text()?, fields.text()?));
-            Ok(())
-        })?;
         let number = |trial: &mut Trial, fields: &mut Fields<'_>| {
             trial.metrics.push(metric(fields)?);
             Ok(())
@@ -137,14 +149,27 @@ impl Store {
         .map(drop)
     }
 
-    fn wanted_facts(&self, names: &[&str]) -> Result<Vec<(i64, Fact)>, StoreError> {
+    fn beside(&self, wanted: &Wanted<'_>) -> Result<Beside, StoreError> {
+        let parameters = self.rows(PARAMETERS, [], "parameters", |fields| {
+            Ok((fields.integer()?, (fields.text()?, fields.text()?)))
+        })?;
+        Ok((parameters, self.wanted_facts(wanted)?))
+    }
+
+    fn wanted_facts(&self, wanted: &Wanted<'_>) -> Result<Vec<(i64, Fact)>, StoreError> {
+        let names = [wanted.facts, wanted.facts_outside_plans].concat();
         if names.is_empty() {
             return Ok(Vec::new());
         }
-        let query = format!(
-            "SELECT trial, name, value FROM facts WHERE name IN ({}) ORDER BY trial, seq, ordinal",
-            vec!["?"; names.len()].join(", ")
-        );
+        let places = vec!["?"; names.len()].join(", ");
+        let query = if wanted.facts.is_empty() {
+            format!("{OUTSIDE_PLANS} AND f.name IN ({places}) ORDER BY t.trial, f.seq, f.ordinal")
+        } else {
+            format!(
+                "SELECT trial, name, value FROM facts WHERE name IN ({places}) \
+                 ORDER BY trial, seq, ordinal"
+            )
+        };
         self.rows(&query, params_from_iter(names), "facts", |fields| {
             let row = fields.integer()?;
             Ok((row, Fact { name: fields.text()?, value: fields.text()? }))

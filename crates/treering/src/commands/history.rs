@@ -37,6 +37,7 @@ pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure
         plan: args.plan.as_deref(),
         metric: args.metric.as_deref(),
         facts: &facts_of(&args.by),
+        facts_outside_plans: &["filesystem.type"],
     };
     let trials = store.readings(&wanted).map_err(|error| failure(&error))?;
     let all = trials.len();
@@ -55,14 +56,14 @@ pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure
     Ok(found)
 }
 
-/// The facts that a history by this needs: of a trial without a plan the filesystem is the variant.
+/// The facts that tell the points of a history by this. (Of a trial outside of plans the filesystem
+/// is the variant.)
 fn facts_of(by: &str) -> Vec<&str> {
-    let own = match by {
-        "kernel" => &["guest.kernel_release", "kernel.release"][..],
-        "label" | "date" => &[],
-        name => &[name],
-    };
-    [own, &["filesystem.type"]].concat()
+    match by {
+        "kernel" => vec!["guest.kernel_release", "kernel.release"],
+        "label" | "date" => Vec::new(),
+        name => vec![name],
+    }
 }
 
 /// A trial with the point it belongs to; `None` where it does not know that.

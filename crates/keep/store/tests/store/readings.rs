@@ -11,7 +11,9 @@ fn store(path: &std::path::Path) -> Store {
         let trial: TrialId = format!("{digit}0000000-0000-7000-8000-000000000000").parse().unwrap();
         let workload = if index % 2 == 0 { "fs_mark" } else { "ffsb" }.into();
         let started_unix_ms = 100 - i64::try_from(index).unwrap();
-        let mut events = trial_events(Beginning { started_unix_ms, workload, ..beginning(trial) });
+        let known = beginning(trial);
+        let cell = known.cell.clone().filter(|_| index > 1);
+        let mut events = trial_events(Beginning { started_unix_ms, workload, cell, ..known });
         if digit == 'f' {
             events.pop();
         }
@@ -22,7 +24,11 @@ fn store(path: &std::path::Path) -> Store {
 
 /// A whole trial without what no history reads.
 fn light(mut trial: Trial, wanted: &Wanted<'_>) -> Trial {
-    trial.facts.retain(|fact| wanted.facts.contains(&fact.name.as_str()));
+    let is_outside = trial.beginning.cell.is_none() || !wanted.facts.is_empty();
+    trial.facts.retain(|fact| {
+        let name = fact.name.as_str();
+        wanted.facts.contains(&name) || (is_outside && wanted.facts_outside_plans.contains(&name))
+    });
     trial.metrics.retain(|metric| match wanted.metric {
         Some(name) => metric.scope.metric_name(&metric.name) == name,
         None => metric.primary,
@@ -51,6 +57,8 @@ fn readings_are_those_of_whole_trials_in_the_order_of_time() {
     for wanted in [
         nothing,
         Wanted { facts: &[&fact], ..nothing },
+        Wanted { facts_outside_plans: &[&fact], ..nothing },
+        Wanted { facts: &["no.such"], facts_outside_plans: &[&fact], ..nothing },
         Wanted { metric: Some(&metric), ..nothing },
         Wanted { metric: Some("no/such_metric"), facts: &["no.such"], ..nothing },
     ] {
