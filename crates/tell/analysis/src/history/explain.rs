@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use treering_model::{Trial, TrialId};
 
 use super::facts::changed_facts;
-use super::{EnvironmentChange, History, Series};
+use super::{ChangedFact, EnvironmentChange, History, Series};
 
 /// Points whose environment is followed; of longer histories only that of changes is known.
 const POINTS_FOLLOWED: usize = 2000;
@@ -19,9 +19,18 @@ pub fn explain<E>(
     history: &mut History,
     load: impl Fn(&[TrialId]) -> Result<Vec<Trial>, E>,
 ) -> Result<(), E> {
+    // Metrics of the same trials change at the same points.
+    let mut known: HashMap<(Vec<TrialId>, Vec<TrialId>), Vec<ChangedFact>> = HashMap::new();
     for shift in history.series.iter_mut().flat_map(|series| &mut series.shifts) {
-        let (before, after) = &shift.beside;
-        shift.facts = changed_facts(load(before)?, load(after)?);
+        shift.facts = match known.get(&shift.beside) {
+            Some(facts) => facts.clone(),
+            None => {
+                let (before, after) = &shift.beside;
+                let facts = changed_facts(load(before)?, load(after)?);
+                known.insert(shift.beside.clone(), facts.clone());
+                facts
+            }
+        };
     }
     let points = history.series.iter().flat_map(|series| &series.points);
     let mut firsts: Vec<TrialId> = points.map(|point| point.trials[0]).collect();
@@ -32,17 +41,25 @@ pub fn explain<E>(
     }
     let trials = load(&firsts)?.into_iter().map(|trial| (trial.beginning.trial, trial));
     let trials: HashMap<TrialId, Trial> = trials.collect();
+    let mut known = HashMap::new();
     for series in &mut history.series {
-        series.environment = environment(series, &trials);
+        series.environment = environment(series, &trials, &mut known);
     }
     Ok(())
 }
 
-fn environment(series: &Series, trials: &HashMap<TrialId, Trial>) -> Vec<EnvironmentChange> {
+/// The changes from point to point; those between two trials are worked out once for all series.
+fn environment(
+    series: &Series,
+    trials: &HashMap<TrialId, Trial>,
+    known: &mut HashMap<[TrialId; 2], Vec<ChangedFact>>,
+) -> Vec<EnvironmentChange> {
     let change = |(at, pair): (usize, &[super::Point])| {
         let [before, after] = pair else { return None };
-        let trial = |id: TrialId| Some(vec![trials.get(&id)?.clone()]);
-        let mut facts = changed_facts(trial(before.trials[0])?, trial(after.trials[0])?);
+        let ids = [before.trials[0], after.trials[0]];
+        let [first, second] = [trials.get(&ids[0])?, trials.get(&ids[1])?];
+        let between = || changed_facts(vec![first.clone()], vec![second.clone()]);
+        let mut facts = known.entry(ids).or_insert_with(between).clone();
         // What the points are known by changes from each to the next.
         facts.retain(|fact| fact.before != before.key || fact.after != after.key);
         (!facts.is_empty()).then_some(EnvironmentChange { index: at + 1, facts })
