@@ -264,9 +264,10 @@ pub(crate) fn command_line(trial: &Trial) -> String {
     let mut parameters = beginning.parameters.iter().peekable();
     if searches {
         let is_own = |one: &&(String, String)| !is_operand(&one.0);
-        let own = std::iter::from_fn(|| parameters.next_if(|one| is_own(&one)));
-        let own: String = own.map(|(name, value)| format!(" --{name} {}", quoted(value))).collect();
-        line = format!("treering {LOAD}{own} {FIO}{dir}");
+        let own = std::iter::from_fn(|| parameters.next_if(is_own));
+        let own: Vec<String> =
+            own.map(|(name, value)| format!("--{name} {} ", quoted(value))).collect();
+        line = format!("treering {LOAD} {}{FIO}{dir}", own.concat());
     }
     let settings = Settings::default();
     let is_command = |name: &str| {
