@@ -64,7 +64,7 @@ pub use processes::rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
 pub use processes::scheduling::{Scheduled, Scheduling};
 pub use processes::semaphores::Semaphores;
 pub use processes::serving::{
-    ServingRefused, kill_at_once, process_cpu_ns, serve_a_device, sleep_until,
+    ServingRefused, kill_at_once, process_cpu_ns, serve_a_device, sleep_until, wake_on_time,
 };
 pub use processes::shared::Shared;
 pub use processes::signals::{SignalWatch, StopFlag, raise_on_usr1};

@@ -264,9 +264,7 @@ pub(crate) fn command_line(trial: &Trial) -> String {
     let mut parameters = beginning.parameters.iter().peekable();
     if searches {
         let is_own = |one: &&(String, String)| !is_operand(&one.0);
-        let own = std::iter::from_fn(|| parameters.next_if(|one| is_own(&one)));
-        let own: String = own.map(|(name, value)| format!(" --{name} {}", quoted(value))).collect();
-        line = format!("treering {LOAD}{own} {FIO}{dir}");
+        line = search_line(std::iter::from_fn(|| parameters.next_if(is_own)), &dir);
     }
     let settings = Settings::default();
     let is_command = |name: &str| {
@@ -297,6 +295,13 @@ pub(crate) fn command_line(trial: &Trial) -> String {
         }
     }
     line
+}
+
+/// The beginning of the command line of a search: its own options stand before the load.
+fn search_line<'p>(own: impl Iterator<Item = &'p (String, String)>, dir: &str) -> String {
+    let own: Vec<String> =
+        own.map(|(name, value)| format!("--{name} {} ", quoted(value))).collect();
+    format!("treering {LOAD} {}{FIO}{dir}", own.concat())
 }
 
 /// The same, unless it is the trial of an imported log that does not say what was run, or where.

@@ -25,6 +25,13 @@ fn last_error() -> Errno {
     Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
+/// Has the kernel wake the calling thread, and those it starts from now on, when they asked for and
+/// not up to 50 us later, as it may to wake several at once.
+pub fn wake_on_time() {
+    // SAFETY: plain numbers. A refusal leaves what was; how late threads wake is measured anyway.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+}
+
 /// Makes the calling thread, and those it starts from now on, one that serves a device: the kernel
 /// gets no memory for it by writing to the device, does not slow it down for pages that others
 /// wrote, wakes it on time, and runs it before programs that only compute.
@@ -32,8 +39,7 @@ pub fn serve_a_device() -> ServingRefused {
     // SAFETY: plain numbers.
     let flusher = unsafe { libc::prctl(IO_FLUSHER, 1, 0, 0, 0) };
     let io_flusher = (flusher != 0).then(last_error);
-    // SAFETY: plain numbers. Timers of threads without real-time priority are on time to 1 ns.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+    wake_on_time();
     // By the system call: musl's function refuses, since POSIX means processes by it.
     let priority: libc::c_int = 1;
     // SAFETY: `sched_param` of the kernel is one int, which it reads during the call.

@@ -18,6 +18,7 @@ use treering_engine::Target;
 use treering_model::{Ending, Trial};
 use treering_script::{Settings, Workload};
 use treering_stats::{LoadAnswer, LoadSearch, LoadTerms};
+use treering_sys::wake_on_time;
 use treering_workloads::fio::{Fio, OfferedLoad};
 
 use self::answer::keep;
@@ -74,6 +75,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     };
     let dir = load.own.dir.clone().unwrap_or_default();
     let before = names(&dir);
+    wake_on_time();
     let found = load.search(terms);
     if !load.own.keep {
         remove_new(&dir, &before);
@@ -83,7 +85,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(Kind::Interrupted.code()));
     }
     let kept = keep(&found, &load)?;
-    if !load.own.quiet || load.any.no_store {
+    if !load.own.quiet || load.any.no_store || load.args.page.format().is_some() {
         page::write(&found, &load.bounds, kept, &load.args.page)?;
     }
     Ok(match (found.is_interrupted, found.answer) {
@@ -103,9 +105,8 @@ impl Load {
             .ok_or_else(|| Failure::new(Kind::Usage, "the load is missing: fio"))?;
         let args = LoadArgs::from_arg_matches(matches).map_err(usage)?;
         let own = NativeRunArgs::from_arg_matches(below).map_err(usage)?;
-        let specs: Vec<_> = Fio.manifest().native.iter().copied().collect();
-        let specs: Vec<_> =
-            specs.into_iter().filter(|spec| !Fio::of_offered_load(spec.name)).collect();
+        let mut specs = Fio.manifest().native.to_vec();
+        specs.retain(|spec| !Fio::of_offered_load(spec.name));
         let settings = settings(&specs, below);
         if settings.text("with-fio").is_some() {
             let message = "--with-fio: the installed fio cannot be offered a load by the clock";
@@ -114,7 +115,7 @@ impl Load {
         let seed = settings.number(Fio.manifest().native, "seed", 0..=u64::MAX)?.unwrap_or(1);
         let bounds = args.bounds();
         let any = AnyRunArgs::from_arg_matches(below).map_err(usage)?;
-        Ok(Self { any, own, bounds, settings, seed, args })
+        Ok(Self { args, any, own, bounds, settings, seed })
     }
 
     /// What a probe at this rate is.
@@ -181,9 +182,10 @@ impl Load {
         }
         let answer = search.answer();
         let looks = answer == LoadAnswer::BelowLowest && terms.lowest > IDLE_RATE as f64;
-        let idle = match looks && !is_interrupted {
-            true => self.probe(IDLE_RATE as f64, probes.len())?.map(|(probe, _)| probe),
-            false => None,
+        let idle = if looks && !is_interrupted {
+            self.probe(IDLE_RATE as f64, probes.len())?.map(|(probe, _)| probe)
+        } else {
+            None
         };
         Ok(Found { answer, probes, newest, idle, is_interrupted })
     }

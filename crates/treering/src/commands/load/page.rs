@@ -228,7 +228,7 @@ impl<'f> LoadData<'f> {
             high_operations_per_second: rates.map(|rates| rates[2]),
             kept: bounds.iter().map(bound).collect(),
             is_limited_by_generator: !limits(found, bounds).is_empty(),
-            trial: kept.map(|trial| trial.text()),
+            trial: kept.map(TrialId::text),
             probes: &found.probes,
             idle: found.idle.as_ref(),
         }

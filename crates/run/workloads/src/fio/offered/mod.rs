@@ -272,3 +272,40 @@ impl Running {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use treering_languages::fio::{Engine, Section};
+    use treering_script::Settings;
+
+    use super::super::options::NATIVE;
+    use super::{Offered, RATE};
+
+    fn asked(jobs: &mut [Section]) -> Offered {
+        let settings = Settings::new(vec![(RATE.to_owned(), "100".to_owned())]);
+        Offered::asked(&settings, NATIVE, jobs, &mut Vec::new()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn sections_share_the_load_by_their_rates_or_clones() {
+        let rates = |offered: &Offered| -> Vec<f64> {
+            offered.shares.iter().map(|share| share.terms.per_second).collect()
+        };
+        let mut jobs = [Section::default(), Section::default()];
+        jobs[0].clones = 3;
+        assert_eq!(rates(&asked(&mut jobs)), [75.0, 25.0]);
+        jobs[0].rate_iops = [700, 0, 0];
+        jobs[1].rate_iops = [0, 200, 100];
+        assert_eq!(rates(&asked(&mut jobs)), [70.0, 30.0]);
+        assert_eq!(jobs[0].rate_iops, [0; 3], "the stream says when requests come");
+    }
+
+    #[test]
+    fn a_queue_becomes_as_many_threads_with_plain_calls() {
+        let mut jobs = [Section::default()];
+        (jobs[0].engine, jobs[0].depth) = (Engine::Libaio, 16);
+        let offered = asked(&mut jobs);
+        assert_eq!((offered.lanes(0), jobs[0].engine, jobs[0].depth), (16, Engine::Psync, 1));
+        assert!(jobs[0].thread && jobs[0].time_based && jobs[0].runtime_us > 12_000_000);
+    }
+}
