@@ -18,7 +18,7 @@ use treering_engine::Target;
 use treering_model::{Ending, Trial};
 use treering_script::{Settings, Workload};
 use treering_stats::{LoadAnswer, LoadSearch, LoadTerms};
-use treering_sys::wake_on_time;
+use treering_sys::{SignalWatch, wake_on_time};
 use treering_workloads::fio::{Fio, OfferedLoad};
 
 use self::answer::keep;
@@ -76,6 +76,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let dir = load.own.dir.clone().unwrap_or_default();
     let before = names(&dir);
     wake_on_time();
+    // Over all probes: between two of them a signal would end us with the files still there.
+    let _until_they_are_removed = SignalWatch::begin().map_err(|error| {
+        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
+    })?;
     let found = load.search(terms);
     if !load.own.keep {
         remove_new(&dir, &before);
@@ -197,12 +201,32 @@ fn names(dir: &Path) -> BTreeSet<String> {
     facts.map(|facts| facts.existing.into_iter().collect()).unwrap_or_default()
 }
 
-/// Removes what the probes have left for one another.
+/// Removes what the probes have left for one another, and nothing else that is new.
 fn remove_new(dir: &Path, before: &BTreeSet<String>) {
     let Ok(target) = Target::open(dir) else { return };
-    for name in names(dir).difference(before) {
+    for name in names(dir).difference(before).filter(|name| Fio::is_own_directory(name)) {
         if let Err(error) = target.remove(name, &mut |_| ControlFlow::Continue(())) {
             say(&format!("treering: left behind: {error}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{names, remove_new};
+    use std::fs;
+
+    #[test]
+    fn only_new_directories_of_probes_are_removed() {
+        let dir = treering_testkit::temp_dir();
+        let made = |name: &str| fs::create_dir_all(dir.path().join(name).join("deep")).unwrap();
+        made("fio-0");
+        let before = names(dir.path());
+        made("fio-1");
+        made("of-somebody-else");
+        fs::write(dir.path().join("fio-2.txt"), "of somebody else").unwrap();
+        remove_new(dir.path(), &before);
+        let left: Vec<_> = names(dir.path()).into_iter().collect();
+        assert_eq!(left, ["fio-0", "fio-2.txt", "of-somebody-else"]);
     }
 }
