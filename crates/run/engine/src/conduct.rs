@@ -112,7 +112,8 @@ struct Conductor<'r, P: Place + ?Sized> {
     stop: &'r StopFlag,
     payload: Payload,
     workers: Vec<Worker<P::Caller>>,
-    /// When the present phase began, by the monotonic clock.
+    /// When the present phase began, by the monotonic clock. Where rank 0 said when, that may be a
+    /// moment to come: how the two clocks are related is not known to the nanosecond.
     phase_began_ns: u64,
     /// What workers in processes of their own counted in its seconds.
     intervals: Vec<Vec<Interval>>,
@@ -159,7 +160,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             worker.recorder.begin_phase(self.phase_began_ns);
         }
         let mut ended = self.groups(session, &mut totals);
-        totals.wall_ns = monotonic_ns() - self.phase_began_ns;
+        totals.wall_ns = monotonic_ns().saturating_sub(self.phase_began_ns);
         let intervals = self.workers.iter_mut().map(|worker| worker.recorder.end_phase());
         totals.intervals = merge_intervals(intervals.chain(std::mem::take(&mut self.intervals)));
         if let Some(world) = self.world.filter(|_| ended.is_ok()) {
