@@ -5,6 +5,8 @@ use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::sleep;
+use std::time::Instant;
 
 use treering_model::filesystems::Filesystem;
 use treering_sys::{LockError, MountTable, lock_exclusive};
@@ -15,8 +17,12 @@ use crate::aged::ImageLibrary;
 use crate::filesystems::{Availability, availability};
 use crate::machine::{Machine, names};
 use crate::played::{Remains, rescue};
-use crate::register::{Found, Kind, PlanIdentity, RecordId, Register, private_directory};
-use crate::release::{OurMount, PlayedImage, free_image, free_mount, free_played};
+use crate::register::{
+    Facts, Found, Kind, PlanIdentity, Record, RecordId, Register, private_directory,
+};
+use crate::release::{
+    LAST_PATIENCE, OurMount, PlayedImage, STEP, free_image, free_mount, free_played,
+};
 use crate::tools::{Myself, ToolPath};
 
 /// Where images are kept when nobody says where: on disk, and gone some time after a reboot.
@@ -184,12 +190,28 @@ impl Lab {
         if !matches!(leftover.what, LeftoverKind::PlayedDisk { .. }) {
             return;
         }
-        let Ok((_record, facts)) = self.register.claim(&leftover.id) else { return };
+        let Ok(Some((_record, facts))) = self.register.claim(&leftover.id) else { return };
         if let Kind::Played { mounted, player, .. } = facts.kind
             && facts.boot == self.machine.boot_id()
         {
             let point = self.register.mount_point(&leftover.id);
             rescue(&self.machine, Remains { point: &point, mounted, player });
+        }
+    }
+
+    /// Takes over what a killed run left; `None` where another release has freed it meanwhile. One
+    /// that is just doing so is waited for.
+    fn claim(&self, leftover: &Leftover) -> Result<Option<(Record, Facts)>, LabError> {
+        let began = Instant::now();
+        loop {
+            match self.register.claim(&leftover.id) {
+                Err(LabError::Device(DeviceError::Alive { .. }))
+                    if !leftover.is_alive && began.elapsed() < LAST_PATIENCE =>
+                {
+                    sleep(STEP);
+                }
+                claimed => return claimed,
+            }
         }
     }
 
@@ -205,7 +227,7 @@ impl Lab {
             }
             return free_image(&self.machine, &leftover.id, path, None);
         }
-        let (record, facts) = self.register.claim(&leftover.id)?;
+        let Some((record, facts)) = self.claim(leftover)? else { return Ok(()) };
         match &facts.kind {
             Kind::Loop { image, file, .. } => {
                 // Numbers of filesystems change from boot to boot: then the name has to do.
@@ -357,6 +379,34 @@ mod tests {
             assert!(lab.release(left)[0].1.is_ok());
             assert!(!path.exists() && lab.list().unwrap().is_empty());
         }
+    }
+
+    #[test]
+    fn releases_side_by_side_free_everything_once_and_none_of_them_fails() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let top = tempfile::tempdir().unwrap();
+        let lab = Lab::open(&top.path().join("register")).unwrap();
+        let images = top.path().canonicalize().unwrap();
+        for _ in 0..20 {
+            let kind = |id: &crate::register::RecordId| Kind::Loop {
+                image: images.join(id.image_name()),
+                file: None,
+                number: None,
+            };
+            let record = lab.register.record(&lab.machine, kind).unwrap();
+            std::fs::write(images.join(record.id().image_name()), "").unwrap();
+        }
+        let left = lab.list().unwrap();
+        assert!(left.iter().all(|one| !one.is_alive) && left.len() == 20);
+        let release = || lab.release(left.clone());
+        let ends = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..4).map(|_| scope.spawn(release)).collect();
+            all.into_iter().flat_map(|one| one.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert!(ends.iter().all(|(_, freed)| freed.is_ok()), "{ends:?}");
+        assert!(lab.list().unwrap().is_empty());
     }
 
     #[test]

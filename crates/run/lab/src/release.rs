@@ -26,8 +26,8 @@ use crate::{DeviceError, LabError};
 /// How long what is just being closed may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a killed program may take to end: it waits for its disk first.
-const LAST_PATIENCE: Duration = Duration::from_secs(120);
-const STEP: Duration = Duration::from_millis(50);
+pub(crate) const LAST_PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const STEP: Duration = Duration::from_millis(50);
 
 /// A loop device that has a file.
 struct Attached {

@@ -151,15 +151,15 @@ impl Register {
         Ok(found)
     }
 
-    /// Takes over a record whose owner is gone.
-    pub(crate) fn claim(&self, id: &RecordId) -> Result<(Record, Facts), LabError> {
+    /// Takes over a record whose owner is gone; `None` where there is none any more.
+    pub(crate) fn claim(&self, id: &RecordId) -> Result<Option<(Record, Facts)>, LabError> {
         let _register = self.lock()?;
         let path = self.path(id);
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .open(&path)
-            .map_err(LabError::io("cannot open", &path))?;
+        let file = match OpenOptions::new().read(true).append(true).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(LabError::io("cannot open", path)(error)),
+        };
         let is_held = lock_exclusive(&file) == Err(LockError::Held);
         let facts = read(&file)
             .map_err(|why| LabError::from(DeviceError::Damaged { path: path.clone(), why }))?;
@@ -167,7 +167,7 @@ impl Register {
             let pid = facts.pid;
             return Err(DeviceError::Alive { what: facts.kind.what(), pid }.into());
         }
-        Ok((Record { path, file, id: id.clone() }, facts))
+        Ok(Some((Record { path, file, id: id.clone() }, facts)))
     }
 
     fn path(&self, id: &RecordId) -> PathBuf {
@@ -292,11 +292,11 @@ mod tests {
         assert!(matches!(refused, Err(LabError::Device(DeviceError::Alive { .. }))));
         drop(record); // as a kill would
         assert!(!register.all().unwrap()[0].is_held);
-        let (claimed, facts) = register.claim(&id).unwrap();
+        let (claimed, facts) = register.claim(&id).unwrap().unwrap();
         assert_eq!(facts.pid, std::process::id());
         assert!(register.all().unwrap()[0].is_held);
         claimed.remove().unwrap();
-        assert!(register.all().unwrap().is_empty());
+        assert!(register.all().unwrap().is_empty() && register.claim(&id).unwrap().is_none());
     }
 
     #[test]
