@@ -4,20 +4,18 @@
 use maud::{Markup, html};
 
 use super::super::axis::Axis;
-use super::super::figure::{Entry, Figure};
-use super::super::mark::{line, mark, trimmed};
+use super::super::figure::Figure;
+use super::super::mark::{mark, trimmed};
 use super::super::plot::{
-    ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, feet, path, shape, spread, value_axis,
-    value_grid,
+    ACROSS, HEIGHT, WIDTH, axis_remark, class, feet, path, shape, spread, value_axis, value_grid,
 };
 use super::super::{Curve, Curves};
+use super::{legend, room, spoken, whisker};
 use crate::escape::visible;
 use crate::{Cell, Number};
 
 /// Values that are named below the plot.
 const NAMED: usize = 10;
-/// Half the length of the ends of an interval.
-const END: f64 = 3.0;
 /// From this ratio of the largest to the smallest value on, the axis is logarithmic.
 const LOG_FROM: f64 = 8.0;
 /// Marks of several curves at one value stand so far apart.
@@ -31,7 +29,7 @@ pub(in super::super) fn figure(chart: &Curves) -> Figure {
         says: format!(" by {}, {}.", visible(&chart.key), chart.better.phrase()),
         aside: axis_remark(&up).to_owned(),
         key: String::new(),
-        legend: legend(chart),
+        legend: legend(chart.curves.iter().map(|curve| curve.name.as_str())),
         spoken: format!("{} by {}", visible(&chart.metric), visible(&chart.key)),
         size: (WIDTH, HEIGHT),
         drawing: drawing(chart, &up),
@@ -41,25 +39,7 @@ pub(in super::super) fn figure(chart: &Curves) -> Figure {
 
 fn axis(chart: &Curves) -> Axis {
     let points = chart.curves.iter().flat_map(|curve| curve.points.iter().flatten());
-    let values: Vec<f64> = points
-        .flat_map(|point| {
-            let (low, high) = point.interval.unwrap_or((point.mean, point.mean));
-            // A few rounds that disagree have an interval over many decades.
-            [point.mean, low.max(point.mean / 4.0), high.min(point.mean * 4.0)]
-        })
-        .collect();
-    value_axis(values.iter().copied(), LOG_FROM)
-}
-
-fn legend(chart: &Curves) -> Vec<Entry> {
-    let entry = |(place, curve): (usize, &Curve)| Entry {
-        class: class(place, chart.curves.len()),
-        shape: shape(place),
-        name: visible(&curve.name),
-        text: String::new(),
-    };
-    let named = chart.curves.iter().enumerate().filter(|(_, curve)| !curve.name.is_empty());
-    named.map(entry).collect()
+    value_axis(points.flat_map(|point| room(point.mean, point.interval)), LOG_FROM)
 }
 
 fn drawing(chart: &Curves, up: &Axis) -> Markup {
@@ -97,7 +77,6 @@ fn of_curve(
     let line_of: Vec<(f64, f64)> =
         points().map(|(at, point)| (place(at), up.place(point.mean))).collect();
     let shown = |value: f64| Cell::measured(value, chart.unit).shown("");
-    let inside = |y: f64| y.clamp(DOWN.0, DOWN.1);
     html! {
         @if let Some(path) = path(&line_of) { path class="curve" d=(path) {} }
         @for (at, point) in points() {
@@ -106,16 +85,9 @@ fn of_curve(
                 title {
                     @if !curve.name.is_empty() { (visible(&curve.name)) ", " }
                     (visible(&chart.key)) " " (visible(&chart.values[at])) ": " (shown(point.mean))
-                    @if let Some((low, high)) = point.interval {
-                        " (" (shown(low)) " to " (shown(high)) ")"
-                    }
+                    (spoken(point.interval, shown))
                 }
-                @if let Some((low, high)) = point.interval {
-                    @let (top, bottom) = (inside(up.place(high)), inside(up.place(low)));
-                    (line("whisker", (x, top), (x, bottom)))
-                    (line("whisker", (x - END, top), (x + END, top)))
-                    (line("whisker", (x - END, bottom), (x + END, bottom)))
-                }
+                @if let Some(interval) = point.interval { (whisker(x, interval, up)) }
                 g class=(class(number, chart.curves.len())) { (mark(shape(number), x, y, 4.0)) }
             }
         }

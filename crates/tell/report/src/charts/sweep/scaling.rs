@@ -4,19 +4,18 @@
 use maud::{Markup, html};
 
 use super::super::axis::{Axis, Scale};
-use super::super::figure::{Entry, Figure};
+use super::super::figure::Figure;
 use super::super::mark::{line, mark, trimmed};
 use super::super::plot::{
     ACROSS, DOWN, HEIGHT, WIDTH, class, feet, path, shape, spread, value_axis, value_grid,
 };
 use super::super::{ScalingChart, ScalingCurve};
+use super::{legend, room, spoken, whisker};
 use crate::escape::visible;
 use crate::{Cell, Number};
 
 /// Sizes that are numbered below the plot.
 const NUMBERED: usize = 10;
-/// Half the length of the ends of an interval.
-const END: f64 = 3.0;
 
 pub(in super::super) fn figure(chart: &ScalingChart) -> Figure {
     let has_model = chart.curves.iter().any(|curve| !curve.model.is_empty());
@@ -31,7 +30,7 @@ pub(in super::super) fn figure(chart: &ScalingChart) -> Figure {
         says: format!(" by {}, higher is better.", visible(&chart.key)),
         aside: "Logarithmic axes.".to_owned(),
         key: String::new(),
-        legend: legend(chart),
+        legend: legend(chart.curves.iter().map(|curve| curve.name.as_str())),
         spoken: format!("{} by {}", visible(&chart.metric), visible(&chart.key)),
         size: (WIDTH, HEIGHT),
         drawing: drawing(chart),
@@ -39,27 +38,11 @@ pub(in super::super) fn figure(chart: &ScalingChart) -> Figure {
     }
 }
 
-fn legend(chart: &ScalingChart) -> Vec<Entry> {
-    let entry = |(place, curve): (usize, &ScalingCurve)| Entry {
-        class: class(place, chart.curves.len()),
-        shape: shape(place),
-        name: visible(&curve.name),
-        text: String::new(),
-    };
-    let named = chart.curves.iter().enumerate().filter(|(_, curve)| !curve.name.is_empty());
-    named.map(entry).collect()
-}
-
 fn drawing(chart: &ScalingChart) -> Markup {
     let points = || chart.curves.iter().flat_map(|curve| &curve.points);
-    let values: Vec<f64> = points()
-        .flat_map(|point| {
-            let (low, high) = point.interval.unwrap_or((point.mean, point.mean));
-            // A few rounds that disagree have an interval over many decades.
-            [point.mean, point.ideal, low.max(point.mean / 4.0), high.min(point.mean * 4.0)]
-        })
-        .collect();
-    let up = value_axis(values.iter().copied(), 1.0);
+    let ideals = points().map(|point| point.ideal);
+    let values = points().flat_map(|point| room(point.mean, point.interval)).chain(ideals);
+    let up = value_axis(values, 1.0);
     let mut sizes: Vec<f64> = points().map(|point| point.size).collect();
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
@@ -105,16 +88,9 @@ fn of_curve(
             g {
                 title {
                     (visible(&chart.key)) " " (point.size) ": " (shown(point.mean))
-                    @if let Some((low, high)) = point.interval {
-                        " (" (shown(low)) " to " (shown(high)) ")"
-                    }
+                    (spoken(point.interval, shown))
                 }
-                @if let Some((low, high)) = point.interval {
-                    @let (top, bottom) = (up.place(high), up.place(low));
-                    (line("whisker", (x, top), (x, bottom)))
-                    (line("whisker", (x - END, top), (x + END, top)))
-                    (line("whisker", (x - END, bottom), (x + END, bottom)))
-                }
+                @if let Some(interval) = point.interval { (whisker(x, interval, up)) }
                 g class=(class(place, chart.curves.len())) { (mark(shape(place), x, y, 4.0)) }
             }
         }
