@@ -151,16 +151,9 @@ mod tests {
         let stored = |(id, name): &(TrialId, String)| StoredTrial {
             name: name.clone(),
             trial: Trial {
-                beginning: Beginning::new(*id, "fs_mark", Mode::Native),
-                facts: Vec::new(),
-                phases: Vec::new(),
-                tasks: Vec::new(),
-                metrics: Vec::new(),
-                artifacts: Vec::new(),
-                cautions: Vec::new(),
-                annotations: Vec::new(),
                 ending: Ending::Completed,
                 wall_ns: 1,
+                ..Trial::new(Beginning::new(*id, "fs_mark", Mode::Native))
             },
             campaign: String::new(),
             command: "treering run fs_mark --dir /mnt".to_owned(),

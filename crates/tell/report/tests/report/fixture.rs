@@ -197,16 +197,9 @@ pub(crate) fn aging() -> Trial {
 /// A trial that failed before anything was measured.
 pub(crate) fn failed_at_once() -> Trial {
     Trial {
-        facts: Vec::new(),
-        phases: Vec::new(),
-        tasks: Vec::new(),
-        metrics: Vec::new(),
-        artifacts: Vec::new(),
-        cautions: Vec::new(),
-        annotations: Vec::new(),
         ending: Ending::Failed { why: "/mnt/scratch: no space left on device".to_owned() },
         wall_ns: ms(4),
-        ..aging()
+        ..Trial::new(aging().beginning)
     }
 }
 

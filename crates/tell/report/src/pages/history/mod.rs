@@ -225,16 +225,20 @@ pub(crate) fn facts(series: &Series, shift: &Shift) -> Table {
 
 /// The changes of the environment in all series, the newest ones.
 fn environment(history: &History) -> Option<Table> {
-    // Once for all series, in the order of time.
-    let mut rows: BTreeMap<(i64, &str, &str), [&str; 2]> = BTreeMap::new();
+    // Once for all series: when the first of them had it.
+    let mut firsts: BTreeMap<[&str; 4], i64> = BTreeMap::new();
     for series in &history.series {
         for change in &series.environment {
             let point = &series.points[change.index];
             for ChangedFact { name, before, after } in &change.facts {
-                rows.insert((point.started_unix_ms, &point.key, name), [before, after]);
+                let first = firsts.entry([&point.key, name, before, after]);
+                let first = first.or_insert(point.started_unix_ms);
+                *first = point.started_unix_ms.min(*first);
             }
         }
     }
+    let mut rows: Vec<_> = firsts.into_iter().map(|(words, first)| (first, words)).collect();
+    rows.sort_unstable();
     let hidden = rows.len().saturating_sub(CHANGES_SHOWN);
     let caption = match hidden {
         0 => "Changes of the environment".to_owned(),
@@ -247,7 +251,7 @@ fn environment(history: &History) -> Option<Table> {
         Column::long_text("after"),
     ];
     let mut table = Table::new("environment", &caption, columns);
-    for ((_, key, name), [before, after]) in rows.into_iter().skip(hidden) {
+    for (_, [key, name, before, after]) in rows.into_iter().skip(hidden) {
         table.rows.push([key, name, before, after].map(Cell::text).to_vec());
     }
     (!table.rows.is_empty()).then_some(table)
@@ -323,5 +327,50 @@ pub(crate) fn chart(series: &Series, view: &HistoryView<'_>) -> Rounds {
         by: Some(view.by.to_owned()),
         events: newest(&series.environment, EVENTS_DRAWN).iter().map(event).collect(),
         left_out: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::environment;
+    use treering_analysis::history::{ChangedFact, EnvironmentChange, History, Point, Series};
+    use treering_model::{Better, Mode, TrialId, Unit};
+
+    #[test]
+    fn a_change_of_the_environment_is_listed_once_for_all_series() {
+        let words = |words: [&str; 3]| words.map(str::to_owned);
+        let series = |variant: &str, late_ms: i64| {
+            let point = |(day, key): (i64, &str)| Point {
+                key: key.to_owned(),
+                started_unix_ms: day * 86_400_000 + late_ms,
+                trials: vec![TrialId::new()],
+                value: 1.0,
+                interval: None,
+            };
+            let change = |(index, fact): (usize, [&str; 3])| {
+                let [name, before, after] = words(fact);
+                EnvironmentChange { index, facts: vec![ChangedFact { name, before, after }] }
+            };
+            let changes = [(1, ["kernel.release", "6.1", "6.2"]), (2, ["cpu.count", "2", "4"])];
+            Series {
+                workload: "fs_mark".to_owned(),
+                mode: Mode::Native,
+                job: String::new(),
+                variant: variant.to_owned(),
+                metric: "files_per_second".to_owned(),
+                unit: Unit::FilesPerSecond,
+                better: Better::Higher,
+                points: [(1, "Monday"), (2, "Tuesday"), (3, "Friday")].map(point).to_vec(),
+                shifts: Vec::new(),
+                environment: changes.map(change).to_vec(),
+                suspect: None,
+                noise: None,
+                has_memory: false,
+            }
+        };
+        let all = vec![series("xfs", 2000), series("ext4", 0)];
+        let table = environment(&History { series: all, left_out: 0 }).unwrap();
+        let firsts: Vec<_> = table.rows.iter().map(|row| row[0].shown("")).collect();
+        assert_eq!(firsts, ["Tuesday", "Friday"], "in the order of time");
     }
 }
