@@ -7,7 +7,7 @@ mod answer;
 mod page;
 mod probe;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::Target;
-use treering_model::{Ending, Trial};
+use treering_model::{Ending, Trial, TrialId};
 use treering_script::{Settings, Workload};
 use treering_stats::{LoadAnswer, LoadSearch, LoadTerms};
 use treering_sys::{SignalWatch, wake_on_time};
@@ -27,6 +27,7 @@ use super::{native, output};
 use crate::arguments::{AnyRunArgs, Bound, LoadArgs, NativeRunArgs, percentage, settings};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
+use crate::storage::{failure, open_to_read};
 
 /// Requests that may exceed each latency, at least: a probe lasts so long.
 const BEYOND_LEAST: f64 = 5.0;
@@ -90,7 +91,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     let kept = keep(&found, &load)?;
     if !load.own.quiet || load.any.no_store || load.args.page.format().is_some() {
-        page::write(&found, &load.bounds, kept, &load.args.page)?;
+        let names = load.names_of(&found)?;
+        page::write(&found, &load.bounds, (kept, &names), &load.args.page)?;
     }
     Ok(match (found.is_interrupted, found.answer) {
         (true, _) => ExitCode::from(Kind::Interrupted.code()),
@@ -168,6 +170,16 @@ impl Load {
             say(&page::progress(&probe, number + 1, &self.bounds));
         }
         Ok(Some((probe, trial)))
+    }
+
+    /// What the store knows the probes by; of those that it does not have nothing is known.
+    fn names_of(&self, found: &Found) -> Result<HashMap<TrialId, String>, Failure> {
+        let store = if self.any.no_store { None } else { open_to_read(self.any.store.as_deref())? };
+        let Some(store) = store else { return Ok(HashMap::new()) };
+        let all = found.probes.iter().chain(&found.idle);
+        let ids: Vec<TrialId> = all.map(|probe| probe.trial).collect();
+        let names = store.short_ids(&ids).map_err(|error| failure(&error))?;
+        Ok(ids.into_iter().zip(names).collect())
     }
 
     fn search(&self, terms: LoadTerms) -> Result<Found, Failure> {

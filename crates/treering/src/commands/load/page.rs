@@ -1,5 +1,7 @@
 //! What a search says: its answer in words, the probes, and what limits the answer.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 use treering_model::{TrialId, Unit};
 use treering_report::{Cell, Column, Data, Number, Report, Table};
@@ -24,24 +26,24 @@ pub(super) fn progress(probe: &Probe, number: usize, bounds: &[Bound]) -> String
     format!("probe {number}: {rate}/s: {}: {verdict}", latencies.join(", "))
 }
 
-/// Writes it.
+/// Writes it. `names` are what the store knows its trials by.
 pub(super) fn write(
     found: &Found,
     bounds: &[Bound],
-    kept: Option<TrialId>,
+    (kept, names): (Option<TrialId>, &HashMap<TrialId, String>),
     args: &OutputArgs,
 ) -> Result<(), Failure> {
-    output::write_or_data(&page(found, bounds), &LoadData::of(found, bounds, kept), args)
+    output::write_or_data(&page(found, bounds, names), &LoadData::of(found, bounds, kept), args)
 }
 
-fn page(found: &Found, bounds: &[Bound]) -> Report {
+fn page(found: &Found, bounds: &[Bound], names: &HashMap<TrialId, String>) -> Report {
     let mut page = Report::new("The highest rate of requests");
     page.paragraph(answer(found, bounds));
     for limit in limits(found, bounds) {
         page.paragraph(limit);
     }
-    page.table(probes(found));
-    if matches!(found.answer, LoadAnswer::At { .. }) {
+    page.table(probes(found, names));
+    if matches!(found.answer, LoadAnswer::At { .. }) && !names.is_empty() {
         page.command("the answer as a trial", "treering show last");
     }
     page
@@ -128,7 +130,7 @@ fn limits(found: &Found, bounds: &[Bound]) -> Vec<String> {
     .collect()
 }
 
-fn probes(found: &Found) -> Table {
+fn probes(found: &Found, names: &HashMap<TrialId, String>) -> Table {
     let columns = vec![
         Column::text("requests a second"),
         Column::count("due"),
@@ -147,11 +149,11 @@ fn probes(found: &Found) -> Table {
     let mut table = Table::new("load_probes", caption, columns);
     let mut all: Vec<&Probe> = found.probes.iter().chain(&found.idle).collect();
     all.sort_by_key(|probe| probe.operations_per_second);
-    table.rows = all.into_iter().map(row).collect();
+    table.rows = all.into_iter().map(|probe| row(probe, names.get(&probe.trial))).collect();
     table
 }
 
-fn row(probe: &Probe) -> Vec<Cell> {
+fn row(probe: &Probe, name: Option<&String>) -> Vec<Cell> {
     let latency = |ns: u64| Cell::text(time(ns));
     vec![
         Cell::text(whole(probe.operations_per_second as f64)),
@@ -164,7 +166,7 @@ fn row(probe: &Probe) -> Vec<Cell> {
         Cell::whole(probe.unfinished),
         latency(probe.generator_lag_ns),
         Cell::text(if probe.is_kept { "yes" } else { "no" }),
-        Cell::text(probe.trial.get(..8).unwrap_or_default()),
+        name.map_or(Cell::Missing, Cell::text),
     ]
 }
 

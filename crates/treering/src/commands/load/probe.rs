@@ -1,13 +1,12 @@
 //! What one probe showed, from the metrics of its trial.
 
 use serde::Serialize;
-use treering_model::Trial;
 use treering_model::metrics::MetricSpec;
 use treering_model::metrics::load::{
     DUE_LATENCY_NANOSECONDS, DUE_OPERATIONS, GENERATOR_LAG_NANOSECONDS, LATE_PERCENT,
     UNFINISHED_OPERATIONS,
 };
-
+use treering_model::{Trial, TrialId};
 use treering_stats::LoadProbe;
 
 use crate::arguments::Bound;
@@ -25,7 +24,7 @@ fn allowed_percent(bound: &Bound) -> f64 {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Probe {
     /// The trial.
-    pub(super) trial: String,
+    pub(super) trial: TrialId,
     pub(super) operations_per_second: u64,
     pub(super) due: u64,
     pub(super) unfinished: u64,
@@ -60,7 +59,7 @@ impl Probe {
         let lags = |bound: &Bound| of(GENERATOR_LAG_NANOSECONDS, bound.name);
         let is_late = |bound: &Bound| lags(bound) as f64 > LAG_SHARE * bound.ns as f64;
         Self {
-            trial: trial.beginning.trial.text(),
+            trial: trial.beginning.trial,
             operations_per_second,
             due,
             unfinished,
