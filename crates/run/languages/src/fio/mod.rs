@@ -68,6 +68,13 @@ pub struct Surroundings<'s> {
     pub machine: Machine,
 }
 
+impl<'s> Surroundings<'s> {
+    /// With no settings but those of the file.
+    pub fn new(reader: &'s Reader<'s>, environment: &'s Environment<'s>, machine: Machine) -> Self {
+        Self { reader, environment, typed: &[], overriding: &[], machine }
+    }
+}
+
 /// The jobs of a file, in their order. `only` names those that are wanted; all when it is empty.
 pub fn parse(
     file: &str,

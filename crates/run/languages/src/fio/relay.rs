@@ -216,13 +216,7 @@ mod tests {
         let reader = |_: &str, _: &str| Err("none".to_owned());
         let environment = |name: &str| (name == "D").then(|| "/mnt/a".to_owned());
         let machine = Machine { cpus: 2, page_bytes: 4096, memory_mib: 1024 };
-        let around = Surroundings {
-            reader: &reader,
-            environment: &environment,
-            machine,
-            typed: &[],
-            overriding: &[],
-        };
+        let around = Surroundings::new(&reader, &environment, machine);
         relay("f", text.as_bytes(), &[], &around)
     }
 

@@ -12,7 +12,7 @@ use super::values::Amount;
 
 fn around<'s>(reader: &'s Reader<'s>, environment: &'s Environment<'s>) -> Surroundings<'s> {
     let machine = Machine { cpus: 4, page_bytes: 4096, memory_mib: 1000 };
-    Surroundings { reader, environment, machine, typed: &[], overriding: &[] }
+    Surroundings::new(reader, environment, machine)
 }
 
 fn read_with(text: &str, included: &str) -> Result<Vec<Section>, String> {

@@ -141,12 +141,6 @@ pub fn show_job_file(file: &str, text: &[u8]) -> Result<String, ConfigError> {
     let reader = |_: &str, _: &str| Err("no file is included here".to_owned());
     let environment = |_: &str| None;
     let machine = Machine { cpus: 1, page_bytes: 4096, memory_mib: 1024 };
-    let around = Surroundings {
-        reader: &reader,
-        environment: &environment,
-        machine,
-        typed: &[],
-        overriding: &[],
-    };
+    let around = Surroundings::new(&reader, &environment, machine);
     fio::parse(file, text, &[], &around).map(|jobs| fio::show(&jobs))
 }

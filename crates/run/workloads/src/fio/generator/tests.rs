@@ -14,13 +14,7 @@ fn generator(settings: &str) -> Generator {
     let reader = |_: &str, _: &str| Err(String::new());
     let environment = |_: &str| None;
     let machine = Machine { cpus: 1, page_bytes: 4096, memory_mib: 1 };
-    let around = Surroundings {
-        reader: &reader,
-        environment: &environment,
-        machine,
-        typed: &[],
-        overriding: &[],
-    };
+    let around = Surroundings::new(&reader, &environment, machine);
     let text = format!("[a]\n{settings}\n");
     let job = Arc::new(parse("f", text.as_bytes(), &[], &around).unwrap().remove(0));
     let seeds = Seeds::of(&job.draws, job.rw.random, 1, None);
