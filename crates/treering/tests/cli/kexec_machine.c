@@ -1,8 +1,6 @@
 /* A machine for the test of reboots by kexec, in one static program: the first process, which is
  * the part of systemd that matters here (it runs the unit that continues a plan, and boots the
  * kernel that was asked for when that has ended), and the commands `kexec` and `systemctl`. */
-#define _GNU_SOURCE
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,19 +29,6 @@ static void mounted(const char *source, const char *type, const char *point) {
         /* A disk may take a while until it is there. */
         if (step == WAIT_STEPS || strncmp(source, "/dev/", 5)) fail(point);
         usleep(10000);
-    }
-}
-
-static void modules(void) {
-    struct dirent **all;
-    char path[300];
-    int count = scandir("/modules", &all, NULL, alphasort);
-    for (int at = 0; at < count; at++) {
-        if (all[at]->d_name[0] == '.') continue;
-        snprintf(path, sizeof path, "/modules/%s", all[at]->d_name);
-        int file = open(path, O_RDONLY);
-        if (file < 0 || syscall(SYS_finit_module, file, "", 0)) fail(path);
-        close(file);
     }
 }
 

@@ -19,10 +19,11 @@ use crate::kernels::{fact, initramfs, packages, trials};
 use crate::mpi::{Mpi, fs_mark, wait_until};
 use crate::program;
 
-const CLIENT: &str = include_str!("nfs_client.c");
+const CLIENT: &str = concat!(include_str!("guest_modules.c"), include_str!("nfs_client.c"));
 /// What hydra, the launcher of MPICH, starts on each machine.
 const PROXY: &str = "/usr/bin/hydra_pmi_proxy";
 const VERSIONS: [&str; 2] = ["4.2", "4.1"];
+const STARTS_MAX: u32 = 5;
 
 /// Clients in guests.
 struct Clients {
@@ -65,7 +66,25 @@ impl Clients {
         modules.retain(|module| seen.insert(module.name.clone()));
         initramfs(&tree, &call, &modules, &archive);
         shared.boot(GuestSystem { kernel: &image, initramfs: &archive }, 2);
-        Some(Self { mpi, shared, place })
+        let clients = Self { mpi, shared, place };
+        clients.warm_up();
+        Some(clients)
+    }
+
+    /// Starts ranks until they reach one another. Between guests that have just booted UCX, below
+    /// MPICH, says at times that the other is unreachable.
+    fn warm_up(&self) {
+        let mut ran = None;
+        for _ in 0..STARTS_MAX {
+            let mut command = self.ranks(&[0, 1]);
+            fs_mark(&mut command, "/tmp", Path::new("/root/warm-up.db"), "1");
+            let this = Ran::of(&mut command);
+            if !this.stderr.contains("unreachable") {
+                return;
+            }
+            ran = Some(this);
+        }
+        panic!("the guests do not reach one another: {}", ran.unwrap());
     }
 
     /// What starts ranks in these guests.
@@ -155,12 +174,10 @@ impl Clients {
 
     fn compare(&self, plan: &Path) -> (Ran, Vec<Trial>) {
         let store = self.place.path().join("results.db");
-        while Path::new("/tmp/launcher").exists() {
-            std::thread::sleep(std::time::Duration::from_secs(1));
-        }
         let program = program();
         let mut command = program.command(["compare", "--store"]);
         let ran = Ran::of(command.arg(&store).arg(plan));
+        assert!(store.exists(), "{ran}");
         (ran, trials(&store))
     }
 }
