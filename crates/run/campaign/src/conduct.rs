@@ -19,7 +19,7 @@ use treering_sys::StopFlag;
 
 use crate::CampaignError;
 use crate::cautions::{Known, Tally, about, compressible};
-use crate::ranks::{about_ranks, tell_place};
+use crate::ranks::{about_ranks, run_apart, tell_place};
 use crate::room::shortage;
 use crate::watched::{Heated, Watched, tell};
 
@@ -163,6 +163,7 @@ fn perform(
     let options = RunOptions {
         heat: heat.as_ref(),
         world: plan.world,
+        apart: plan.job.works_apart(),
         ..RunOptions::new(&plan.engine, tally, to.progress, to.stop)
     };
     let told = plan.world.map_or(Ok(()), |world| tell_place(world, target_facts));
@@ -207,9 +208,11 @@ fn run_session(
     options: RunOptions<'_>,
 ) -> (Result<(), EngineError>, u32) {
     let mut renewals = 0;
-    let ran = match plan.remount {
-        None => place.roots().run(session, options),
-        Some(again) => {
+    let apart = options.world.filter(|_| options.apart).map(World::rank);
+    let ran = match (plan.remount, apart) {
+        (None, Some(rank)) => run_apart(place.target(), rank, session, options),
+        (None, None) => place.roots().run(session, options),
+        (Some(again), _) => {
             let holder = &mut Remounted { place, again, count: &mut renewals };
             Renewing::new(holder).run(session, options)
         }

@@ -2,6 +2,7 @@
 //!
 //! It measures nothing itself and keeps nothing: the engine measures, a sink keeps.
 
+mod apart;
 mod campaign;
 mod cautions;
 mod cells;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use treering_engine::{
     Barriers, EngineError, EngineOptions, Progress, RankError, RankSkew, Run, RunOptions, StopFlag,
-    Target, World, middle_ns,
+    Target, World, middle_ns, own_directory,
 };
 use treering_model::metrics::times::{BARRIER_SECONDS, RANK_SKEW_PERCENT, START_SPREAD_SECONDS};
 use treering_model::{
@@ -12,7 +12,7 @@ use treering_model::{
     RankTable, Scope, SinkError, TrialEvent, TrialSink,
 };
 use treering_observe::Seen;
-use treering_script::{Job, TargetFacts};
+use treering_script::{Job, Session, TargetFacts};
 
 /// What stands for the number of the rank in a directory.
 pub(crate) const RANK: &str = "{rank}";
@@ -59,8 +59,23 @@ pub fn assist(
     })?;
     let mut session = job.begin(&facts);
     let (progress, mut nowhere) = (Progress::new(), Nowhere);
+    let apart = job.works_apart();
     let run = RunOptions::new(engine, &mut nowhere, &progress, stop);
-    roots.run(session.as_mut(), RunOptions { world: Some(world), ..run })
+    let run = RunOptions { world: Some(world), apart, ..run };
+    match roots.first().filter(|_| apart) {
+        Some(root) => run_apart(root, world.rank(), session.as_mut(), run),
+        None => roots.run(session.as_mut(), run),
+    }
+}
+
+/// Runs a session in the directory of a rank, made there.
+pub(crate) fn run_apart(
+    root: &Target,
+    rank: usize,
+    session: &mut dyn Session,
+    run: RunOptions<'_>,
+) -> Result<(), EngineError> {
+    root.beneath(&own_directory(rank))?.run(session, run)
 }
 
 /// How unequal the ranks were in a phase, and what it took to have them begin together.

@@ -16,7 +16,7 @@ use treering_script::{
 use treering_sys::{StopFlag, monotonic_ns};
 
 use crate::program::by_programs;
-use crate::ranks::share::Answer;
+use crate::ranks::share::{Answer, own_directory};
 use crate::totals::{add_run, merge_intervals};
 use crate::workers::processes::on_processes;
 use crate::workers::start::cannot_start;
@@ -49,7 +49,7 @@ fn conduct_here<P: Place + ?Sized>(
     session: &mut dyn Session,
     run: RunOptions<'_>,
 ) -> Result<(), EngineError> {
-    let RunOptions { engine, sink, progress, stop, heat: _, world } = run;
+    let RunOptions { engine, sink, progress, stop, heat: _, world, apart } = run;
     let clock = common_clock(engine.clock, world)?;
     let options = &EngineOptions { clock, ..*engine };
     for caution in place.cautions() {
@@ -68,6 +68,7 @@ fn conduct_here<P: Place + ?Sized>(
         intervals: Vec::new(),
         drops_caches: true,
         world: world.filter(|world| world.size() > 1),
+        apart,
         begins_ns: None,
         worked_ns: Vec::new(),
         barriers: Barriers::default(),
@@ -121,6 +122,8 @@ struct Conductor<'r, P: Place + ?Sized> {
     drops_caches: bool,
     /// All ranks, where there are several.
     world: Option<&'r World<'r>>,
+    /// Whether each of them does all tasks, in a directory of its own, and not its share of them.
+    apart: bool,
     /// When the next group begins, by the monotonic clock, where they have agreed on it.
     begins_ns: Option<u64>,
     /// How long each of them worked in the present phase.
@@ -192,7 +195,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
                 None => ready?,
                 Some(world) => {
                     let what = format!("phase {}, task {tasks_before}", totals.phase);
-                    let what = format!("{what}, {} at once", group.tasks.len());
+                    let what = format!("{what}, {} at once", self.everyones(group.tasks.len()));
                     let head_start = world.head_start();
                     let at_ns = world.agree(&what, head_start, self.stop, ready)?;
                     world.begin_group();
@@ -200,7 +203,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
                 }
             }
             let sync_after = group.sync_after;
-            let tasks = group.tasks.len();
+            let tasks = self.everyones(group.tasks.len());
             self.group(session, totals, group, tasks_before)?;
             if let Some(failure) = session.failure() {
                 return Err(failure.into());
@@ -232,17 +235,25 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         }
         self.hire(self.own(group.tasks.len()))?;
         self.prepare_caches(group.caches)?;
-        let is_first = self.world.is_none_or(World::is_first);
-        if let Some(command) = group.command.as_ref().filter(|_| is_first) {
+        let does_it = self.apart || self.world.is_none_or(World::is_first);
+        if let Some(command) = group.command.as_ref().filter(|_| does_it) {
             let failed = |source| EngineError::Command { command: command.clone(), source };
             self.place.shell(command).map_err(failed)?;
         }
         Ok(())
     }
 
-    /// The tasks of a group of so many that are done here: without other ranks all.
+    /// What a group of so many tasks has of all ranks together: where they work apart each does all
+    /// of them, one rank's after the other's.
+    fn everyones(&self, tasks: usize) -> usize {
+        let apart = self.world.filter(|_| self.apart);
+        apart.map_or(tasks, |world| tasks * world.size())
+    }
+
+    /// Those of a group of so many tasks that are done here, among everyone's.
     fn own(&self, tasks: usize) -> Range<usize> {
-        self.world.map_or(0..tasks, |world| world.share(tasks))
+        let all = self.everyones(tasks);
+        self.world.map_or(0..all, |world| world.share(all))
     }
 
     /// Sees to it that there are workers with these numbers. All that they need is allocated here.
@@ -289,43 +300,47 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         mut group: ParallelGroup,
         tasks_before: u32,
     ) -> Result<(), EngineError> {
-        for (number, task) in (tasks_before..).zip(&group.tasks) {
-            self.sink.accept(&TrialEvent::TaskBegan {
-                phase: totals.phase,
-                task: number,
-                kind: task.kind.clone(),
-                subject: task.subject.clone(),
-                expected_bytes: task.expected_bytes,
-            })?;
-        }
-        let tasks = group.tasks.len();
+        self.announce(totals.phase, &group.tasks, tasks_before)?;
+        let (tasks, all) = (group.tasks.len(), self.everyones(group.tasks.len()));
         let mut spans = vec![None; self.worked_ns.len()];
         let answers = self.work(session, totals.phase, &mut group)?;
         let reported = group.side_by_side.unfinished == Unfinished::Reported;
         let (mut worst, mut stopped) = (None, false);
-        let numbered = (tasks_before..).zip(0u16..);
-        let all = group.tasks.into_iter().zip(answers);
-        for ((number, worker), (task, answer)) in numbered.zip(all) {
+        for ((number, worker), answer) in (tasks_before..).zip(0u16..).zip(answers) {
+            let place = usize::from(worker);
+            let (task, rank) = (&group.tasks[place % tasks], self.rank_of(place, all));
             let mut run = match self.world {
                 None => answer.run(),
                 Some(world) => {
                     let run = world.run_of(answer);
-                    widen(&mut spans[world.rank_of(usize::from(worker), tasks)], &run);
+                    widen(&mut spans[rank], &run);
                     run
                 }
             };
             add_run(totals, &run);
             self.intervals.push(run.intervals.clone());
-            run.heat.take().into_iter().for_each(|book| self.place.gather(book));
-            let name = format!("{} {}", task.kind, task.subject);
+            // Names in the directory of another are no names here.
+            let book = run.heat.take().filter(|_| !self.is_others(rank));
+            book.into_iter().for_each(|book| self.place.gather(book));
+            let subject = self.subject(task, rank);
+            let name = format!("{} {subject}", task.kind);
             let finished = matches!(run.end, TaskEnd::Finished);
             let cut_short = matches!(run.end, TaskEnd::Stopped | TaskEnd::Failed(_));
             let end = std::mem::replace(&mut run.end, TaskEnd::Finished);
             if finished || (reported && cut_short) {
                 totals.tasks += 1;
-                let ended = self.task_totals(totals.phase, number, worker, task, run);
-                session.task_ended(&ended);
-                self.sink.accept(&TrialEvent::TaskEnded(ended))?;
+                let here = worker % u16::try_from(tasks).unwrap_or(u16::MAX);
+                let ended = self.task_totals(totals.phase, number, here, task, run);
+                if self.is_others(rank) {
+                    session.others_task_ended(&ended);
+                } else {
+                    session.task_ended(&ended);
+                }
+                self.sink.accept(&TrialEvent::TaskEnded(TaskTotals {
+                    worker,
+                    subject,
+                    ..ended
+                }))?;
             }
             match end {
                 TaskEnd::Finished => {}
@@ -349,6 +364,40 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         if stopped { Err(EngineError::Halted) } else { Ok(()) }
     }
 
+    /// Says which tasks begin, at all ranks.
+    fn announce(&mut self, phase: u32, tasks: &[Task], before: u32) -> Result<(), EngineError> {
+        let all = self.everyones(tasks.len());
+        for (number, place) in (before..).zip(0..all) {
+            let task = &tasks[place % tasks.len()];
+            self.sink.accept(&TrialEvent::TaskBegan {
+                phase,
+                task: number,
+                kind: task.kind.clone(),
+                subject: self.subject(task, self.rank_of(place, all)),
+                expected_bytes: task.expected_bytes,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The rank that does a task of everyone's.
+    fn rank_of(&self, place: usize, all: usize) -> usize {
+        self.world.map_or(0, |world| world.rank_of(place, all))
+    }
+
+    /// Whether a rank is another than this one, and works in a directory of its own.
+    fn is_others(&self, rank: usize) -> bool {
+        self.apart && self.world.is_some_and(|world| world.rank() != rank)
+    }
+
+    /// What a task of a rank is done to, as all ranks together know it.
+    fn subject(&self, task: &Task, rank: usize) -> String {
+        match self.world {
+            Some(_) if self.apart => format!("{}/{}", own_directory(rank), task.subject),
+            _ => task.subject.clone(),
+        }
+    }
+
     /// Takes in when each rank began and ended in a group that all had a part in.
     fn add_spans(&mut self, spans: &[Option<(u64, u64)>]) {
         let Some(world) = self.world.filter(|_| spans.iter().all(Option::is_some)) else { return };
@@ -365,7 +414,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         phase: u32,
         group: &mut ParallelGroup,
     ) -> Result<Vec<Answer>, EngineError> {
-        let all = group.tasks.len();
+        let all = self.everyones(group.tasks.len());
         let runs = self.work_here(session, phase, group);
         let Some(world) = self.world else {
             return runs
@@ -392,9 +441,10 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let _timer = timer.map_err(|source| cannot_start(0, wanted, source))?;
         let first = self.workers.partition_point(|worker| worker.number < own.start);
         // A rank is a process already.
-        let is_apart = own.len() == 1 && self.world.is_some();
-        let forks = side_by_side.workers != WorkerKind::Thread && !is_apart;
-        let (workers, tasks) = (&mut self.workers[first..], &mut group.tasks[own]);
+        let is_process = own.len() == 1 && self.world.is_some();
+        let forks = side_by_side.workers != WorkerKind::Thread && !is_process;
+        let tasks = if self.apart { &mut group.tasks[..] } else { &mut group.tasks[own] };
+        let workers = &mut self.workers[first..];
         let begins_ns = self.begins_ns.take().unwrap_or(0);
         let work = || {
             // As late as can be: what it takes to come here is not the same at all ranks.
@@ -438,17 +488,17 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         phase: u32,
         number: u32,
         worker: u16,
-        task: Task,
+        task: &Task,
         run: TaskRun,
     ) -> TaskTotals {
         TaskTotals {
             phase,
             task: number,
             worker,
-            kind: task.kind,
-            subject: task.subject,
-            state: task.state,
-            tally: task.tally,
+            kind: task.kind.clone(),
+            subject: task.subject.clone(),
+            state: task.state.clone(),
+            tally: task.tally.clone(),
             began_ns: self.options.clock.at_ns(run.began_ns),
             wall_ns: run.wall_ns,
             sync_ns: run.sync.wall_ns,

@@ -71,6 +71,9 @@ pub enum EngineError {
         #[source]
         source: io::Error,
     },
+    /// The directory of a rank that works in one of its own could not be made.
+    #[error(transparent)]
+    Place(#[from] TargetError),
     /// A worker could not be set up.
     #[error("worker {worker} cannot be started: {source}")]
     Start {

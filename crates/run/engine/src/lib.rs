@@ -40,7 +40,7 @@ pub use progress::{Progress, ProgressSnapshot};
 pub use ranks::{
     Alone, Barriers, Channels, ClockRelation, LaunchEnd, LaunchError, Launcher, Link, RankError,
     RankReport, RankSkew, USUAL_LAUNCHER, World, channels, find_program, is_rank_of_plan,
-    middle_ns,
+    middle_ns, own_directory,
 };
 pub use recorder::{LatencyMode, Recorder};
 pub use rehearsal::{Actor, rehearse};

@@ -41,6 +41,9 @@ pub struct RunOptions<'r> {
     pub heat: Option<&'r HeatLog>,
     /// All ranks that run this session together, where there are several.
     pub world: Option<&'r World<'r>>,
+    /// Whether each of them does the whole session, in a directory of its own, and not its share of
+    /// it.
+    pub apart: bool,
 }
 
 impl<'r> RunOptions<'r> {
@@ -51,6 +54,6 @@ impl<'r> RunOptions<'r> {
         progress: &'r Progress,
         stop: &'r StopFlag,
     ) -> Self {
-        Self { engine, sink, progress, stop, heat: None, world: None }
+        Self { engine, sink, progress, stop, heat: None, world: None, apart: false }
     }
 }

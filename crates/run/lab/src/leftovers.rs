@@ -115,7 +115,7 @@ pub(crate) fn trees(dir: &Path) -> Result<Vec<String>, LabError> {
 }
 
 /// With these and a number are called the trees of native runs, of every workload, and copies.
-const OURS: [&str; 13] = [
+const OURS: [&str; 14] = [
     "kernel-",
     "native-",
     "fs_mark-",
@@ -128,6 +128,7 @@ const OURS: [&str; 13] = [
     "filebench-",
     "ior-",
     "io500-",
+    "rank-",
     "copy-",
 ];
 

@@ -340,6 +340,10 @@ pub trait Session: Send {
     /// Receives the totals of a task, tasks of a group in the order of their workers.
     fn task_ended(&mut self, totals: &TaskTotals);
 
+    /// Receives the totals of a task that another rank did, where each does the whole session in a
+    /// directory of its own: as if the worker here had done it a second time, beside the first.
+    fn others_task_ended(&mut self, _totals: &TaskTotals) {}
+
     /// Is asked each [`ParallelGroup::tick_every`] while a group works, so many nanoseconds from
     /// its start, for what its output is to hear.
     fn tick(&mut self, _elapsed_ns: u64) -> Counters {
@@ -486,10 +490,21 @@ pub trait Job: Send + Sync {
         false
     }
 
+    /// Whether each of several ranks does all of it in a directory of its own, instead of its share
+    /// of it in one for all.
+    fn works_apart(&self) -> bool {
+        false
+    }
+
     /// Whether another program does the work: what the engine would do to calls and payload does
     /// not reach it.
     fn is_by_program(&self) -> bool {
         false
+    }
+
+    /// Why it cannot be done by several ranks, where that is not the workload's own.
+    fn refuses_ranks(&self) -> Option<&'static str> {
+        self.is_by_program().then_some("another program does the work")
     }
 
     /// How many tasks a run has, for progress.

@@ -46,8 +46,8 @@ pub use job::{
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use option_table::with_option_table;
 pub use options::{
-    Machine, Manifest, Nodes, OptionSpec, Settings, Support, ValueKind, Workload, parse_count,
-    parse_size,
+    Machine, Manifest, Nodes, OptionSpec, OverRanks, Settings, Support, ValueKind, Workload,
+    parse_count, parse_size,
 };
 pub use random::Random;
 pub use record::{Answer, ClassicRecord, JobRecord};

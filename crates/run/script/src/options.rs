@@ -163,10 +163,9 @@ pub trait Workload: Sync {
     /// When a setting is wrong; says which and what would be right.
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError>;
 
-    /// The native option that says how many workers there are, where these share nothing but what
-    /// is on disk: they can be distributed over several machines. `None` where they share more.
-    fn workers_option(&self) -> Option<&'static str> {
-        None
+    /// How a native job is distributed over several ranks, which may be on several machines.
+    fn over_ranks(&self) -> OverRanks {
+        OverRanks::Never
     }
 
     /// The classic option that says how many ranks there are, where the imitated tool is started by
@@ -174,6 +173,19 @@ pub trait Workload: Sync {
     fn ranks_option(&self) -> Option<&'static str> {
         None
     }
+}
+
+/// How the work of a job is distributed over ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverRanks {
+    /// Its workers share nothing but what is on disk: they are those of all ranks, and the native
+    /// option of this name says how many each has.
+    Workers(&'static str),
+    /// Its workers share what is in the memory of a process: each rank does the whole job, in a
+    /// directory of its own.
+    Apart,
+    /// It runs on one machine only.
+    Never,
 }
 
 /// What the command line knows of the machine and the process: classic tools decide by it.

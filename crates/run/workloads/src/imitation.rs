@@ -3,12 +3,11 @@
 /// Declares the workload of a folder that has its name tag in `options::MANIFEST`, its
 /// [`ClassicMode`] in `output::classic_mode`, and a job with `classic` and `native`.
 ///
-/// `workers:` names the native option for the number of workers, where these can be distributed
-/// over several machines.
+/// `over_ranks:` says how it is distributed over several ranks, where it can be.
 ///
 /// [`ClassicMode`]: treering_script::ClassicMode
 macro_rules! imitation {
-    ($workload:ident, $job:ty $(, workers: $option:literal)?) => {
+    ($workload:ident, $job:ty $(, over_ranks: $way:ident $(($option:literal))?)?) => {
         /// The workload.
         #[derive(Clone, Copy, Debug)]
         pub struct $workload;
@@ -33,8 +32,8 @@ macro_rules! imitation {
                 Ok(Box::new(<$job>::native(settings)?))
             }
             $(
-                fn workers_option(&self) -> Option<&'static str> {
-                    Some($option)
+                fn over_ranks(&self) -> ::treering_script::OverRanks {
+                    ::treering_script::OverRanks::$way $(($option))?
                 }
             )?
         }

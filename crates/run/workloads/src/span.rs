@@ -22,6 +22,11 @@ impl Span {
         self.until(self.ended_ns)
     }
 
+    /// The same in nanoseconds.
+    pub(crate) fn ns(self) -> u64 {
+        self.ended_ns.saturating_sub(self.began_ns.unwrap_or(self.ended_ns))
+    }
+
     /// From the first beginning to this time; 0 when nothing began.
     pub(crate) fn until(self, ended_ns: u64) -> f64 {
         let began_ns = self.began_ns.unwrap_or(ended_ns);

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
+use treering_campaign::plan::JobOfRanks;
 use treering_engine::{
     EngineError, EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, Progress, Target,
 };
@@ -78,8 +79,7 @@ pub(super) fn run_with(
     own: &NativeRunArgs,
     ranks: Option<&Ranks<'_>>,
 ) -> Result<(ExitCode, Option<Done>), Failure> {
-    let (settings, distribution) = distributed(workload, settings, ranks)?;
-    let job = workload.native(&settings)?;
+    let JobOfRanks { job, settings, each } = job_of(workload, settings, ranks)?;
     let engine = engine(workload, &settings, own, job.as_ref())?;
     let assists = ranks.filter(|ranks| !ranks.world.is_first());
     if any.dry_run {
@@ -123,7 +123,7 @@ pub(super) fn run_with(
         facts,
         wanted: wanted(own),
         remount: job.remounts().then_some(&remount),
-        ranks: distribution,
+        ranks: ranks.map(|ranks| Distribution { world: ranks.world, each }),
         catches_sigint: false,
         speaker: None,
         record: share::record_of(JobRecord::of(&settings)),
@@ -164,15 +164,16 @@ fn tell(done: &Done, own: &NativeRunArgs) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-/// The settings of all ranks together, and how the work is distributed over them.
-fn distributed<'w>(
+/// The job that these settings describe: of all ranks together, or of the one that there is.
+fn job_of(
     workload: &dyn Workload,
     settings: Settings,
-    ranks: Option<&Ranks<'w>>,
-) -> Result<(Settings, Option<Distribution<'w>>), Failure> {
-    let Some(ranks) = ranks else { return Ok((settings, None)) };
-    let (all, each) = ranks.settings(workload, &settings)?;
-    Ok((all, Some(Distribution { world: ranks.world, each })))
+    ranks: Option<&Ranks<'_>>,
+) -> Result<JobOfRanks, Failure> {
+    match ranks {
+        Some(ranks) => Ok(ranks.job(workload, &settings)?),
+        None => Ok(JobOfRanks { job: workload.native(&settings)?, settings, each: None }),
+    }
 }
 
 /// How the engine runs a job.

@@ -56,8 +56,9 @@ pub(crate) struct Asked<'a> {
 pub(crate) struct Distribution<'a> {
     /// All ranks.
     pub(crate) world: &'a World<'a>,
-    /// The option that says how many workers each has, and its value.
-    pub(crate) each: (String, String),
+    /// The option that says how many workers each has, and its value; `None` where each does the
+    /// whole job.
+    pub(crate) each: Option<(String, String)>,
 }
 
 /// What came of it.
@@ -195,7 +196,7 @@ fn beginning_of(asked: &Asked<'_>, place: &Workplace) -> Beginning {
     let mut beginning = beginning(asked.trial, asked.workload.manifest().name, asked.job);
     beginning.label.clone_from(&asked.any.label);
     beginning.target = place.target().path().to_string_lossy().into_owned();
-    if let Some(Distribution { each: (option, value), .. }) = &asked.ranks {
+    if let Some(Distribution { each: Some((option, value)), .. }) = &asked.ranks {
         // What was asked for of each rank: the same command line repeats it.
         let own = beginning.parameters.iter_mut().filter(|(name, _)| name == option);
         own.for_each(|(_, all)| all.clone_from(value));

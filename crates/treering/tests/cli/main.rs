@@ -129,6 +129,9 @@ mod mpi;
 /// Plans that start ranks.
 mod rank_plans;
 
+/// Ranks that each do the whole job.
+mod ranks_apart;
+
 /// Many clients of one GlusterFS.
 mod gluster;
 

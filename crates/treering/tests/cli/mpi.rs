@@ -166,8 +166,8 @@ fn a_workload_that_cannot_be_distributed_is_refused_once() {
     for mpi in Mpi::all() {
         let place = temp_dir();
         let mut command = mpi.ranks(3);
-        command.args(["run", "compilebench", "--no-store", "--dir"]).arg(place.path());
-        let ran = Ran::of(&mut command).complains("compilebench cannot run on 3 ranks");
+        command.args(["run", "age", "--no-store", "--dir"]).arg(place.path());
+        let ran = Ran::of(&mut command).complains("age cannot run on 3 ranks");
         assert_ne!(ran.code, Some(0), "{ran}");
         assert_eq!(ran.stderr.matches("cannot run on 3 ranks").count(), 1, "{ran}");
     }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use treering_script::{ConfigError, Settings, Workload};
+use treering_script::{ConfigError, Job, OverRanks, Settings, Workload};
 
+use crate::apart::Apart;
 use crate::ranks::RANK;
 
 /// More ranks than this no plan asks for.
@@ -22,37 +23,53 @@ pub struct Launch {
     pub program: Option<PathBuf>,
 }
 
-/// The settings of all ranks together, where each has as many workers as these settings say, and
-/// what that is: the option and its value.
+/// A job of all ranks together.
+pub struct JobOfRanks {
+    /// The job.
+    pub job: Box<dyn Job>,
+    /// Its settings.
+    pub settings: Settings,
+    /// Where the workers are those of all ranks: the option that says how many, and the value that
+    /// each rank was asked for.
+    pub each: Option<(String, String)>,
+}
+
+/// The native job of so many ranks, where these settings say what each of them has.
 ///
 /// # Errors
-/// When the workload cannot be distributed over ranks; the hint names those of `all` that can.
-pub fn settings_of_ranks(
+/// When the workload cannot be distributed over ranks; the hint names those of `all` that can. When
+/// a setting is wrong.
+pub fn job_of_ranks(
     workload: &dyn Workload,
     settings: &Settings,
     ranks: u32,
     all: &[&'static dyn Workload],
-) -> Result<(Settings, (String, String)), ConfigError> {
+) -> Result<JobOfRanks, ConfigError> {
     let manifest = workload.manifest();
-    let Some(option) = workload.workers_option() else {
-        let can: Vec<&str> = all
-            .iter()
-            .filter(|workload| workload.workers_option().is_some())
-            .map(|workload| workload.manifest().name)
-            .collect();
-        let message = format!(
-            "{} cannot run on {ranks} ranks: its workers share what is in the memory of one \
-             process, or another program does the work",
-            manifest.name
-        );
-        let hint = format!("start it without mpirun; on several ranks: {}", can.join(", "));
-        return Err(ConfigError::new(message).hint(hint));
+    let option = match workload.over_ranks() {
+        OverRanks::Never => {
+            let message = format!("{} cannot run on {ranks} ranks", manifest.name);
+            return Err(ConfigError::new(message).hint(which_can(all)));
+        }
+        OverRanks::Apart => {
+            let job = Box::new(Apart::new(workload.native(settings)?, ranks)?);
+            return Ok(JobOfRanks { job, settings: settings.clone(), each: None });
+        }
+        OverRanks::Workers(option) => option,
     };
     let each = settings.number(manifest.native, option, 1..=u64::from(u16::MAX))?.unwrap_or(1);
-    let workers = each * u64::from(ranks);
     let mut given = settings.given().to_vec();
-    given.push((option.to_owned(), workers.to_string()));
-    Ok((settings.with_given(given), (option.to_owned(), each.to_string())))
+    given.push((option.to_owned(), (each * u64::from(ranks)).to_string()));
+    let settings = settings.with_given(given);
+    let each = Some((option.to_owned(), each.to_string()));
+    Ok(JobOfRanks { job: workload.native(&settings)?, settings, each })
+}
+
+/// Which of these workloads run on several ranks.
+pub(super) fn which_can(all: &[&'static dyn Workload]) -> String {
+    let can = all.iter().filter(|workload| workload.over_ranks() != OverRanks::Never);
+    let can: Vec<&str> = can.map(|workload| workload.manifest().name).collect();
+    format!("on several ranks: {}", can.join(", "))
 }
 
 /// Whether a directory is another for each rank.

@@ -68,7 +68,7 @@ fn what_cannot_be_is_pointed_at() {
     for (plan, words) in [
         (format!("ranks = 0\n{ON}{MAKE}"), "`ranks` is 0, not a whole number from 1 to 65536"),
         (format!("ranks = \"all\"\n{ON}{MAKE}"), "`ranks` is a string"),
-        (format!("ranks = 2\n{ON}"), "compilebench cannot run on several ranks"),
+        (format!("ranks = 2\n{ON}[[job]]\nworkload = \"age\"\n"), "age cannot run on several"),
         (format!("ranks = 2\n{ON}{MAKE}[[job]]\ncommand = \"x\"\n"), "command cannot run on"),
         (format!("launcher = \"srun\"\n{ON}{MAKE}"), "`launcher` without `ranks`"),
         (format!("{ON}{MAKE}mpi-program = \"/a\"\n"), "`mpi-program` without `ranks`"),

@@ -1,5 +1,6 @@
 //! The directory under test: opened once, with what it says of itself.
 
+use std::ffi::CString;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use treering_script::{Room, TargetFacts};
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FilesystemFacts, LockError, dir_again, fd_path,
-    filesystem_facts, lock_exclusive, open_top, read_entries,
+    filesystem_facts, lock_exclusive, make_dir, open_top, read_entries,
 };
 
 use crate::call::sync::room;
@@ -35,6 +36,18 @@ impl Target {
         let given = path.to_owned();
         let path = fd_path(&dir).unwrap_or_else(|| given.clone());
         Ok(Self { dir, path, given, confinement })
+    }
+
+    /// A new directory of this name in it, as a target of its own.
+    ///
+    /// # Errors
+    /// When it cannot be made or opened; also where the name is taken.
+    pub fn beneath(&self, name: &str) -> Result<Self, TargetError> {
+        let path = self.path.join(name);
+        let made = CString::new(name).map_err(|_nul| Errno::INVAL);
+        let made = made.and_then(|name| make_dir(self.dir(), &name));
+        made.map_err(|errno| error("make", &path, errno))?;
+        Self::open(&path)
     }
 
     /// The same target with another way to confine names: what tests and doctors ask for.

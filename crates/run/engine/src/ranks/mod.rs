@@ -22,5 +22,6 @@ pub use launch::{
     LaunchEnd, LaunchError, Launcher, RankReport, USUAL_LAUNCHER, find_program, is_rank_of_plan,
 };
 pub use link::{Alone, Link};
+pub use share::own_directory;
 pub use skew::RankSkew;
 pub use world::{RankError, World};

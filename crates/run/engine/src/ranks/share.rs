@@ -15,6 +15,11 @@ use crate::workers::reported::ReportedRun;
 use crate::workers::worker::{TaskEnd, TaskRun};
 use crate::{EngineError, RankError, World};
 
+/// The name of the directory of a rank where each has one of its own.
+pub fn own_directory(rank: usize) -> String {
+    format!("rank-{rank}")
+}
+
 /// What a rank says before a phase or a group.
 #[derive(Serialize, Deserialize)]
 struct Ready {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use treering_engine::{
     Channels, EngineError, LatencyMode, Progress, Run, RunOptions, StopFlag, Target, World,
-    channels,
+    channels, own_directory,
 };
 use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Io, ParallelGroup, Script, Stop, Task};
@@ -26,6 +26,7 @@ struct Told {
     result: Result<(), EngineError>,
     heard: Heard,
     reported: Vec<TaskTotals>,
+    of_others: Vec<TaskTotals>,
     skews: usize,
 }
 
@@ -34,7 +35,7 @@ fn run_rank(
     link: &Channels,
     limit: Duration,
     play: &mut Play,
-    dir: &Path,
+    (dir, apart): (&Path, bool),
     stop: &StopFlag,
 ) -> Told {
     let world = World::new(link, limit);
@@ -44,20 +45,33 @@ fn run_rank(
         panic!("{error}");
     }
     let target = Target::open(dir).unwrap();
+    let own = own_directory(world.rank());
+    let target = if apart { target.beneath(&own).unwrap() } else { target };
     let (mut heard, engine, progress) =
         (Heard::default(), options(LatencyMode::All), Progress::new());
-    let run =
-        RunOptions { world: Some(&world), ..RunOptions::new(&engine, &mut heard, &progress, stop) };
+    let run = RunOptions::new(&engine, &mut heard, &progress, stop);
+    let run = RunOptions { world: Some(&world), apart, ..run };
     let result = target.run(play, run);
     let (reported, skews) = (std::mem::take(&mut play.reported), world.skews().len());
-    Told { result, heard, reported, skews }
+    let of_others = std::mem::take(&mut play.of_others);
+    Told { result, heard, reported, of_others, skews }
 }
 
-/// All ranks run what is made for each.
+/// All ranks run what is made for each, in one directory.
 fn together(
     ranks: usize,
     limit: Duration,
     dir: &Path,
+    play: &(dyn Fn(usize) -> Play + Sync),
+) -> Vec<Told> {
+    in_places(ranks, limit, (dir, false), play)
+}
+
+/// The same, there or each in a directory of its own.
+fn in_places(
+    ranks: usize,
+    limit: Duration,
+    dir: (&Path, bool),
     play: &(dyn Fn(usize) -> Play + Sync),
 ) -> Vec<Told> {
     thread::scope(|scope| {
@@ -159,6 +173,45 @@ proptest! {
 }
 
 #[test]
+fn ranks_that_work_apart_each_do_all_and_hear_of_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let alone = tempfile::tempdir().unwrap();
+    let groups = [2, 1, 3];
+    let mut play = trees(&groups);
+    let target = Target::open(alone.path()).unwrap();
+    let (result, expected) = perform(&mut play, &target, &StopFlag::new());
+    result.unwrap();
+    let told = in_places(3, LONG, (dir.path(), true), &|_| trees(&groups));
+    let work = |tasks: &[TaskTotals]| -> Vec<_> {
+        let one = |task: &TaskTotals| (task.worker, task.subject.clone(), task.files, task.bytes);
+        tasks.iter().map(one).collect()
+    };
+    let own: Vec<TaskTotals> = expected.tasks().into_iter().cloned().collect();
+    for (rank, one) in told.iter().enumerate() {
+        assert!(one.result.is_ok(), "{:?}", one.result);
+        assert_eq!(work(&one.reported), work(&own), "rank {rank}");
+        assert_eq!(one.of_others.len(), 2 * own.len());
+        let (mut theirs, mut twice) = (work(&one.of_others), [work(&own), work(&own)].concat());
+        theirs.sort();
+        twice.sort();
+        assert_eq!(theirs, twice, "rank {rank}");
+        assert_eq!(files(&dir.path().join(own_directory(rank))), files(alone.path()));
+    }
+    let heard = &told[0].heard;
+    let of_first_group =
+        heard.tasks().into_iter().take(6).map(|task| (task.worker, &*task.subject));
+    let of_first_group: Vec<_> = of_first_group.collect();
+    let expected: Vec<_> = (0..6)
+        .map(|worker| (worker, format!("rank-{}/tree-0-{}", worker / 2, worker % 2)))
+        .collect();
+    let expected: Vec<_> = expected.iter().map(|(worker, name)| (*worker, name.as_str())).collect();
+    assert_eq!(of_first_group, expected);
+    for (phase, alone) in heard.phases().iter().zip([3 + 2, 1]) {
+        assert_eq!(phase.tasks, 3 * alone);
+    }
+}
+
+#[test]
 fn a_failure_at_one_rank_ends_all_with_its_words() {
     let dir = tempfile::tempdir().unwrap();
     let play = |_| {
@@ -218,7 +271,7 @@ fn a_rank_that_is_gone_is_named() {
                     World::new(&link, SHORT).relate_clocks().unwrap();
                     return None;
                 }
-                Some(run_rank(&link, SHORT, &mut play(), dir, &StopFlag::new()))
+                Some(run_rank(&link, SHORT, &mut play(), (dir, false), &StopFlag::new()))
             })
         };
         let threads: Vec<_> = channels(3).into_iter().map(run).collect();
@@ -243,7 +296,7 @@ fn a_signal_at_one_rank_interrupts_all() {
                     crate::operations::Raising { stop: stop.clone(), signal: 15, calls: 0 };
                 let tasks = vec![endless("a"), endless("b"), task_of("c", Box::new(raising))];
                 let mut play = Play::new(vec![("p", vec![group(tasks)])]);
-                run_rank(&link, LONG, &mut play, dir, &stop).result
+                run_rank(&link, LONG, &mut play, (dir, false), &stop).result
             })
         };
         let threads: Vec<_> = channels(3).into_iter().map(run).collect();

@@ -19,12 +19,18 @@ pub(crate) struct Play {
     phases: VecDeque<(String, VecDeque<ParallelGroup>)>,
     groups: VecDeque<ParallelGroup>,
     pub(crate) reported: Vec<TaskTotals>,
+    pub(crate) of_others: Vec<TaskTotals>,
 }
 
 impl Play {
     pub(crate) fn new(phases: Vec<(&str, Vec<ParallelGroup>)>) -> Self {
         let phases = phases.into_iter().map(|(name, groups)| (name.to_owned(), groups.into()));
-        Self { phases: phases.collect(), groups: VecDeque::new(), reported: Vec::new() }
+        Self {
+            phases: phases.collect(),
+            groups: VecDeque::new(),
+            reported: Vec::new(),
+            of_others: Vec::new(),
+        }
     }
 }
 
@@ -42,6 +48,10 @@ impl Session for Play {
 
     fn task_ended(&mut self, totals: &TaskTotals) {
         self.reported.push(totals.clone());
+    }
+
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        self.of_others.push(totals.clone());
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -33,6 +33,8 @@ pub(super) struct Headline {
     longest_ns: u64,
     cpu_ns: u64,
     final_sync_ns: Option<u64>,
+    /// What was done at other ranks.
+    others: Option<Sums>,
 }
 
 impl Headline {
@@ -54,9 +56,20 @@ impl Headline {
                 _ => {}
             }
         }
-        let Some(Timed { files, blogs }) = task.counters.read() else { return };
-        self.files.get_or_insert_with(|| Spans::new(SPANS)).merge(&files);
-        self.blogs.get_or_insert_with(|| Spans::new(Role::ALL.len())).merge(&blogs);
+        let Some(timed) = task.counters.read() else { return };
+        self.timed(&timed);
+    }
+
+    /// A thread ended at another rank, where nobody saw its intervals.
+    pub(super) fn others_worked(&mut self, task: &TaskTotals) {
+        self.worked(task);
+        let Some(Timed { done, .. }) = task.counters.read() else { return };
+        self.others = Some(self.others.unwrap_or_default().plus(done));
+    }
+
+    fn timed(&mut self, Timed { files, blogs, .. }: &Timed) {
+        self.files.get_or_insert_with(|| Spans::new(SPANS)).merge(files);
+        self.blogs.get_or_insert_with(|| Spans::new(Role::ALL.len())).merge(blogs);
     }
 
     /// The sync after the work ended.
@@ -83,6 +96,7 @@ impl Headline {
             longest_ns: 1,
             cpu_ns: 1,
             final_sync_ns: Some(1),
+            others: None,
         };
         headline.metrics()
     }
@@ -93,14 +107,18 @@ impl Headline {
             return Vec::new();
         };
         let seconds = last.elapsed_ns as f64 / 1e9;
+        let sums = last.sums.plus(self.others.unwrap_or_default());
         let mut metrics = Vec::new();
         let sides = [(Count::BlogsWritten, "write"), (Count::BlogsRead, "read")];
         let specs = SCORES.into_iter().zip(SCORES_PER_SECOND);
         for ((side, word), (total, rate)) in sides.into_iter().zip(specs) {
-            let score = last.sums.of(side) as f64;
+            let score = sums.of(side) as f64;
             let rates = self.rates(side);
             metrics.push(rate.of(Scope::Trial, score / seconds).primary());
             metrics.push(total.of(Scope::Trial, score));
+            if self.others.is_some() {
+                continue;
+            }
             let of = |pick: fn(f64, f64) -> f64| rates.iter().copied().reduce(pick).unwrap_or(0.0);
             for (extreme, rate) in [("min", of(f64::min)), ("max", of(f64::max))] {
                 let words = [word, extreme];
@@ -108,8 +126,8 @@ impl Headline {
             }
         }
         metrics.extend([
-            WAITS.of(Scope::Trial, last.sums.of(Count::Waits) as f64),
-            BLOGS_WRITTEN_ANEW.of(Scope::Trial, last.sums.of(Count::Anew) as f64),
+            WAITS.of(Scope::Trial, sums.of(Count::Waits) as f64),
+            BLOGS_WRITTEN_ANEW.of(Scope::Trial, sums.of(Count::Anew) as f64),
             cpu::CPU_SECONDS.of(Scope::Trial, self.cpu_ns as f64 / 1e9),
         ]);
         let working = self.longest_ns as f64 / 1e9;
@@ -126,7 +144,7 @@ impl Headline {
         let threads = self.threads.max(1);
         let mut metrics: Vec<Metric> =
             metrics.into_iter().map(|metric| metric.of_tasks(threads)).collect();
-        metrics.extend(self.of_files(&last.sums, seconds));
+        metrics.extend(self.of_files(&sums, seconds));
         metrics.extend(self.of_blogs());
         metrics
     }
@@ -219,7 +237,8 @@ mod tests {
         files.record(4, false, Some(1000), Some(3000));
         let mut blogs = Spans::new(4);
         blogs.record(3, false, Some(0), Some(9000));
-        let counters = treering_model::Counters::of(&super::Timed { files, blogs });
+        let counters =
+            treering_model::Counters::of(&super::Timed { files, blogs, done: counts.sums() });
         let op = OpTotals {
             op: Op::Read,
             calls: 1,

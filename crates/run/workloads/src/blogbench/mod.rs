@@ -22,4 +22,4 @@ use treering_classic::blogbench::{counts, text};
 use crate::imitation::imitation;
 use job::BlogJob;
 
-imitation!(Blogbench, BlogJob);
+imitation!(Blogbench, BlogJob, over_ranks: Apart);

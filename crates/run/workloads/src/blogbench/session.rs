@@ -197,6 +197,12 @@ impl Session for BlogSession {
         }
     }
 
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        if self.part == Some(Part::Benchmark) {
+            self.headline.others_worked(totals);
+        }
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         self.headline.metrics()
     }

@@ -14,7 +14,7 @@ use treering_script::{
 };
 
 use super::config::Role;
-use super::counts::{Count, Counts};
+use super::counts::{Count, Counts, Sums};
 use super::draws::{self, File};
 use super::names::Name;
 
@@ -74,6 +74,8 @@ pub(super) struct Timed {
     pub(super) files: Spans,
     /// By [`Role::place`].
     pub(super) blogs: Spans,
+    /// All that it did, told at its end.
+    pub(super) done: Sums,
 }
 
 /// The place of a file's latencies in the counters: written ones come first.
@@ -92,7 +94,11 @@ impl Thread {
             common,
             counts,
             random,
-            timed: Timed { files: Spans::new(SPANS), blogs: Spans::new(Role::ALL.len()) },
+            timed: Timed {
+                files: Spans::new(SPANS),
+                blogs: Spans::new(Role::ALL.len()),
+                done: Sums::default(),
+            },
             blog_began: None,
         }
     }
@@ -300,6 +306,7 @@ impl Script for Thread {
     }
 
     fn counters(&mut self) -> Counters {
+        self.timed.done = self.counts.sums();
         Counters::of(&self.timed)
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Measured {
     /// unknown.
     errors: Option<(f64, f64)>,
     tasks: u64,
+    /// Those of them that other ranks did, which each did all of the work as well.
+    others: u64,
 }
 
 impl Measured {
@@ -47,6 +49,11 @@ impl Measured {
             noted.rate_error().map(|(error, rate)| (squares + error.powi(2), rates + rate));
         self.errors = self.errors.filter(|(squares, _)| squares.is_finite());
         self.tasks += 1;
+    }
+
+    /// How often the work was done: by each rank once.
+    fn times(&self) -> u64 {
+        self.tasks / self.tasks.saturating_sub(self.others).max(1)
     }
 
     /// How many tasks there were.
@@ -99,13 +106,24 @@ impl Headline {
 
     /// A task of a test ended.
     pub(super) fn add(&mut self, test: Test, task: &TaskTotals, noted: Noted) {
+        self.present(test).add(task, &noted);
+    }
+
+    /// A task of a test ended at another rank.
+    pub(super) fn beside(&mut self, test: Test, task: &TaskTotals, noted: &Noted) {
+        let present = self.present(test);
+        present.add(task, noted);
+        present.others += 1;
+    }
+
+    /// The group that is at work.
+    fn present(&mut self, test: Test) -> &mut Measured {
         let groups = &mut self.sums[test.place()].groups;
-        if std::mem::take(&mut self.begins) {
+        if std::mem::take(&mut self.begins) || groups.is_empty() {
             groups.push(Measured::default());
         }
-        if let Some(present) = groups.last_mut() {
-            present.add(task, &noted);
-        }
+        let last = groups.len() - 1;
+        &mut groups[last]
     }
 
     /// The metrics of a run of these tests. Their values mean nothing.
@@ -119,6 +137,7 @@ impl Headline {
             closing_ns: 1,
             errors: Some((1.0, 1.0)),
             tasks: 1,
+            others: 0,
         };
         for test in &shape.tests {
             headline.sums[test.place()].groups.push(done.clone());
@@ -139,7 +158,8 @@ impl Headline {
         }
         let tasks = groups.iter().map(|group| group.tasks).sum();
         let scope = || Scope::Kind(test.name().to_owned());
-        let work = self.work[test.place()] as f64 * groups.len() as f64;
+        let times = groups.iter().map(Measured::times).sum::<u64>();
+        let work = self.work[test.place()] as f64 * times as f64;
         let (rate, size) = match test.counted() {
             Counted::Bytes => (rates::MIB_PER_SECOND, MIB),
             Counted::Seeks => (OPS_PER_SECOND, 1.0),

@@ -27,4 +27,4 @@ use treering_classic::bonnie::{asked, test, text};
 use crate::imitation::imitation;
 use job::BonnieJob;
 
-imitation!(Bonnie, BonnieJob);
+imitation!(Bonnie, BonnieJob, over_ranks: Apart);

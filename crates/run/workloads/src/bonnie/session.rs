@@ -293,6 +293,12 @@ impl Session for BonnieSession {
         self.headline.add(test, totals, noted);
     }
 
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        if let Some(test) = self.test.filter(|test| test.name() == totals.kind) {
+            self.headline.beside(test, totals, &totals.counters.read().unwrap_or_default());
+        }
+    }
+
     fn failure(&self) -> Option<SessionError> {
         let (test, trouble) = self.trouble?;
         let what = match trouble {

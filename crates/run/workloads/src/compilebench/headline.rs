@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use treering_model::metrics::{MetricSpec, cpu, rates, times};
 use treering_model::{Metric, Scope, TaskTotals};
 
+use crate::span::Span;
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     tasks: u64,
@@ -20,14 +22,25 @@ struct Sums {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Headline {
     kinds: BTreeMap<String, Sums>,
+    /// From when to when the last operation took, at all ranks.
+    last: Span,
 }
 
 impl Headline {
     /// Counts an operation.
     pub(super) fn add(&mut self, task: &TaskTotals) {
+        self.last = Span::default();
+        self.beside(task);
+        self.kinds.entry(task.kind.clone()).or_default().tasks += 1;
+    }
+
+    /// Counts the same operation at another rank as a part of the last one: they took from the
+    /// first beginning to the last end.
+    pub(super) fn beside(&mut self, task: &TaskTotals) {
+        let before_ns = self.last.ns();
+        self.last.add(task);
         let sums = self.kinds.entry(task.kind.clone()).or_default();
-        sums.tasks += 1;
-        sums.wall_ns += task.wall_ns;
+        sums.wall_ns += self.last.ns() - before_ns;
         sums.cpu_ns += task.cpu.total_ns();
         sums.files += task.files;
         sums.bytes += if task.listed_bytes == 0 { task.bytes } else { task.listed_bytes };

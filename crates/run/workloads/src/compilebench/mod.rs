@@ -28,7 +28,7 @@ use crate::imitation::{Made, imitation};
 use job::AgingJob;
 pub(crate) use plan::OPERATIONS as AGING_PHASE;
 
-imitation!(Compilebench, AgingJob);
+imitation!(Compilebench, AgingJob, over_ranks: Apart);
 
 /// The work as part of aging on purpose. In fast-forward, files that go before its end are
 /// allocated and not written.

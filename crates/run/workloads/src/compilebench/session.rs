@@ -280,6 +280,13 @@ impl Session for AgingSession {
         }
     }
 
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        let is_measured = self.present().is_some_and(|phase| phase.name != NATIVE_ORDER);
+        if is_measured && !self.is_writing {
+            self.headline.beside(totals);
+        }
+    }
+
     fn failure(&self) -> Option<SessionError> {
         self.refusal.clone()
     }

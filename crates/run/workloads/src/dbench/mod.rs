@@ -23,7 +23,7 @@ use treering_script::ConfigError;
 use crate::imitation::imitation;
 use job::PlayJob;
 
-imitation!(Dbench, PlayJob);
+imitation!(Dbench, PlayJob, over_ranks: Apart);
 
 /// Whether a load file can be read: its warnings, with line and column. `file` is its name in them.
 ///

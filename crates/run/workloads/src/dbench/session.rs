@@ -210,6 +210,14 @@ impl Session for PlaySession<'_> {
         }
     }
 
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        if self.stage == Some(Stage::Play)
+            && let Some(account) = Account::read(&totals.counters)
+        {
+            self.headline.played(&account, totals);
+        }
+    }
+
     fn tick(&mut self, elapsed_ns: u64) -> Counters {
         let Self { clock, common, .. } = self;
         let tick = clock.tick(elapsed_ns, &common.signal, &common.panels);

@@ -27,7 +27,7 @@ use treering_script::ConfigError;
 use crate::imitation::imitation;
 use job::BenchJob;
 
-imitation!(Ffsb, BenchJob);
+imitation!(Ffsb, BenchJob, over_ranks: Apart);
 
 /// Whether a profile can be read: its warnings, with line and column. `file` is its name in them.
 ///

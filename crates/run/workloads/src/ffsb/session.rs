@@ -334,6 +334,13 @@ impl Session for BenchSession {
                 }
                 self.headline.set_up(totals);
             }
+            _ => self.others_task_ended(totals),
+        }
+    }
+
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        match self.part {
+            Some(Part::Setup) => self.headline.set_up(totals),
             Some(Part::Benchmark) => {
                 let number = totals.kind.rsplit(' ').next().and_then(|word| word.parse().ok());
                 let tally = totals.counters.read::<Tally>();

@@ -29,7 +29,7 @@ use treering_script::ConfigError;
 use crate::imitation::imitation;
 use job::BenchJob;
 
-imitation!(Filebench, BenchJob);
+imitation!(Filebench, BenchJob, over_ranks: Apart);
 
 /// A workload file as it is understood, written again, and what is to be said of it. `file` is its
 /// name in messages.

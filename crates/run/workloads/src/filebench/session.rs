@@ -277,6 +277,13 @@ impl Session for BenchSession {
                     _ => {}
                 }
             }
+            _ => self.others_task_ended(totals),
+        }
+    }
+
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        match self.part {
+            Some(Part::Setup) => self.headline.set_up(totals),
             Some(Part::Benchmark) => self.worked(totals),
             Some(Part::FinalSync) => self.headline.synced(totals),
             Some(Part::Sync) | None => {}

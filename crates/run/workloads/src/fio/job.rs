@@ -364,6 +364,10 @@ impl Job for FileJob {
         if self.classic { Mode::Classic } else { Mode::Native }
     }
 
+    fn refuses_ranks(&self) -> Option<&'static str> {
+        self.scene.offered.is_some().then_some("an offered load is one stream of requests")
+    }
+
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
         if !self.classic && !self.reuses {
             refuse_leftovers(facts)?;

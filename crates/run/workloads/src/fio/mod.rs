@@ -31,7 +31,7 @@ mod worker;
 
 use treering_classic::fio::{histogram, tally};
 use treering_languages::fio::{self, Machine, Surroundings, WITH_FIO};
-use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Job, Manifest, OverRanks, Settings, Workload};
 
 pub use help::native_help;
 use job::FileJob;
@@ -70,6 +70,10 @@ impl Workload for Fio {
                 })?))
             }
         }
+    }
+
+    fn over_ranks(&self) -> OverRanks {
+        OverRanks::Apart
     }
 }
 

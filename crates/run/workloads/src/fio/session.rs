@@ -325,6 +325,14 @@ impl Session for JobSession {
         }
     }
 
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        let Some(Part::Work { batch, .. }) = self.part else { return };
+        let own = self.scene.batch(batch).nth(usize::from(totals.worker));
+        if let (Some((number, _)), Some(tally)) = (own, Tally::read(&totals.counters)) {
+            self.headline.worked(number, totals, &tally);
+        }
+    }
+
     /// As the original: a clone that fails does not keep later jobs from their work.
     fn failure(&self) -> Option<SessionError> {
         let is_last = match self.part {

@@ -21,4 +21,4 @@ use treering_classic::fs_mark::{account, methods, text};
 use crate::imitation::imitation;
 use job::MarkJob;
 
-imitation!(FsMark, MarkJob, workers: "threads");
+imitation!(FsMark, MarkJob, over_ranks: Workers("threads"));

@@ -14,7 +14,7 @@ mod phases;
 mod session;
 mod size;
 
-use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
+use treering_script::{ConfigError, Job, Manifest, OverRanks, Settings, Workload};
 
 pub use full_run::{
     Clients, FULL_SECONDS, FullRun, Need, PhaseFigures, Risk, Spread, is_rehearsal,
@@ -36,7 +36,7 @@ impl Workload for Io500 {
         Ok(Box::new(RehearsalJob::new(settings)?))
     }
 
-    fn workers_option(&self) -> Option<&'static str> {
-        Some("workers")
+    fn over_ranks(&self) -> OverRanks {
+        OverRanks::Workers("workers")
     }
 }

@@ -16,7 +16,7 @@ mod session;
 mod shape;
 mod transfer;
 
-use treering_script::{ClassicMode, ConfigError, Manifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Manifest, OverRanks, Settings, Workload};
 
 use crate::imitation::{Made, with_dashes};
 use job::IorJob;
@@ -46,8 +46,8 @@ impl Workload for Ior {
         Ok(Box::new(IorJob::native(settings)?))
     }
 
-    fn workers_option(&self) -> Option<&'static str> {
-        Some("workers")
+    fn over_ranks(&self) -> OverRanks {
+        OverRanks::Workers("workers")
     }
 
     fn ranks_option(&self) -> Option<&'static str> {

@@ -21,7 +21,7 @@ mod shape;
 mod tree;
 mod trees;
 
-use treering_script::{ClassicMode, ConfigError, Manifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Manifest, OverRanks, Settings, Workload};
 
 use crate::imitation::{Made, with_dashes};
 use job::TestJob;
@@ -51,8 +51,8 @@ impl Workload for Mdtest {
         Ok(Box::new(TestJob::native(settings)?))
     }
 
-    fn workers_option(&self) -> Option<&'static str> {
-        Some("workers")
+    fn over_ranks(&self) -> OverRanks {
+        OverRanks::Workers("workers")
     }
 
     fn ranks_option(&self) -> Option<&'static str> {

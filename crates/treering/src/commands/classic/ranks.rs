@@ -57,7 +57,7 @@ pub(super) fn settings_of_all(
     settings: &Settings,
     ranks: &Ranks<'_>,
 ) -> Result<Settings, ConfigError> {
-    let Distribution { each: (option, size), .. } = distribution(workload, ranks);
+    let (option, size) = number_of_ranks(workload, ranks);
     if let Some(given) = settings.text(&option).filter(|given| **given != size) {
         let message = format!("--{option} {given}: the launcher has started {size}");
         return Err(ConfigError::new(message).hint("leave it out: the launcher decides"));
@@ -85,8 +85,13 @@ fn nodes(hosts: &[String]) -> Vec<u32> {
 
 /// How a run of the tool is distributed over ranks.
 pub(super) fn distribution<'r>(workload: &dyn Workload, ranks: &'r Ranks<'_>) -> Distribution<'r> {
-    let option = workload.ranks_option().unwrap_or_default().to_owned();
-    Distribution { world: ranks.world, each: (option, ranks.world.size().to_string()) }
+    Distribution { world: ranks.world, each: Some(number_of_ranks(workload, ranks)) }
+}
+
+/// The option that says how many ranks there are, and its value.
+fn number_of_ranks(workload: &dyn Workload, ranks: &Ranks<'_>) -> (String, String) {
+    let option = workload.ranks_option().unwrap_or_default();
+    (option.to_owned(), ranks.world.size().to_string())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use treering_campaign::plan::JobOfRanks;
 use treering_engine::{Progress, RankReport};
 use treering_model::{Caution, CautionCode, SinkError, TrialEvent, TrialSink};
 use treering_script::Settings;
@@ -112,8 +113,7 @@ fn conduct(ranks: &Ranks<'_>, trial: RanksTrial, conductor: &str) -> Result<(), 
     let workload = workload(&handed.workload)
         .ok_or_else(|| Failure::new(Kind::Bug, format!("no workload {}", handed.workload)))?;
     let settings = Settings::new(handed.options.clone());
-    let (settings, each) = ranks.settings(workload, &settings)?;
-    let job = workload.native(&settings)?;
+    let JobOfRanks { job, each, .. } = ranks.job(workload, &settings)?;
     let engine = handed.engine(job.as_ref());
     if !ranks.world.is_first() {
         return ranks.assist(&[dir], job.as_ref(), &engine);

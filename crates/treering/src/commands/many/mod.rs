@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use treering_campaign::dir_of_rank;
-use treering_campaign::plan::settings_of_ranks;
+use treering_campaign::plan::{JobOfRanks, job_of_ranks};
 use treering_engine::{EngineOptions, Target, World};
 use treering_model::{Caution, Fact, TrialId};
 use treering_script::{ClassicRecord, ClassicScene, ConfigError, Job, Settings, Workload};
@@ -32,18 +32,17 @@ pub(super) struct Ranks<'w> {
 }
 
 impl Ranks<'_> {
-    /// The settings of all ranks together, where each has as many workers as was asked for, and
-    /// what that was: the option and its value.
+    /// The job of all ranks together, where these settings say what each has.
     ///
     /// # Errors
-    /// When the workload cannot be distributed over ranks.
-    pub(super) fn settings(
+    /// When the workload cannot be distributed over ranks, or a setting is wrong.
+    pub(super) fn job(
         &self,
         workload: &dyn Workload,
         settings: &Settings,
-    ) -> Result<(Settings, (String, String)), ConfigError> {
+    ) -> Result<JobOfRanks, ConfigError> {
         let ranks = u32::try_from(self.world.size()).unwrap_or(u32::MAX);
-        settings_of_ranks(workload, settings, ranks, treering_workloads::ALL)
+        job_of_ranks(workload, settings, ranks, treering_workloads::ALL)
     }
 
     /// The settings of rank 0 at all ranks, files that were read for them included.

@@ -14,7 +14,7 @@ use super::ranks;
 use super::section::{Given, JOB, Section, Value};
 use super::variant::suggestion;
 use crate::plan::error::{Fault, quoted};
-use crate::plan::{PlannedJob, QUICK_OPTIONS, settings_of_ranks};
+use crate::plan::{PlannedJob, QUICK_OPTIONS, job_of_ranks};
 
 const JOBS_MAX: usize = 128;
 pub(super) const DEFAULT_WORKLOAD: &str = "compilebench";
@@ -95,14 +95,13 @@ fn job(
     let settings = settings(&options, known);
     let launch = ranks::launch((top, section), workload, known)?;
     let refused = |error| refusal(error, &given, workload_name, place.clone());
-    let of_all = match &launch {
+    let job = match &launch {
         Some(launch) => {
-            let of_all = settings_of_ranks(workload, &settings, launch.ranks, known.workloads);
-            of_all.map_err(refused)?.0
+            job_of_ranks(workload, &settings, launch.ranks, known.workloads).map(|all| all.job)
         }
-        None => settings.clone(),
+        None => workload.native(&settings),
     };
-    let job = workload.native(&of_all).map_err(refused)?;
+    let job = job.map_err(refused)?;
     if let (true, Some(value)) = (launch.is_some() && job.remounts(), named) {
         return Err(ranks::is_mounted_again(value.span));
     }

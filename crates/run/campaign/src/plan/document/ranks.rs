@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use treering_model::{DeviceSpec, Variant};
-use treering_script::Workload;
+use treering_script::{OverRanks, Workload};
 
 use super::Known;
 use super::section::{Section, Value};
 use super::words;
 use crate::plan::error::{Fault, quoted};
-use crate::plan::launch::is_by_rank;
+use crate::plan::launch::{is_by_rank, which_can};
 use crate::plan::{Conditions, Launch, PlannedJob, RANKS_MAX};
 
 const LAUNCHER: &str = "launcher";
@@ -33,11 +33,9 @@ pub(super) fn launch(
         };
     };
     let ranks = number(&value)?;
-    if workload.workers_option().is_none() {
-        let can = known.workloads.iter().filter(|workload| workload.workers_option().is_some());
-        let can: Vec<&str> = can.map(|workload| workload.manifest().name).collect();
+    if workload.over_ranks() == OverRanks::Never {
         let message = format!("{} cannot run on several ranks", workload.manifest().name);
-        return Err(value.fault(message, "").hint(format!("on several ranks: {}", can.join(", "))));
+        return Err(value.fault(message, "").hint(which_can(known.workloads)));
     }
     let launcher = match said(LAUNCHER) {
         None => Vec::new(),

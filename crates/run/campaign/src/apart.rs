@@ -1,0 +1,168 @@
+//! A job of which each of several ranks does all, in a directory of its own: so are workloads
+//! distributed whose workers share what is in the memory of one process.
+
+use treering_engine::own_directory;
+use treering_model::{Caution, Counters, Fact, Metric, Mode, TaskTotals, Work};
+use treering_script::{
+    ConfigError, Footprint, Job, LayoutFeed, OutlineLine, ParallelGroup, Phase, Session,
+    SessionError, TargetFacts,
+};
+
+/// The job of one rank, done by all of them.
+pub(crate) struct Apart {
+    job: Box<dyn Job>,
+    ranks: u32,
+}
+
+impl Apart {
+    /// # Errors
+    /// When it is none for several ranks.
+    pub(crate) fn new(job: Box<dyn Job>, ranks: u32) -> Result<Self, ConfigError> {
+        if let Some(why) = job.refuses_ranks() {
+            let message = format!("this cannot run on {ranks} ranks: {why}");
+            return Err(ConfigError::new(message).hint("leave that out, or run it without ranks"));
+        }
+        Ok(Self { job, ranks })
+    }
+
+    fn directories(&self) -> impl Iterator<Item = String> {
+        (0..self.ranks as usize).map(own_directory)
+    }
+
+    /// What a rank may know of its directory: that of all is shared out.
+    fn of_each(&self, facts: &TargetFacts) -> TargetFacts {
+        let ranks = u64::from(self.ranks.max(1));
+        TargetFacts {
+            existing: Vec::new(),
+            free_bytes: facts.free_bytes / ranks,
+            free_inodes: facts.free_inodes.map(|inodes| inodes / ranks),
+            ..*facts
+        }
+    }
+}
+
+impl Job for Apart {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.job.parameters()
+    }
+
+    fn mode(&self) -> Mode {
+        self.job.mode()
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        if let Some(there) = self.directories().find(|name| facts.existing.contains(name)) {
+            let message =
+                format!("{there} is there already: each rank makes a directory of this name");
+            return Err(ConfigError::new(message).hint("name another directory, or remove it"));
+        }
+        self.job.check(&self.of_each(facts))
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let each = self.job.footprint(&self.of_each(facts));
+        let ranks = u64::from(self.ranks);
+        let all = |of_one: u64| of_one.saturating_mul(ranks);
+        Footprint {
+            peak_files: all(each.peak_files),
+            peak_dirs: all(each.peak_dirs).saturating_add(ranks),
+            peak_bytes: all(each.peak_bytes),
+            peak_block_bytes: all(each.peak_block_bytes),
+            written_files: all(each.written_files),
+            written_bytes: all(each.written_bytes),
+        }
+    }
+
+    fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
+        let heading = format!("# each of {} ranks, in a directory of its own:", self.ranks);
+        let mut lines = vec![heading];
+        lines.extend(self.job.outline(&self.of_each(facts)));
+        lines
+    }
+
+    fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric> {
+        self.job.foreseen_metrics(&self.of_each(facts))
+    }
+
+    fn overall_metric(&self) -> Option<&'static str> {
+        self.job.overall_metric()
+    }
+
+    fn work(&self) -> Work {
+        self.job.work()
+    }
+
+    fn times_all(&self) -> bool {
+        self.job.times_all()
+    }
+
+    fn remounts(&self) -> bool {
+        self.job.remounts()
+    }
+
+    fn works_apart(&self) -> bool {
+        true
+    }
+
+    fn tasks(&self, facts: &TargetFacts) -> u64 {
+        self.job.tasks(&self.of_each(facts)).saturating_mul(u64::from(self.ranks))
+    }
+
+    fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
+        let own = self.job.begin(&self.of_each(facts));
+        Box::new(ApartSession { own, directories: self.directories().collect() })
+    }
+}
+
+/// The session of this rank; what it leaves is where all of them have worked.
+struct ApartSession<'j> {
+    own: Box<dyn Session + 'j>,
+    directories: Vec<String>,
+}
+
+impl Session for ApartSession<'_> {
+    fn next_phase(&mut self) -> Option<Phase> {
+        self.own.next_phase()
+    }
+
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        self.own.next_group()
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        self.own.task_ended(totals);
+    }
+
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        self.own.others_task_ended(totals);
+    }
+
+    fn tick(&mut self, elapsed_ns: u64) -> Counters {
+        self.own.tick(elapsed_ns)
+    }
+
+    fn failure(&self) -> Option<SessionError> {
+        self.own.failure()
+    }
+
+    fn layouts(&self) -> Option<LayoutFeed> {
+        self.own.layouts()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let own = Fact { name: "ranks.directories".to_owned(), value: "own".to_owned() };
+        self.own.facts().into_iter().chain([own]).collect()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        self.own.metrics()
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        self.own.cautions()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        self.directories.clone()
+    }
+}
