@@ -1,5 +1,8 @@
 //! A configured rehearsal: parameters, footprint, outline, and the session.
 
+use treering_model::workloads::io500::{
+    Benchmark, EASY_TRANSFER_BYTES, HARD_FILE_BYTES, HARD_TRANSFER_BYTES, STEPS, Step, StepKind,
+};
 use treering_model::{Caution, CautionCode, Metric, Mode, Work};
 use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts, WorkerKind,
@@ -8,9 +11,7 @@ use treering_script::{
 use super::find::TOP_DIRECTORY;
 use super::limits::Limits;
 use super::options::Native;
-use super::phases::{Benchmark, Measured, Part, STEPS, Step};
 use super::session::{Frame, RehearsalSession, foreseen};
-use super::size::{EASY_TRANSFER_BYTES, HARD_FILE_BYTES, HARD_TRANSFER_BYTES};
 use crate::ior::composed::DataTests;
 use crate::mdtest::composed::FileTests;
 
@@ -94,14 +95,18 @@ impl RehearsalJob {
                 format!("{items} files of {HARD_FILE_BYTES} bytes, one directory")
             }
         };
-        match (step.measured, step.parts) {
-            (Measured::Written(test), _) => {
+        match step.kind {
+            StepKind::Write(test) => {
                 format!("for {} s, at most {}", self.options.seconds, most(test))
             }
-            (Measured::Worked(test), _) => format!("all that {}-write left", test.name()),
-            (Measured::Found, _) => "files of 3901 bytes with 01 in their names".to_owned(),
-            (Measured::Nothing, [Part::Timestamp, ..]) => "one file".to_owned(),
-            (Measured::Nothing, _) => "directories and files around the tests".to_owned(),
+            StepKind::Read(test) | StepKind::Stat(test) | StepKind::Delete(test) => {
+                format!("all that {}-write left", test.name())
+            }
+            StepKind::Find => "files of 3901 bytes with 01 in their names".to_owned(),
+            StepKind::Timestamp => "one file".to_owned(),
+            StepKind::Prepare | StepKind::CleanUp => {
+                "directories and files around the tests".to_owned()
+            }
         }
     }
 }
@@ -159,7 +164,7 @@ impl Job for RehearsalJob {
         let line = |step: &Step| {
             let worker =
                 |worker| format!("{}: worker {worker}: {}", step.name, self.what(step, &limits));
-            let workers = if step.measured == Measured::Nothing { 1 } else { self.options.workers };
+            let workers = if step.is_measured() { self.options.workers } else { 1 };
             (0..workers).map(worker).collect::<Vec<OutlineLine>>()
         };
         STEPS.iter().flat_map(line).collect()
