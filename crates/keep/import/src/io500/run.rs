@@ -9,7 +9,7 @@ use treering_model::workloads::io500::{Step, measured};
 use treering_model::{IMPORT_FACT, Scope};
 
 use super::TOOL;
-use super::lines::{Line, Phase, Scores};
+use super::lines::{Line, Phase, Scores, line};
 use crate::Remark;
 use crate::number::{decimal, nanoseconds};
 use crate::trial::ForeignTrial;
@@ -65,9 +65,10 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Whether it is the summary, in which there are no sections and no values.
-    pub(super) fn is_summary(&self) -> bool {
-        self.is_summary
+    /// What a line says, if it can be one of this run: in the summary there are no sections and no
+    /// values.
+    pub(super) fn own_line(&self, text: &str) -> Option<Line> {
+        line(text).filter(|said| !self.is_summary || said.is_summary())
     }
 
     /// Whether a first line was taken.
