@@ -14,6 +14,8 @@ use super::options::Native;
 use super::session::{Frame, RehearsalSession, foreseen};
 use crate::ior::composed::DataTests;
 use crate::mdtest::composed::FileTests;
+use crate::occupied::refuse_existing;
+use crate::ranks::worker_kind;
 
 /// The seeds of the data: any do, if they stay the same.
 const EASY_SEED: u32 = 271;
@@ -39,11 +41,7 @@ impl RehearsalJob {
     }
 
     fn workers(&self) -> WorkerKind {
-        if self.options.worker_kind == "processes" {
-            WorkerKind::Process
-        } else {
-            WorkerKind::Thread
-        }
+        worker_kind(self.options.worker_kind)
     }
 
     fn ior(&self, limits: &Limits, is_easy: bool) -> Box<dyn Session> {
@@ -121,12 +119,7 @@ impl Job for RehearsalJob {
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        if facts.existing.iter().any(|name| name == TOP_DIRECTORY) {
-            return Err(ConfigError::new(format!("{TOP_DIRECTORY} is there already")).hint(
-                "name an empty directory, or remove it; `treering clean DIR` removes what a \
-                 killed run left",
-            ));
-        }
+        refuse_existing(facts, |name| name == TOP_DIRECTORY)?;
         let bytes = Limits::of(&self.options, facts).bytes(self.options.workers);
         if bytes > facts.free_bytes {
             let (needed, free) = (bytes >> 20, facts.free_bytes >> 20);
