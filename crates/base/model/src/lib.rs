@@ -1,7 +1,7 @@
 //! The vocabulary of treering: words without work.
 //!
 //! `run` says these words, `keep` writes them down, `tell` reads them. Nothing here calls the
-//! kernel, computes statistics or knows a workload. What a word means to users is defined in
+//! kernel, computes statistics or runs a workload. What a word means to users is defined in
 //! docs/glossary.md.
 
 mod annotation;
@@ -27,6 +27,7 @@ mod trial;
 mod trial_id;
 mod variant;
 mod work;
+pub mod workloads;
 
 pub use annotation::{Annotation, Change};
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};

@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
-use crate::Remark;
-use crate::log::{Log, shortened};
+use crate::log::{Log, first_word, shortened};
+use crate::{Remark, any_begins};
+
+/// So many lines of somebody else's may stand between two of a tool that runs under MPI.
+const GAP_LINES_MOST: usize = 60;
 
 /// The lines of an output, taken one after the other.
 #[derive(Debug)]
@@ -70,6 +73,22 @@ impl Stretch {
             self.seen.get_or_insert_with(new).last = self.next;
         }
         self.next += 1;
+    }
+
+    /// What the next line says that says anything; those before it are passed. `None` where too
+    /// many are, or the output of another tool begins.
+    pub(crate) fn said<L>(&mut self, log: &Log<'_>, read: impl Fn(&str) -> Option<L>) -> Option<L> {
+        while self.next < log.len().min(self.end + GAP_LINES_MOST) {
+            let line = log.line(self.next);
+            if let Some(said) = read(line) {
+                return Some(said);
+            }
+            if !first_word(line).is_empty() && any_begins(log, self.next) {
+                return None;
+            }
+            self.pass(log);
+        }
+        None
     }
 
     /// Goes back behind the last line that was understood.

@@ -3,7 +3,8 @@
 use std::iter::once;
 
 use treering_model::{
-    Beginning, Caution, Ending, Fact, Metric, Mode, PhaseTotals, TaskTotals, Trial, TrialEvent,
+    Beginning, Caution, Ending, Fact, IMPORT_FACT, Metric, Mode, PhaseTotals, TaskTotals, Trial,
+    TrialEvent,
 };
 
 use crate::rows::Rows;
@@ -77,6 +78,20 @@ impl ForeignTrial {
                 cell: None,
                 ..beginning
             })
+        }
+    }
+
+    /// Says which tool it is from: the workload, in this version where the log names one.
+    pub(crate) fn made_by(&mut self, version: Option<&str>) {
+        let tool = format!("{} {}", self.workload, version.unwrap_or_default());
+        self.fact(IMPORT_FACT, tool.trim());
+    }
+
+    /// When it ended, in milliseconds since 1970: so long it took, if it is known when it began.
+    pub(crate) fn ended(&mut self, ended_unix_ms: Option<i64>) {
+        if let Some((began, ended)) = self.started_unix_ms.zip(ended_unix_ms) {
+            let took_ms = u64::try_from(ended.saturating_sub(began)).unwrap_or(0);
+            self.wall_ns = took_ms.saturating_mul(1_000_000);
         }
     }
 

@@ -17,6 +17,8 @@ mod imitation;
 pub mod io500;
 pub mod ior;
 pub mod mdtest;
+mod occupied;
+mod outline;
 mod rank_sums;
 mod ranks;
 mod span;

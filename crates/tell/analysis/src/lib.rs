@@ -10,6 +10,7 @@ pub mod compare;
 mod curve;
 mod fresh_copy;
 pub mod history;
+pub mod io500;
 mod kind;
 mod known;
 mod layouts;

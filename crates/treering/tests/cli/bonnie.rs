@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use treering_model::{Ending, Scope, Trial};
+use treering_model::Ending;
 use treering_testkit::{
     LoopFs, Program, Ran, at_once, require_loop_fs, require_root, skip, temp_dir, traced,
 };
 
 use crate::program;
-use crate::trial::{again, cautions, last};
+use crate::trial::{again, cautions, last, metric};
 
 /// A program of Debian's bonnie++ 2.00a, where it is installed.
 fn installed(path: &str) -> Option<PathBuf> {
@@ -287,13 +287,6 @@ fn lines_are_read_by_the_originals_tools_and_by_our_importer() {
             assert!(page.stdout.contains("oak"), "{page}");
         }
     }
-}
-
-/// What a run with so little to do says of one of its tests.
-fn metric(trial: &Trial, kind: &str, name: &str) -> Option<f64> {
-    let scope = Scope::Kind(kind.to_owned());
-    let found = trial.metrics.iter().find(|metric| metric.name == name && metric.scope == scope);
-    found.map(|metric| metric.value)
 }
 
 #[test]

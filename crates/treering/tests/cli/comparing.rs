@@ -8,6 +8,7 @@ use treering_model::{
 };
 use treering_store::{Access, Store};
 
+use crate::browser::made_up;
 use crate::program;
 
 /// What the rounds of both sides have in common.
@@ -58,8 +59,7 @@ fn fill(file: &Path) {
 #[test]
 fn the_gate_answers_with_its_code() {
     let program = program();
-    let file = program.data().join("made-up.treering");
-    std::fs::create_dir_all(program.data()).unwrap();
+    let file = made_up(&program);
     fill(&file);
     let file = file.to_str().unwrap();
     let against = |contender: &'static str, more: &[&'static str]| {
@@ -145,8 +145,7 @@ fn a_gate_never_passes_where_nothing_was_compared() {
 #[test]
 fn selectors_and_groups_find_the_same_trials() {
     let program = program();
-    let file = program.data().join("made-up.treering");
-    std::fs::create_dir_all(program.data()).unwrap();
+    let file = made_up(&program);
     fill(&file);
     let file = file.to_str().unwrap();
     let reported = |words: &[&str]| -> Value {
@@ -171,8 +170,7 @@ fn selectors_and_groups_find_the_same_trials() {
 #[test]
 fn every_chart_is_written_as_a_file_and_no_other_file_is_touched() {
     let program = program();
-    let file = program.data().join("made-up.treering");
-    std::fs::create_dir_all(program.data()).unwrap();
+    let file = made_up(&program);
     fill(&file);
     let dir = program.home().join("new/charts");
     let names = || -> Vec<String> {

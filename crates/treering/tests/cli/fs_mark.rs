@@ -12,7 +12,7 @@ use treering_testkit::{
 };
 
 use crate::program;
-use crate::trial::{again, calls, cautions, failure, last};
+use crate::trial::{again, calls, cautions, failure, last, metric};
 
 /// Debian's fs_mark 3.3, where it is installed.
 fn original() -> Option<PathBuf> {
@@ -215,27 +215,21 @@ fn command_lines_of_the_wild_work_and_their_rows_can_be_read() {
     }
 }
 
-fn metric(trial: &Trial, kind: &str, name: &str) -> f64 {
-    let scope = treering_model::Scope::Kind(kind.to_owned());
-    let found = trial.metrics.iter().find(|metric| metric.name == name && metric.scope == scope);
-    found.unwrap_or_else(|| panic!("no {name} of {kind}")).value
-}
-
 #[test]
 fn a_classic_trial_has_the_true_rate_beside_the_row() {
     let program = program();
     let ran = classic(&program, "-d a -t 8 -n 50 -s 1 -S 0 -L 2 --seed 7").ends_with(0);
     let trial = last(&program);
     assert_eq!(trial.beginning.workload, "fs_mark");
-    let truth = metric(&trial, "create", "files_per_second");
-    let classic_rate = metric(&trial, "create", "classic_files_per_second");
+    let truth = metric(&trial, "create", "files_per_second").unwrap();
+    let classic_rate = metric(&trial, "create", "classic_files_per_second").unwrap();
     let rates = fourth_column(&ran.stdout);
     let (least, most) = (rates[0].min(rates[1]), rates[0].max(rates[1]));
     assert!((least - 1.0..=most + 1.0).contains(&classic_rate), "{rates:?} {classic_rate}");
     assert!(truth < classic_rate * 1.001);
-    let inflation = metric(&trial, "create", "classic_inflation_percent");
+    let inflation = metric(&trial, "create", "classic_inflation_percent").unwrap();
     assert!((inflation - (classic_rate / truth - 1.0) * 100.0).abs() < 0.01);
-    assert!(metric(&trial, "create", "worker_skew_ratio") >= 1.0);
+    assert!(metric(&trial, "create", "worker_skew_ratio").unwrap() >= 1.0);
     assert_eq!(calls(&trial, "create", Op::Create), 800);
     assert_eq!(calls(&trial, "create", Op::MakeDir), 800);
     let shown = program.run(["show", "last"]).ends_with(0).stdout;
@@ -420,7 +414,7 @@ fn a_native_run_makes_measures_and_removes() {
         assert_eq!(calls(&trial, "create", Op::Fsync), 240);
         assert_eq!(calls(&trial, "unlink", Op::Unlink), 240);
         assert_eq!(calls(&trial, "setup", Op::MakeDir), 2 + 6);
-        assert!(metric(&trial, "unlink", "files_per_second") > 0.0);
+        assert!(metric(&trial, "unlink", "files_per_second").unwrap() > 0.0);
         assert_eq!(fs::read_dir(program.home().join("w")).unwrap().count(), 0);
         let primary: Vec<_> = trial.metrics.iter().filter(|metric| metric.primary).collect();
         assert_eq!(primary.len(), 1);

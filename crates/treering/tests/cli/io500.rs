@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use treering_model::workloads::io500::{FOUND_FACT, STEPS, measured};
 use treering_model::{Ending, RANKS_FACT, Scope, Trial};
 use treering_testkit::{Program, Ran, temp_dir, temp_dir_in};
 
@@ -27,20 +28,10 @@ const SMALL: &[&str] = &[
     "120",
 ];
 
-const MEASURED: [&str; 12] = [
-    "ior-easy-write",
-    "mdtest-easy-write",
-    "ior-hard-write",
-    "mdtest-hard-write",
-    "find",
-    "ior-easy-read",
-    "mdtest-easy-stat",
-    "ior-hard-read",
-    "mdtest-hard-stat",
-    "mdtest-easy-delete",
-    "mdtest-hard-read",
-    "mdtest-hard-delete",
-];
+/// The phases that have a rate.
+fn phases() -> Vec<&'static str> {
+    measured().map(|step| step.name).collect()
+}
 
 /// The rates that decide a comparison, in their order.
 fn rates(trial: &Trial) -> Vec<String> {
@@ -66,8 +57,8 @@ fn a_rehearsal_has_all_phases_and_says_what_a_full_run_needs() {
     let ran = program.run(line.iter().chain(SMALL)).ends_with(0);
     let trial = last(&program);
     assert_eq!((trial.beginning.workload.as_str(), &trial.ending), ("io500", &Ending::Completed));
-    assert_eq!(rates(&trial), MEASURED);
-    assert_eq!(fact(&trial, "io500.found"), Some("2"));
+    assert_eq!(rates(&trial), phases());
+    assert_eq!(fact(&trial, FOUND_FACT), Some("2"));
     // Lines are broken between words.
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
@@ -90,7 +81,7 @@ fn a_rehearsal_has_all_phases_and_says_what_a_full_run_needs() {
     let again = ["run", "io500", "--dir", "w", "--quiet", "--worker-kind", "processes"];
     let ran = program.run(again.iter().chain(SMALL)).ends_with(0);
     assert_eq!(ran.stdout, "");
-    assert_eq!(rates(&last(&program)), MEASURED);
+    assert_eq!(rates(&last(&program)), phases());
 }
 
 #[test]
@@ -98,11 +89,10 @@ fn a_dry_run_says_phases_and_calls_in_their_order() {
     let program = program();
     let line = ["io500", "rehearse", "--dry-run", "--workers", "2"];
     let ran = program.run(line.iter().chain(SMALL)).ends_with(0);
-    let mut phases: Vec<&str> =
+    let mut said: Vec<&str> =
         ran.stdout.lines().filter_map(|line| line.split_once(": ")).map(|(one, _)| one).collect();
-    phases.dedup();
-    phases.retain(|phase| !["prepare", "timestamp", "cleanup"].contains(phase));
-    assert_eq!(phases, MEASURED);
+    said.dedup();
+    assert_eq!(said, STEPS.map(|step| step.name));
     let line = ["io500", "rehearse", "--dry-run", "--calls", "--workers", "2"];
     let ran = program.run(line.iter().chain(SMALL)).ends_with(0);
     for part in ["phase mdtest-hard-write\n", "47008", "3901", "ior_file_easy.00000001"] {
@@ -121,9 +111,9 @@ fn ranks_rehearse_together() {
     let ran = Ran::of(command.args(SMALL).arg("--store").arg(&store)).ends_with(0);
     let trial = only(&store);
     assert_eq!(trial.ending, Ending::Completed, "{ran}");
-    assert_eq!(rates(&trial), MEASURED);
+    assert_eq!(rates(&trial), phases());
     assert_eq!(fact(&trial, RANKS_FACT), Some("3"));
-    assert_eq!(fact(&trial, "io500.found"), Some("6"), "of six workers");
+    assert_eq!(fact(&trial, FOUND_FACT), Some("6"), "of six workers");
     assert!(ran.stdout.contains("slowest rank"), "{ran}");
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nothing stays");
 }

@@ -1,38 +1,18 @@
 //! ior from outside: what the original prints and leaves, beside what ours does.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use treering_model::{Op, Scope, Trial};
-use treering_testkit::{Program, Ran, skip, temp_dir};
+use treering_model::Op;
+use treering_testkit::{Program, Ran, temp_dir};
 
+use crate::originals::{original, run_original, run_ours};
 use crate::program;
-use crate::trial::{calls, last};
-
-/// The original, where one is in the path.
-fn original() -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&path).map(|dir| dir.join("ior")).find(|file| file.is_file());
-    if found.is_none() {
-        skip("the original ior is not in the path");
-    }
-    found
-}
-
-fn run_original(original: &Path, dir: &Path, ranks: u32, words: &str) -> Ran {
-    let mut command = Command::new("mpirun");
-    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string()]);
-    command.arg(original).args(words.split_whitespace()).current_dir(dir);
-    Ran::of(&mut command)
-}
+use crate::trial::{calls, last, metric};
 
 pub(crate) fn classic(program: &Program, ranks: u32, words: &str) -> Ran {
-    let ranks = ranks.to_string();
-    let first = ["ior", "--ranks", &ranks];
-    program.run(first.into_iter().chain(words.split_whitespace()))
+    run_ours(program, "ior", ranks, words)
 }
 
 /// The lines without what is different in every run: times, figures, the filesystem.
@@ -88,7 +68,7 @@ const LINES: [(u32, &str); 10] = [
 
 #[test]
 fn lines_and_files_are_those_of_the_original() {
-    let Some(original) = original() else { return };
+    let Some(original) = original("ior") else { return };
     for (ranks, words) in LINES {
         let (program, other) = (program(), temp_dir());
         for dir in [program.home(), other.path()] {
@@ -142,7 +122,7 @@ fn json_is_one_document_with_the_names_of_the_original() {
     assert_eq!(test["Options"]["aggregate filesize"], "524288 bytes");
     assert_eq!(document["summary"][1]["operation"], "read");
     assert!(document["summary"][0]["bwMeanMIB"].as_f64().unwrap() > 0.0);
-    let Some(original) = original() else { return };
+    let Some(original) = original("ior") else { return };
     let place = temp_dir();
     let words = format!("{words} -O summaryFile=all.json");
     run_original(&original, place.path(), 2, &words).ends_with(0);
@@ -168,12 +148,6 @@ fn each_rank_has_a_directory_where_that_is_asked_for() {
     }
     let trial = last(&program);
     assert_eq!(calls(&trial, "setup", Op::Pause), 2, "a second before each test");
-}
-
-fn metric(trial: &Trial, kind: &str, name: &str) -> Option<f64> {
-    let scope = Scope::Kind(kind.to_owned());
-    let mut all = trial.metrics.iter();
-    all.find(|metric| metric.name == name && metric.scope == scope).map(|metric| metric.value)
 }
 
 #[test]

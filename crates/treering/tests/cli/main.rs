@@ -90,6 +90,7 @@ mod fio_beside;
 /// fio under its own name, where the original does the work.
 mod nfs_guests;
 mod original_fio;
+mod originals;
 
 /// fio done by the installed fio.
 mod with_fio;

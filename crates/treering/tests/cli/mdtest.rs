@@ -1,40 +1,19 @@
 //! mdtest from outside: what the original prints and leaves, beside what ours does.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use treering_model::{Ending, Op, Scope, Trial};
-use treering_testkit::{Program, Ran, skip, temp_dir};
+use treering_model::{Ending, Op};
+use treering_testkit::{Program, Ran, temp_dir};
 
+use crate::originals::{original, run_original, run_ours};
 use crate::program;
-use crate::trial::{calls, last};
-
-/// The original, where one is in the path.
-fn original() -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&path).map(|dir| dir.join("mdtest")).find(|file| file.is_file());
-    if found.is_none() {
-        skip("the original mdtest is not in the path");
-    }
-    found
-}
-
-/// The original with so many ranks, in a directory.
-fn run_original(original: &Path, dir: &Path, ranks: u32, words: &str) -> Ran {
-    let mut command = Command::new("mpirun");
-    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string()]);
-    command.arg(original).args(words.split_whitespace()).current_dir(dir);
-    Ran::of(&mut command)
-}
+use crate::trial::{calls, last, metric};
 
 pub(crate) fn classic(program: &Program, ranks: u32, words: &str) -> Ran {
-    let ranks = ranks.to_string();
-    let first = ["mdtest", "--ranks", &ranks];
-    program.run(first.into_iter().chain(words.split_whitespace()))
+    run_ours(program, "mdtest", ranks, words)
 }
 
 /// The lines without what is different in every run: times, figures, the filesystem.
@@ -91,7 +70,7 @@ const LINES: [(u32, &str); 11] = [
 
 #[test]
 fn tables_and_trees_are_those_of_the_original() {
-    let Some(original) = original() else { return };
+    let Some(original) = original("mdtest") else { return };
     for (ranks, words) in LINES {
         let (program, other) = (program(), temp_dir());
         let theirs = run_original(&original, other.path(), ranks, words).ends_with(0);
@@ -121,12 +100,6 @@ fn what_the_original_refuses_is_refused_with_its_exit_code() {
         assert!(said.contains(message), "{words}: {said}");
         assert!(!program.home().join("out").exists(), "nothing was done");
     }
-}
-
-fn metric(trial: &Trial, kind: &str, name: &str) -> Option<f64> {
-    let scope = Scope::Kind(kind.to_owned());
-    let mut all = trial.metrics.iter();
-    all.find(|metric| metric.name == name && metric.scope == scope).map(|metric| metric.value)
 }
 
 #[test]

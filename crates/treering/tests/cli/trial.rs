@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use treering_model::{CautionCode, Ending, Op, Trial};
+use treering_model::{CautionCode, Ending, Op, Scope, Trial};
 use treering_store::{Access, Store};
 use treering_testkit::{FileSizes, Program};
 
@@ -20,6 +20,13 @@ pub(crate) fn last(program: &Program) -> Trial {
     store.check().unwrap();
     assert_eq!(exported, store.load(store.find("last").unwrap()).unwrap());
     exported
+}
+
+/// A number of one kind of task, where the trial has it.
+pub(crate) fn metric(trial: &Trial, kind: &str, name: &str) -> Option<f64> {
+    let scope = Scope::Kind(kind.to_owned());
+    let found = trial.metrics.iter().find(|metric| metric.name == name && metric.scope == scope);
+    found.map(|metric| metric.value)
 }
 
 /// The words of the command that runs the newest trial again, as `treering show` prints it.

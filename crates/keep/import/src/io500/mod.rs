@@ -7,10 +7,10 @@
 mod lines;
 mod run;
 
-use crate::log::{Log, first_word};
+use crate::log::Log;
 use crate::stretch::Stretch;
 use crate::trial::Content;
-use crate::{Importer, Reading, Remark, any_begins};
+use crate::{Importer, Reading, Remark};
 use lines::{Line, line};
 use run::Run;
 
@@ -19,8 +19,6 @@ pub(crate) struct Io500;
 
 /// The tool, and its workload.
 const TOOL: &str = "io500";
-/// So many lines of somebody else's may stand between two of its lines.
-const GAP_LINES_MOST: usize = 60;
 /// `result.txt` names its version within so many lines.
 const HEAD_LINES: usize = 8;
 
@@ -42,16 +40,8 @@ impl Importer for Io500 {
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
         let mut stretch = Stretch::from(at);
-        while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) {
+        while let Some(said) = stretch.said(log, |text| run.own_line(text)) {
             let next = stretch.next();
-            let said = line(log.line(next)).filter(|said| !run.is_summary() || said.is_summary());
-            let Some(said) = said else {
-                if !first_word(log.line(next)).is_empty() && any_begins(log, next) {
-                    break;
-                }
-                stretch.pass(log);
-                continue;
-            };
             if run.has_begun() && self.begins(log, next) && !run.is_head(&said) {
                 break;
             }

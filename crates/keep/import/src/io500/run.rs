@@ -5,10 +5,11 @@ use treering_model::metrics::rates::{
     OPERATIONS_PER_SECOND,
 };
 use treering_model::metrics::times::ELAPSED_SECONDS;
+use treering_model::workloads::io500::{Step, measured};
 use treering_model::{IMPORT_FACT, Scope};
 
 use super::TOOL;
-use super::lines::{Line, Phase, Scores};
+use super::lines::{Line, Phase, Scores, line};
 use crate::Remark;
 use crate::number::{decimal, nanoseconds};
 use crate::trial::ForeignTrial;
@@ -22,9 +23,6 @@ const REASONS_MOST: usize = 20;
 const NEAR: f64 = 1e-4;
 /// No version has more phases.
 const PHASES_MOST: usize = 64;
-/// Of the data and of the metadata so many phases are in the score.
-const DATA_PHASES: usize = 4;
-const METADATA_PHASES: usize = 8;
 
 /// A phase, from whichever file.
 #[derive(Clone, Debug, Default)]
@@ -67,9 +65,10 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Whether it is the summary, in which there are no sections and no values.
-    pub(super) fn is_summary(&self) -> bool {
-        self.is_summary
+    /// What a line says, if it can be one of this run: in the summary there are no sections and no
+    /// values.
+    pub(super) fn own_line(&self, text: &str) -> Option<Line> {
+        line(text).filter(|said| !self.is_summary || said.is_summary())
     }
 
     /// Whether a first line was taken.
@@ -318,20 +317,18 @@ impl Run {
         at: usize,
         scores: &Scores,
     ) {
-        let of_side = |moves_data: bool| {
-            let known = phases.iter().filter(|seen| {
-                seen.is_scored
-                    && !seen.is_twice
-                    && seen.moves_data() == moves_data
-                    && is_basic(seen)
-            });
-            known.filter_map(|seen| seen.value).filter(|value| *value > 0.0).collect::<Vec<f64>>()
+        let rate = |step: &Step| {
+            let seen = phases.iter().find(|seen| seen.name == step.name)?;
+            seen.value.filter(|value| seen.is_scored && !seen.is_twice && *value > 0.0)
         };
-        let (data, metadata) = (of_side(true), of_side(false));
-        if data.len() != DATA_PHASES || metadata.len() != METADATA_PHASES {
+        let of_side = |moves_data: bool| {
+            let side = measured().filter(|step| step.moves_data() == moves_data);
+            side.map(rate).collect::<Option<Vec<f64>>>()
+        };
+        let (Some(data), Some(metadata)) = (of_side(true), of_side(false)) else {
             self.remark(at, "the scores are left out: phases are missing from which they follow");
             return;
-        }
+        };
         let (data, metadata) = (mean(&data), mean(&metadata));
         let is_near = |told: f64, follows: f64| (told - follows).abs() <= follows * NEAR + 1e-6;
         if !is_near(scores.bandwidth, data)
@@ -347,14 +344,6 @@ impl Run {
             IO500_METADATA_SCORE.of(Scope::Trial, scores.metadata),
         ]);
     }
-}
-
-/// Whether a phase is one of the twelve, and not of an extended run.
-fn is_basic(seen: &Seen) -> bool {
-    let name = seen.name.as_str();
-    name == "find"
-        || ["ior-easy-", "ior-hard-"].iter().any(|begin| name.starts_with(begin))
-        || ["mdtest-easy-", "mdtest-hard-"].iter().any(|begin| name.starts_with(begin))
 }
 
 /// The geometric mean.

@@ -5,12 +5,12 @@
 mod lines;
 
 use treering_model::metrics::rates::{MIB_PER_SECOND, REPETITION_MIB_PER_SECOND};
-use treering_model::{IMPORT_FACT, Scope, USED_FACT};
+use treering_model::{Scope, USED_FACT};
 
-use crate::log::{Log, first_word};
+use crate::log::Log;
 use crate::stretch::Stretch;
 use crate::trial::{Content, ForeignTrial};
-use crate::{Importer, Reading, Remark, any_begins};
+use crate::{Importer, Reading, Remark};
 use lines::{Line, Side, Summary, line};
 
 /// Reads output of ior.
@@ -18,8 +18,6 @@ pub(crate) struct Ior;
 
 /// The tool, and its workload.
 const TOOL: &str = "ior";
-/// So many lines of somebody else's may stand between two of its lines.
-const GAP_LINES_MOST: usize = 60;
 
 impl Importer for Ior {
     fn tool(&self) -> &'static str {
@@ -33,15 +31,7 @@ impl Importer for Ior {
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
         let mut stretch = Stretch::from(at);
-        while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) {
-            let next = stretch.next();
-            let Some(said) = line(log.line(next)) else {
-                if !first_word(log.line(next)).is_empty() && any_begins(log, next) {
-                    break;
-                }
-                stretch.pass(log);
-                continue;
-            };
+        while let Some(said) = stretch.said(log, line) {
             if matches!(said, Line::Version(_)) && run.version.is_some() {
                 break;
             }
@@ -104,18 +94,14 @@ impl Run {
         if trial.metrics.is_empty() {
             return None;
         }
-        let tool = format!("{TOOL} {}", self.version.as_deref().unwrap_or(""));
-        trial.fact(IMPORT_FACT, tool.trim());
+        trial.made_by(self.version.as_deref());
         for (name, value) in &self.parameters {
             trial.parameter(name, value);
         }
         if let Some(percent) = self.used_percent {
             trial.fact(USED_FACT, percent);
         }
-        if let Some((began, ended)) = self.began_unix_ms.zip(self.finished_unix_ms) {
-            let took_ms = u64::try_from(ended.saturating_sub(began)).unwrap_or(0);
-            trial.wall_ns = took_ms.saturating_mul(1_000_000);
-        }
+        trial.ended(self.finished_unix_ms);
         Some(trial)
     }
 

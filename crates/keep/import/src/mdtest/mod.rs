@@ -6,12 +6,12 @@ mod command;
 mod lines;
 
 use treering_model::metrics::rates::{ITERATION_OPERATIONS_PER_SECOND, OPERATIONS_PER_SECOND};
-use treering_model::{IMPORT_FACT, Scope, USED_FACT};
+use treering_model::{Scope, USED_FACT};
 
-use crate::log::{Log, first_word};
+use crate::log::Log;
 use crate::stretch::Stretch;
 use crate::trial::{Content, ForeignTrial};
-use crate::{Importer, Reading, Remark, any_begins};
+use crate::{Importer, Reading, Remark};
 use lines::{Line, Row, line};
 
 /// Reads output of mdtest.
@@ -19,8 +19,6 @@ pub(crate) struct Mdtest;
 
 /// The tool, and its workload.
 const TOOL: &str = "mdtest";
-/// So many lines of somebody else's may stand between two of its lines.
-const GAP_LINES_MOST: usize = 60;
 
 impl Importer for Mdtest {
     fn tool(&self) -> &'static str {
@@ -40,15 +38,7 @@ impl Importer for Mdtest {
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
         let mut stretch = Stretch::from(at);
-        while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) {
-            let next = stretch.next();
-            let Some(said) = line(log.line(next)) else {
-                if is_begun_by_others(log, next) {
-                    break;
-                }
-                stretch.pass(log);
-                continue;
-            };
+        while let Some(said) = stretch.said(log, line) {
             if !run.goes_on(&said) {
                 break;
             }
@@ -64,11 +54,6 @@ impl Importer for Mdtest {
         let outputs = run.trial().map(|trial| Content::Foreign(Box::new(trial)));
         Reading { end: stretch.end(), outputs: outputs.into_iter().collect(), remarks }
     }
-}
-
-/// Whether another tool's output begins here; rows of tables are never one.
-fn is_begun_by_others(log: &Log<'_>, at: usize) -> bool {
-    !first_word(log.line(at)).is_empty() && any_begins(log, at)
 }
 
 /// A run, put together line by line.
@@ -162,8 +147,7 @@ impl Run {
             is_interrupted: self.verification_failed,
             ..ForeignTrial::default()
         };
-        let tool = format!("{TOOL} {}", self.version.as_deref().unwrap_or(""));
-        trial.fact(IMPORT_FACT, tool.trim());
+        trial.made_by(self.version.as_deref());
         if let Some(ranks) = self.ranks {
             trial.parameter("ranks", ranks);
         }
@@ -176,10 +160,7 @@ impl Run {
         if let Some([least, most, mean]) = self.wall {
             trial.fact("import.stonewall_items", format!("{least} to {most}, {mean} in the mean"));
         }
-        if let Some((began, ended)) = self.started_unix_ms.zip(self.finished_unix_ms) {
-            let took_ms = u64::try_from(ended.saturating_sub(began)).unwrap_or(0);
-            trial.wall_ns = took_ms.saturating_mul(1_000_000);
-        }
+        trial.ended(self.finished_unix_ms);
         for row in &self.rows {
             tell(&mut trial, row, self.iterations);
         }

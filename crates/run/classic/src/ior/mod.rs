@@ -1,8 +1,9 @@
 //! What ior measures of each rank, and the text that it prints of it.
 
-pub mod counts;
 pub mod json;
 pub mod outliers;
 pub mod parameters;
 pub mod results;
 pub mod text;
+
+pub use treering_model::workloads::ior as counts;

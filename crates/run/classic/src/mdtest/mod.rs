@@ -1,7 +1,8 @@
 //! What mdtest measures of each rank, and the text that it prints of it.
 
-pub mod counts;
 pub mod pattern;
 pub mod results;
 pub mod table;
 pub mod text;
+
+pub use treering_model::workloads::mdtest as counts;

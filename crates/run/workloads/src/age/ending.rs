@@ -52,6 +52,11 @@ impl Ending {
         self.sofar.written_bytes = written.saturating_add_signed(ahead_bytes);
     }
 
+    /// Operations that were carried out since it aged.
+    pub(super) fn operations(&self) -> u64 {
+        self.sofar.operations
+    }
+
     /// The filesystem is full: what a rule about that waits for, and otherwise the end.
     pub(super) fn is_full(&mut self) {
         let operations = self.sofar.operations;

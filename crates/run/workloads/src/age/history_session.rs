@@ -14,8 +14,8 @@ use super::ending::Ending;
 use super::fast_forward::Foreseen;
 use super::history::{Effect, Replay};
 use super::player::{Data, FILE, HERE, ROOT, ROOT_DIR, Wrote, create, write};
-use super::session::{AGE, FILL, Sums, metrics};
-use crate::ahead::{Counted, WRITE, can_allocate, refusal};
+use super::progress::{AGE, FILL, Progress};
+use crate::ahead::{Counted, WRITE, can_allocate};
 
 /// The replay, and the fingerprint of what was replayed.
 #[derive(Debug)]
@@ -28,13 +28,9 @@ struct Shared {
 /// A run in progress.
 pub(super) struct HistorySession {
     shared: Arc<Mutex<Shared>>,
-    ending: Ending,
+    progress: Progress,
     measure_every: u64,
-    phase: Option<&'static str>,
     is_filled: bool,
-    /// Why nothing was done.
-    refusal: Option<SessionError>,
-    sums: Sums,
 }
 
 impl HistorySession {
@@ -45,17 +41,22 @@ impl HistorySession {
         foreseen: Option<Foreseen>,
     ) -> Self {
         let shared = Shared { replay, print: Fingerprint::new(), foreseen };
-        let (phase, is_filled, sums) = (None, false, Sums::default());
         let shared = Arc::new(Mutex::new(shared));
-        Self { shared, ending, measure_every, phase, is_filled, refusal: None, sums }
+        Self { shared, progress: Progress::new(ending), measure_every, is_filled: false }
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Commits that are to come.
     fn left(&self) -> u64 {
         self.shared().replay.left()
+    }
+
+    /// As many of them as are replayed at most, where a rule counts them.
+    fn wanted(&self) -> u64 {
+        self.progress.ending.operations_left().unwrap_or(u64::MAX).min(self.left())
     }
 
     /// Whether all that stands is written.
@@ -72,23 +73,21 @@ impl HistorySession {
 
 impl Session for HistorySession {
     fn next_phase(&mut self) -> Option<Phase> {
-        let (name, tasks) = match self.phase {
+        let (name, tasks) = match self.progress.phase {
             None => (FILL, 1),
             _ if self.failure().is_some() => return None,
             Some(FILL) if self.left() > 0 => {
-                self.ending.begins();
-                let left = self.ending.operations_left().unwrap_or(u64::MAX).min(self.left());
-                (AGE, left.div_ceil(self.measure_every))
+                self.progress.ending.begins();
+                (AGE, self.wanted().div_ceil(self.measure_every))
             }
             Some(FILL | AGE) if !self.is_written() => (WRITE, 1),
             Some(_) => return None,
         };
-        self.phase = Some(name);
-        Some(Phase { name: name.to_owned(), tasks: u32::try_from(tasks).unwrap_or(u32::MAX) })
+        Some(self.progress.begin(name, tasks))
     }
 
     fn next_group(&mut self) -> Option<ParallelGroup> {
-        let steps = match self.phase {
+        let steps = match self.progress.phase {
             _ if self.failure().is_some() => return None,
             Some(WRITE) => {
                 let tasks = vec![self.writing()?];
@@ -96,68 +95,48 @@ impl Session for HistorySession {
             }
             Some(FILL) if self.is_filled => return None,
             Some(FILL) => 1,
-            _ if self.left() == 0 || self.ending.is_over() => return None,
-            _ => {
-                let left = self.ending.operations_left().unwrap_or(u64::MAX).min(self.left());
-                left.min(self.measure_every)
-            }
+            _ if self.left() == 0 || self.progress.ending.is_over() => return None,
+            _ => self.wanted().min(self.measure_every),
         };
         let is_first = !std::mem::replace(&mut self.is_filled, true);
         let shared = Arc::clone(&self.shared);
         let script = Replayer { shared, steps, is_first, counted: Counted::default() };
         let subject = format!("{steps} commits");
-        let kind = self.phase.unwrap_or(FILL);
+        let kind = self.progress.phase.unwrap_or(FILL);
         let tasks = vec![Task::new(kind, &subject, Op::Create, Box::new(script))];
         Some(ParallelGroup { tasks, ..ParallelGroup::default() })
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
-        let counted: Counted = totals.counters.read().unwrap_or_default();
-        let is_aging = self.phase == Some(AGE);
-        let operations = if is_aging { counted.operations } else { 0 };
-        self.ending.task_ended(totals, operations, counted.ahead_bytes);
-        if is_aging {
-            self.ending.stepped();
-        }
-        self.sums.operations += counted.operations;
-        self.sums.wall_ns += totals.wall_ns;
-        self.sums.cpu_ns += totals.cpu.total_ns();
-        if counted.is_full {
-            self.ending.is_full();
-        }
-        if counted.cannot_allocate {
-            self.refusal = Some(refusal());
-        }
+        self.progress.task_ended(totals);
     }
 
     fn failure(&self) -> Option<SessionError> {
-        self.refusal.clone().or_else(|| self.ending.failure())
+        self.progress.failure()
     }
 
     fn layouts(&self) -> Option<LayoutFeed> {
-        self.ending.feed()
+        self.progress.layouts()
     }
 
     fn facts(&self) -> Vec<Fact> {
-        let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
         let shared = self.shared();
-        let mut facts = self.ending.facts();
-        facts.push(fact("age.live_bytes", shared.replay.live_bytes().to_string()));
-        facts.push(fact("age.fingerprint", shared.print.text()));
-        facts
+        self.progress.facts([
+            ("age.live_bytes", shared.replay.live_bytes().to_string()),
+            ("age.fingerprint", shared.print.text()),
+        ])
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        metrics(self.sums)
+        self.progress.metrics()
     }
 
     fn cautions(&self) -> Vec<Caution> {
-        self.ending.cautions()
+        self.progress.cautions()
     }
 
     fn remains(&self) -> Vec<String> {
-        let made = self.phase.filter(|_| self.refusal.is_none());
-        made.map(|_| ROOT.to_owned()).into_iter().collect()
+        self.progress.remains()
     }
 }
 

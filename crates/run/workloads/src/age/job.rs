@@ -14,11 +14,13 @@ use super::history_session::HistorySession;
 use super::options::Native;
 use super::player::ROOT;
 use super::profile::{Amount, Kind, Model, Profile, TEXT_BYTES_MAX, profile_text, profiles, read};
+use super::progress::foreseen;
 use super::rules::Rule;
-use super::session::{AgeSession, foreseen};
+use super::session::AgeSession;
 use super::source_tree::SourceTree;
 use super::through::ThroughSession;
 use crate::compilebench::{AGING_PHASE, aging};
+use crate::occupied::refuse_existing;
 
 /// What a dry run takes for half of the free space.
 const LIVE_BYTES_UNKNOWN: u64 = 1 << 30;
@@ -231,12 +233,7 @@ impl Job for AgeJob {
         if let By::Workload(job) = &self.by {
             return job.check(facts);
         }
-        if facts.existing.iter().any(|name| name == ROOT) {
-            return Err(ConfigError::new(format!("{ROOT} is there already")).hint(
-                "name an empty directory, or remove it; `treering clean DIR` removes what a \
-                 killed run left",
-            ));
-        }
+        refuse_existing(facts, |name| name == ROOT)?;
         Ok(not_fresh(facts).into_iter().collect())
     }
 

@@ -3,7 +3,8 @@
 //!
 //! `profile` reads profiles, `generator` draws operations from them, `player` carries them out;
 //! `fast_forward` knows what was only allocated; `rules` and `ending` decide when it ends;
-//! `session` and `through` put it together. Nothing here calls the kernel.
+//! `session`, `history_session` and `through` put it together, and `progress` is what the sessions
+//! have in common. Nothing here calls the kernel.
 
 mod ending;
 mod fast_forward;
@@ -15,6 +16,7 @@ mod job;
 mod options;
 mod player;
 mod profile;
+mod progress;
 mod rules;
 mod session;
 mod sizes;

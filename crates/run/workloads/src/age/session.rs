@@ -2,45 +2,27 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use treering_model::metrics::{cpu, rates, times};
-use treering_model::{Caution, Fact, Metric, Op, Scope, TaskTotals};
+use treering_model::{Caution, Fact, Metric, Op, TaskTotals};
 use treering_script::{LayoutFeed, ParallelGroup, Phase, Session, SessionError, Task};
 
 use super::ending::Ending;
 use super::fast_forward::FastForward;
 use super::generator::Generator;
-use super::player::{Part, Player, ROOT};
-use crate::ahead::{Counted, WRITE, refusal};
-
-/// The phases, by name.
-pub(super) const FILL: &str = "fill";
-pub(super) const AGE: &str = "age";
-
-/// What a run came to.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sums {
-    pub(super) operations: u64,
-    pub(super) wall_ns: u64,
-    pub(super) cpu_ns: u64,
-}
+use super::player::{Part, Player};
+use super::progress::{AGE, FILL, Progress};
+use crate::ahead::WRITE;
 
 /// A run in progress.
 pub(super) struct AgeSession {
     generator: Arc<Mutex<Generator>>,
-    ending: Ending,
+    progress: Progress,
     live_bytes: u64,
     measure_every: u64,
     remount_every: Option<u64>,
     reads: bool,
     /// Parts of the present phase that are to come, the last one first.
     to_come: Vec<Part>,
-    phase: Option<&'static str>,
     forward: Option<FastForward>,
-    /// Why nothing was done.
-    refusal: Option<SessionError>,
-    sums: Sums,
-    /// Operations that filled the tree.
-    filled: u64,
 }
 
 impl AgeSession {
@@ -55,67 +37,43 @@ impl AgeSession {
         let reads = generator.model().read_after_remount && remount_every.is_some();
         Self {
             generator: Arc::new(Mutex::new(generator)),
-            ending,
+            progress: Progress::new(ending),
             live_bytes,
             measure_every,
             remount_every,
             reads,
             to_come: Vec::new(),
-            phase: None,
             forward: fast_forward.then(FastForward::default),
-            refusal: None,
-            sums: Sums::default(),
-            filled: 0,
         }
     }
 
     /// Whether the filesystem is mounted anew before a part: between two steps, so often.
     fn is_remounted(&self) -> bool {
-        let done = self.sums.operations - self.filled;
-        let is_due = |every: u64| done.is_multiple_of(every);
-        self.phase == Some(AGE) && self.remount_every.is_some_and(is_due)
+        let aged = self.progress.ending.operations();
+        let is_due = |every: u64| aged.is_multiple_of(every);
+        self.progress.phase == Some(AGE) && self.remount_every.is_some_and(is_due)
     }
 
     /// The same, but for the first of its steps: it is mounted anew between phases.
     fn remounts_now(&self) -> bool {
-        self.sums.operations > self.filled && self.is_remounted()
+        self.progress.ending.operations() > 0 && self.is_remounted()
     }
 
     fn next_part(&mut self) -> Option<Part> {
         if self.failure().is_some() {
             return None;
         }
-        if self.phase != Some(AGE) {
+        if self.progress.phase != Some(AGE) {
             return self.to_come.pop();
         }
-        if self.ending.is_over() {
+        if self.progress.ending.is_over() {
             return None;
         }
-        let left = self.ending.operations_left().unwrap_or(self.measure_every);
+        let left = self.progress.ending.operations_left().unwrap_or(self.measure_every);
         let count = left.min(self.measure_every);
         let reads = self.reads && self.is_remounted();
         Some(if reads { Part::ReadAndOperate(count) } else { Part::Operate(count) })
     }
-}
-
-/// The metrics of a run with these sums.
-pub(super) fn metrics(sums: Sums) -> Vec<Metric> {
-    let seconds = sums.wall_ns as f64 / 1e9;
-    if sums.operations == 0 || seconds <= 0.0 {
-        return Vec::new();
-    }
-    let operations = sums.operations as f64;
-    vec![
-        rates::OPERATIONS_PER_SECOND.of(Scope::Trial, operations / seconds).primary(),
-        rates::OPERATIONS.of(Scope::Trial, operations),
-        times::OPERATION_SECONDS.of(Scope::Trial, seconds),
-        cpu::OPERATION_CPU_SECONDS.of(Scope::Trial, sums.cpu_ns as f64 / 1e9),
-    ]
-}
-
-/// The metrics that a run will have; their values mean nothing.
-pub(super) fn foreseen() -> Vec<Metric> {
-    metrics(Sums { operations: 1, wall_ns: 1, cpu_ns: 1 })
 }
 
 impl Session for AgeSession {
@@ -124,7 +82,7 @@ impl Session for AgeSession {
             let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
             (generator.model().files.len(), generator.has_operations())
         };
-        let (name, tasks) = match self.phase {
+        let (name, tasks) = match self.progress.phase {
             None => {
                 self.to_come = (0..populations).rev().map(Part::Fill).collect();
                 self.to_come.push(Part::Prepare);
@@ -132,8 +90,8 @@ impl Session for AgeSession {
             }
             _ if self.failure().is_some() => return None,
             Some(FILL) if has_operations => {
-                self.ending.begins();
-                let left = self.ending.operations_left().unwrap_or(0);
+                self.progress.ending.begins();
+                let left = self.progress.ending.operations_left().unwrap_or(0);
                 (AGE, left.div_ceil(self.measure_every))
             }
             Some(FILL | AGE) if self.forward.is_some() => {
@@ -142,8 +100,7 @@ impl Session for AgeSession {
             }
             Some(_) => return None,
         };
-        self.phase = Some(name);
-        Some(Phase { name: name.to_owned(), tasks: u32::try_from(tasks).unwrap_or(u32::MAX) })
+        Some(self.progress.begin(name, tasks))
     }
 
     fn next_group(&mut self) -> Option<ParallelGroup> {
@@ -160,59 +117,41 @@ impl Session for AgeSession {
             }
         };
         let script = Box::new(Player::new(part, &self.generator, self.forward.clone()));
-        let kind = self.phase.unwrap_or(FILL);
+        let kind = self.progress.phase.unwrap_or(FILL);
         let tasks = vec![Task::new(kind, &subject, op, script)];
         Some(ParallelGroup { tasks, remount: self.remounts_now(), ..ParallelGroup::default() })
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
-        let counted: Counted = totals.counters.read().unwrap_or_default();
-        let is_aging = self.phase == Some(AGE);
-        let operations = if is_aging { counted.operations } else { 0 };
-        self.ending.task_ended(totals, operations, counted.ahead_bytes);
-        if is_aging {
-            self.ending.stepped();
-        }
-        self.sums.operations += counted.operations;
-        self.filled += counted.operations - operations;
-        self.sums.wall_ns += totals.wall_ns;
-        self.sums.cpu_ns += totals.cpu.total_ns();
-        if counted.is_full {
-            self.ending.is_full();
-        }
-        if counted.cannot_allocate {
-            self.refusal = Some(refusal());
-        }
+        self.progress.task_ended(totals);
     }
 
     fn failure(&self) -> Option<SessionError> {
-        self.refusal.clone().or_else(|| self.ending.failure())
+        self.progress.failure()
     }
 
     fn layouts(&self) -> Option<LayoutFeed> {
-        self.ending.feed()
+        self.progress.layouts()
     }
 
     fn facts(&self) -> Vec<Fact> {
-        let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
         let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut facts = self.ending.facts();
-        facts.push(fact("age.live_bytes", self.live_bytes.to_string()));
-        facts.push(fact("age.drawn", generator.drawn().to_string()));
-        facts.push(fact("age.fingerprint", generator.fingerprint().text()));
-        facts
+        self.progress.facts([
+            ("age.live_bytes", self.live_bytes.to_string()),
+            ("age.drawn", generator.drawn().to_string()),
+            ("age.fingerprint", generator.fingerprint().text()),
+        ])
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        metrics(self.sums)
+        self.progress.metrics()
     }
 
     fn cautions(&self) -> Vec<Caution> {
-        self.ending.cautions()
+        self.progress.cautions()
     }
 
     fn remains(&self) -> Vec<String> {
-        let made = self.phase.filter(|_| self.refusal.is_none());
-        made.map(|_| ROOT.to_owned()).into_iter().collect()
+        self.progress.remains()
     }
 }

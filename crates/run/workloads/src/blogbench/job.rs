@@ -9,6 +9,7 @@ use super::options::{Classic, Native};
 use super::output::{directory, full};
 use super::room::{full_bytes, full_names, mean_bytes};
 use super::session::{BlogSession, ROOT, Run};
+use crate::occupied::refuse_existing;
 
 /// No device takes more of such small files in a second: with the time of the run it says how much
 /// of the room can be used at all.
@@ -61,12 +62,7 @@ impl Job for BlogJob {
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        if !self.is_classic() && facts.existing.iter().any(|name| name == ROOT) {
-            return Err(ConfigError::new(format!("{ROOT} is there already")).hint(
-                "name an empty directory, or remove it; `treering clean DIR` removes what a \
-                 killed run left",
-            ));
-        }
+        refuse_existing(facts, |name| !self.is_classic() && name == ROOT)?;
         let writers = u64::from(self.config.threads_of(Role::Writer));
         let fewest = writers.saturating_add(BLOGS_FEWEST);
         let fit = self.config.room.blogs(facts);

@@ -12,9 +12,8 @@ use super::options::Native;
 use super::session::{BonnieSession, Style};
 use super::shape::Shape;
 use super::test::Test;
-
-/// A dry run lists no more lines.
-const LINES_MAX: usize = 100_000;
+use crate::occupied::{is_numbered, refuse_existing};
+use crate::outline::limited;
 
 /// bonnie++ with all its settings.
 #[derive(Debug)]
@@ -55,16 +54,7 @@ impl Job for BonnieJob {
         if self.style != Style::Native {
             return Ok(Vec::new());
         }
-        let is_ours = |name: &&String| {
-            let number = name.strip_prefix("bonnie-");
-            number.is_some_and(|rest| rest.parse::<u16>().is_ok())
-        };
-        if let Some(there) = facts.existing.iter().find(is_ours) {
-            return Err(ConfigError::new(format!("{there} is there already")).hint(
-                "name an empty directory, or remove it; `treering clean DIR` removes what a \
-                 killed run left",
-            ));
-        }
+        refuse_existing(facts, |name| is_numbered(name, "bonnie-"))?;
         Ok(Vec::new())
     }
 
@@ -106,23 +96,18 @@ impl Job for BonnieJob {
 
     fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
         let shape = &self.shape;
-        let mut lines = Vec::new();
-        for run in 1..=shape.runs {
-            for &test in &shape.tests {
-                if lines.len() == LINES_MAX {
-                    lines.push("and so on".to_owned());
-                    return lines;
-                }
-                let what = self.what(test);
-                let run = if shape.runs > 1 { format!("run {run}: ") } else { String::new() };
-                let copies = match shape.copies {
-                    1 => String::new(),
-                    copies => format!(", {copies} copies of it side by side"),
-                };
-                lines.push(format!("{run}{}: {what}{copies}", test.name()));
-            }
-        }
-        lines
+        let copies = match shape.copies {
+            1 => String::new(),
+            copies => format!(", {copies} copies of it side by side"),
+        };
+        let line = |run, test: Test| {
+            let run = if shape.runs > 1 { format!("run {run}: ") } else { String::new() };
+            format!("{run}{}: {}{copies}", test.name(), self.what(test))
+        };
+        let line = &line;
+        limited(
+            (1..=shape.runs).flat_map(|run| shape.tests.iter().map(move |&test| line(run, test))),
+        )
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {

@@ -10,6 +10,7 @@ use super::headline::Headline;
 use super::loadfile::{Kind, Template, long_name};
 use super::session::PlaySession;
 use super::weigh::weigh;
+use crate::occupied::refuse_existing;
 
 /// What all loads of the original work in.
 const CLIENTS: &str = "clients";
@@ -43,12 +44,7 @@ impl Job for PlayJob {
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
         if !self.config.classic {
-            if facts.existing.iter().any(|name| name == BASE) {
-                return Err(ConfigError::new(format!("{BASE} is there already")).hint(
-                    "name an empty directory, or remove it; `treering clean DIR` removes what a \
-                     killed run left",
-                ));
-            }
+            refuse_existing(facts, |name| name == BASE)?;
             return Ok(Vec::new());
         }
         let sources = self.config.sources.iter();

@@ -16,6 +16,7 @@ use super::options::{Classic, Drawing, Native, PROFILE};
 use super::profile::{self, Filesystem, Profile, Sizes};
 use super::session::{BenchSession, Run};
 use super::slots::FILESYSTEMS_MAX;
+use crate::occupied::{is_numbered, refuse_existing};
 
 /// No profile is as long; more is not read.
 const PROFILE_BYTES_MAX: u64 = 2 << 20;
@@ -225,16 +226,7 @@ impl Job for BenchJob {
         if self.run.classic {
             return Ok(Vec::new());
         }
-        let is_ours = |name: &&String| {
-            let number = name.strip_prefix(DIRECTORY);
-            number.is_some_and(|rest| rest.parse::<u16>().is_ok())
-        };
-        if let Some(there) = facts.existing.iter().find(is_ours) {
-            return Err(ConfigError::new(format!("{there} is there already")).hint(
-                "name an empty directory, or remove it; `treering clean DIR` removes what a \
-                 killed run left",
-            ));
-        }
+        refuse_existing(facts, |name| is_numbered(name, DIRECTORY))?;
         Ok(Vec::new())
     }
 

@@ -15,6 +15,7 @@ use super::personalities::{find, names};
 use super::plan::{FilesetPlan, Plan, SECONDS_MAX, Wishes};
 use super::session::{BenchSession, Manner};
 use super::wml::{self, Action, Quit, Script};
+use crate::occupied::{is_numbered, refuse_existing};
 
 /// No workload file is as long; more is not read.
 const BYTES_MAX: u64 = 2 << 20;
@@ -194,18 +195,8 @@ impl Job for BenchJob {
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        let is_ours = |name: &&String| {
-            let number = name.strip_prefix(DIRECTORY);
-            number.is_some_and(|rest| rest.parse::<u16>().is_ok())
-        };
-        let there = facts.existing.iter().find(is_ours).filter(|_| !self.manner.classic);
-        match there {
-            None => Ok(Vec::new()),
-            Some(there) => Err(ConfigError::new(format!("{there} is there already")).hint(
-                "name an empty directory, or remove it; `treering clean DIR` removes what a \
-                 killed run left",
-            )),
-        }
+        refuse_existing(facts, |name| !self.manner.classic && is_numbered(name, DIRECTORY))?;
+        Ok(Vec::new())
     }
 
     fn footprint(&self, facts: &TargetFacts) -> Footprint {

@@ -18,6 +18,7 @@ use super::scene::Scene;
 use super::session::JobSession;
 use super::status::StatusAsked;
 use super::typed;
+use crate::occupied::{is_numbered, refuse_existing};
 
 /// No job file is as long; more is not read.
 const BYTES_MAX: u64 = 2 << 20;
@@ -322,17 +323,7 @@ impl FileJob {
 
 /// Nothing may be there that has the name of a directory of ours.
 pub(super) fn refuse_leftovers(facts: &TargetFacts) -> Result<(), ConfigError> {
-    let is_ours = |name: &&String| {
-        let number = name.strip_prefix(DIRECTORY);
-        number.is_some_and(|rest| rest.parse::<u16>().is_ok())
-    };
-    match facts.existing.iter().find(is_ours) {
-        None => Ok(()),
-        Some(there) => Err(ConfigError::new(format!("{there} is there already")).hint(
-            "name an empty directory, or remove it; `treering clean DIR` removes what a \
-             killed run left",
-        )),
-    }
+    refuse_existing(facts, |name| is_numbered(name, DIRECTORY))
 }
 
 /// Bytes of one of a job's files.

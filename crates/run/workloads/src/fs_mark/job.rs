@@ -9,6 +9,7 @@ use super::config::{self, ClassicConfig};
 use super::headline::{self, CREATE, UNLINK};
 use super::session::{MarkSession, Style, no_room, root_name};
 use super::shape::Shape;
+use crate::occupied::refuse_existing;
 
 /// A dry run lists no more lines.
 const LINES_MAX: u64 = 100_000;
@@ -50,14 +51,10 @@ impl MarkJob {
     }
 }
 
-/// Names of roots that are there already.
-fn roots_there(facts: &TargetFacts) -> Vec<&String> {
-    let is_ours = |name: &&String| {
-        let number = name.strip_prefix("fs_mark-");
-        number
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    facts.existing.iter().filter(is_ours).collect()
+/// Whether a name is that of a root of ours.
+fn is_root(name: &str) -> bool {
+    let number = name.strip_prefix("fs_mark-");
+    number.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 impl Job for MarkJob {
@@ -80,12 +77,7 @@ impl Job for MarkJob {
             }
             return Ok(Vec::new());
         }
-        if let Some(first) = roots_there(facts).first() {
-            return Err(ConfigError::new(format!("{first} is there already")).hint(
-                "name an empty directory, or remove it; `treering clean DIR` removes what a \
-                 killed run left",
-            ));
-        }
+        refuse_existing(facts, is_root)?;
         let dirs = u64::from(shape.policy.subdirs().max(1)).saturating_mul(shape.roots.into());
         let random = i32::try_from(shape.random_bytes).unwrap_or(i32::MAX);
         let names = 36f64.powi(random) * dirs as f64;

@@ -6,26 +6,16 @@
 
 use std::ffi::{CStr, CString};
 
-use serde::{Deserialize, Serialize};
 use treering_model::Counters;
+use treering_model::workloads::io500::{Benchmark, FindCounts, HARD_FILE_BYTES};
 use treering_script::{CreateHow, Dir, EntryKind, Expect, File, Io, Script, Stop};
-
-use super::phases::Benchmark;
-use super::size::{HARD_FILE_BYTES, SEARCHED};
 
 /// The directory of a rehearsal, in the target.
 pub(super) const TOP_DIRECTORY: &str = "io500-0";
 const TIMESTAMP: &CStr = c"timestampfile";
 const FILE: File = File(0);
-
-/// What a worker saw.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FindCounts {
-    /// Files that it looked at, by name or closer.
-    pub(super) files: u64,
-    /// Of these those that were searched for.
-    pub(super) found: u64,
-}
+/// What the search looks for in names.
+const SEARCHED: &[u8] = b"01";
 
 /// The search of one worker, in the directory of the rehearsal.
 #[derive(Debug)]

@@ -1,5 +1,8 @@
 //! A configured rehearsal: parameters, footprint, outline, and the session.
 
+use treering_model::workloads::io500::{
+    Benchmark, EASY_TRANSFER_BYTES, HARD_FILE_BYTES, HARD_TRANSFER_BYTES, STEPS, Step, StepKind,
+};
 use treering_model::{Caution, CautionCode, Metric, Mode, Work};
 use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts, WorkerKind,
@@ -8,11 +11,11 @@ use treering_script::{
 use super::find::TOP_DIRECTORY;
 use super::limits::Limits;
 use super::options::Native;
-use super::phases::{Benchmark, Measured, Part, STEPS, Step};
 use super::session::{Frame, RehearsalSession, foreseen};
-use super::size::{EASY_TRANSFER_BYTES, HARD_FILE_BYTES, HARD_TRANSFER_BYTES};
 use crate::ior::composed::DataTests;
 use crate::mdtest::composed::FileTests;
+use crate::occupied::refuse_existing;
+use crate::ranks::worker_kind;
 
 /// The seeds of the data: any do, if they stay the same.
 const EASY_SEED: u32 = 271;
@@ -38,11 +41,7 @@ impl RehearsalJob {
     }
 
     fn workers(&self) -> WorkerKind {
-        if self.options.worker_kind == "processes" {
-            WorkerKind::Process
-        } else {
-            WorkerKind::Thread
-        }
+        worker_kind(self.options.worker_kind)
     }
 
     fn ior(&self, limits: &Limits, is_easy: bool) -> Box<dyn Session> {
@@ -94,14 +93,18 @@ impl RehearsalJob {
                 format!("{items} files of {HARD_FILE_BYTES} bytes, one directory")
             }
         };
-        match (step.measured, step.parts) {
-            (Measured::Written(test), _) => {
+        match step.kind {
+            StepKind::Write(test) => {
                 format!("for {} s, at most {}", self.options.seconds, most(test))
             }
-            (Measured::Worked(test), _) => format!("all that {}-write left", test.name()),
-            (Measured::Found, _) => "files of 3901 bytes with 01 in their names".to_owned(),
-            (Measured::Nothing, [Part::Timestamp, ..]) => "one file".to_owned(),
-            (Measured::Nothing, _) => "directories and files around the tests".to_owned(),
+            StepKind::Read(test) | StepKind::Stat(test) | StepKind::Delete(test) => {
+                format!("all that {}-write left", test.name())
+            }
+            StepKind::Find => "files of 3901 bytes with 01 in their names".to_owned(),
+            StepKind::Timestamp => "one file".to_owned(),
+            StepKind::Prepare | StepKind::CleanUp => {
+                "directories and files around the tests".to_owned()
+            }
         }
     }
 }
@@ -116,12 +119,7 @@ impl Job for RehearsalJob {
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        if facts.existing.iter().any(|name| name == TOP_DIRECTORY) {
-            return Err(ConfigError::new(format!("{TOP_DIRECTORY} is there already")).hint(
-                "name an empty directory, or remove it; `treering clean DIR` removes what a \
-                 killed run left",
-            ));
-        }
+        refuse_existing(facts, |name| name == TOP_DIRECTORY)?;
         let bytes = Limits::of(&self.options, facts).bytes(self.options.workers);
         if bytes > facts.free_bytes {
             let (needed, free) = (bytes >> 20, facts.free_bytes >> 20);
@@ -159,7 +157,7 @@ impl Job for RehearsalJob {
         let line = |step: &Step| {
             let worker =
                 |worker| format!("{}: worker {worker}: {}", step.name, self.what(step, &limits));
-            let workers = if step.measured == Measured::Nothing { 1 } else { self.options.workers };
+            let workers = if step.is_measured() { self.options.workers } else { 1 };
             (0..workers).map(worker).collect::<Vec<OutlineLine>>()
         };
         STEPS.iter().flat_map(line).collect()

@@ -1,15 +1,12 @@
 //! How much each phase may write, so that a rehearsal fits where it runs.
 
+use treering_model::workloads::io500::{
+    Benchmark, DEFAULT_BLOCK_BYTES, DEFAULT_ITEMS, DEFAULT_SEGMENTS, EASY_TRANSFER_BYTES,
+    HARD_FILE_BYTES, HARD_TRANSFER_BYTES,
+};
 use treering_script::TargetFacts;
 
 use super::options::Native;
-use super::phases::Benchmark;
-use super::size::{EASY_TRANSFER_BYTES, HARD_FILE_BYTES, HARD_TRANSFER_BYTES};
-
-/// What the configuration of IO500 has where nothing is set.
-pub(super) const DEFAULT_ITEMS: u64 = 1_000_000;
-pub(super) const DEFAULT_SEGMENTS: u64 = 10_000_000;
-pub(super) const DEFAULT_BLOCK_BYTES: u64 = 9_920_000 << 20;
 
 /// What an empty file is taken to need.
 const INODE_BYTES: u64 = 1024;

@@ -1,25 +1,19 @@
 //! IO500 rehearsed: its phases in their order and with its parameters, at a scale of minutes.
 //!
 //! Nothing is measured by code of its own but the search: `session` leads the tests of mdtest and
-//! ior through the phases of `phases`, each in a directory (`beneath`). `full_run` computes from a
-//! trial what a run of the real length needs. There is no score anywhere: only IO500 scores.
+//! ior through the phases, whose parts are in `phases`, each in a directory (`beneath`). What a run
+//! of the real length needs is computed by the analysis. There is no score anywhere: only IO500
+//! scores.
 
 mod beneath;
 mod find;
-mod full_run;
 mod job;
 mod limits;
 mod options;
 mod phases;
 mod session;
-mod size;
 
 use treering_script::{ConfigError, Job, Manifest, OverRanks, Settings, Workload};
-
-pub use full_run::{
-    Clients, FULL_SECONDS, FullRun, Need, PhaseFigures, Risk, Spread, is_rehearsal,
-};
-pub use phases::Benchmark;
 
 use job::RehearsalJob;
 

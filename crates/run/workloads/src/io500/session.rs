@@ -1,21 +1,21 @@
 //! One run: the tests of mdtest and ior, led through the phases of IO500 in their order.
 
 use treering_model::metrics::{cpu, rates};
+use treering_model::workloads::io500::{
+    Benchmark, FILES_FACT, FIND, FOUND_FACT, FindCounts, STEPS, Step, StepKind, measured,
+};
 use treering_model::{Fact, Metric, Op, Scope, TaskTotals};
 use treering_script::{
     Caches, ParallelGroup, Phase, Script, Session, SideBySide, Task, WorkerKind,
 };
 
 use super::beneath::InDirectory;
-use super::find::{Directories, Find, FindCounts, TOP_DIRECTORY, TimestampFile, directory_of};
-use super::phases::{Benchmark, Measured, Part, STEPS, Step};
+use super::find::{Directories, Find, TOP_DIRECTORY, TimestampFile, directory_of};
+use super::phases::{Part, parts};
 use crate::span::Span;
 
 /// The kind of tasks that make room and are not measured.
-pub(super) const SETUP: &str = "setup";
-/// The facts about what the search found.
-const FOUND_FACT: &str = "io500.found";
-const FILES_FACT: &str = "io500.files";
+const SETUP: &str = "setup";
 
 /// What of a run is no matter of a single test.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,7 @@ impl RehearsalSession {
                 let search = |worker| {
                     let counts = FindCounts::default();
                     let script = Box::new(Find { worker, workers, counts });
-                    Task::new("find", TOP_DIRECTORY, Op::Stat, script)
+                    Task::new(FIND, TOP_DIRECTORY, Op::Stat, script)
                 };
                 (0..workers).map(search).collect()
             }
@@ -105,8 +105,7 @@ impl RehearsalSession {
     /// A group of a test, its tasks under the name of the phase.
     fn in_its_directory(&self, test: Benchmark, mut group: ParallelGroup) -> ParallelGroup {
         let Some(step) = self.step() else { return group };
-        let writes = matches!(step.measured, Measured::Written(_));
-        if !writes {
+        if !step.is_written() {
             // Only writing ends by time. ior by itself would end its reads likewise.
             group.time_limit = None;
         }
@@ -114,11 +113,11 @@ impl RehearsalSession {
             .tasks
             .into_iter()
             .map(|task| {
-                let is_measured = is_measured(&task.kind) && step.measured != Measured::Nothing;
+                let is_measured = is_measured(&task.kind) && step.is_measured();
                 let script = Box::new(InDirectory {
                     directory: directory_of(test),
                     inner: task.script,
-                    syncs: writes && is_measured && !test.moves_data(),
+                    syncs: step.is_written() && is_measured && !test.moves_data(),
                 });
                 let kind = if is_measured { step.name } else { SETUP };
                 Task { kind: kind.to_owned(), tally: String::new(), script, ..task }
@@ -133,7 +132,7 @@ impl RehearsalSession {
         if tasks == 0 || seconds <= 0.0 {
             return Vec::new();
         }
-        let of = || Scope::Kind("find".to_owned());
+        let of = || Scope::Kind(FIND.to_owned());
         let rate = rates::OPERATIONS_PER_SECOND.of(of(), counts.files as f64 / seconds);
         let cpu = cpu::CPU_SECONDS.of(of(), cpu_ns as f64 / 1e9);
         [rate.primary(), cpu].into_iter().map(|metric| metric.of_tasks(tasks)).collect()
@@ -148,23 +147,19 @@ fn is_measured(kind: &str) -> bool {
 /// The metrics of a run. Their values mean nothing.
 pub(super) fn foreseen() -> Vec<Metric> {
     let rate = |step: &Step| {
-        let spec = match step.measured {
-            Measured::Nothing => return None,
-            Measured::Written(test) | Measured::Worked(test) if test.moves_data() => {
-                rates::MIB_PER_SECOND
-            }
-            _ => rates::OPERATIONS_PER_SECOND,
-        };
-        Some(spec.of(Scope::Kind(step.name.to_owned()), 1.0).primary())
+        let spec =
+            if step.moves_data() { rates::MIB_PER_SECOND } else { rates::OPERATIONS_PER_SECOND };
+        spec.of(Scope::Kind(step.name.to_owned()), 1.0).primary()
     };
-    STEPS.iter().filter_map(rate).collect()
+    measured().map(rate).collect()
 }
 
 impl Session for RehearsalSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let step = STEPS.get(self.begun)?;
         self.begun += 1;
-        self.waiting = step.parts.iter().rev().copied().collect();
+        self.waiting = parts(step.kind);
+        self.waiting.reverse();
         self.part = None;
         self.is_first_group = true;
         Some(Phase { name: step.name.to_owned(), tasks: self.frame.workers.into() })
@@ -219,7 +214,7 @@ impl Session for RehearsalSession {
         let of_tests: Vec<Metric> =
             self.tests.iter().flat_map(|session| session.metrics()).collect();
         let of_step = |step: &Step| {
-            if step.measured == Measured::Found {
+            if step.kind == StepKind::Find {
                 return self.search_metrics();
             }
             let scope = Scope::Kind(step.name.to_owned());

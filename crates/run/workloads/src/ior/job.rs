@@ -11,9 +11,8 @@ use super::places::read_of;
 use super::session::IorSession;
 use super::shape::{Part, Shape};
 use super::transfer::OWN_DIRECTORY;
-
-/// A dry run lists no more lines.
-const LINES_MAX: usize = 100_000;
+use crate::occupied::refuse_existing;
+use crate::outline::limited;
 
 /// ior with all its settings.
 #[derive(Debug)]
@@ -87,16 +86,8 @@ impl Job for IorJob {
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
         let warm = self.answered_by_cache();
         let warm = warm.map(|message| Caution { code: CautionCode::CachesNotDropped, message });
-        if self.is_classic() {
-            return Ok(warm.into_iter().collect());
-        }
         let own = OWN_DIRECTORY.to_string_lossy();
-        if facts.existing.iter().any(|name| *name == own) {
-            return Err(ConfigError::new(format!("{own} is there already")).hint(
-                "name an empty directory, or remove it; `treering clean DIR` removes what a \
-                 killed run left",
-            ));
-        }
+        refuse_existing(facts, |name| !self.is_classic() && name == own)?;
         Ok(warm.into_iter().collect())
     }
 
@@ -121,17 +112,11 @@ impl Job for IorJob {
 
     fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
         let parts = self.shape.parts();
-        let lines = (0..self.shape.repetitions).flat_map(|repetition| {
+        limited((0..self.shape.repetitions).flat_map(|repetition| {
             parts.iter().flat_map(move |&part| {
                 (0..self.shape.ranks).map(move |rank| self.line(part, repetition, rank))
             })
-        });
-        let mut lines: Vec<OutlineLine> = lines.take(LINES_MAX + 1).collect();
-        if lines.len() > LINES_MAX {
-            lines.truncate(LINES_MAX);
-            lines.push("and so on".to_owned());
-        }
-        lines
+        }))
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {

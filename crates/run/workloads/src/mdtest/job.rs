@@ -11,9 +11,8 @@ use super::names::TEST_DIRECTORY;
 use super::native::{Parameters, native};
 use super::session::TestSession;
 use super::shape::{Act, Part, Shape};
-
-/// A dry run lists no more lines.
-const LINES_MAX: usize = 100_000;
+use crate::occupied::refuse_existing;
+use crate::outline::limited;
 
 /// mdtest with all its settings.
 #[derive(Debug)]
@@ -107,15 +106,7 @@ impl Job for TestJob {
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
         let warm = self.answered_by_cache();
         let warm = warm.map(|message| Caution { code: CautionCode::CachesNotDropped, message });
-        if self.is_classic() {
-            return Ok(warm.into_iter().collect());
-        }
-        if let Some(name) = facts.existing.iter().find(|name| name.starts_with(TEST_DIRECTORY)) {
-            return Err(ConfigError::new(format!("{name} is there already")).hint(
-                "name an empty directory, or remove it; `treering clean DIR` removes what a \
-                 killed run left",
-            ));
-        }
+        refuse_existing(facts, |name| !self.is_classic() && name.starts_with(TEST_DIRECTORY))?;
         Ok(warm.into_iter().collect())
     }
 
@@ -145,18 +136,9 @@ impl Job for TestJob {
 
     fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
         let parts = self.shape.parts();
-        let mut lines = Vec::new();
-        for iteration in 0..self.shape.iterations {
-            for &part in &parts {
-                lines.extend(self.outline_of(part, iteration));
-                if lines.len() > LINES_MAX {
-                    lines.truncate(LINES_MAX);
-                    lines.push("and so on".to_owned());
-                    return lines;
-                }
-            }
-        }
-        lines
+        limited((0..self.shape.iterations).flat_map(|iteration| {
+            parts.iter().flat_map(move |&part| self.outline_of(part, iteration))
+        }))
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {

@@ -9,8 +9,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ArgMatches;
+use treering_analysis::io500::{Clients, FullRun, is_rehearsal};
 use treering_model::{Ending, Trial};
-use treering_workloads::io500::{Clients, FullRun, Io500, is_rehearsal};
+use treering_workloads::io500::Io500;
 
 use super::{native, output};
 use crate::arguments::{InstalledArgs, OutputArgs, REHEARSE};

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use treering_analysis::io500::{Clients, FullRun, Need, PhaseFigures, Risk};
+use treering_model::workloads::io500::FULL_SECONDS;
 use treering_report::{Cell, Column, Report, Table};
-use treering_workloads::io500::{Clients, FULL_SECONDS, FullRun, Need, PhaseFigures, Risk};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 

@@ -1,4 +1,4 @@
-//! What a rank counts while it moves data.
+//! What a rank of ior counts while it moves data.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What a rank counts while it works.
+//! What a rank of mdtest counts while it works.
 
 use serde::{Deserialize, Serialize};
 

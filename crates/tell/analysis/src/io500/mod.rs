@@ -1,0 +1,200 @@
+//! What a run of IO500 at its real length needs, computed from a rehearsal: how much each test has
+//! to have to write for 300 seconds, the space, the time, and what would make it invalid.
+//!
+//! Rates stay as they are here: what changes them over the longer time, such as caches that are
+//! full, no rehearsal can know. Nothing here is a score.
+
+mod figures;
+mod need;
+mod phase;
+mod risk;
+
+use treering_model::workloads::io500::{Benchmark, FULL_SECONDS, STEPS, StepKind};
+use treering_model::{Artifact, RANKS_ARTIFACT, RANKS_VERSION, RankPhase, RankTable, Trial};
+
+pub use figures::{PhaseFigures, RateRange};
+pub use need::Need;
+pub use risk::Risk;
+
+use phase::Phase;
+use risk::risks;
+
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// Whether a trial is a rehearsal of which this can be computed: one with figures.
+pub fn is_rehearsal(trial: &Trial) -> bool {
+    trial.beginning.workload == "io500"
+        && STEPS.iter().any(|step| trial.tasks.iter().any(|task| task.kind == step.name))
+}
+
+/// The machines that run it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clients {
+    /// How many.
+    pub count: u64,
+    /// Memory of one, in bytes; 0 where it is not known.
+    pub memory_bytes: u64,
+    /// What is free on the filesystem, in bytes; 0 where it is not known.
+    pub free_bytes: u64,
+}
+
+/// The whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FullRun {
+    /// Phases that were measured, in their order.
+    pub phases: Vec<PhaseFigures>,
+    /// What the four tests need, as far as they were measured.
+    pub needs: Vec<Need>,
+    /// What would go wrong.
+    pub risks: Vec<Risk>,
+    /// Bytes that are written in the full run.
+    pub bytes: u64,
+    /// Files that are made in it.
+    pub files: u64,
+    /// How long all its phases take together, in seconds.
+    pub seconds: f64,
+    /// The rehearsal's seconds of writing.
+    pub rehearsed_seconds: u64,
+}
+
+impl FullRun {
+    /// What a rehearsal says of a full run on these machines.
+    pub fn of(trial: &Trial, clients: Clients) -> Self {
+        let seconds = trial.beginning.parameters.iter().find(|(name, _)| name == "seconds");
+        let seconds: u64 = seconds.and_then(|(_, value)| value.parse().ok()).unwrap_or(1).max(1);
+        let measured: Vec<Phase<'_>> =
+            STEPS.iter().filter_map(|step| Phase::of(trial, step)).collect();
+        let ranks = rank_phases(trial);
+        let phases = measured.iter().map(|phase| PhaseFigures::of(phase, &ranks)).collect();
+        let needs: Vec<Need> =
+            measured.iter().filter_map(|phase| Need::of(phase, seconds)).collect();
+        let mut full = Self {
+            phases,
+            bytes: needs.iter().fold(0, |all, need| all.saturating_add(need.bytes)),
+            files: needs.iter().fold(0, |all, need| all.saturating_add(need.files)),
+            needs,
+            risks: Vec::new(),
+            seconds: 0.0,
+            rehearsed_seconds: seconds,
+        };
+        full.seconds = measured.iter().map(|phase| full.length(phase)).sum();
+        full.risks = risks(trial, &full, clients);
+        full
+    }
+
+    /// What a test needs, if it was measured.
+    fn need(&self, test: Benchmark) -> Option<&Need> {
+        self.needs.iter().find(|need| need.test == test)
+    }
+
+    /// How long a phase of the full run takes.
+    fn length(&self, phase: &Phase<'_>) -> f64 {
+        let items = match (phase.step.test(), phase.step.kind) {
+            (Some(test), _) => self.need(test).map_or(0, Need::items),
+            (None, StepKind::Find) => self.files,
+            (None, _) => 0,
+        };
+        let length = items as f64 / phase.per_second().max(f64::MIN_POSITIVE);
+        if phase.step.is_written() { length.max(FULL_SECONDS as f64) } else { length }
+    }
+}
+
+fn rank_phases(trial: &Trial) -> Vec<RankPhase> {
+    let read = |artifact: &Artifact| artifact.read::<RankTable>(RANKS_ARTIFACT, RANKS_VERSION);
+    trial.artifacts.iter().find_map(read).unwrap_or_default().phases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Clients, FullRun};
+    use treering_model::workloads::io500::{Benchmark, FOUND_FACT};
+    use treering_model::workloads::ior::TransferCounts;
+    use treering_model::workloads::mdtest::ItemCounts;
+    use treering_model::{
+        Beginning, Counters, Fact, Interval, Mode, PhaseTotals, TaskTotals, Trial, TrialId,
+    };
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn task(kind: &str, worker: u16, seconds: u64, counters: Counters) -> TaskTotals {
+        TaskTotals {
+            kind: kind.to_owned(),
+            worker,
+            wall_ns: seconds * SECOND,
+            counters,
+            ..TaskTotals::default()
+        }
+    }
+
+    /// Ten seconds, after which two workers had made 10,000 and 8000 files, and 500 and 400
+    /// transfers; then all had as many, and synced for two seconds.
+    fn trial() -> Trial {
+        let items = |done, is_wear_out: bool| {
+            let ended_by_time = !is_wear_out;
+            Counters::of(&ItemCounts { done, is_wear_out, ended_by_time, ..ItemCounts::default() })
+        };
+        let transfers = |transfers| {
+            let counts = TransferCounts { transfers, ended_by_time: true, ..Default::default() };
+            Counters::of(&counts)
+        };
+        let mut beginning = Beginning::new(TrialId::new(), "io500", Mode::Native);
+        beginning.parameters = vec![("seconds".to_owned(), "10".to_owned())];
+        let worn_out = TaskTotals {
+            began_ns: 12 * SECOND,
+            ..task("mdtest-easy-write", 1, 1, items(2000, true))
+        };
+        let slices = (0..12).map(|second| Interval {
+            second,
+            calls: 3000 + 10 * u64::from(second),
+            bytes: 0,
+        });
+        Trial {
+            facts: vec![Fact { name: FOUND_FACT.to_owned(), value: "0".to_owned() }],
+            phases: vec![PhaseTotals {
+                name: "mdtest-easy-write".to_owned(),
+                intervals: slices.collect(),
+                ..PhaseTotals::default()
+            }],
+            tasks: vec![
+                task("ior-easy-write", 0, 12, transfers(500)),
+                task("ior-easy-write", 1, 12, transfers(400)),
+                task("mdtest-easy-write", 0, 12, items(10_000, false)),
+                task("mdtest-easy-write", 1, 12, items(8000, false)),
+                worn_out,
+            ],
+            ..Trial::new(beginning)
+        }
+    }
+
+    #[test]
+    fn what_is_needed_follows_from_the_fastest_worker_until_time_ended_it() {
+        let clients = Clients { count: 1, memory_bytes: 64 << 30, free_bytes: 16 << 30 };
+        let full = FullRun::of(&trial(), clients);
+        let names: Vec<&str> = full.phases.iter().map(|phase| phase.name).collect();
+        assert_eq!(names, ["ior-easy-write", "mdtest-easy-write"]);
+        let [ior, mdtest] = full.needs.as_slice() else { panic!("{:?}", full.needs) };
+        assert_eq!((ior.test, ior.option), (Benchmark::IorEasy, "blockSize"));
+        // 50 transfers of 2 MiB a second, for 300 seconds, and twice as much.
+        assert_eq!((ior.reached, ior.proposed), (30_000, 60_000));
+        assert_eq!((ior.value().as_str(), ior.bytes), ("60000m", (2 * 30_000) << 20));
+        assert_eq!((mdtest.reached, mdtest.proposed, mdtest.files), (300_000, 600_000, 600_000));
+        assert!(mdtest.was_ended_by_time);
+        let mdtest = &full.phases[1];
+        // 20,000 files until the wear-out ended, 13 seconds after the beginning.
+        assert!((mdtest.rate - 20.0 / 13.0).abs() < 1e-9 && !mdtest.moves_data);
+        assert_eq!(mdtest.spread.map(|spread| spread.seconds), Some(10));
+        assert_eq!(full.phases[0].spread.map(|spread| spread.seconds), Some(0), "the workers");
+    }
+
+    #[test]
+    fn what_would_go_wrong_is_told_and_who_says_so() {
+        let clients = Clients { count: 1, memory_bytes: 64 << 30, free_bytes: 16 << 30 };
+        let full = FullRun::of(&trial(), clients);
+        let all: Vec<(&str, bool)> =
+            full.risks.iter().map(|risk| (risk.phase, risk.is_invalid)).collect();
+        assert_eq!(all, [("find", true), ("", false), ("ior-easy-read", false)]);
+        let clients = Clients { count: 8, memory_bytes: 4 << 30, free_bytes: 0 };
+        let full = FullRun::of(&trial(), clients);
+        assert_eq!(full.risks.len(), 1, "{:?}", full.risks);
+    }
+}

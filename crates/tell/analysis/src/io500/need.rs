@@ -1,0 +1,132 @@
+//! What a test needs in the configuration of a full run, from what its fastest worker wrote.
+
+use treering_model::workloads::io500::{
+    Benchmark, DEFAULT_BLOCK_BYTES, DEFAULT_ITEMS, DEFAULT_SEGMENTS, FULL_SECONDS, HARD_FILE_BYTES,
+    StepKind,
+};
+
+use super::phase::{Done, Phase};
+
+/// So many times what the rehearsal's fastest worker would reach is proposed: what is too much ends
+/// by time and costs nothing, what is too little makes the run invalid.
+const MARGIN: u64 = 2;
+/// What a file of mdtest-hard takes, in blocks.
+const BLOCK_BYTES: u64 = 4096;
+
+/// What a test needs in its configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Need {
+    /// The test.
+    pub test: Benchmark,
+    /// The option: `blockSize`, `n`, `segmentCount`.
+    pub option: &'static str,
+    /// What the fastest worker reaches in the full time, in the unit of the option: MiB of
+    /// `blockSize`, else a number.
+    pub reached: u64,
+    /// The same with the margin, rounded up: what to set.
+    pub proposed: u64,
+    /// What the option is where nothing is set.
+    pub default: u64,
+    /// Bytes that all workers write in the full time.
+    pub bytes: u64,
+    /// Files that they make.
+    pub files: u64,
+    /// Whether time ended the rehearsal's phase. If not, it had written all that it may, and the
+    /// rate of that shorter time was taken.
+    pub was_ended_by_time: bool,
+}
+
+impl Need {
+    /// The value for a configuration.
+    pub fn value(&self) -> String {
+        let unit = if self.test == Benchmark::IorEasy { "m" } else { "" };
+        format!("{}{unit}", self.proposed)
+    }
+    /// What the test needs to write for the full time, where this phase is its writing, which
+    /// ended after so many seconds.
+    pub(super) fn of(phase: &Phase<'_>, seconds: u64) -> Option<Self> {
+        let StepKind::Write(test) = phase.step.kind else { return None };
+        let rates = phase.first().map(|one| rate_until(seconds, one));
+        let reached = whole(rates.fold(0.0, f64::max) * FULL_SECONDS as f64);
+        let workers = phase.first().count() as u64;
+        let all = reached.saturating_mul(workers);
+        // blockSize is in MiB, the others count items or transfers.
+        let (option, in_option, default) = match test {
+            Benchmark::IorEasy => ("blockSize", 2, DEFAULT_BLOCK_BYTES >> 20),
+            Benchmark::IorHard => ("segmentCount", 1, DEFAULT_SEGMENTS),
+            Benchmark::MdtestEasy | Benchmark::MdtestHard => ("n", 1, DEFAULT_ITEMS),
+        };
+        Some(Self {
+            test,
+            option,
+            reached: reached.saturating_mul(in_option),
+            proposed: rounded_up(reached.saturating_mul(MARGIN)).saturating_mul(in_option),
+            default,
+            // ior has all as data, mdtest all as files.
+            bytes: all.saturating_mul(bytes_each(test)),
+            files: match test {
+                Benchmark::IorEasy => workers,
+                Benchmark::IorHard => 1,
+                Benchmark::MdtestEasy | Benchmark::MdtestHard => all,
+            },
+            was_ended_by_time: phase.first().any(|one| one.was_ended_by_time),
+        })
+    }
+
+    /// Items or transfers of all workers in the full run.
+    pub(super) fn items(&self) -> u64 {
+        self.test.transfer_bytes().map_or(self.files, |bytes| self.bytes / u64::from(bytes))
+    }
+}
+
+/// Items a second, without what followed on the time: an fsync, or what the slower ones had to
+/// catch up.
+fn rate_until(seconds: u64, one: &Done<'_>) -> f64 {
+    let worked = one.seconds();
+    let worked = if one.was_ended_by_time { worked.min(seconds as f64) } else { worked };
+    one.items as f64 / worked
+}
+
+/// Bytes of a transfer, or what a file takes.
+fn bytes_each(test: Benchmark) -> u64 {
+    match (test, test.transfer_bytes()) {
+        (_, Some(bytes)) => bytes.into(),
+        (Benchmark::MdtestHard, None) => {
+            u64::from(HARD_FILE_BYTES).div_ceil(BLOCK_BYTES) * BLOCK_BYTES
+        }
+        (_, None) => 0,
+    }
+}
+
+/// Rounded up; the largest number where it is larger.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it saturates, and is not negative"
+)]
+fn whole(number: f64) -> u64 {
+    number.ceil() as u64
+}
+
+/// Two digits, rounded up.
+fn rounded_up(number: u64) -> u64 {
+    let mut unit = 1;
+    while number / unit >= 100 {
+        unit *= 10;
+    }
+    number.div_ceil(unit).saturating_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded_up;
+
+    #[test]
+    fn two_digits_are_kept_and_rounded_up() {
+        assert_eq!(
+            [1, 99, 100, 101, 1234, 199_999].map(rounded_up),
+            [1, 99, 100, 110, 1300, 200_000]
+        );
+        assert!(rounded_up(u64::MAX) >= u64::MAX / 2);
+    }
+}

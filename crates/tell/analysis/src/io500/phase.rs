@@ -1,0 +1,93 @@
+//! A phase of a rehearsal, put together from its tasks.
+
+use treering_model::workloads::io500::{Benchmark, FindCounts, Step, StepKind};
+use treering_model::workloads::ior::TransferCounts;
+use treering_model::workloads::mdtest::ItemCounts;
+use treering_model::{PhaseTotals, TaskTotals, Trial};
+
+use super::GIB;
+
+/// A task, and what it counted.
+#[derive(Clone, Copy)]
+pub(super) struct Done<'t> {
+    pub(super) task: &'t TaskTotals,
+    /// Items or transfers.
+    pub(super) items: u64,
+    /// Items whose data were wrong, or that were not there.
+    pub(super) faults: u64,
+    pub(super) was_ended_by_time: bool,
+    is_wear_out: bool,
+}
+
+impl<'t> Done<'t> {
+    fn of(step: &Step, task: &'t TaskTotals) -> Self {
+        let counters = &task.counters;
+        let (items, faults, is_wear_out, was_ended_by_time) = if step.moves_data() {
+            let counts = counters.read::<TransferCounts>().unwrap_or_default();
+            (counts.transfers, counts.wrong, counts.is_wear_out, counts.ended_by_time)
+        } else if step.kind == StepKind::Find {
+            (counters.read::<FindCounts>().unwrap_or_default().files, 0, false, false)
+        } else {
+            let counts = counters.read::<ItemCounts>().unwrap_or_default();
+            let faults = counts.wrong + counts.missed;
+            (counts.done, faults, counts.is_wear_out, counts.ended_by_time)
+        };
+        Self { task, items, faults, was_ended_by_time, is_wear_out }
+    }
+
+    /// How long it worked.
+    pub(super) fn seconds(&self) -> f64 {
+        self.task.wall_ns.max(1) as f64 / 1e9
+    }
+}
+
+/// A phase of the trial.
+pub(super) struct Phase<'t> {
+    pub(super) step: &'static Step,
+    pub(super) totals: Option<&'t PhaseTotals>,
+    pub(super) tasks: Vec<Done<'t>>,
+    began_ns: u64,
+    ended_ns: u64,
+}
+
+impl<'t> Phase<'t> {
+    /// The phase; `None` where nothing was done in it.
+    pub(super) fn of(trial: &'t Trial, step: &'static Step) -> Option<Self> {
+        let tasks = trial.tasks.iter().filter(|task| task.kind == step.name);
+        let tasks: Vec<Done<'t>> = tasks.map(|task| Done::of(step, task)).collect();
+        let began_ns = tasks.iter().map(|one| one.task.began_ns).min()?;
+        let ended_ns = tasks.iter().map(|one| one.task.began_ns + one.task.wall_ns).max()?;
+        let totals = trial.phases.iter().find(|phase| phase.name == step.name);
+        let ended_ns = ended_ns.max(began_ns + 1);
+        let phase = Self { step, totals, tasks, began_ns, ended_ns };
+        (phase.items() > 0).then_some(phase)
+    }
+
+    /// Items or transfers of all workers.
+    pub(super) fn items(&self) -> u64 {
+        self.tasks.iter().map(|one| one.items).sum()
+    }
+
+    /// From the first beginning to the last end.
+    pub(super) fn seconds(&self) -> f64 {
+        (self.ended_ns - self.began_ns) as f64 / 1e9
+    }
+
+    /// Items a second.
+    pub(super) fn per_second(&self) -> f64 {
+        self.items() as f64 / self.seconds()
+    }
+
+    /// From items a second to the unit of IO500: GiB/s, or thousands a second.
+    pub(super) fn in_its_unit(&self, per_second: f64) -> f64 {
+        match self.step.test().and_then(Benchmark::transfer_bytes) {
+            Some(bytes) => per_second * f64::from(bytes) / GIB,
+            None => per_second / 1000.0,
+        }
+    }
+
+    /// One task of each worker: without those that only go on where time had ended the first.
+    pub(super) fn first(&self) -> impl Iterator<Item = &Done<'t>> {
+        self.tasks.iter().filter(|one| !one.is_wear_out)
+    }
+}

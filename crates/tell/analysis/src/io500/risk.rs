@@ -1,0 +1,88 @@
+//! What a rehearsal knows of that would make a full run invalid, let it fail, or mean less.
+
+use treering_model::Trial;
+use treering_model::workloads::io500::{FIND, FOUND_FACT, FULL_SECONDS, STEPS, Step, StepKind};
+
+use super::figures::PhaseFigures;
+use super::{Clients, FullRun, GIB};
+
+/// Why the full run would be invalid, fail, or mean less than it seems to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Risk {
+    /// The phase; empty for the whole run.
+    pub phase: &'static str,
+    /// Whether IO500 itself would say INVALID. Else the run fails, or is valid and measures
+    /// something else.
+    pub is_invalid: bool,
+    /// What happens, and why.
+    pub why: String,
+}
+
+/// What would go wrong, as far as it can be known.
+pub(super) fn risks(trial: &Trial, full: &FullRun, clients: Clients) -> Vec<Risk> {
+    let all = [
+        early_ends(full),
+        faults(full),
+        nothing_found(trial).into_iter().collect(),
+        no_space(full, clients).into_iter().collect(),
+        from_memory(full, clients),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Tests that with the defaults have written all before the time is over.
+fn early_ends(full: &FullRun) -> Vec<Risk> {
+    let risk = |step: &'static Step| {
+        let StepKind::Write(test) = step.kind else { return None };
+        let need = full.need(test)?;
+        let why = format!(
+            "the default {} = {} is written before {FULL_SECONDS} s are over: about {} are \
+             reached by then",
+            need.option, need.default, need.reached
+        );
+        (need.reached > need.default).then_some(Risk { phase: step.name, is_invalid: true, why })
+    };
+    STEPS.iter().filter_map(risk).collect()
+}
+
+fn faults(full: &FullRun) -> Vec<Risk> {
+    let with_faults = full.phases.iter().filter(|phase| phase.faults > 0);
+    let risk = |phase: &PhaseFigures| {
+        let why = format!("{} items were not there, or had other data", phase.faults);
+        Risk { phase: phase.name, is_invalid: true, why }
+    };
+    with_faults.map(risk).collect()
+}
+
+fn nothing_found(trial: &Trial) -> Option<Risk> {
+    let found: u64 = trial.fact(FOUND_FACT)?.parse().ok()?;
+    let why = "the search found no file; too few were made here, or its answer is wrong".to_owned();
+    (found == 0).then_some(Risk { phase: FIND, is_invalid: true, why })
+}
+
+fn no_space(full: &FullRun, clients: Clients) -> Option<Risk> {
+    let is_too_little = clients.free_bytes > 0 && full.bytes > clients.free_bytes;
+    let why = format!(
+        "{:.1} GiB are written, and {:.1} GiB are free: the run fails when it is full",
+        full.bytes as f64 / GIB,
+        clients.free_bytes as f64 / GIB
+    );
+    is_too_little.then_some(Risk { phase: "", is_invalid: false, why })
+}
+
+/// Reads that the memory of the clients may answer.
+fn from_memory(full: &FullRun, clients: Clients) -> Vec<Risk> {
+    let risk = |step: &'static Step| {
+        let StepKind::Read(test) = step.kind else { return None };
+        let each = full.need(test)?.bytes / clients.count.max(1);
+        let why = format!(
+            "each client has written {:.1} GiB and has {:.1} GiB of memory, which can answer the \
+             reads; IO500 does not look at that",
+            each as f64 / GIB,
+            clients.memory_bytes as f64 / GIB
+        );
+        let is_enough = clients.memory_bytes > each;
+        is_enough.then_some(Risk { phase: step.name, is_invalid: false, why })
+    };
+    STEPS.iter().filter_map(risk).collect()
+}

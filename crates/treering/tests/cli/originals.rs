@@ -1,0 +1,31 @@
+//! The originals of mdtest and ior, where they are in the path, and our program in their place.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use treering_testkit::{Program, Ran, skip};
+
+/// The original, where one is in the path.
+pub(crate) fn original(tool: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).map(|dir| dir.join(tool)).find(|file| file.is_file());
+    if found.is_none() {
+        skip(&format!("the original {tool} is not in the path"));
+    }
+    found
+}
+
+/// The original with so many ranks, in a directory.
+pub(crate) fn run_original(original: &Path, dir: &Path, ranks: u32, words: &str) -> Ran {
+    let mut command = Command::new("mpirun");
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string()]);
+    command.arg(original).args(words.split_whitespace()).current_dir(dir);
+    Ran::of(&mut command)
+}
+
+/// Ours, as the original is run.
+pub(crate) fn run_ours(program: &Program, tool: &str, ranks: u32, words: &str) -> Ran {
+    let ranks = ranks.to_string();
+    program.run([tool, "--ranks", &ranks].into_iter().chain(words.split_whitespace()))
+}
