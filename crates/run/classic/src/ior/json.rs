@@ -17,7 +17,7 @@ struct Document<'d> {
     command_line: String,
     #[serde(rename = "Machine")]
     machine: String,
-    tests: [Test<'d>; 1],
+    tests: Vec<Test<'d>>,
     summary: Vec<Summary>,
     #[serde(rename = "Finished")]
     finished: &'d str,
@@ -26,7 +26,7 @@ struct Document<'d> {
 #[derive(Serialize)]
 struct Test<'d> {
     #[serde(rename = "TestID")]
-    id: u8,
+    id: u64,
     #[serde(rename = "StartTime")]
     started: &'d str,
     #[serde(rename = "Path")]
@@ -53,7 +53,7 @@ struct Test<'d> {
 #[serde(rename_all = "camelCase")]
 struct AllParameters<'d> {
     #[serde(rename = "testID")]
-    id: u8,
+    id: u64,
     refnum: u64,
     api: &'static str,
     platform: String,
@@ -186,7 +186,7 @@ struct Summary {
     #[serde(rename = "API")]
     api: &'static str,
     #[serde(rename = "TestID")]
-    id: u8,
+    id: u64,
     #[serde(rename = "ReferenceNumber")]
     reference: u64,
     segment_count: u64,
@@ -263,38 +263,48 @@ pub struct Run<'r> {
     pub finished: &'r str,
     /// The command line.
     pub words: &'r [String],
+    /// The machine.
+    pub machine: &'r str,
+}
+
+/// A test of it.
+#[derive(Clone, Debug)]
+pub struct TestRun<'r> {
+    /// When it began, as `ctime` writes it.
+    pub started: &'r str,
     /// The filesystem.
     pub filesystem: Filesystem,
+    /// What it was to do.
+    pub asked: &'r Asked,
+    /// What it came to, test by test.
+    pub lines: &'r [Line],
+    /// What its writes came to.
+    pub writes: &'r [TestResult],
+    /// What its reads came to.
+    pub reads: &'r [TestResult],
 }
 
 /// The whole document.
-pub fn document(
-    run: &Run<'_>,
-    asked: &Asked,
-    lines: &[Line],
-    writes: &[TestResult],
-    reads: &[TestResult],
-) -> String {
-    let tests = [(Access::Write, writes), (Access::Read, reads)];
-    let done = tests.into_iter().filter(|(_, results)| !results.is_empty());
+pub fn document(run: &Run<'_>, tests: &[TestRun<'_>]) -> String {
     let document = Document {
         version: VERSION,
         began: run.started,
         command_line: run.words.join(" "),
-        machine: format!("Linux {}", asked.machine),
-        tests: [test(run, asked, lines, best(asked, writes, reads))],
-        summary: done.map(|(access, results)| summary(access, results, asked)).collect(),
+        machine: format!("Linux {}", run.machine),
+        tests: tests.iter().map(test).collect(),
+        summary: tests.iter().flat_map(summaries).collect(),
         finished: run.finished,
     };
     // Numbers and texts only: that does not fail.
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
-fn test<'d>(run: &Run<'d>, asked: &'d Asked, results: &'d [Line], max: Option<Best>) -> Test<'d> {
+fn test<'d>(run: &TestRun<'d>) -> Test<'d> {
+    let TestRun { asked, lines, writes, reads, .. } = *run;
     let [capacity, used_capacity, inodes, used_inodes] =
         crate::mdtest::text::room_words(run.filesystem);
     Test {
-        id: 0,
+        id: asked.id,
         started: run.started,
         path: &asked.first_file,
         capacity,
@@ -303,14 +313,14 @@ fn test<'d>(run: &Run<'d>, asked: &'d Asked, results: &'d [Line], max: Option<Be
         used_inodes,
         parameters: parameters(asked),
         options: options(asked),
-        results,
-        max,
+        results: lines,
+        max: best(asked, writes, reads),
     }
 }
 
 fn parameters(asked: &Asked) -> AllParameters<'_> {
     AllParameters {
-        id: 0,
+        id: asked.id,
         refnum: asked.reference,
         api: "POSIX",
         platform: format!(
@@ -386,6 +396,12 @@ fn best(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -> Option<Be
     })
 }
 
+fn summaries(test: &TestRun<'_>) -> Vec<Summary> {
+    let tests = [(Access::Write, test.writes), (Access::Read, test.reads)];
+    let done = tests.into_iter().filter(|(_, results)| !results.is_empty());
+    done.map(|(access, results)| summary(access, results, test.asked)).collect()
+}
+
 fn summary(access: Access, results: &[TestResult], asked: &Asked) -> Summary {
     let rates: Vec<f64> = results.iter().map(TestResult::bytes_per_second).collect();
     let transfer_bytes = asked.transfer_bytes.max(1) as f64;
@@ -401,7 +417,7 @@ fn summary(access: Access, results: &[TestResult], asked: &Asked) -> Summary {
     Summary {
         operation: access.word(),
         api: "POSIX",
-        id: 0,
+        id: asked.id,
         reference: asked.reference,
         segment_count: asked.segments,
         block_size: asked.block_bytes,

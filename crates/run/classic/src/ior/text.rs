@@ -10,6 +10,8 @@ pub(super) const MIB: f64 = 1_048_576.0;
 /// What is shown of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
+    /// The number of the test in its run.
+    pub id: u64,
     /// The machine's name.
     pub machine: String,
     /// The file as it was typed.
@@ -79,16 +81,20 @@ pub(super) fn human(bytes: u64) -> String {
 }
 
 /// The first lines.
-pub fn header(started: &str, words: &[String], asked: &Asked, filesystem: &str) -> String {
+pub fn header(started: &str, words: &[String], machine: &str) -> String {
     let mut text = format!("IOR-{VERSION}: MPI Coordinated Test of Parallel I/O\n");
     text += &pair("Began", started);
     text += &pair("Command line", words.join(" "));
-    text += &pair("Machine", format!("Linux {}", asked.machine));
-    text += &pair("TestID", 0);
+    text + &pair("Machine", format!("Linux {machine}"))
+}
+
+/// The first lines of a test, up to the head of its table.
+pub fn test_header(started: &str, asked: &Asked, filesystem: &str) -> String {
+    let mut text = pair("TestID", asked.id);
     text += &pair("StartTime", started);
     text += &pair("Path", &asked.first_file);
     text += filesystem;
-    text + &options(asked)
+    text + &options(asked) + TABLE
 }
 
 fn options(asked: &Asked) -> String {
@@ -133,7 +139,7 @@ fn options(asked: &Asked) -> String {
 }
 
 /// The head of the table.
-pub const TABLE: &str = "
+const TABLE: &str = "
 access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   \
 total(s)   iter
 ------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   \
@@ -195,7 +201,7 @@ pub fn csv_row(access: Access, result: &TestResult, asked: &Asked, repetition: u
 pub fn removal(seconds: f64, repetition: usize) -> String {
     format!(
         "remove    -          -          -           -          -          -          -          \
-         -          -          {} {repetition:<4}\n",
+         -          {} {repetition:<4}\n",
         column(seconds)
     )
 }
@@ -245,12 +251,17 @@ pub fn best(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -> Strin
     text
 }
 
-/// The summary of all tests.
+/// The head of the summary of all tests.
+pub const SUMMARY: &str = "
+Summary of all tests:
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)   Min(OPs)  Mean(OPs)     \
+StdDev    Mean(s) Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps fPP reord reordoff \
+reordrand seed segcnt   blksiz    xsize aggs(MiB)   API RefNum
+";
+
+/// The lines of a test in the summary.
 pub fn summary(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -> String {
-    let mut text = "\nSummary of all tests:\n".to_owned();
-    text += "Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)   Min(OPs)  \
-             Mean(OPs)     StdDev    Mean(s) Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps \
-             fPP reord reordoff reordrand seed segcnt   blksiz    xsize aggs(MiB)   API RefNum\n";
+    let mut text = String::new();
     for (access, results) in [(Access::Write, writes), (Access::Read, reads)] {
         if !results.is_empty() {
             text += &summary_row(access, results, asked);
@@ -292,7 +303,7 @@ fn summary_row(access: Access, results: &[TestResult], asked: &Asked) -> String 
     let first = results.first().map_or(0, |result| result.bytes);
     text + &format!(
         "{:5} {:6} {:3} {:4} {:3} {:5} {:8} {:9} {:4} {:6} {:8} {:8} {:9.1} {:>3} {:6}\n",
-        0,
+        asked.id,
         asked.ranks,
         asked.ranks_on_first,
         asked.repetitions,
@@ -369,7 +380,7 @@ mod tests {
         assert_eq!(
             removal(0.000_181, 0),
             "remove    -          -          -           -          -          -          -          \
-             -          -          0.000181   0   \n"
+             -          0.000181   0   \n"
         );
         assert_eq!(
             wall(&result.wall.unwrap()),

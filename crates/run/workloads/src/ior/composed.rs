@@ -42,6 +42,7 @@ impl DataTests {
 
     fn shape(&self) -> Shape {
         Shape {
+            prefix: String::new(),
             ranks: self.ranks,
             repetitions: 1,
             block_bytes: self.block_bytes,

@@ -199,9 +199,11 @@ fn shape(
     };
     let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let ranks = options.tasks.unwrap_or(options.ranks).min(options.ranks);
-    let nodes = settings.machine.nodes(ranks);
+    // As the original: of all ranks that are there, also where fewer take part.
+    let nodes = settings.machine.nodes(options.ranks);
     let sequential = if options.random { Order::Original(word(seed)) } else { Order::Sequential };
     Ok(Shape {
+        prefix: String::new(),
         ranks,
         repetitions: options.repetitions,
         block_bytes: options.block,
@@ -291,6 +293,7 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
     let shift = options.shift.unwrap_or(u64::from(options.workers > 1));
     let reads = options.only == "both";
     let shape = Shape {
+        prefix: String::new(),
         ranks: options.workers,
         repetitions: options.repetitions,
         block_bytes: options.block,

@@ -2,7 +2,8 @@
 //! its POSIX interface.
 //!
 //! `shape` says which tests there are, `places` which part of which file a rank's transfers go to,
-//! `transfer` moves them. How many ranks there are is in the shape alone. Nothing here calls the
+//! `transfer` moves them. `script` says which tests a script asks for, `series` does them one
+//! after the other. How many ranks there are is in the shape alone. Nothing here calls the
 //! kernel.
 
 pub(crate) mod composed;
@@ -12,8 +13,11 @@ mod job;
 mod options;
 mod output;
 mod places;
+mod script;
+mod series;
 mod session;
 mod shape;
+mod test_output;
 mod transfer;
 
 use treering_script::{ClassicMode, ConfigError, Manifest, Settings, Workload};
@@ -35,7 +39,7 @@ impl Workload for Ior {
     }
 
     fn classic(&self, settings: &Settings) -> Made {
-        Ok(Box::new(IorJob::classic(settings)?))
+        series::classic(settings)
     }
 
     fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
@@ -53,6 +57,14 @@ impl Workload for Ior {
     fn ranks_option(&self) -> Option<&'static str> {
         Some("ranks")
     }
+}
+
+/// Whether a script can be read; `file` is its name in messages.
+///
+/// # Errors
+/// When it cannot; says where, and what would be right.
+pub fn check_script(file: &str, text: &[u8]) -> Result<(), ConfigError> {
+    script::of_text(&Settings::default(), file, text).map(drop)
 }
 
 /// A word as our options are declared.

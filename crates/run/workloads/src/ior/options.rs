@@ -27,7 +27,6 @@ const INT_MAX: u64 = i32::MAX as u64;
 
 const NO_PAUSES: &str = "a rank goes on as soon as its file is open: its times are told apart";
 const NO_MPI_IO: &str = "only POSIX calls are made";
-const OWN_WAY: &str = "plans say which tests there are, in which order and how often";
 
 options! {
     /// Which tests are done; writing and reading where none is asked for.
@@ -49,9 +48,6 @@ options! {
         /// The interface.
         #[recorded = false]
         api('a'): String = Text, "POSIX";
-        /// A script of tests.
-        #[support = Support::Rejected(OWN_WAY)]
-        script('f'): () = Path;
         /// Barriers between open, transfers and close.
         #[support = Support::Rejected(NO_PAUSES)]
         barriers('g'): () = Flag;
@@ -148,6 +144,9 @@ options! {
         /// Warn of ranks that are so many seconds from the mean of all.
         #[recorded = false]
         outliers('j'): u64 = Number[0..=SECONDS_MAX], "0";
+        /// A script: further tests, with other options for each.
+        #[recorded = false]
+        script('f'): Option<String> = Path;
         /// What is refused, or means nothing.
         others: Others;
         /// Number of ranks; with the original mpirun decides it.

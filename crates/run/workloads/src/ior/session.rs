@@ -129,7 +129,8 @@ impl IorSession {
                 vec![Task::new(SETUP, "delay", Op::Pause, Box::new(Delay { seconds }))]
             }
             Group::Clear | Group::Remove => {
-                let kind = if group == Group::Remove { part.kind() } else { SETUP };
+                let own = self.shape.kind(part);
+                let kind = if group == Group::Remove { &own } else { SETUP };
                 let one = |rank| self.removal(kind, rank);
                 (0..self.removers()).map(one).collect()
             }
@@ -210,7 +211,7 @@ impl IorSession {
             direct: shape.direct,
             whole_paths: !self.is_native(),
             tally: tally.to_owned(),
-            ..Task::new(part.kind(), &subject, op, script)
+            ..Task::new(&shape.kind(part), &subject, op, script)
         }
     }
 
@@ -267,8 +268,8 @@ impl Session for IorSession {
         self.ended_by_time = false;
         self.sums.close();
         let name = match self.repetition {
-            0 => part.kind().to_owned(),
-            later => format!("{} {}", part.kind(), later + 1),
+            0 => self.shape.kind(part),
+            later => format!("{} {}", self.shape.kind(part), later + 1),
         };
         Some(Phase { name, tasks: self.shape.ranks.into() })
     }

@@ -64,6 +64,8 @@ pub(super) struct AsOriginal {
 /// The whole of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
+    /// What the kinds of its tasks begin with, where a run has several tests.
+    pub(super) prefix: String,
     /// How many ranks work. Nothing else decides it.
     pub(super) ranks: u16,
     pub(super) repetitions: u32,
@@ -105,6 +107,11 @@ pub(super) struct Shape {
 }
 
 impl Shape {
+    /// The kind of the tasks of a part.
+    pub(super) fn kind(&self, part: Part) -> String {
+        format!("{}{}", self.prefix, part.kind())
+    }
+
     /// Transfers of a rank.
     pub(super) fn transfers(&self) -> u64 {
         (self.block_bytes / u64::from(self.transfer_bytes).max(1)).saturating_mul(self.segments)
