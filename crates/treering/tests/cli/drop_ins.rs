@@ -50,6 +50,7 @@ fn ior_under_a_launcher_prints_and_leaves_what_one_process_does() {
             "-b 256k -t 64k -G 7 -k -C -o out/f",
             "-F -b 128k -t 64k -s 2 -G 7 -k -e -o out/f",
             "-f script",
+            "-b 256k -t 64k -k -M 1% -G 7 -o out/f",
         ] {
             let (alone, place) = (crate::program(), temp_dir());
             for dir in [alone.home(), place.path()] {

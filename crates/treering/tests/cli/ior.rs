@@ -73,7 +73,7 @@ pub(crate) fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Ranks and words. With -G the data are the same.
-const LINES: [(u32, &str); 11] = [
+const LINES: [(u32, &str); 12] = [
     (1, "-b 1m -t 256k"),
     (2, "-b 512k -t 128k -s 2 -i 2 -G 7 -k -v"),
     (3, "-F -b 256k -t 64k -G 7 -k -e"),
@@ -85,6 +85,7 @@ const LINES: [(u32, &str); 11] = [
     (2, "-b 256k -t 64k -c -j 1000 -G 7 -k"),
     (2, "-b 256k -t 64k -i 2 -O summaryFormat=CSV"),
     (3, "-b 256k -t 64k -v -N 2"),
+    (2, "-b 256k -t 64k -M 1%"),
 ];
 
 #[test]
@@ -184,6 +185,8 @@ fn what_cannot_be_is_refused_before_anything_is_done() {
         ("-a MPIIO", "only POSIX calls are made", 1),
         ("-O minTimeDuration=3", "this directive is not supported", 1),
         ("-g", "as soon as its file is open", 2),
+        ("-M 100%", "MiB are available", 1),
+        ("-M much", "give bytes, as 2g, or a share, as 75%", 1),
     ] {
         let program = program();
         let ran = classic(&program, 1, words).ends_with(code);

@@ -61,6 +61,7 @@ struct AllParameters<'d> {
     deadline_for_stonewall: u64,
     stone_walling_wear_out: u8,
     nodes: u64,
+    memory_per_node: u64,
     tasks_per_node: u64,
     repetitions: u64,
     read_file: u8,
@@ -85,7 +86,6 @@ struct AllParameters<'d> {
 struct Never {
     dry_run: u8,
     memory_per_task: u8,
-    memory_per_node: u8,
     single_xfer_attempt: u8,
     keep_file_with_error: u8,
     warning_as_errors: u8,
@@ -113,6 +113,8 @@ struct Options<'d> {
     tasks: u64,
     #[serde(rename = "clients per node")]
     clients_per_node: u64,
+    #[serde(rename = "memoryPerNode", skip_serializing_if = "Option::is_none")]
+    memory_per_node: Option<String>,
     #[serde(rename = "memoryBuffer")]
     memory_buffer: &'static str,
     #[serde(rename = "dataAccess")]
@@ -331,6 +333,7 @@ fn parameters(asked: &Asked) -> AllParameters<'_> {
         deadline_for_stonewall: asked.wall_seconds,
         stone_walling_wear_out: asked.wears_out.into(),
         nodes: asked.nodes,
+        memory_per_node: asked.memory_per_node,
         tasks_per_node: asked.ranks_on_first,
         repetitions: asked.repetitions,
         read_file: asked.reads.into(),
@@ -370,6 +373,7 @@ fn options(asked: &Asked) -> Options<'_> {
         nodes: asked.nodes,
         tasks: asked.ranks,
         clients_per_node: asked.ranks_on_first,
+        memory_per_node: Some(asked.memory_per_node).filter(|&bytes| bytes > 0).map(human),
         memory_buffer: "CPU",
         data_access: "CPU",
         gpu_direct: "0",

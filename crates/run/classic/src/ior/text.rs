@@ -36,6 +36,8 @@ pub struct Asked {
     pub nodes: u64,
     /// Ranks on the machine of rank 0.
     pub ranks_on_first: u64,
+    /// Bytes that are taken of each machine's memory.
+    pub memory_per_node: u64,
     /// Repetitions.
     pub repetitions: u64,
     /// Segments.
@@ -120,6 +122,9 @@ fn options(asked: &Asked) -> String {
     text += &pair("nodes", asked.nodes);
     text += &pair("tasks", asked.ranks);
     text += &pair("clients per node", asked.ranks_on_first);
+    if asked.memory_per_node > 0 {
+        text += &pair("memoryPerNode", human(asked.memory_per_node));
+    }
     text += &pair("memoryBuffer", "CPU");
     text += &pair("dataAccess", "CPU");
     text += &pair("GPUDirect", 0);

@@ -67,6 +67,7 @@ impl DataTests {
             wall_seconds: Some(self.seconds),
             wears_out: true,
             transfers_before: None,
+            memory: None,
             cold: false,
             direct: false,
             workers: self.workers,

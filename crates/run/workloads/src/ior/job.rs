@@ -7,6 +7,7 @@ use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Setting
 
 use super::config::{ClassicConfig, Parameters, native};
 use super::headline;
+use super::memory::Memory;
 use super::places::read_of;
 use super::session::IorSession;
 use super::shape::{Part, Shape};
@@ -86,6 +87,9 @@ impl Job for IorJob {
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
         let warm = self.answered_by_cache();
         let warm = warm.map(|message| Caution { code: CautionCode::CachesNotDropped, message });
+        if let Some(Err(lack)) = self.shape.memory.map(Memory::fits) {
+            return Err(ConfigError::new(format!("-M: {lack}")).hint("give less"));
+        }
         if self.is_classic() {
             return Ok(warm.into_iter().collect());
         }

@@ -10,6 +10,7 @@ pub(crate) mod composed;
 mod config;
 mod headline;
 mod job;
+mod memory;
 mod options;
 mod output;
 mod places;

@@ -51,9 +51,6 @@ options! {
         /// Barriers between open, transfers and close.
         #[support = Support::Rejected(NO_PAUSES)]
         barriers('g'): () = Flag;
-        /// Memory to take away.
-        #[support = Support::Rejected("limit the memory with a cgroup")]
-        memory('M'): () = Text;
         /// Two mount points.
         #[support = Support::Rejected("all files are in one directory")]
         dual_mount('y'): () = Flag;
@@ -144,6 +141,8 @@ options! {
         /// Warn of ranks that are so many seconds from the mean of all.
         #[recorded = false]
         outliers('j'): u64 = Number[0..=SECONDS_MAX], "0";
+        /// Memory to take away from each machine before a test: bytes, or a share of all, as 10%.
+        memory('M'): Option<String> = Text;
         /// A script: further tests, with other options for each.
         #[recorded = false]
         script('f'): Option<String> = Path;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use treering_model::{Caution, Metric, Mode, TaskTotals, Work};
 use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, ParallelGroup, Phase, Session, Settings, TargetFacts,
+    ConfigError, Footprint, Job, OutlineLine, ParallelGroup, Phase, Session, SessionError,
+    Settings, TargetFacts,
 };
 
 use super::job::IorJob;
@@ -134,6 +135,10 @@ impl Session for SeriesSession<'_> {
         if let Some(test) = &mut self.begun {
             test.task_ended(totals);
         }
+    }
+
+    fn failure(&self) -> Option<SessionError> {
+        self.begun.as_ref()?.failure()
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -5,6 +5,8 @@ use std::time::Duration;
 use treering_classic::mdtest::pattern::PacketType;
 use treering_script::WorkerKind;
 
+use super::memory::Memory;
+
 /// A test of a repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -99,6 +101,8 @@ pub(super) struct Shape {
     pub(super) wears_out: bool,
     /// How many transfers each rank reads, where an earlier run with such an end wrote them.
     pub(super) transfers_before: Option<u64>,
+    /// What is taken away before the first part.
+    pub(super) memory: Option<Memory>,
     pub(super) cold: bool,
     pub(super) direct: bool,
     pub(super) workers: WorkerKind,

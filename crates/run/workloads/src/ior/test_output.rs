@@ -36,6 +36,7 @@ fn asked(id: u64, config: &ClassicConfig, machine: &Machine) -> Asked {
         ranks: shape.ranks.into(),
         nodes: nodes.count,
         ranks_on_first: nodes.ranks_on_first,
+        memory_per_node: shape.memory.map_or(0, |memory| memory.node_bytes),
         repetitions: shape.repetitions.into(),
         segments: shape.segments,
         block_bytes: shape.block_bytes,
