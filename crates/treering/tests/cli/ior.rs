@@ -85,7 +85,7 @@ const LINES: [(u32, &str); 12] = [
     (2, "-b 256k -t 64k -c -j 1000 -G 7 -k"),
     (2, "-b 256k -t 64k -i 2 -O summaryFormat=CSV"),
     (3, "-b 256k -t 64k -v -N 2"),
-    (2, "-b 256k -t 64k -M 1%"),
+    (2, "-b 256k -t 64k -M 1% -a posix"),
 ];
 
 #[test]

@@ -18,7 +18,7 @@ struct Document<'d> {
     #[serde(rename = "Machine")]
     machine: String,
     tests: Vec<Test<'d>>,
-    summary: Vec<Summary>,
+    summary: Vec<Summary<'d>>,
     #[serde(rename = "Finished")]
     finished: &'d str,
 }
@@ -55,7 +55,7 @@ struct AllParameters<'d> {
     #[serde(rename = "testID")]
     id: u64,
     refnum: u64,
-    api: &'static str,
+    api: &'d str,
     platform: String,
     test_file_name: &'d str,
     deadline_for_stonewall: u64,
@@ -93,7 +93,7 @@ struct Never {
 
 #[derive(Serialize)]
 struct Options<'d> {
-    api: &'static str,
+    api: &'d str,
     #[serde(rename = "apiVersion")]
     api_version: &'static str,
     #[serde(rename = "test filename")]
@@ -183,10 +183,10 @@ struct Best {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Summary {
+struct Summary<'d> {
     operation: &'static str,
     #[serde(rename = "API")]
-    api: &'static str,
+    api: &'d str,
     #[serde(rename = "TestID")]
     id: u64,
     #[serde(rename = "ReferenceNumber")]
@@ -324,7 +324,7 @@ fn parameters(asked: &Asked) -> AllParameters<'_> {
     AllParameters {
         id: asked.id,
         refnum: asked.reference,
-        api: "POSIX",
+        api: &asked.api,
         platform: format!(
             "{}(Linux)",
             asked.machine.trim_end_matches(|c: char| c.is_ascii_digit())
@@ -356,7 +356,7 @@ fn options(asked: &Asked) -> Options<'_> {
     let all = asked.block_bytes.saturating_mul(asked.segments).saturating_mul(asked.ranks);
     let has_wall = asked.wall_seconds > 0;
     Options {
-        api: "POSIX",
+        api: &asked.api,
         api_version: "",
         file: &asked.file,
         access: if asked.file_per_process { "file-per-process" } else { "single-shared-file" },
@@ -400,13 +400,13 @@ fn best(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -> Option<Be
     })
 }
 
-fn summaries(test: &TestRun<'_>) -> Vec<Summary> {
+fn summaries<'d>(test: &TestRun<'d>) -> Vec<Summary<'d>> {
     let tests = [(Access::Write, test.writes), (Access::Read, test.reads)];
     let done = tests.into_iter().filter(|(_, results)| !results.is_empty());
     done.map(|(access, results)| summary(access, results, test.asked)).collect()
 }
 
-fn summary(access: Access, results: &[TestResult], asked: &Asked) -> Summary {
+fn summary<'d>(access: Access, results: &[TestResult], asked: &'d Asked) -> Summary<'d> {
     let rates: Vec<f64> = results.iter().map(TestResult::bytes_per_second).collect();
     let transfer_bytes = asked.transfer_bytes.max(1) as f64;
     let operations: Vec<f64> = rates.iter().map(|rate| rate / transfer_bytes).collect();
@@ -420,7 +420,7 @@ fn summary(access: Access, results: &[TestResult], asked: &Asked) -> Summary {
     let wall_bytes: u64 = walls.iter().map(|wall| wall.mean_bytes).sum();
     Summary {
         operation: access.word(),
-        api: "POSIX",
+        api: &asked.api,
         id: asked.id,
         reference: asked.reference,
         segment_count: asked.segments,

@@ -14,6 +14,8 @@ pub struct Asked {
     pub id: u64,
     /// The machine's name.
     pub machine: String,
+    /// The interface as it was typed.
+    pub api: String,
     /// The file as it was typed.
     pub file: String,
     /// The file of rank 0.
@@ -101,7 +103,7 @@ pub fn test_header(started: &str, asked: &Asked, filesystem: &str) -> String {
 
 fn options(asked: &Asked) -> String {
     let mut text = "\nOptions: \n".to_owned();
-    text += &pair("api", "POSIX");
+    text += &pair("api", &asked.api);
     text += &pair("apiVersion", "");
     text += &pair("test filename", &asked.file);
     let access = if asked.file_per_process { "file-per-process" } else { "single-shared-file" };
@@ -321,7 +323,7 @@ fn summary_row(access: Access, results: &[TestResult], asked: &Asked) -> String 
         asked.block_bytes,
         asked.transfer_bytes,
         first as f64 / MIB,
-        "POSIX",
+        asked.api,
         asked.reference,
     )
 }
@@ -339,6 +341,7 @@ mod tests {
 
     fn asked() -> Asked {
         Asked {
+            api: "POSIX".to_owned(),
             ranks: 2,
             nodes: 1,
             ranks_on_first: 2,

@@ -24,6 +24,7 @@ fn asked(id: u64, config: &ClassicConfig, machine: &Machine) -> Asked {
     Asked {
         id,
         machine: machine.name.clone(),
+        api: options.others.api.clone(),
         file: options.file.clone(),
         // The original tells it before the first repetition.
         first_file: format!("{directory}{}", shape.file_of(0, None)),
