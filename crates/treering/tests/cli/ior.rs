@@ -196,6 +196,16 @@ fn what_cannot_be_is_refused_before_anything_is_done() {
     }
 }
 
+/// `--dry-run` was once taken for the beginning of the name of a refused option.
+#[test]
+fn a_dry_run_lists_the_tests_and_does_nothing() {
+    let program = program();
+    let ran = classic(&program, 2, "-b 128k -t 64k --dry-run").ends_with(0);
+    assert!(ran.stdout.contains("repetition 1: worker 1: write 2 transfers of 65536"), "{ran}");
+    assert!(!program.home().join("testFile").exists());
+    assert!(classic(&program, 1, "--dryRun").ends_with(2).stderr.contains("see --dry-run"));
+}
+
 /// The names in a JSON document, with those above each.
 fn keys(value: &serde_json::Value, above: &str, found: &mut BTreeSet<String>) {
     match value {

@@ -72,7 +72,7 @@ pub fn check_script(file: &str, text: &[u8]) -> Result<(), ConfigError> {
 fn in_our_form(word: String) -> String {
     match word.as_str() {
         "--posix.odirect" => "--direct".to_owned(),
-        "--dryRun" => "--dry-run-dummy".to_owned(),
+        "--dryRun" => "--dummy-run".to_owned(),
         _ => with_dashes(word),
     }
 }

@@ -59,7 +59,7 @@ options! {
         random_prefill: () = Size;
         /// Do nothing, but print.
         #[support = Support::Rejected("see --dry-run")]
-        dry_run_dummy: () = Flag;
+        dummy_run: () = Flag;
         /// Any warning is an error.
         #[support = Support::Rejected("warnings stay warnings")]
         warning_as_errors: () = Flag;
