@@ -9,6 +9,7 @@ mod excerpt;
 pub mod faults;
 pub mod ffsb;
 pub mod fio;
+pub mod ior;
 pub mod loadfile;
 pub mod nearest;
 mod place;

@@ -46,12 +46,16 @@ fn mdtest_under_a_launcher_prints_and_leaves_what_one_process_does() {
 #[test]
 fn ior_under_a_launcher_prints_and_leaves_what_one_process_does() {
     for mpi in Mpi::all() {
-        for line in
-            ["-b 256k -t 64k -G 7 -k -C -o out/f", "-F -b 128k -t 64k -s 2 -G 7 -k -e -o out/f"]
-        {
+        for line in [
+            "-b 256k -t 64k -G 7 -k -C -o out/f",
+            "-F -b 128k -t 64k -s 2 -G 7 -k -e -o out/f",
+            "-f script",
+            "-b 256k -t 64k -k -M 1% -G 7 -o out/f",
+        ] {
             let (alone, place) = (crate::program(), temp_dir());
             for dir in [alone.home(), place.path()] {
                 fs::create_dir(dir.join("out")).unwrap();
+                fs::write(dir.join("script"), ior::SCRIPT).unwrap();
             }
             let ours = ior::classic(&alone, 4, line).ends_with(0);
             let mut command = mpi.tool(4, "ior");

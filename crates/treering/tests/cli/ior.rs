@@ -53,7 +53,7 @@ pub(crate) fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Ranks and words. With -G the data are the same.
-const LINES: [(u32, &str); 10] = [
+const LINES: [(u32, &str); 12] = [
     (1, "-b 1m -t 256k"),
     (2, "-b 512k -t 128k -s 2 -i 2 -G 7 -k -v"),
     (3, "-F -b 256k -t 64k -G 7 -k -e"),
@@ -64,6 +64,8 @@ const LINES: [(u32, &str); 10] = [
     (2, "-b 256k -t 64k -C -w -W -R -G 7"),
     (2, "-b 256k -t 64k -c -j 1000 -G 7 -k"),
     (2, "-b 256k -t 64k -i 2 -O summaryFormat=CSV"),
+    (3, "-b 256k -t 64k -v -N 2"),
+    (2, "-b 256k -t 64k -M 1% -a posix"),
 ];
 
 #[test]
@@ -82,6 +84,80 @@ fn lines_and_files_are_those_of_the_original() {
     }
 }
 
+/// Three tests: one file is written, then read and compared, then one rank of two has a file of its
+/// own. Nothing says `RUN` behind the last directive.
+pub(crate) const SCRIPT: &str = "a script
+IOR START
+    blockSize=256k, transferSize=64k # and so on
+    testFile = out/f
+    SETTIMESTAMPSIGNATURE=7
+    keepFile=1
+    writeFile=1
+RUN
+    writeFile=0
+    checkRead=1
+    repetitions=2
+RUN
+    # the third
+    filePerProc=1
+    checkRead=0
+    writeFile=1
+    readFile=1
+    numTasks=1
+    verbose=1
+";
+
+#[test]
+fn a_script_is_one_run_of_several_tests() {
+    let program = program();
+    fs::create_dir(program.home().join("out")).unwrap();
+    fs::write(program.home().join("script"), SCRIPT).unwrap();
+    let ours = classic(&program, 2, "-f script").ends_with(0);
+    let trial = last(&program);
+    let moved = |kind| (calls(&trial, kind, Op::Write), calls(&trial, kind, Op::Read));
+    assert_eq!(moved("test0-write"), (8, 0));
+    assert_eq!(moved("test1-read"), (0, 16), "two repetitions");
+    assert_eq!(moved("test2-write"), (8, 0), "one rank");
+    for kind in ["test0-write", "test1-read", "test2-write", "test2-read"] {
+        assert!(metric(&trial, kind, "mib_per_second").unwrap() > 0.0, "{kind}");
+    }
+    let made = files(&program.home().join("out"));
+    let made: Vec<_> = made.iter().map(|(name, data)| (name.as_str(), data.len())).collect();
+    assert_eq!(made, [("f", 524_288), ("f.00000000", 262_144)]);
+    for times in ["TestID  ", "Options: ", "access    bw(MiB/s)"] {
+        assert_eq!(ours.stdout.matches(times).count(), 3, "{times}: {ours}");
+    }
+    let json = classic(&program, 2, "-f script -O summaryFormat=JSON").ends_with(0);
+    let document: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(document["tests"][2]["TestID"], 2);
+    assert_eq!(document["summary"].as_array().unwrap().len(), 4);
+    let Some(original) = original() else { return };
+    let place = temp_dir();
+    fs::create_dir(place.path().join("out")).unwrap();
+    fs::write(place.path().join("script"), SCRIPT).unwrap();
+    let theirs = run_original(&original, place.path(), 2, "-f script").ends_with(0);
+    assert_eq!(shape(&ours.stdout), shape(&theirs.stdout));
+    assert_eq!(files(&program.home().join("out")), files(&place.path().join("out")));
+}
+
+#[test]
+fn what_is_wrong_in_a_script_is_shown_with_its_line() {
+    let program = program();
+    fs::write(program.home().join("script"), "IOR START\n  blockSize = 4x\nRUN\nreadfil=1\n")
+        .unwrap();
+    let ran = classic(&program, 1, "-f script").ends_with(1);
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    for part in [
+        "script:2:15: blockSize: '4x' is not a size\n  2 |   blockSize = 4x\n    |               ^",
+        "script:4:1: there is no directive 'readfil'",
+        "did you mean readFile?",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let ran = classic(&program, 1, "-f none").ends_with(1);
+    assert!(format!("{}{}", ran.stdout, ran.stderr).contains("-f none: No such file"), "{ran}");
+}
+
 #[test]
 fn what_cannot_be_is_refused_before_anything_is_done() {
     for (words, message, code) in [
@@ -89,6 +165,8 @@ fn what_cannot_be_is_refused_before_anything_is_done() {
         ("-a MPIIO", "only POSIX calls are made", 1),
         ("-O minTimeDuration=3", "this directive is not supported", 1),
         ("-g", "as soon as its file is open", 2),
+        ("-M 100%", "MiB are available", 1),
+        ("-M much", "give bytes, as 2g, or a share, as 75%", 1),
     ] {
         let program = program();
         let ran = classic(&program, 1, words).ends_with(code);
@@ -96,6 +174,16 @@ fn what_cannot_be_is_refused_before_anything_is_done() {
         assert!(said.contains(message), "{words}: {said}");
         assert!(!program.home().join("testFile").exists());
     }
+}
+
+/// `--dry-run` was once taken for the beginning of the name of a refused option.
+#[test]
+fn a_dry_run_lists_the_tests_and_does_nothing() {
+    let program = program();
+    let ran = classic(&program, 2, "-b 128k -t 64k --dry-run").ends_with(0);
+    assert!(ran.stdout.contains("repetition 1: worker 1: write 2 transfers of 65536"), "{ran}");
+    assert!(!program.home().join("testFile").exists());
+    assert!(classic(&program, 1, "--dryRun").ends_with(2).stderr.contains("see --dry-run"));
 }
 
 /// The names in a JSON document, with those above each.

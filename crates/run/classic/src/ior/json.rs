@@ -17,8 +17,8 @@ struct Document<'d> {
     command_line: String,
     #[serde(rename = "Machine")]
     machine: String,
-    tests: [Test<'d>; 1],
-    summary: Vec<Summary>,
+    tests: Vec<Test<'d>>,
+    summary: Vec<Summary<'d>>,
     #[serde(rename = "Finished")]
     finished: &'d str,
 }
@@ -26,7 +26,7 @@ struct Document<'d> {
 #[derive(Serialize)]
 struct Test<'d> {
     #[serde(rename = "TestID")]
-    id: u8,
+    id: u64,
     #[serde(rename = "StartTime")]
     started: &'d str,
     #[serde(rename = "Path")]
@@ -53,14 +53,15 @@ struct Test<'d> {
 #[serde(rename_all = "camelCase")]
 struct AllParameters<'d> {
     #[serde(rename = "testID")]
-    id: u8,
+    id: u64,
     refnum: u64,
-    api: &'static str,
+    api: &'d str,
     platform: String,
     test_file_name: &'d str,
     deadline_for_stonewall: u64,
     stone_walling_wear_out: u8,
     nodes: u64,
+    memory_per_node: u64,
     tasks_per_node: u64,
     repetitions: u64,
     read_file: u8,
@@ -85,7 +86,6 @@ struct AllParameters<'d> {
 struct Never {
     dry_run: u8,
     memory_per_task: u8,
-    memory_per_node: u8,
     single_xfer_attempt: u8,
     keep_file_with_error: u8,
     warning_as_errors: u8,
@@ -93,7 +93,7 @@ struct Never {
 
 #[derive(Serialize)]
 struct Options<'d> {
-    api: &'static str,
+    api: &'d str,
     #[serde(rename = "apiVersion")]
     api_version: &'static str,
     #[serde(rename = "test filename")]
@@ -113,6 +113,8 @@ struct Options<'d> {
     tasks: u64,
     #[serde(rename = "clients per node")]
     clients_per_node: u64,
+    #[serde(rename = "memoryPerNode", skip_serializing_if = "Option::is_none")]
+    memory_per_node: Option<String>,
     #[serde(rename = "memoryBuffer")]
     memory_buffer: &'static str,
     #[serde(rename = "dataAccess")]
@@ -181,12 +183,12 @@ struct Best {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Summary {
+struct Summary<'d> {
     operation: &'static str,
     #[serde(rename = "API")]
-    api: &'static str,
+    api: &'d str,
     #[serde(rename = "TestID")]
-    id: u8,
+    id: u64,
     #[serde(rename = "ReferenceNumber")]
     reference: u64,
     segment_count: u64,
@@ -263,38 +265,48 @@ pub struct Run<'r> {
     pub finished: &'r str,
     /// The command line.
     pub words: &'r [String],
+    /// The machine.
+    pub machine: &'r str,
+}
+
+/// A test of it.
+#[derive(Clone, Debug)]
+pub struct TestRun<'r> {
+    /// When it began, as `ctime` writes it.
+    pub started: &'r str,
     /// The filesystem.
     pub filesystem: Filesystem,
+    /// What it was to do.
+    pub asked: &'r Asked,
+    /// What it came to, test by test.
+    pub lines: &'r [Line],
+    /// What its writes came to.
+    pub writes: &'r [TestResult],
+    /// What its reads came to.
+    pub reads: &'r [TestResult],
 }
 
 /// The whole document.
-pub fn document(
-    run: &Run<'_>,
-    asked: &Asked,
-    lines: &[Line],
-    writes: &[TestResult],
-    reads: &[TestResult],
-) -> String {
-    let tests = [(Access::Write, writes), (Access::Read, reads)];
-    let done = tests.into_iter().filter(|(_, results)| !results.is_empty());
+pub fn document(run: &Run<'_>, tests: &[TestRun<'_>]) -> String {
     let document = Document {
         version: VERSION,
         began: run.started,
         command_line: run.words.join(" "),
-        machine: format!("Linux {}", asked.machine),
-        tests: [test(run, asked, lines, best(asked, writes, reads))],
-        summary: done.map(|(access, results)| summary(access, results, asked)).collect(),
+        machine: format!("Linux {}", run.machine),
+        tests: tests.iter().map(test).collect(),
+        summary: tests.iter().flat_map(summaries).collect(),
         finished: run.finished,
     };
     // Numbers and texts only: that does not fail.
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
-fn test<'d>(run: &Run<'d>, asked: &'d Asked, results: &'d [Line], max: Option<Best>) -> Test<'d> {
+fn test<'d>(run: &TestRun<'d>) -> Test<'d> {
+    let TestRun { asked, lines, writes, reads, .. } = *run;
     let [capacity, used_capacity, inodes, used_inodes] =
         crate::mdtest::text::room_words(run.filesystem);
     Test {
-        id: 0,
+        id: asked.id,
         started: run.started,
         path: &asked.first_file,
         capacity,
@@ -303,16 +315,16 @@ fn test<'d>(run: &Run<'d>, asked: &'d Asked, results: &'d [Line], max: Option<Be
         used_inodes,
         parameters: parameters(asked),
         options: options(asked),
-        results,
-        max,
+        results: lines,
+        max: best(asked, writes, reads),
     }
 }
 
 fn parameters(asked: &Asked) -> AllParameters<'_> {
     AllParameters {
-        id: 0,
+        id: asked.id,
         refnum: asked.reference,
-        api: "POSIX",
+        api: &asked.api,
         platform: format!(
             "{}(Linux)",
             asked.machine.trim_end_matches(|c: char| c.is_ascii_digit())
@@ -321,6 +333,7 @@ fn parameters(asked: &Asked) -> AllParameters<'_> {
         deadline_for_stonewall: asked.wall_seconds,
         stone_walling_wear_out: asked.wears_out.into(),
         nodes: asked.nodes,
+        memory_per_node: asked.memory_per_node,
         tasks_per_node: asked.ranks_on_first,
         repetitions: asked.repetitions,
         read_file: asked.reads.into(),
@@ -343,7 +356,7 @@ fn options(asked: &Asked) -> Options<'_> {
     let all = asked.block_bytes.saturating_mul(asked.segments).saturating_mul(asked.ranks);
     let has_wall = asked.wall_seconds > 0;
     Options {
-        api: "POSIX",
+        api: &asked.api,
         api_version: "",
         file: &asked.file,
         access: if asked.file_per_process { "file-per-process" } else { "single-shared-file" },
@@ -360,6 +373,7 @@ fn options(asked: &Asked) -> Options<'_> {
         nodes: asked.nodes,
         tasks: asked.ranks,
         clients_per_node: asked.ranks_on_first,
+        memory_per_node: Some(asked.memory_per_node).filter(|&bytes| bytes > 0).map(human),
         memory_buffer: "CPU",
         data_access: "CPU",
         gpu_direct: "0",
@@ -386,7 +400,13 @@ fn best(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -> Option<Be
     })
 }
 
-fn summary(access: Access, results: &[TestResult], asked: &Asked) -> Summary {
+fn summaries<'d>(test: &TestRun<'d>) -> Vec<Summary<'d>> {
+    let tests = [(Access::Write, test.writes), (Access::Read, test.reads)];
+    let done = tests.into_iter().filter(|(_, results)| !results.is_empty());
+    done.map(|(access, results)| summary(access, results, test.asked)).collect()
+}
+
+fn summary<'d>(access: Access, results: &[TestResult], asked: &'d Asked) -> Summary<'d> {
     let rates: Vec<f64> = results.iter().map(TestResult::bytes_per_second).collect();
     let transfer_bytes = asked.transfer_bytes.max(1) as f64;
     let operations: Vec<f64> = rates.iter().map(|rate| rate / transfer_bytes).collect();
@@ -400,8 +420,8 @@ fn summary(access: Access, results: &[TestResult], asked: &Asked) -> Summary {
     let wall_bytes: u64 = walls.iter().map(|wall| wall.mean_bytes).sum();
     Summary {
         operation: access.word(),
-        api: "POSIX",
-        id: 0,
+        api: &asked.api,
+        id: asked.id,
         reference: asked.reference,
         segment_count: asked.segments,
         block_size: asked.block_bytes,

@@ -10,8 +10,12 @@ pub(super) const MIB: f64 = 1_048_576.0;
 /// What is shown of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
+    /// The number of the test in its run.
+    pub id: u64,
     /// The machine's name.
     pub machine: String,
+    /// The interface as it was typed.
+    pub api: String,
     /// The file as it was typed.
     pub file: String,
     /// The file of rank 0.
@@ -34,6 +38,8 @@ pub struct Asked {
     pub nodes: u64,
     /// Ranks on the machine of rank 0.
     pub ranks_on_first: u64,
+    /// Bytes that are taken of each machine's memory.
+    pub memory_per_node: u64,
     /// Repetitions.
     pub repetitions: u64,
     /// Segments.
@@ -79,21 +85,25 @@ pub(super) fn human(bytes: u64) -> String {
 }
 
 /// The first lines.
-pub fn header(started: &str, words: &[String], asked: &Asked, filesystem: &str) -> String {
+pub fn header(started: &str, words: &[String], machine: &str) -> String {
     let mut text = format!("IOR-{VERSION}: MPI Coordinated Test of Parallel I/O\n");
     text += &pair("Began", started);
     text += &pair("Command line", words.join(" "));
-    text += &pair("Machine", format!("Linux {}", asked.machine));
-    text += &pair("TestID", 0);
+    text + &pair("Machine", format!("Linux {machine}"))
+}
+
+/// The first lines of a test, up to the head of its table.
+pub fn test_header(started: &str, asked: &Asked, filesystem: &str) -> String {
+    let mut text = pair("TestID", asked.id);
     text += &pair("StartTime", started);
     text += &pair("Path", &asked.first_file);
     text += filesystem;
-    text + &options(asked)
+    text + &options(asked) + TABLE
 }
 
 fn options(asked: &Asked) -> String {
     let mut text = "\nOptions: \n".to_owned();
-    text += &pair("api", "POSIX");
+    text += &pair("api", &asked.api);
     text += &pair("apiVersion", "");
     text += &pair("test filename", &asked.file);
     let access = if asked.file_per_process { "file-per-process" } else { "single-shared-file" };
@@ -114,6 +124,9 @@ fn options(asked: &Asked) -> String {
     text += &pair("nodes", asked.nodes);
     text += &pair("tasks", asked.ranks);
     text += &pair("clients per node", asked.ranks_on_first);
+    if asked.memory_per_node > 0 {
+        text += &pair("memoryPerNode", human(asked.memory_per_node));
+    }
     text += &pair("memoryBuffer", "CPU");
     text += &pair("dataAccess", "CPU");
     text += &pair("GPUDirect", 0);
@@ -133,7 +146,7 @@ fn options(asked: &Asked) -> String {
 }
 
 /// The head of the table.
-pub const TABLE: &str = "
+const TABLE: &str = "
 access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   \
 total(s)   iter
 ------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   \
@@ -195,7 +208,7 @@ pub fn csv_row(access: Access, result: &TestResult, asked: &Asked, repetition: u
 pub fn removal(seconds: f64, repetition: usize) -> String {
     format!(
         "remove    -          -          -           -          -          -          -          \
-         -          -          {} {repetition:<4}\n",
+         -          {} {repetition:<4}\n",
         column(seconds)
     )
 }
@@ -245,12 +258,17 @@ pub fn best(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -> Strin
     text
 }
 
-/// The summary of all tests.
+/// The head of the summary of all tests.
+pub const SUMMARY: &str = "
+Summary of all tests:
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)   Min(OPs)  Mean(OPs)     \
+StdDev    Mean(s) Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps fPP reord reordoff \
+reordrand seed segcnt   blksiz    xsize aggs(MiB)   API RefNum
+";
+
+/// The lines of a test in the summary.
 pub fn summary(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -> String {
-    let mut text = "\nSummary of all tests:\n".to_owned();
-    text += "Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)   Min(OPs)  \
-             Mean(OPs)     StdDev    Mean(s) Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps \
-             fPP reord reordoff reordrand seed segcnt   blksiz    xsize aggs(MiB)   API RefNum\n";
+    let mut text = String::new();
     for (access, results) in [(Access::Write, writes), (Access::Read, reads)] {
         if !results.is_empty() {
             text += &summary_row(access, results, asked);
@@ -292,7 +310,7 @@ fn summary_row(access: Access, results: &[TestResult], asked: &Asked) -> String 
     let first = results.first().map_or(0, |result| result.bytes);
     text + &format!(
         "{:5} {:6} {:3} {:4} {:3} {:5} {:8} {:9} {:4} {:6} {:8} {:8} {:9.1} {:>3} {:6}\n",
-        0,
+        asked.id,
         asked.ranks,
         asked.ranks_on_first,
         asked.repetitions,
@@ -305,7 +323,7 @@ fn summary_row(access: Access, results: &[TestResult], asked: &Asked) -> String 
         asked.block_bytes,
         asked.transfer_bytes,
         first as f64 / MIB,
-        "POSIX",
+        asked.api,
         asked.reference,
     )
 }
@@ -323,6 +341,7 @@ mod tests {
 
     fn asked() -> Asked {
         Asked {
+            api: "POSIX".to_owned(),
             ranks: 2,
             nodes: 1,
             ranks_on_first: 2,
@@ -369,7 +388,7 @@ mod tests {
         assert_eq!(
             removal(0.000_181, 0),
             "remove    -          -          -           -          -          -          -          \
-             -          -          0.000181   0   \n"
+             -          0.000181   0   \n"
         );
         assert_eq!(
             wall(&result.wall.unwrap()),

@@ -42,6 +42,7 @@ impl DataTests {
 
     fn shape(&self) -> Shape {
         Shape {
+            prefix: String::new(),
             ranks: self.ranks,
             repetitions: 1,
             block_bytes: self.block_bytes,
@@ -66,6 +67,7 @@ impl DataTests {
             wall_seconds: Some(self.seconds),
             wears_out: true,
             transfers_before: None,
+            memory: None,
             cold: false,
             direct: false,
             workers: self.workers,

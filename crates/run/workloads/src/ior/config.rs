@@ -6,6 +6,7 @@ use std::time::Duration;
 use treering_classic::mdtest::pattern::PacketType;
 use treering_script::{ConfigError, Nodes, Settings};
 
+use super::memory::Memory;
 use super::options::{Classic, Native, only_posix};
 use super::shape::{AsOriginal, Fsync, Order, Shape, Shift};
 use crate::ranks::worker_kind;
@@ -199,9 +200,11 @@ fn shape(
     };
     let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let ranks = options.tasks.unwrap_or(options.ranks).min(options.ranks);
-    let nodes = settings.machine.nodes(ranks);
+    // As the original: of all ranks that are there, also where fewer take part.
+    let nodes = settings.machine.nodes(options.ranks);
     let sequential = if options.random { Order::Original(word(seed)) } else { Order::Sequential };
     Ok(Shape {
+        prefix: String::new(),
         ranks,
         repetitions: options.repetitions,
         block_bytes: options.block,
@@ -231,11 +234,22 @@ fn shape(
         wall_seconds: Some(options.deadline).filter(|&seconds| seconds > 0),
         wears_out: directives.wears_out,
         transfers_before: transfers_before(settings, options, directives)?,
+        memory: memory(settings, options, nodes)?,
         cold: false,
         direct: options.direct,
         workers: worker_kind(options.worker_kind),
         as_original: Some(AsOriginal { packet, data_seed: word(data_seed) }),
     })
+}
+
+/// What is taken away of each machine's memory.
+fn memory(
+    settings: &Settings,
+    options: &Classic,
+    nodes: Nodes,
+) -> Result<Option<Memory>, ConfigError> {
+    let Some(text) = &options.memory else { return Ok(None) };
+    Memory::read(text, &settings.machine, nodes.ranks_on_first)
 }
 
 /// By how many ranks the next machine is further.
@@ -291,6 +305,7 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
     let shift = options.shift.unwrap_or(u64::from(options.workers > 1));
     let reads = options.only == "both";
     let shape = Shape {
+        prefix: String::new(),
         ranks: options.workers,
         repetitions: options.repetitions,
         block_bytes: options.block,
@@ -322,6 +337,7 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
         wall_seconds: options.stonewall,
         wears_out: options.stonewall.is_some(),
         transfers_before: None,
+        memory: None,
         cold: options.drop_caches == "each",
         direct: options.direct,
         workers: worker_kind(options.worker_kind),

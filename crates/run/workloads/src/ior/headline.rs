@@ -4,7 +4,7 @@ use treering_classic::ior::counts::TransferCounts;
 use treering_model::metrics::rates::{MIB_PER_SECOND, OPERATIONS_PER_SECOND, TRANSFERS_PER_WORKER};
 use treering_model::{Metric, Scope, TaskTotals};
 
-use super::shape::Part;
+use super::shape::{Part, Shape};
 use crate::rank_sums::{RankDone, RankSums, TestSums};
 
 /// What a task came to.
@@ -22,16 +22,18 @@ fn rates(sums: &TestSums) -> [Metric; 2] {
     let of = || Scope::Kind(sums.kind.clone());
     let mib = sums.bytes as f64 / 1_048_576.0;
     [
-        MIB_PER_SECOND.of(of(), mib / sums.seconds()).primary_if(sums.kind != "check"),
+        MIB_PER_SECOND
+            .of(of(), mib / sums.seconds())
+            .primary_if(!sums.kind.ends_with(Part::CheckWrite.kind())),
         OPERATIONS_PER_SECOND.of(of(), sums.items as f64 / sums.seconds()),
     ]
 }
 
-/// The metrics of a run of these parts. Their values mean nothing.
-pub(super) fn foreseen(parts: &[Part]) -> Vec<Metric> {
+/// The metrics of a run of this shape. Their values mean nothing.
+pub(super) fn foreseen(shape: &Shape) -> Vec<Metric> {
     let mut sums = RankSums::default();
-    for part in parts.iter().filter(|part| **part != Part::Remove) {
-        let task = TaskTotals { kind: part.kind().to_owned(), wall_ns: 1, ..TaskTotals::default() };
+    for part in shape.parts().into_iter().filter(|part| *part != Part::Remove) {
+        let task = TaskTotals { kind: shape.kind(part), wall_ns: 1, ..TaskTotals::default() };
         sums.add(&task, RankDone { items: 1, bytes: 1, ..RankDone::default() });
     }
     metrics(&sums)

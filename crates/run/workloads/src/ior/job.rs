@@ -7,6 +7,7 @@ use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Setting
 
 use super::config::{ClassicConfig, Parameters, native};
 use super::headline;
+use super::memory::Memory;
 use super::places::read_of;
 use super::session::IorSession;
 use super::shape::{Part, Shape};
@@ -22,10 +23,9 @@ pub(super) struct IorJob {
 }
 
 impl IorJob {
-    /// From the classic command line.
-    pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let ClassicConfig { shape, parameters, .. } = ClassicConfig::read(settings)?;
-        Ok(Self { shape: Arc::new(shape), parameters })
+    /// A test of a classic command line.
+    pub(super) fn of(test: ClassicConfig) -> Self {
+        Self { shape: Arc::new(test.shape), parameters: test.parameters }
     }
 
     /// From native options.
@@ -66,7 +66,7 @@ impl IorJob {
         format!(
             "repetition {}: worker {rank}: {} {} transfers of {} bytes, {}",
             repetition + 1,
-            part.kind(),
+            shape.kind(part),
             shape.transfers(),
             shape.transfer_bytes,
             shape.file_of(owner, Some(repetition))
@@ -86,6 +86,9 @@ impl Job for IorJob {
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
         let warm = self.answered_by_cache();
         let warm = warm.map(|message| Caution { code: CautionCode::CachesNotDropped, message });
+        if let Some(Err(lack)) = self.shape.memory.map(Memory::fits) {
+            return Err(ConfigError::new(format!("-M: {lack}")).hint("give less"));
+        }
         let own = OWN_DIRECTORY.to_string_lossy();
         refuse_existing(facts, |name| !self.is_classic() && name == own)?;
         Ok(warm.into_iter().collect())
@@ -120,7 +123,7 @@ impl Job for IorJob {
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
-        headline::foreseen(&self.shape.parts())
+        headline::foreseen(&self.shape)
     }
 
     fn overall_metric(&self) -> Option<&'static str> {
@@ -148,7 +151,7 @@ impl Job for IorJob {
 mod tests {
     use treering_script::{Job as _, Settings, TargetFacts};
 
-    use super::IorJob;
+    use super::{ClassicConfig, IorJob};
 
     #[test]
     fn ranks_that_read_their_own_data_are_a_caution() {
@@ -157,7 +160,7 @@ mod tests {
             let given = given.chain([("ranks".to_owned(), "4".to_owned())]);
             let mut settings = Settings::new(given.collect());
             settings.machine.nodes = nodes.to_vec();
-            let job = IorJob::classic(&settings).unwrap();
+            let job = IorJob::of(ClassicConfig::read(&settings).unwrap());
             let cautions = job.check(&TargetFacts::unknown()).unwrap();
             cautions.first().map(|caution| caution.message.clone()).unwrap_or_default()
         };

@@ -2,18 +2,23 @@
 //! its POSIX interface.
 //!
 //! `shape` says which tests there are, `places` which part of which file a rank's transfers go to,
-//! `transfer` moves them. How many ranks there are is in the shape alone. Nothing here calls the
+//! `transfer` moves them. `script` says which tests a script asks for, `series` does them one
+//! after the other. How many ranks there are is in the shape alone. Nothing here calls the
 //! kernel.
 
 pub(crate) mod composed;
 mod config;
 mod headline;
 mod job;
+mod memory;
 mod options;
 mod output;
 mod places;
+mod script;
+mod series;
 mod session;
 mod shape;
+mod test_output;
 mod transfer;
 
 use treering_script::{ClassicMode, ConfigError, Manifest, OverRanks, Settings, Workload};
@@ -35,7 +40,7 @@ impl Workload for Ior {
     }
 
     fn classic(&self, settings: &Settings) -> Made {
-        Ok(Box::new(IorJob::classic(settings)?))
+        series::classic(settings)
     }
 
     fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
@@ -55,11 +60,19 @@ impl Workload for Ior {
     }
 }
 
+/// Whether a script can be read; `file` is its name in messages.
+///
+/// # Errors
+/// When it cannot; says where, and what would be right.
+pub fn check_script(file: &str, text: &[u8]) -> Result<(), ConfigError> {
+    script::of_text(&Settings::default(), file, text).map(drop)
+}
+
 /// A word as our options are declared.
 fn in_our_form(word: String) -> String {
     match word.as_str() {
         "--posix.odirect" => "--direct".to_owned(),
-        "--dryRun" => "--dry-run-dummy".to_owned(),
+        "--dryRun" => "--dummy-run".to_owned(),
         _ => with_dashes(word),
     }
 }

@@ -27,7 +27,6 @@ const INT_MAX: u64 = i32::MAX as u64;
 
 const NO_PAUSES: &str = "a rank goes on as soon as its file is open: its times are told apart";
 const NO_MPI_IO: &str = "only POSIX calls are made";
-const OWN_WAY: &str = "plans say which tests there are, in which order and how often";
 
 options! {
     /// Which tests are done; writing and reading where none is asked for.
@@ -49,15 +48,9 @@ options! {
         /// The interface.
         #[recorded = false]
         api('a'): String = Text, "POSIX";
-        /// A script of tests.
-        #[support = Support::Rejected(OWN_WAY)]
-        script('f'): () = Path;
         /// Barriers between open, transfers and close.
         #[support = Support::Rejected(NO_PAUSES)]
         barriers('g'): () = Flag;
-        /// Memory to take away.
-        #[support = Support::Rejected("limit the memory with a cgroup")]
-        memory('M'): () = Text;
         /// Two mount points.
         #[support = Support::Rejected("all files are in one directory")]
         dual_mount('y'): () = Flag;
@@ -66,7 +59,7 @@ options! {
         random_prefill: () = Size;
         /// Do nothing, but print.
         #[support = Support::Rejected("see --dry-run")]
-        dry_run_dummy: () = Flag;
+        dummy_run: () = Flag;
         /// Any warning is an error.
         #[support = Support::Rejected("warnings stay warnings")]
         warning_as_errors: () = Flag;
@@ -148,6 +141,11 @@ options! {
         /// Warn of ranks that are so many seconds from the mean of all.
         #[recorded = false]
         outliers('j'): u64 = Number[0..=SECONDS_MAX], "0";
+        /// Memory to take away from each machine before a test: bytes, or a share of all, as 10%.
+        memory('M'): Option<String> = Text;
+        /// A script: further tests, with other options for each.
+        #[recorded = false]
+        script('f'): Option<String> = Path;
         /// What is refused, or means nothing.
         others: Others;
         /// Number of ranks; with the original mpirun decides it.

@@ -8,9 +8,12 @@ use std::time::Duration;
 use treering_classic::ior::counts::TransferCounts;
 use treering_classic::mdtest::pattern::Pattern;
 use treering_model::{Metric, Op, TaskTotals};
-use treering_script::{Buffers, Caches, Deadline, ParallelGroup, Phase, Session, Task, TimeLimit};
+use treering_script::{
+    Buffers, Caches, Deadline, ParallelGroup, Phase, Session, SessionError, Task, TimeLimit,
+};
 
 use super::headline;
+use super::memory::{Lack, Taken};
 use super::places::{Places, read_of};
 use super::shape::{Part, Shape};
 use super::transfer::{
@@ -25,6 +28,8 @@ pub(super) const SETUP: &str = "setup";
 /// A group of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
+    /// Memory is taken away.
+    Memory,
     MakeDirectory,
     /// Each rank has one, of its own name.
     MakeOwnDirectories,
@@ -54,6 +59,8 @@ pub(super) struct IorSession {
     sums: RankSums,
     /// The memory of each rank, kept as by the original.
     buffers: Vec<Buffers>,
+    /// What was taken of the memory of this machine, until the end; or why it was not.
+    taken: Option<Result<Taken, Lack>>,
     /// When the first task began and the last one ended, by the clock of the trial: the same at all
     /// ranks.
     span: Option<(u64, u64)>,
@@ -73,6 +80,7 @@ impl IorSession {
             written: shape.transfers_before,
             sums: RankSums::default(),
             buffers: (0..shape.ranks).map(|_rank| Buffers::default()).collect(),
+            taken: None,
             span: None,
             shape,
         }
@@ -88,7 +96,9 @@ impl IorSession {
         let clears = part == Part::Write && !self.shape.uses_existing && !self.is_native();
         let is_timed = matches!(part, Part::Write | Part::Read);
         let has_own = self.shape.directory_of(0).is_some() && part != Part::Remove;
+        let takes = self.shape.memory.is_some() && self.taken.is_none();
         let all = [
+            (takes, Group::Memory),
             (makes, Group::MakeDirectory),
             (has_own, Group::MakeOwnDirectories),
             (is_timed && self.shape.delay_seconds > 0, Group::Delay),
@@ -124,12 +134,17 @@ impl IorSession {
                 vec![Task::new(SETUP, &name, op, Box::new(script))]
             }
             Group::MakeOwnDirectories => ranks.map(|rank| self.own_directory(rank)).collect(),
+            // Nothing is to be done but to hear of each rank whether it could.
+            Group::Memory => {
+                vec![Task::new(SETUP, "memory", Op::Pause, Box::new(Delay { seconds: 0 }))]
+            }
             Group::Delay => {
                 let seconds = self.shape.delay_seconds;
                 vec![Task::new(SETUP, "delay", Op::Pause, Box::new(Delay { seconds }))]
             }
             Group::Clear | Group::Remove => {
-                let kind = if group == Group::Remove { part.kind() } else { SETUP };
+                let own = self.shape.kind(part);
+                let kind = if group == Group::Remove { &own } else { SETUP };
                 let one = |rank| self.removal(kind, rank);
                 (0..self.removers()).map(one).collect()
             }
@@ -210,7 +225,7 @@ impl IorSession {
             direct: shape.direct,
             whole_paths: !self.is_native(),
             tally: tally.to_owned(),
-            ..Task::new(part.kind(), &subject, op, script)
+            ..Task::new(&shape.kind(part), &subject, op, script)
         }
     }
 
@@ -267,8 +282,8 @@ impl Session for IorSession {
         self.ended_by_time = false;
         self.sums.close();
         let name = match self.repetition {
-            0 => part.kind().to_owned(),
-            later => format!("{} {}", part.kind(), later + 1),
+            0 => self.shape.kind(part),
+            later => format!("{} {}", self.shape.kind(part), later + 1),
         };
         Some(Phase { name, tasks: self.shape.ranks.into() })
     }
@@ -276,6 +291,9 @@ impl Session for IorSession {
     fn next_group(&mut self) -> Option<ParallelGroup> {
         let part = self.part?;
         let group = self.groups.pop().or_else(|| self.group_after())?;
+        if let Some(memory) = self.shape.memory.filter(|_| group == Group::Memory) {
+            self.taken = Some(Taken::take(memory));
+        }
         let is_measured = matches!(part, Part::Write | Part::Read) && group == Group::Transfers;
         let time_limit = self.shape.wall_seconds.filter(|_| is_measured).map(|seconds| TimeLimit {
             after: Duration::from_secs(seconds),
@@ -308,6 +326,11 @@ impl Session for IorSession {
         self.sums.add(totals, headline::done(counts));
     }
 
+    fn failure(&self) -> Option<SessionError> {
+        let lack = self.taken.as_ref()?.as_ref().err()?;
+        Some(SessionError::at("-M", lack.to_string()))
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         headline::metrics(&self.sums)
     }
@@ -330,6 +353,22 @@ mod tests {
 
     use super::IorSession;
     use crate::ior::config::ClassicConfig;
+    use crate::ior::memory::Memory;
+
+    #[test]
+    fn a_rank_without_the_memory_that_is_to_be_taken_ends_the_run_before_its_first_test() {
+        let mut config = ClassicConfig::read(&Settings::default()).unwrap();
+        let bytes = u64::MAX / 2;
+        config.shape.memory = Some(Memory { node_bytes: bytes, process_bytes: bytes });
+        let mut session = IorSession::new(Arc::new(config.shape));
+        session.next_phase().unwrap();
+        assert_eq!(session.failure(), None);
+        let group = session.next_group().unwrap();
+        let subjects: Vec<&str> = group.tasks.iter().map(|task| task.subject.as_str()).collect();
+        assert_eq!(subjects, ["memory"]);
+        let failure = session.failure().unwrap().to_string();
+        assert!(failure.starts_with("-M: "), "{failure}");
+    }
 
     #[test]
     fn no_test_begins_when_the_minutes_are_over_but_what_was_written_is_removed() {

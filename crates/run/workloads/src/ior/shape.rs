@@ -5,6 +5,8 @@ use std::time::Duration;
 use treering_classic::mdtest::pattern::PacketType;
 use treering_script::WorkerKind;
 
+use super::memory::Memory;
+
 /// A test of a repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -64,6 +66,8 @@ pub(super) struct AsOriginal {
 /// The whole of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
+    /// What the kinds of its tasks begin with, where a run has several tests.
+    pub(super) prefix: String,
     /// How many ranks work. Nothing else decides it.
     pub(super) ranks: u16,
     pub(super) repetitions: u32,
@@ -97,6 +101,8 @@ pub(super) struct Shape {
     pub(super) wears_out: bool,
     /// How many transfers each rank reads, where an earlier run with such an end wrote them.
     pub(super) transfers_before: Option<u64>,
+    /// What is taken away before the first part.
+    pub(super) memory: Option<Memory>,
     pub(super) cold: bool,
     pub(super) direct: bool,
     pub(super) workers: WorkerKind,
@@ -105,6 +111,11 @@ pub(super) struct Shape {
 }
 
 impl Shape {
+    /// The kind of the tasks of a part.
+    pub(super) fn kind(&self, part: Part) -> String {
+        format!("{}{}", self.prefix, part.kind())
+    }
+
     /// Transfers of a rank.
     pub(super) fn transfers(&self) -> u64 {
         (self.block_bytes / u64::from(self.transfer_bytes).max(1)).saturating_mul(self.segments)

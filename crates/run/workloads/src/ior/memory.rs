@@ -1,0 +1,173 @@
+//! Memory that is taken away before a test, so that a cache has less: held by the process of each
+//! rank until the test is over.
+
+use std::fs::read_to_string;
+use std::path::Path;
+
+use thiserror::Error;
+use treering_script::{ConfigError, Machine, parse_size};
+
+/// So much is taken at a time, between looks at what is left.
+const PIECE_BYTES: u64 = 16 << 20;
+/// So much is left over: below it the kernel may have to end a process.
+const LEFT_BYTES: u64 = 128 << 20;
+
+/// How much is taken away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// From each machine.
+    pub(super) node_bytes: u64,
+    /// By each process of ours there; without a launcher there is one.
+    pub(super) process_bytes: u64,
+}
+
+/// There is less.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error(
+    "{} MiB are to be taken away, and {} MiB are available, of which {} MiB have to be left",
+    .asked_bytes >> 20, .available_bytes >> 20, LEFT_BYTES >> 20
+)]
+pub(super) struct Lack {
+    asked_bytes: u64,
+    available_bytes: u64,
+}
+
+impl Memory {
+    /// What `-M` says: bytes, or a share of all memory.
+    pub(super) fn read(
+        text: &str,
+        machine: &Machine,
+        ranks_on_first: u64,
+    ) -> Result<Option<Self>, ConfigError> {
+        let share = text.strip_suffix('%').map(str::trim_end);
+        let percent = share.map(|share| share.parse::<u64>().ok().filter(|share| *share <= 100));
+        let bytes = match percent {
+            Some(percent) => percent.map(|percent| machine.memory_bytes / 100 * percent),
+            None => parse_size(text),
+        };
+        let Some(node_bytes) = bytes else {
+            let message = format!("-M {text}: this is neither a size nor a share");
+            return Err(ConfigError::new(message).hint("give bytes, as 2g, or a share, as 75%"));
+        };
+        // A launcher starts a process for each rank.
+        let processes = if machine.nodes.is_empty() { 1 } else { ranks_on_first.max(1) };
+        let process_bytes = node_bytes / processes;
+        Ok((node_bytes > 0).then_some(Self { node_bytes, process_bytes }))
+    }
+
+    /// Whether there is as much on this machine.
+    pub(super) fn fits(self) -> Result<(), Lack> {
+        enough(self.node_bytes, available_bytes())
+    }
+}
+
+fn enough(asked_bytes: u64, available_bytes: u64) -> Result<(), Lack> {
+    let has_all = asked_bytes.saturating_add(LEFT_BYTES) <= available_bytes;
+    if has_all { Ok(()) } else { Err(Lack { asked_bytes, available_bytes }) }
+}
+
+/// Memory that is taken.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    pieces: Vec<Vec<u8>>,
+}
+
+impl Taken {
+    /// Takes the share of this process, as long as there is enough for the rest of it.
+    pub(super) fn take(memory: Memory) -> Result<Self, Lack> {
+        Self::while_enough(memory.process_bytes, available_bytes)
+    }
+
+    fn while_enough(bytes: u64, mut available: impl FnMut() -> u64) -> Result<Self, Lack> {
+        let mut taken = Self::default();
+        let mut rest = bytes;
+        while rest > 0 {
+            enough(rest, available())?;
+            let piece = rest.min(PIECE_BYTES);
+            // Not zeros: those need no memory until they are written.
+            taken.pieces.push(vec![1; usize::try_from(piece).unwrap_or(usize::MAX)]);
+            rest -= piece;
+        }
+        Ok(taken)
+    }
+}
+
+/// What processes may still take: of the machine, and of the cgroups that we are in.
+fn available_bytes() -> u64 {
+    let text = read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = text.lines().find_map(|line| {
+        line.strip_prefix("MemAvailable:")?.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    let cgroup = read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = cgroup.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    kib.map_or(0, |kib| kib << 10).min(of_cgroups(Path::new("/sys/fs/cgroup"), own))
+}
+
+/// What the limits of a cgroup and those above it leave; its caches do not count.
+fn of_cgroups(root: &Path, own: &str) -> u64 {
+    let place = root.join(own);
+    let groups = place.ancestors().take_while(|group| group.starts_with(root));
+    groups.filter_map(left_of).min().unwrap_or(u64::MAX)
+}
+
+fn left_of(group: &Path) -> Option<u64> {
+    let most: u64 = read_to_string(group.join("memory.max")).ok()?.trim().parse().ok()?;
+    let stat = read_to_string(group.join("memory.stat")).ok()?;
+    let used = stat.lines().filter_map(|line| {
+        let (name, bytes) = line.split_once(' ')?;
+        ["anon", "shmem"].contains(&name).then(|| bytes.parse::<u64>().ok())?
+    });
+    Some(most.saturating_sub(used.sum()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LEFT_BYTES, Lack, Memory, PIECE_BYTES, Taken, of_cgroups};
+    use treering_script::Machine;
+
+    #[test]
+    fn bytes_and_shares_are_those_of_a_machine() {
+        let mut machine = Machine { memory_bytes: 1000, ..Machine::default() };
+        let read = |text: &str, machine: &Machine| Memory::read(text, machine, 4);
+        let told = |node_bytes, process_bytes| Some(Memory { node_bytes, process_bytes });
+        assert_eq!(read("25%", &machine).unwrap(), told(250, 250));
+        assert_eq!(read("2k", &machine).unwrap(), told(2048, 2048));
+        assert_eq!(read("0", &machine).unwrap(), None);
+        machine.nodes = vec![0; 4];
+        assert_eq!(read("2k", &machine).unwrap(), told(2048, 512));
+        for wrong in ["101%", "-1%", "%", "much", ""] {
+            assert!(read(wrong, &machine).unwrap_err().message.ends_with("a share"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn taking_ends_before_too_little_is_left() {
+        let bytes = 3 * PIECE_BYTES - 5;
+        let taken = Taken::while_enough(bytes, || LEFT_BYTES + bytes).unwrap();
+        assert_eq!(taken.pieces.iter().map(Vec::len).sum::<usize>() as u64, bytes);
+        // Somebody else takes at the same time.
+        let mut left = LEFT_BYTES + bytes;
+        let shrinking = || {
+            left -= PIECE_BYTES + 1;
+            left
+        };
+        let lack = Taken::while_enough(bytes, shrinking).unwrap_err();
+        let available_bytes = LEFT_BYTES + bytes - PIECE_BYTES - 1;
+        assert_eq!(lack, Lack { asked_bytes: bytes, available_bytes });
+    }
+
+    #[test]
+    fn a_cgroup_leaves_what_it_and_those_above_allow() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |group: &str, max: &str, stat: &str| {
+            let group = root.path().join(group);
+            std::fs::create_dir_all(&group).unwrap();
+            std::fs::write(group.join("memory.max"), max).unwrap();
+            std::fs::write(group.join("memory.stat"), stat).unwrap();
+        };
+        put("a", "1000\n", "anon 100\nfile 500\nshmem 50\n");
+        put("a/b", "max\n", "anon 90\n");
+        assert_eq!(of_cgroups(root.path(), "a/b"), 850);
+        assert_eq!(of_cgroups(root.path(), ""), u64::MAX);
+    }
+}
