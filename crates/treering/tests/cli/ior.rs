@@ -131,7 +131,7 @@ fn a_script_is_one_run_of_several_tests() {
     let document: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(document["tests"][2]["TestID"], 2);
     assert_eq!(document["summary"].as_array().unwrap().len(), 4);
-    let Some(original) = original() else { return };
+    let Some(original) = original("ior") else { return };
     let place = temp_dir();
     fs::create_dir(place.path().join("out")).unwrap();
     fs::write(place.path().join("script"), SCRIPT).unwrap();
