@@ -3,10 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use treering_model::{Ending, RANKS_FACT, Trial};
-use treering_testkit::{Program, TempDir, temp_dir, temp_dir_in};
+use treering_testkit::{Program, Ran, TempDir, temp_dir, temp_dir_in};
 
 use crate::kernels::{fact, trials};
 use crate::mpi::Mpi;
@@ -92,6 +93,10 @@ const MAKE: &str = "[[job]]\nname = \"make\"\nworkload = \"fs_mark\"\n\
 /// One that goes on for long enough to be disturbed.
 const LONG: &str = "[[job]]\nname = \"long\"\nworkload = \"fs_mark\"\nranks = 3\n\
                     options = { threads = 2, files = 2000, size = 4096, iterations = 500 }\n";
+
+/// One that each rank does whole.
+const APART: &str = "[[job]]\nname = \"apart\"\nworkload = \"bonnie++\"\nranks = 2\n\
+                     options = { size = \"1M\", files = 16, seeks = 10 }\n";
 
 #[track_caller]
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -181,31 +186,41 @@ fn the_program_is_found_by_its_variable_and_a_script_can_launch() {
     fs::write(&planned.plan, with_ranks).unwrap();
     planned.program.run(planned.words("compare", &[])).complains("no treering-mpi for mpirun");
     let mut command = planned.program.command(planned.words("compare", &[]));
-    let ran = treering_testkit::Ran::of(command.env("TREERING_MPI_PROGRAM", mpi.binary()));
+    let ran = Ran::of(command.env("TREERING_MPI_PROGRAM", mpi.binary()));
     ran.ends_with(0);
     assert_eq!(trials(&planned.store()).len(), 1);
 }
 
+/// Sends this signal to a rank of the long job of a plan, and gives what came of it.
+fn disturbed(mpi: &Mpi, signal: &str) -> (Planned, Ran, Vec<Trial>) {
+    let planned =
+        Planned::with(mpi, 1, &format!("{LONG}rank-timeout = 4\n{MAKE}ranks = 2\n{APART}"));
+    let running = planned.program.start(planned.words("compare", &["--quiet"]));
+    let work = planned.place.path().join("treering-work");
+    wait_until("the long job writes", || {
+        work.join("fs_mark-0").exists() && planned.ranks().len() == 3
+    });
+    let last = planned.ranks().into_iter().max().unwrap();
+    let sent = Command::new("kill").args(["-s", signal, &last.to_string()]).status();
+    assert!(sent.unwrap().success());
+    let ran = running.finish();
+    wait_until("all ranks have ended", || planned.ranks().is_empty());
+    let all = trials(&planned.store());
+    (planned, ran, all)
+}
+
 #[test]
-fn a_rank_that_dies_is_a_failed_trial_and_the_round_goes_on() {
+fn a_rank_that_dies_or_hangs_is_a_failed_trial_and_the_round_goes_on() {
     for mpi in Mpi::all() {
-        let planned = Planned::with(&mpi, 1, &format!("{LONG}{MAKE}ranks = 2\n"));
-        let running = planned.program.start(planned.words("compare", &["--quiet"]));
-        let work = planned.place.path().join("treering-work");
-        wait_until("the long job writes", || {
-            work.join("fs_mark-0").exists() && planned.ranks().len() == 3
-        });
-        let last = planned.ranks().into_iter().max().unwrap();
-        let killed = std::process::Command::new("kill").args(["-9", &last.to_string()]).status();
-        assert!(killed.unwrap().success());
-        let ran = running.finish();
-        assert!(ran.stderr.contains("the trial failed: "), "{ran}");
-        let all = trials(&planned.store());
-        let ending = |name: &str| &all.iter().find(|trial| job(trial) == name).unwrap().ending;
-        assert!(matches!(ending("long"), Ending::Failed { .. }), "{ran}");
-        assert_eq!(*ending("make"), Ending::Completed, "{ran}");
-        wait_until("all ranks have ended", || planned.ranks().is_empty());
-        planned.nothing_stays();
+        for (signal, why) in [("KILL", ""), ("STOP", "not a word for 4 s")] {
+            let (planned, ran, all) = disturbed(&mpi, signal);
+            let ending = |name: &str| &all.iter().find(|trial| job(trial) == name).unwrap().ending;
+            assert!(matches!(ending("long"), Ending::Failed { .. }), "{ran}");
+            assert_eq!(*ending("make"), Ending::Completed, "{ran}");
+            assert_eq!(*ending("apart"), Ending::Completed, "{ran}");
+            assert!(ran.stderr.contains("the trial failed: ") && ran.stderr.contains(why), "{ran}");
+            planned.nothing_stays();
+        }
     }
 }
 
@@ -233,7 +248,7 @@ fn a_plan_is_not_conducted_by_several_ranks() {
         let planned = Planned::with(&mpi, 1, &format!("{MAKE}ranks = 2\n"));
         let mut command = mpi.ranks(2);
         command.args(planned.words("compare", &[]));
-        let ran = treering_testkit::Ran::of(&mut command);
+        let ran = Ran::of(&mut command);
         let ran = ran.complains("a plan is conducted by one process, which starts the ranks");
         assert_ne!(ran.code, Some(0), "{ran}");
         assert!(!planned.store().exists(), "{ran}");

@@ -10,6 +10,9 @@ use crate::ranks::RANK;
 /// More ranks than this no plan asks for.
 pub const RANKS_MAX: u32 = 65_536;
 
+/// For how many seconds a rank may be silent where nobody says it.
+pub const RANK_TIMEOUT_SECONDS: u32 = 300;
+
 /// How a job is started on several ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
@@ -21,6 +24,8 @@ pub struct Launch {
     /// The treering that is built with MPI, at the same place on every machine; looked for when
     /// not given.
     pub program: Option<PathBuf>,
+    /// A rank that is silent for so many seconds, or whose calls do not end, ends the trial.
+    pub timeout_seconds: u32,
 }
 
 /// A job of all ranks together.

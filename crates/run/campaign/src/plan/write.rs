@@ -8,7 +8,7 @@ use std::path::Path;
 
 use treering_model::{DeviceSpec, GuestSpec, Variant};
 
-use super::{Machine, ObservedIn, Plan, PlannedJob, Stopping};
+use super::{Machine, ObservedIn, Plan, PlannedJob, RANK_TIMEOUT_SECONDS, Stopping};
 
 impl Plan {
     /// The plan as a TOML document. Paths that are not UTF-8 have no spelling in TOML: what is not
@@ -168,6 +168,9 @@ fn job(to: &mut String, planned: &PlannedJob) {
         }
         if let Some(program) = &launch.program {
             line(to, "mpi-program", &path(program));
+        }
+        if launch.timeout_seconds != RANK_TIMEOUT_SECONDS {
+            line(to, "rank-timeout", &launch.timeout_seconds.to_string());
         }
     }
     if !planned.options.is_empty() {

@@ -19,7 +19,7 @@ fn a_sweep_over_ranks_is_one_launch_for_each_size() {
     let names: Vec<&str> = plan.jobs.iter().map(|job| job.name.as_str()).collect();
     assert_eq!(names, ["make, ranks=1", "make, ranks=2", "make, ranks=4", "make, ranks=8"]);
     let launcher = ["mpirun", "--map-by", "a b"].map(str::to_owned).to_vec();
-    let last = Launch { ranks: 8, launcher, program: None };
+    let last = Launch { ranks: 8, launcher, program: None, timeout_seconds: 300 };
     assert_eq!(plan.jobs[3].launch.as_ref(), Some(&last));
     assert!(plan.jobs.iter().all(|job| job.options == [("threads".to_owned(), "2".to_owned())]));
     let written =
@@ -31,7 +31,8 @@ fn a_sweep_over_ranks_is_one_launch_for_each_size() {
 fn what_a_job_says_goes_before_what_the_plan_says() {
     let plan = format!(
         "ranks = 4\nmpi-program = \"bin/treering-mpi\"\n{ON}{MAKE}[[job]]\nworkload = \"ior\"\n\
-         ranks = 2\nlauncher = [\"srun\", \"--mpi=pmix\"]\nmpi-program = \"/opt/treering-mpi\"\n"
+         ranks = 2\nlauncher = [\"srun\", \"--mpi=pmix\"]\nmpi-program = \"/opt/treering-mpi\"\n\
+         rank-timeout = 20\n"
     );
     let plan = read_plan(&plan).unwrap();
     let launch = |place: usize| plan.jobs[place].launch.clone().unwrap();
@@ -39,6 +40,7 @@ fn what_a_job_says_goes_before_what_the_plan_says() {
     assert!(launch(0).program.unwrap().ends_with("examples/plans/bin/treering-mpi"));
     assert_eq!((launch(1).ranks, launch(1).launcher.len()), (2, 2));
     assert_eq!(launch(1).program.as_deref(), Some(Path::new("/opt/treering-mpi")));
+    assert_eq!((launch(0).timeout_seconds, launch(1).timeout_seconds), (300, 20));
     let again = read_plan(&plan.to_toml()).unwrap();
     assert_eq!(format!("{again:?}"), format!("{plan:?}"));
     assert_eq!(again.digest(), plan.digest());
@@ -71,6 +73,8 @@ fn what_cannot_be_is_pointed_at() {
         (format!("ranks = 2\n{ON}[[job]]\nworkload = \"age\"\n"), "age cannot run on several"),
         (format!("ranks = 2\n{ON}{MAKE}[[job]]\ncommand = \"x\"\n"), "command cannot run on"),
         (format!("launcher = \"srun\"\n{ON}{MAKE}"), "`launcher` without `ranks`"),
+        (format!("rank-timeout = 9\n{ON}{MAKE}"), "`rank-timeout` without `ranks`"),
+        (format!("ranks = 2\nrank-timeout = 0\n{ON}{MAKE}"), "`rank-timeout` is 0, not"),
         (format!("{ON}{MAKE}mpi-program = \"/a\"\n"), "`mpi-program` without `ranks`"),
         (format!("ranks = 2\nlauncher = \" \"\n{ON}{MAKE}"), "the launcher has no name"),
         (format!("ranks = 2\nlauncher = \"a 'b\"\n{ON}{MAKE}"), "a ' is never closed"),

@@ -81,7 +81,7 @@ struct Halt {
 /// All ranks of a run, as one of them sees them.
 pub struct World<'l> {
     link: &'l dyn Link,
-    limit: Duration,
+    limit: Cell<Duration>,
     state: RefCell<State>,
     /// How many calls this rank has made.
     calls: Cell<u64>,
@@ -131,11 +131,16 @@ impl<'l> World<'l> {
         };
         Self {
             link,
-            limit,
+            limit: Cell::new(limit),
             state: RefCell::new(state),
             calls: Cell::new(0),
             beaten: Cell::new(now),
         }
+    }
+
+    /// From now on a rank that is not heard of for longer than this is lost.
+    pub fn set_limit(&self, limit: Duration) {
+        self.limit.set(limit);
     }
 
     /// Which rank this is.
@@ -395,7 +400,7 @@ impl<'l> World<'l> {
         let queue = state.inbox.get_mut(&(Kind::Left, from))?;
         let (told, why) = queue.front()?.split_first_chunk()?;
         let is_under_way = from == 0 && awaited <= u32::from_le_bytes(*told);
-        if is_under_way && began.elapsed() < FAREWELL.min(self.limit) {
+        if is_under_way && began.elapsed() < FAREWELL.min(self.limit.get()) {
             return None;
         }
         let why = String::from_utf8_lossy(why).into_owned();
@@ -417,7 +422,7 @@ impl<'l> World<'l> {
             self.send(0, Kind::Farewell, &[]);
             return self.wait_for_farewell(0, None);
         }
-        let until = Instant::now() + FAREWELL.min(self.limit);
+        let until = Instant::now() + FAREWELL.min(self.limit.get());
         let mut missing = Ok(());
         for from in 1..self.size() {
             missing = missing.and(self.wait_for_farewell(from, Some(until)));
@@ -466,7 +471,7 @@ impl<'l> World<'l> {
             if let Some(left) = self.has_left(from, awaited, began) {
                 return Err(left);
             }
-            if hurries && began.elapsed() > FAREWELL.min(self.limit) {
+            if hurries && began.elapsed() > FAREWELL.min(self.limit.get()) {
                 return Err(self.error(from, "it was not waited for any longer".to_owned()));
             }
             self.beat();
@@ -488,12 +493,12 @@ impl<'l> World<'l> {
             let state = self.state.borrow();
             (state.heard[rank].elapsed(), state.calls[rank])
         };
-        let limit = self.limit.as_secs_f64();
-        if silent > self.limit {
+        let limit = self.limit.get().as_secs_f64();
+        if silent > self.limit.get() {
             let why = format!("not a word for {limit} s (--rank-timeout): it hangs, or is gone");
             return Err(self.error(rank, why));
         }
-        if since.elapsed() > self.limit {
+        if since.elapsed() > self.limit.get() {
             let why = format!(
                 "none of its calls has ended for {limit} s (--rank-timeout); it has made {calls}"
             );
@@ -557,7 +562,7 @@ impl<'l> World<'l> {
 
     /// Says that we are here, if the last time is some time ago.
     fn beat(&self) {
-        let every = (self.limit / 10).min(Duration::from_secs(1));
+        let every = (self.limit.get() / 10).min(Duration::from_secs(1));
         if self.is_first() || self.beaten.get().elapsed() < every {
             return;
         }

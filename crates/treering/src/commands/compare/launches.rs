@@ -71,15 +71,17 @@ impl<'a> Launches<'a> {
     /// Starts the most ranks of each launcher once: what cannot work is said before the first
     /// round.
     pub(super) fn probe(&self, stop: &StopFlag) -> Result<(), Failure> {
-        let mut most: BTreeMap<Vec<OsString>, (&Launcher, u32)> = BTreeMap::new();
+        let mut most: BTreeMap<Vec<OsString>, (&Launcher, &Launch)> = BTreeMap::new();
         for (job, launcher) in self.plan.jobs.iter().zip(&self.launchers) {
             let (Some(launch), Some(launcher)) = (&job.launch, launcher) else { continue };
-            let (_, ranks) = most.entry(launcher.words(0)).or_insert((launcher, 0));
-            *ranks = launch.ranks.max(*ranks);
+            let (_, largest) = most.entry(launcher.words(0)).or_insert((launcher, launch));
+            if largest.ranks < launch.ranks {
+                *largest = launch;
+            }
         }
-        for (launcher, ranks) in most.into_values() {
-            let end =
-                launcher.run(ranks, &job(ranks, None)?, stop, &mut |_| Ok::<_, Failure>(()))?;
+        for (launcher, launch) in most.into_values() {
+            let (ranks, asked) = (launch.ranks, job(launch, None)?);
+            let end = launcher.run(ranks, &asked, stop, &mut |_| Ok::<_, Failure>(()))?;
             let why = match end {
                 LaunchEnd::Done | LaunchEnd::Interrupted => continue,
                 LaunchEnd::Refused { why } | LaunchEnd::Broken { why } => why,
@@ -116,7 +118,7 @@ impl<'a> Launches<'a> {
             return Err(Failure::new(Kind::Bug, "a trial on ranks without a launcher"));
         };
         let (facts, cautions) = (trial.handed.facts.clone(), trial.handed.cautions.clone());
-        let asked = job(launch.ranks, Some(trial))?;
+        let asked = job(launch, Some(trial))?;
         let mut relay = Relay::new(beginning, sink);
         let end = launcher.run(launch.ranks, &asked, stop, &mut |report| match report {
             RankReport::Event(event) => relay.take(*event),
@@ -152,11 +154,12 @@ fn line(words: &[OsString]) -> String {
 }
 
 /// What the ranks read.
-fn job(ranks: u32, trial: Option<RanksTrial>) -> Result<serde_json::Value, Failure> {
+fn job(launch: &Launch, trial: Option<RanksTrial>) -> Result<serde_json::Value, Failure> {
     let job = RanksJob {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         host: places::machine().name,
-        ranks: ranks as usize,
+        ranks: launch.ranks as usize,
+        timeout_seconds: launch.timeout_seconds,
         trial,
     };
     serde_json::to_value(job)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use treering_campaign::plan::JobOfRanks;
+use treering_campaign::plan::{JobOfRanks, RANK_TIMEOUT_SECONDS};
 use treering_engine::{Progress, RankReport};
 use treering_model::{Caution, CautionCode, SinkError, TrialEvent, TrialSink};
 use treering_script::Settings;
@@ -21,8 +21,8 @@ use crate::commands::trial::{Asked, Distribution, run as run_trial, take};
 use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 
-/// A rank that is silent for longer ends the trial.
-const TIMEOUT: Duration = Duration::from_secs(300);
+/// A rank that is silent for longer before it is known what the plan says is lost.
+const TIMEOUT: Duration = Duration::from_secs(RANK_TIMEOUT_SECONDS as u64);
 
 /// What the ranks are to do.
 #[derive(Debug, Serialize, Deserialize)]
@@ -33,6 +33,8 @@ pub(in crate::commands) struct RanksJob {
     pub(in crate::commands) host: String,
     /// How many there have to be.
     pub(in crate::commands) ranks: usize,
+    /// A rank that is silent for longer ends the trial.
+    pub(in crate::commands) timeout_seconds: u32,
     /// The trial; none where it is only to be seen whether they meet.
     pub(in crate::commands) trial: Option<RanksTrial>,
 }
@@ -77,6 +79,7 @@ fn serve(ranks: &Ranks<'_>) -> Result<ExitCode, Failure> {
     let job: RanksJob = serde_json::from_slice(&line)
         .map_err(|error| lost(&format!("what is to be done is not understood: {error}")))?;
     suits(&job, ranks.world.size())?;
+    ranks.world.set_limit(Duration::from_secs(job.timeout_seconds.into()));
     if ranks.world.is_first() {
         tell(&RankReport::Met(job.ranks, ranks.library.clone()));
     }

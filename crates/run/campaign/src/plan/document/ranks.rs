@@ -11,10 +11,15 @@ use super::section::{Section, Value};
 use super::words;
 use crate::plan::error::{Fault, quoted};
 use crate::plan::launch::{is_by_rank, which_can};
-use crate::plan::{Conditions, Launch, PlannedJob, RANKS_MAX};
+use crate::plan::{Conditions, Launch, PlannedJob, RANK_TIMEOUT_SECONDS, RANKS_MAX};
 
 const LAUNCHER: &str = "launcher";
 const PROGRAM: &str = "mpi-program";
+const TIMEOUT: &str = "rank-timeout";
+/// The keys that mean nothing where nothing is launched.
+const OF_RANKS: [&str; 3] = [LAUNCHER, PROGRAM, TIMEOUT];
+/// A day.
+const TIMEOUT_MAX: u32 = 86_400;
 
 /// How a job is started: what it says itself, else what the plan says for all.
 pub(super) fn launch(
@@ -24,7 +29,7 @@ pub(super) fn launch(
 ) -> Result<Option<Launch>, Fault> {
     let said = |key: &str| section.get(key).or_else(|| top.get(key));
     let Some(value) = said("ranks") else {
-        return match section.any_of(&[LAUNCHER, PROGRAM]) {
+        return match section.any_of(&OF_RANKS) {
             None => Ok(None),
             Some(stray) => {
                 let message = format!("`{}` without `ranks`: nothing is launched", stray.key);
@@ -49,7 +54,9 @@ pub(super) fn launch(
         }
     };
     let program = said(PROGRAM).map(|value| program(&value, known)).transpose()?;
-    Ok(Some(Launch { ranks, launcher, program }))
+    let timeout = said(TIMEOUT).map(|value| value.whole_u32(1..=TIMEOUT_MAX)).transpose()?;
+    let timeout_seconds = timeout.unwrap_or(RANK_TIMEOUT_SECONDS);
+    Ok(Some(Launch { ranks, launcher, program, timeout_seconds }))
 }
 
 /// A whole number; also as a text, which is what a sweep puts in.
@@ -82,7 +89,7 @@ pub(super) fn suits(
 ) -> Result<(), Fault> {
     let place = || top.get("ranks").map_or(top.span.clone(), |value| value.span);
     let launched = jobs.iter().find(|job| job.launch.is_some());
-    if let (None, Some(stray)) = (launched, top.any_of(&[LAUNCHER, PROGRAM])) {
+    if let (None, Some(stray)) = (launched, top.any_of(&OF_RANKS)) {
         let message = format!("`{}` without `ranks`: nothing is launched", stray.key);
         return Err(Fault::at(stray.key_span, message, "").hint("write how many: ranks = 4"));
     }
