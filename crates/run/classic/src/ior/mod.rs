@@ -5,5 +5,3 @@ pub mod outliers;
 pub mod parameters;
 pub mod results;
 pub mod text;
-
-pub use treering_model::workloads::ior as counts;

@@ -1,7 +1,7 @@
 //! What is said of ranks whose times are far from the mean of all.
 
-use super::counts::TransferCounts;
 use super::results::Access;
+use treering_model::workloads::ior::TransferCounts;
 
 /// A time of a rank: what it is called, and what it is in seconds.
 type Figure = (&'static str, fn(&RankTimes) -> f64);
@@ -83,8 +83,8 @@ impl Outliers {
 #[cfg(test)]
 mod tests {
     use super::Outliers;
-    use crate::ior::counts::{Times, TransferCounts};
     use crate::ior::results::Access;
+    use treering_model::workloads::ior::{Times, TransferCounts};
 
     #[test]
     fn a_rank_far_from_the_mean_is_told_of_in_the_words_of_the_original() {

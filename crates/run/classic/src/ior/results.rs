@@ -1,6 +1,6 @@
 //! What a test of all ranks came to.
 
-use super::counts::TransferCounts;
+use treering_model::workloads::ior::TransferCounts;
 
 /// A write or a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

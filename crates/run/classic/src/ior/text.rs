@@ -335,9 +335,9 @@ pub fn footer(now: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::counts::{Times, TransferCounts};
     use super::super::results::{Access, TestResult};
     use super::{Asked, column, csv_row, human, removal, row, summary, wall};
+    use treering_model::workloads::ior::{Times, TransferCounts};
 
     fn asked() -> Asked {
         Asked {

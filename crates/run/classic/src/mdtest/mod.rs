@@ -4,5 +4,3 @@ pub mod pattern;
 pub mod results;
 pub mod table;
 pub mod text;
-
-pub use treering_model::workloads::mdtest as counts;

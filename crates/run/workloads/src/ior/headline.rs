@@ -1,7 +1,7 @@
 //! The headline numbers: bytes and transfers of each test by its time.
 
-use treering_classic::ior::counts::TransferCounts;
 use treering_model::metrics::rates::{MIB_PER_SECOND, OPERATIONS_PER_SECOND, TRANSFERS_PER_WORKER};
+use treering_model::workloads::ior::TransferCounts;
 use treering_model::{Metric, Scope, TaskTotals};
 
 use super::shape::{Part, Shape};

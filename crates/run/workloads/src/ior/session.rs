@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use treering_classic::ior::counts::TransferCounts;
 use treering_classic::mdtest::pattern::Pattern;
+use treering_model::workloads::ior::TransferCounts;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
     Buffers, Caches, Deadline, ParallelGroup, Phase, Session, SessionError, Task, TimeLimit,

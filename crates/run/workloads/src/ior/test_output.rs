@@ -1,6 +1,5 @@
 //! What a test of a run came to, and the lines of it.
 
-use treering_classic::ior::counts::TransferCounts;
 use treering_classic::ior::json::{self, TestRun};
 use treering_classic::ior::outliers::Outliers;
 use treering_classic::ior::parameters::Parameters;
@@ -10,6 +9,7 @@ use treering_classic::ior::text::{
 };
 use treering_classic::mdtest::text::{Filesystem, space};
 use treering_model::TaskTotals;
+use treering_model::workloads::ior::TransferCounts;
 use treering_script::{Machine, Room, Settings};
 
 use super::config::{ClassicConfig, Format};

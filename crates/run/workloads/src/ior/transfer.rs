@@ -3,9 +3,9 @@
 use std::ffi::{CStr, CString};
 use std::ops::Range;
 
-use treering_classic::ior::counts::{Times, TransferCounts};
 use treering_classic::mdtest::pattern::Pattern;
 use treering_model::Counters;
+use treering_model::workloads::ior::{Times, TransferCounts};
 use treering_script::{Buffers, CreateHow, Deadline, Dir, Expect, File, Io, OpenHow, Script, Stop};
 
 use super::places::Places;

@@ -1,7 +1,7 @@
 //! The headline numbers: the rate of each test.
 
-use treering_classic::mdtest::counts::ItemCounts;
 use treering_model::metrics::rates::{ITEMS_PER_WORKER, OPERATIONS_PER_SECOND};
+use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Metric, Scope, TaskTotals};
 
 use super::shape::Part;

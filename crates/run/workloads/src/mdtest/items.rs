@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use treering_classic::mdtest::counts::ItemCounts;
 use treering_classic::mdtest::pattern::Pattern;
 use treering_model::Counters;
+use treering_model::workloads::mdtest::ItemCounts;
 use treering_script::{Buffers, CreateHow, Deadline, Dir, Expect, File, Io, OpenHow, Script, Stop};
 
 use super::names::{ItemNames, test_directory};

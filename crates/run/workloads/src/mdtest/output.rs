@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use treering_classic::mdtest::counts::ItemCounts;
 use treering_classic::mdtest::results::{Iteration, RankTime, Test, TestResult};
 use treering_classic::mdtest::table::{Figure, Shown, rank_details, summary};
 use treering_classic::mdtest::text::{Asked, Filesystem, footer, header, wall_hit, wrong_data};
+use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
     ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,

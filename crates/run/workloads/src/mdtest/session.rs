@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use treering_classic::mdtest::counts::ItemCounts;
 use treering_classic::mdtest::pattern::Pattern;
+use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
     Buffers, Caches, Deadline, ParallelGroup, Phase, Script, Session, Task, TimeLimit,

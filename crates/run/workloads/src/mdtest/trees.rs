@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use treering_classic::mdtest::counts::ItemCounts;
 use treering_model::Counters;
+use treering_model::workloads::mdtest::ItemCounts;
 use treering_script::{Dir, Expect, Io, Script, Stop, SyncScope};
 
 use super::names::{bare_directory, c_string, directory_path, test_directory};

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
-use treering_classic::mdtest::counts::ItemCounts;
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
     EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
     Target,
 };
 use treering_model::TaskTotals;
+use treering_model::workloads::mdtest::ItemCounts;
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 use treering_workloads::mdtest::Mdtest;
