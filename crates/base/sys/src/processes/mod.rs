@@ -5,6 +5,7 @@ pub(crate) mod descendants;
 pub(crate) mod first;
 pub(crate) mod fork;
 pub(crate) mod limits;
+pub(crate) mod memory;
 pub(crate) mod parent;
 pub(crate) mod rusage;
 pub(crate) mod scheduling;

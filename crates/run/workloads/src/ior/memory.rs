@@ -1,11 +1,8 @@
 //! Memory that is taken away before a test, so that a cache has less: held by the process of each
 //! rank until the test is over.
 
-use std::fs::read_to_string;
-use std::path::Path;
-
 use thiserror::Error;
-use treering_script::{ConfigError, Machine, parse_size};
+use treering_script::{ConfigError, Machine, available_memory_bytes, parse_size};
 
 /// So much is taken at a time, between looks at what is left.
 const PIECE_BYTES: u64 = 16 << 20;
@@ -57,7 +54,7 @@ impl Memory {
 
     /// Whether there is as much on this machine.
     pub(super) fn fits(self) -> Result<(), Lack> {
-        enough(self.node_bytes, available_bytes())
+        enough(self.node_bytes, available_memory_bytes())
     }
 }
 
@@ -75,7 +72,7 @@ pub(super) struct Taken {
 impl Taken {
     /// Takes the share of this process, as long as there is enough for the rest of it.
     pub(super) fn take(memory: Memory) -> Result<Self, Lack> {
-        Self::while_enough(memory.process_bytes, available_bytes)
+        Self::while_enough(memory.process_bytes, available_memory_bytes)
     }
 
     fn while_enough(bytes: u64, mut available: impl FnMut() -> u64) -> Result<Self, Lack> {
@@ -92,37 +89,9 @@ impl Taken {
     }
 }
 
-/// What processes may still take: of the machine, and of the cgroups that we are in.
-fn available_bytes() -> u64 {
-    let text = read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = text.lines().find_map(|line| {
-        line.strip_prefix("MemAvailable:")?.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    let cgroup = read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let own = cgroup.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
-    kib.map_or(0, |kib| kib << 10).min(of_cgroups(Path::new("/sys/fs/cgroup"), own))
-}
-
-/// What the limits of a cgroup and those above it leave; its caches do not count.
-fn of_cgroups(root: &Path, own: &str) -> u64 {
-    let place = root.join(own);
-    let groups = place.ancestors().take_while(|group| group.starts_with(root));
-    groups.filter_map(left_of).min().unwrap_or(u64::MAX)
-}
-
-fn left_of(group: &Path) -> Option<u64> {
-    let most: u64 = read_to_string(group.join("memory.max")).ok()?.trim().parse().ok()?;
-    let stat = read_to_string(group.join("memory.stat")).ok()?;
-    let used = stat.lines().filter_map(|line| {
-        let (name, bytes) = line.split_once(' ')?;
-        ["anon", "shmem"].contains(&name).then(|| bytes.parse::<u64>().ok())?
-    });
-    Some(most.saturating_sub(used.sum()))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{LEFT_BYTES, Lack, Memory, PIECE_BYTES, Taken, of_cgroups};
+    use super::{LEFT_BYTES, Lack, Memory, PIECE_BYTES, Taken};
     use treering_script::Machine;
 
     #[test]
@@ -154,20 +123,5 @@ mod tests {
         let lack = Taken::while_enough(bytes, shrinking).unwrap_err();
         let available_bytes = LEFT_BYTES + bytes - PIECE_BYTES - 1;
         assert_eq!(lack, Lack { asked_bytes: bytes, available_bytes });
-    }
-
-    #[test]
-    fn a_cgroup_leaves_what_it_and_those_above_allow() {
-        let root = tempfile::tempdir().unwrap();
-        let put = |group: &str, max: &str, stat: &str| {
-            let group = root.path().join(group);
-            std::fs::create_dir_all(&group).unwrap();
-            std::fs::write(group.join("memory.max"), max).unwrap();
-            std::fs::write(group.join("memory.stat"), stat).unwrap();
-        };
-        put("a", "1000\n", "anon 100\nfile 500\nshmem 50\n");
-        put("a/b", "max\n", "anon 90\n");
-        assert_eq!(of_cgroups(root.path(), "a/b"), 850);
-        assert_eq!(of_cgroups(root.path(), ""), u64::MAX);
     }
 }

@@ -1,0 +1,53 @@
+//! How much memory is left, for a process that is about to take much.
+
+use std::fs::read_to_string;
+use std::path::Path;
+
+/// Bytes of memory that processes may still take, of the machine and of the cgroups that we are in;
+/// 0 where nobody knows.
+pub fn available_memory_bytes() -> u64 {
+    let text = read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = text.lines().find_map(|line| {
+        line.strip_prefix("MemAvailable:")?.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    let cgroup = read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = cgroup.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    kib.map_or(0, |kib| kib << 10).min(of_cgroups(Path::new("/sys/fs/cgroup"), own))
+}
+
+/// What the limits of a cgroup and those above it leave; its caches do not count.
+fn of_cgroups(root: &Path, own: &str) -> u64 {
+    let place = root.join(own);
+    let groups = place.ancestors().take_while(|group| group.starts_with(root));
+    groups.filter_map(left_of).min().unwrap_or(u64::MAX)
+}
+
+fn left_of(group: &Path) -> Option<u64> {
+    let most: u64 = read_to_string(group.join("memory.max")).ok()?.trim().parse().ok()?;
+    let stat = read_to_string(group.join("memory.stat")).ok()?;
+    let used = stat.lines().filter_map(|line| {
+        let (name, bytes) = line.split_once(' ')?;
+        ["anon", "shmem"].contains(&name).then(|| bytes.parse::<u64>().ok())?
+    });
+    Some(most.saturating_sub(used.sum()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_cgroups;
+
+    #[test]
+    fn a_cgroup_leaves_what_it_and_those_above_allow() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |group: &str, max: &str, stat: &str| {
+            let group = root.path().join(group);
+            std::fs::create_dir_all(&group).unwrap();
+            std::fs::write(group.join("memory.max"), max).unwrap();
+            std::fs::write(group.join("memory.stat"), stat).unwrap();
+        };
+        put("a", "1000\n", "anon 100\nfile 500\nshmem 50\n");
+        put("a/b", "max\n", "anon 90\n");
+        assert_eq!(of_cgroups(root.path(), "a/b"), 850);
+        assert_eq!(of_cgroups(root.path(), ""), u64::MAX);
+    }
+}
