@@ -231,6 +231,17 @@ mod tests {
     }
 
     #[test]
+    fn what_another_rank_does_beside_is_more_work_over_the_common_time() {
+        let mut headline = Headline::new(&shape(1));
+        headline.begin();
+        headline.add(Test::BlockWrite, &task(0, 1000, 500), Noted::default());
+        headline.beside(Test::BlockWrite, &task(500, 1500, 500), &Noted::default());
+        // Twice 64 MiB in the two seconds from the first beginning to the last end.
+        assert_eq!(value(&headline.metrics(), "mib_per_second"), 64.0);
+        assert_eq!(value(&headline.metrics(), "elapsed_seconds"), 2.0);
+    }
+
+    #[test]
     fn copies_have_the_sum_of_their_work_over_their_common_time() {
         let mut headline = Headline::new(&shape(2));
         assert!(headline.metrics().is_empty());

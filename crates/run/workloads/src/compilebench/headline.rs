@@ -98,3 +98,28 @@ fn of_kind(kind: &str, sums: Sums) -> Vec<Metric> {
     }
     metrics
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Headline, TaskTotals};
+
+    #[test]
+    fn an_operation_of_several_ranks_takes_from_the_first_beginning_to_the_last_end() {
+        let task = |began_s: u64| TaskTotals {
+            kind: "delete".to_owned(),
+            began_ns: began_s * 1_000_000_000,
+            wall_ns: 1_000_000_000,
+            files: 30,
+            ..TaskTotals::default()
+        };
+        let mut headline = Headline::default();
+        for began_s in [0, 10] {
+            headline.add(&task(began_s));
+            headline.beside(&task(began_s + 1));
+        }
+        let metrics = headline.metrics();
+        let value = |name: &str| metrics.iter().find(|metric| metric.name == name).unwrap().value;
+        assert_eq!(value("files_per_second"), 4.0 * 30.0 / 4.0);
+        assert_eq!(value("seconds"), 2.0, "of one operation");
+    }
+}
