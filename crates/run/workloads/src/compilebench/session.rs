@@ -74,6 +74,12 @@ impl AgingSession {
         }
     }
 
+    /// Whether what is at work now counts.
+    fn is_measured(&self) -> bool {
+        let is_named = self.present().is_some_and(|phase| phase.name != NATIVE_ORDER);
+        is_named && !self.is_writing
+    }
+
     /// The phase being run: `next_phase` has moved on to the one after it.
     fn present(&self) -> Option<&PlannedPhase> {
         self.phases.get(self.phase.checked_sub(1)?)
@@ -265,8 +271,7 @@ impl Session for AgingSession {
             let order = order.lock().expect("nobody panics while holding it");
             self.recipes.reorder(list, &order);
         }
-        let is_measured = self.present().is_some_and(|phase| phase.name != NATIVE_ORDER);
-        if is_measured && !self.is_writing {
+        if self.is_measured() {
             self.headline.add(totals);
         }
         if totals.counters.read().is_some_and(|counted: Counted| counted.cannot_allocate) {
@@ -281,8 +286,7 @@ impl Session for AgingSession {
     }
 
     fn others_task_ended(&mut self, totals: &TaskTotals) {
-        let is_measured = self.present().is_some_and(|phase| phase.name != NATIVE_ORDER);
-        if is_measured && !self.is_writing {
+        if self.is_measured() {
             self.headline.beside(totals);
         }
     }
