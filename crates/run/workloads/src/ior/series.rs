@@ -14,16 +14,10 @@ use crate::imitation::Made;
 
 /// The job of a classic command line.
 pub(super) fn classic(settings: &Settings) -> Made {
-    let tests = script::tests(settings)?.into_iter().map(IorJob::of);
+    let mut tests: Vec<IorJob> = script::tests(settings)?.into_iter().map(IorJob::of).collect();
     Ok(match script::path(settings) {
-        Some(path) => Box::new(Series { script: path, tests: tests.collect() }),
-        None => {
-            let [test] = tests
-                .collect::<Vec<_>>()
-                .try_into()
-                .map_err(|_none: Vec<IorJob>| ConfigError::new("there is no test"))?;
-            Box::new(test)
-        }
+        Some(script) => Box::new(Series { script, tests }),
+        None => Box::new(tests.swap_remove(0)),
     })
 }
 
