@@ -6,7 +6,7 @@ use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, Ru
 use treering_model::{Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_sys::{StopFlag, ThreadCpu, monotonic_ns, thread_cpu};
-use treering_workloads::compilebench::Compilebench;
+use treering_compilebench::Compilebench;
 
 use crate::Fault;
 

@@ -14,7 +14,7 @@ use treering_model::filesystems::name_of;
 use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Random, Settings, Workload};
 use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
-use treering_workloads::fs_mark::FsMark;
+use treering_fs_mark::FsMark;
 
 use crate::Fault;
 use crate::rounds::{Spread, in_turns};

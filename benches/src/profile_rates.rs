@@ -16,8 +16,8 @@ use treering_model::filesystems::name_of;
 use treering_model::{PhaseTotals, Scope, SinkError, TrialEvent, TrialSink};
 use treering_script::{Random, Settings, Workload};
 use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
-use treering_workloads::ffsb::Ffsb;
-use treering_workloads::filebench::Filebench;
+use treering_ffsb::Ffsb;
+use treering_filebench::Filebench;
 
 use crate::Fault;
 use crate::rounds::{Spread, in_turns};

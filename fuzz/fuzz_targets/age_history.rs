@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use treering_workloads::age::checked_history;
+use treering_age::checked_history;
 
 fuzz_target!(|data: &[u8]| match checked_history(data.to_vec()) {
     Ok(text) => assert_eq!(checked_history(text.clone()).expect("it was one"), text),

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use treering_fuzz::{check_message, check_refusal};
-use treering_workloads::dbench::check_load;
+use treering_dbench::check_load;
 
 fuzz_target!(|data: &[u8]| match check_load("load", data) {
     Ok(warnings) => warnings.iter().for_each(|warning| check_message("load", warning)),

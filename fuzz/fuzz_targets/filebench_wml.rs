@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use treering_fuzz::check_refusal;
-use treering_workloads::filebench::show_workload;
+use treering_filebench::show_workload;
 
 fuzz_target!(|data: &[u8]| {
     match show_workload("file", data) {

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use treering_fuzz::check_refusal;
-use treering_workloads::fio::show_job_file;
+use treering_fio::show_job_file;
 
 fuzz_target!(|data: &[u8]| {
     match show_job_file("job", data) {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use treering_import::{Content, import};
+use treering_registry::{Content, import};
 
 fuzz_target!(|data: &[u8]| {
     let imported = import(data);

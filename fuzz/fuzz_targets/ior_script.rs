@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use treering_fuzz::check_refusal;
-use treering_workloads::ior::check_script;
+use treering_ior::check_script;
 
 fuzz_target!(|data: &[u8]| if let Err(error) = check_script("script", data) {
     check_refusal("script", &error);

@@ -12,7 +12,7 @@ use treering_engine::{
 use treering_fuzz::{folder, write_lists};
 use treering_model::{SinkError, TrialEvent, TrialSink};
 use treering_script::{Job, Settings, TargetFacts, Workload};
-use treering_workloads::compilebench::Compilebench;
+use treering_compilebench::Compilebench;
 
 /// More steps only cost time.
 const STEPS_MAX: u64 = 20_000;

@@ -6,6 +6,7 @@
 
 mod at_once;
 mod block_device;
+mod foresight;
 mod four_lists;
 mod gluster;
 mod guard;
@@ -15,10 +16,12 @@ mod nfs;
 mod place;
 mod program;
 mod running;
+pub mod sequence;
 mod strace;
 
 pub use at_once::at_once;
 pub use block_device::BlockDevice;
+pub use foresight::{Tasks, assert_decides_as_foreseen, assert_was_foreseen};
 pub use four_lists::{FileSizes, FourLists};
 pub use gluster::{Gluster, cannot_gluster};
 pub use guard::{cannot_loop_mount, is_root, is_tool, shared, skip};

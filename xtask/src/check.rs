@@ -119,7 +119,7 @@ mod tests {
         let root = checkout::root().unwrap();
         let packages = MetadataCommand::new().current_dir(&root).no_deps().exec().unwrap().packages;
         let of = |file: &str| affected(&root, &packages, &[file.to_owned()]);
-        let stats = of("crates/base/stats/src/lib.rs");
+        let stats = of("crates/stats/src/lib.rs");
         for name in ["treering-stats", "treering-analysis", "treering-report", "treering"] {
             assert!(stats.contains(name), "{name} in {stats:?}");
         }

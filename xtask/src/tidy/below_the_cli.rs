@@ -5,7 +5,7 @@
 use super::Problem;
 use super::tree::Tree;
 
-const CLI: &str = "crates/treering/";
+const CLI: &str = "crates/cli/";
 
 /// Programs beside a library, which have nobody else to speak for them.
 const OWN_PROGRAMS: &[&str] = &["/build.rs", "/benches/", "/examples/"];
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn talk_exit_environment_and_clock_are_found() {
-        let found = check(&Tree::of(&[("crates/run/x/src/lib.rs", TALK)]));
+        let found = check(&Tree::of(&[("crates/engine/x/src/lib.rs", TALK)]));
         let mut lines: Vec<usize> = found.iter().map(|p| p.line).collect();
         lines.sort_unstable();
         assert_eq!(lines, [2, 3, 4, 5]);
@@ -77,12 +77,12 @@ mod tests {
     #[test]
     fn the_cli_tools_tests_and_compile_time_values_pass() {
         let tree = Tree::of(&[
-            ("crates/treering/src/main.rs", TALK),
+            ("crates/cli/src/main.rs", TALK),
             ("xtask/src/main.rs", TALK),
-            ("crates/run/x/tests/a.rs", TALK),
-            ("crates/run/x/build.rs", TALK),
-            ("crates/run/x/examples/show.rs", TALK),
-            ("crates/run/x/src/lib.rs", "fn a() { env!(\"CARGO_PKG_VERSION\"); writeln!(w) }\n"),
+            ("crates/engine/x/tests/a.rs", TALK),
+            ("crates/engine/x/build.rs", TALK),
+            ("crates/engine/x/examples/show.rs", TALK),
+            ("crates/engine/x/src/lib.rs", "fn a() { env!(\"CARGO_PKG_VERSION\"); writeln!(w) }\n"),
         ]);
         assert_eq!(check(&tree), []);
     }

@@ -89,7 +89,7 @@ mod tests {
             |name: &&str| Dependency { name: (**name).to_owned(), folder: None, dev: true };
         tree.packages.push(Package {
             name: "a".to_owned(),
-            folder: "crates/base/a".to_owned(),
+            folder: "crates/model".to_owned(),
             dependencies: imports.iter().map(dependency).collect(),
         });
         tree

@@ -1,4 +1,4 @@
-//! Filesystems have one table, `crates/base/model/src/filesystems`: elsewhere nobody writes out
+//! Filesystems have one table, `crates/model/src/filesystems`: elsewhere nobody writes out
 //! the name of one, its number, or the magic bytes on its devices. Code that is for one filesystem
 //! only says so with a constant of the table, in a list with a line for each.
 //!
@@ -11,10 +11,10 @@ use super::Problem;
 use super::source::{Rust, Token};
 use super::tree::Tree;
 
-const TABLE: &str = "crates/base/model/src/filesystems/";
+const TABLE: &str = "crates/model/src/filesystems/";
 
 /// Words of imitated tools: dbench calls one of its backends `nfs`.
-const OTHER_NAMES: &[&str] = &["crates/run/workloads/"];
+const OTHER_NAMES: &[&str] = &["crates/tools/"];
 
 /// Magic bytes shorter than this are in too many other texts.
 const MAGIC_CHARS_MIN: usize = 4;
@@ -117,7 +117,7 @@ mod tests {
                        const OTHERS: &[F] = &[mounted(\"overlay\", 0x794c_7630)];\n";
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        let table = ("crates/base/model/src/filesystems/xfs.rs", XFS);
+        let table = ("crates/model/src/filesystems/xfs.rs", XFS);
         let tree = Tree::of(&[table, (path, text)]);
         check(&tree).iter().map(|problem| problem.line).collect()
     }
@@ -126,16 +126,16 @@ mod tests {
     fn names_numbers_and_magic_bytes_are_found() {
         let text = "fn a() {\n    b(\"xfs\");\n    b(\"fs/overlay/x\");\n    b(\"CONFIG_XFS_FS\");\n    \
                     b(0x58465342_u32);\n    b(b\"XFSB\");\n}\n";
-        assert_eq!(lines("crates/run/x/src/a.rs", text), [2, 3, 4, 5, 6]);
+        assert_eq!(lines("crates/engine/x/src/a.rs", text), [2, 3, 4, 5, 6]);
     }
 
     #[test]
     fn texts_for_people_tests_other_words_and_round_numbers_pass() {
         let text = "/// xfs\nfn a() {\n    b(\"xfs has none\", \"xfsprogs\", 0x1000);\n}\n";
-        assert!(lines("crates/run/x/src/a.rs", text).is_empty());
+        assert!(lines("crates/engine/x/src/a.rs", text).is_empty());
         let text = "#[cfg(test)]\nmod tests {\n    const A: &str = \"xfs\";\n}\n";
-        assert!(lines("crates/run/x/src/a.rs", text).is_empty());
-        assert!(lines("crates/run/x/tests/a.rs", "const A: &str = \"xfs\";\n").is_empty());
-        assert!(lines("crates/run/workloads/src/a.rs", "const A: &str = \"xfs\";\n").is_empty());
+        assert!(lines("crates/engine/x/src/a.rs", text).is_empty());
+        assert!(lines("crates/engine/x/tests/a.rs", "const A: &str = \"xfs\";\n").is_empty());
+        assert!(lines("crates/tools/a.rs", "const A: &str = \"xfs\";\n").is_empty());
     }
 }

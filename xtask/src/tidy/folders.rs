@@ -37,9 +37,9 @@ mod tests {
 
     #[test]
     fn full_folders_of_code_are_found() {
-        assert_eq!(problems("crates/base/x/src", FILES_MAX), 0);
-        assert_eq!(problems("crates/base/x/src/y", FILES_MAX + 1), 1);
-        assert_eq!(problems("crates/base/x/tests", FILES_MAX + 1), 0);
-        assert_eq!(problems("crates/treering/src", FILES_MAX + 1), 1);
+        assert_eq!(problems("crates/sys/src", FILES_MAX), 0);
+        assert_eq!(problems("crates/sys/src/y", FILES_MAX + 1), 1);
+        assert_eq!(problems("crates/sys/tests", FILES_MAX + 1), 0);
+        assert_eq!(problems("crates/cli/src", FILES_MAX + 1), 1);
     }
 }

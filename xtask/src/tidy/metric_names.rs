@@ -1,21 +1,21 @@
-//! Metrics have their names from one vocabulary, `crates/base/model/src/metrics`: elsewhere nobody
+//! Metrics have their names from one vocabulary, `crates/model/src/metrics`: elsewhere nobody
 //! makes a metric from a name of their own, nor writes a name of the vocabulary out.
 
 use super::Problem;
 use super::tree::Tree;
 
-const VOCABULARY: &str = "crates/base/model/src/metrics/";
+const VOCABULARY: &str = "crates/model/src/metrics/";
 
 /// Where a metric is put together from what was written down earlier: by the vocabulary itself, and
 /// by readers of stores and exports.
 const READERS: &[&str] = &[
-    "crates/base/model/src/metric.rs",
-    "crates/keep/store/src/load.rs",
-    "crates/keep/import/src/own/csv.rs",
+    "crates/model/src/metric.rs",
+    "crates/store/store/src/load.rs",
+    "crates/tools/registry/src/own/csv.rs",
 ];
 
 /// Crates with names of their own that look alike: units, keys of fio's JSON.
-const OTHER_NAMES: &[&str] = &["crates/base/model/src/metric.rs", "crates/base/formats/"];
+const OTHER_NAMES: &[&str] = &["crates/model/src/metric.rs", "crates/tools/fio/src/report/"];
 
 /// The fixed part of a family's name that is shorter than this is in too many other words.
 const FIXED_CHARS_MIN: usize = 9;
@@ -106,7 +106,7 @@ mod tests {
                          PASSES = \"passes\", Count, Higher;\n}\n";
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        let tree = Tree::of(&[("crates/base/model/src/metrics/rates.rs", RATES), (path, text)]);
+        let tree = Tree::of(&[("crates/model/src/metrics/rates.rs", RATES), (path, text)]);
         check(&tree).iter().map(|problem| problem.line).collect()
     }
 
@@ -114,19 +114,19 @@ mod tests {
     fn names_of_the_vocabulary_and_names_of_ones_own_are_found() {
         let text = "fn a() {\n    let a = \"files_per_second\";\n    let b = \"read_mib_per_second\";\n    \
                     let c = format!(\"{way}_mib_per_second\");\n    Metric::new(\"own\", b);\n}\n";
-        assert_eq!(lines("crates/run/x/src/a.rs", text).len(), 4);
+        assert_eq!(lines("crates/engine/x/src/a.rs", text).len(), 4);
     }
 
     #[test]
     fn the_vocabulary_readers_tests_and_plain_words_pass() {
         let text = "fn a() { Metric::new(name, scope); }\n";
-        assert!(lines("crates/keep/store/src/load.rs", text).is_empty());
+        assert!(lines("crates/store/store/src/load.rs", text).is_empty());
         let text = "fn a() { b(\"passes\", \"_mib_per_second\", \"their files_per_second\") }\n";
-        assert!(lines("crates/run/x/src/a.rs", text).is_empty());
+        assert!(lines("crates/engine/x/src/a.rs", text).is_empty());
         let text = "#[cfg(test)]\nmod tests {\n    const A: &str = \"files_per_second\";\n}\n";
-        assert!(lines("crates/run/x/src/a.rs", text).is_empty());
+        assert!(lines("crates/engine/x/src/a.rs", text).is_empty());
         assert!(
-            lines("crates/run/x/tests/a.rs", "const A: &str = \"files_per_second\";\n").is_empty()
+            lines("crates/engine/x/tests/a.rs", "const A: &str = \"files_per_second\";\n").is_empty()
         );
     }
 }

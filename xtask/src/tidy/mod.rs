@@ -11,6 +11,7 @@ mod filesystem_names;
 mod folders;
 mod globs;
 mod headers;
+mod importers;
 mod imports;
 mod lengths;
 mod links;
@@ -41,6 +42,7 @@ type Check = fn(&Tree) -> Vec<Problem>;
 
 /// Every check, in the order of the list in CONTRIBUTING.md.
 const CHECKS: &[Check] = &[
+    importers::check,
     imports::check,
     lints::check,
     dependencies::check,
@@ -132,7 +134,7 @@ mod tests {
     #[test]
     fn all_problems_of_all_checks_are_listed_in_order_of_place() {
         let tree = Tree::of(&[
-            ("crates/run/x/src/util.rs", "fn a() { b().unwrap(); println!(\"x\"); }\n"),
+            ("crates/engine/x/src/util.rs", "fn a() { b().unwrap(); println!(\"x\"); }\n"),
             ("README.md", "no title\n"),
         ]);
         let places: Vec<String> =

@@ -1,4 +1,4 @@
-//! Five plug points of one form: one folder and one line in the list. Every folder of a plug
+//! Plug points of one form: one folder and one line in the list. Every folder of a plug
 //! point must be named in an array of that point's list file, so that none is forgotten.
 
 use std::collections::BTreeSet;
@@ -12,17 +12,31 @@ use super::tree::Tree;
 
 struct Point {
     folder: &'static str,
+    /// The file with the list, where it does not stand in the folder.
+    list: Option<&'static str>,
+    /// Folders that are no plug-ins.
+    others: &'static [&'static str],
     /// Plain files are plug-ins too, not only folders.
     files_count: bool,
 }
 
 const POINTS: &[Point] = &[
-    Point { folder: "crates/run/workloads/src", files_count: false },
-    Point { folder: "crates/base/model/src/filesystems", files_count: true },
-    Point { folder: "crates/run/observe/src", files_count: false },
-    Point { folder: "crates/keep/import/src", files_count: false },
-    Point { folder: "crates/tell/report/src/formats", files_count: true },
+    Point {
+        folder: "crates/tools",
+        list: Some("crates/tools/registry/src/lib.rs"),
+        others: &["datasets", "kit", "registry"],
+        files_count: false,
+    },
+    Point::in_its_folder("crates/model/src/filesystems", true),
+    Point::in_its_folder("crates/machine/observe/src", false),
+    Point::in_its_folder("crates/report/report/src/formats", true),
 ];
+
+impl Point {
+    const fn in_its_folder(folder: &'static str, files_count: bool) -> Self {
+        Self { folder, list: None, others: &[], files_count }
+    }
+}
 
 /// Files that hold the list, never a plug-in.
 const LIST_FILES: &[&str] = &["lib.rs", "mod.rs", "list.rs"];
@@ -37,7 +51,11 @@ fn check_point(tree: &Tree, point: &Point) -> Vec<Problem> {
     for (file, rust) in tree.rust() {
         let inside = file.path.strip_prefix(point.folder).and_then(|rest| rest.strip_prefix('/'));
         let beside = file.path.strip_suffix(".rs") == Some(point.folder);
-        if beside || inside.is_some_and(|name| LIST_FILES.contains(&name)) {
+        let is_list = match point.list {
+            Some(list) => file.path == list,
+            None => beside || inside.is_some_and(|name| LIST_FILES.contains(&name)),
+        };
+        if is_list {
             let found = listed_in(rust);
             if list_file.is_none() || !found.is_empty() {
                 list_file = Some(file.path.as_str());
@@ -46,7 +64,9 @@ fn check_point(tree: &Tree, point: &Point) -> Vec<Problem> {
         }
     }
     let list_file = list_file.map_or_else(|| format!("{}/mod.rs", point.folder), str::to_owned);
-    let missing = plug_ins(tree, point).into_iter().filter(|name| !listed.contains(name));
+    let missing = plug_ins(tree, point).into_iter().filter(|name| {
+        !listed.contains(name) && !listed.contains(&format!("treering_{name}"))
+    });
     missing
         .map(|name| {
             let what = format!("plug-in `{name}` of {} is in no list", point.folder);
@@ -66,6 +86,7 @@ fn plug_ins(tree: &Tree, point: &Point) -> BTreeSet<String> {
             continue;
         };
         match inside.split_once('/') {
+            Some((folder, _)) if point.others.contains(&folder) => false,
             Some((folder, _)) => found.insert(folder.to_owned()),
             None if point.files_count && !LIST_FILES.contains(&inside) && !rust.all_test => {
                 found.insert(inside.trim_end_matches(".rs").to_owned())
@@ -129,26 +150,42 @@ mod tests {
     fn a_folder_that_is_not_listed_is_found() {
         let tree = Tree::of(&[
             (
-                "crates/run/workloads/src/lib.rs",
+                "crates/machine/observe/src/lib.rs",
                 "mod fio;\nmod ffsb;\npub static ALL: &[&dyn W] = &[\n    &fio::Fio,\n];\n\
                  fn not_the_list() { ffsb::b(); }\n",
             ),
-            ("crates/run/workloads/src/fio/mod.rs", ""),
-            ("crates/run/workloads/src/ffsb/mod.rs", ""),
+            ("crates/machine/observe/src/fio/mod.rs", ""),
+            ("crates/machine/observe/src/ffsb/mod.rs", ""),
         ]);
         let found = check(&tree);
         assert_eq!(found.len(), 1);
         assert!(found[0].what.contains("`ffsb`"), "{}", found[0]);
-        assert_eq!(found[0].path, "crates/run/workloads/src/lib.rs");
+        assert_eq!(found[0].path, "crates/machine/observe/src/lib.rs");
+    }
+
+    #[test]
+    fn tools_are_listed_in_the_registry() {
+        let tree = Tree::of(&[
+            (
+                "crates/tools/registry/src/lib.rs",
+                "const TOOLS: &[Tool] = &[treering_fio::TOOL];\n",
+            ),
+            ("crates/tools/fio/src/lib.rs", ""),
+            ("crates/tools/kit/src/lib.rs", ""),
+            ("crates/tools/ffsb/src/lib.rs", ""),
+        ]);
+        let found = check(&tree);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("`ffsb`"), "{}", found[0]);
     }
 
     #[test]
     fn for_formats_plain_files_count_and_for_the_others_not() {
         let tree = Tree::of(&[
-            ("crates/tell/report/src/formats/mod.rs", "const ALL: &[F] = &[json::F];\n"),
-            ("crates/tell/report/src/formats/json.rs", ""),
-            ("crates/tell/report/src/formats/csv.rs", ""),
-            ("crates/keep/import/src/error.rs", ""),
+            ("crates/report/report/src/formats/mod.rs", "const ALL: &[F] = &[json::F];\n"),
+            ("crates/report/report/src/formats/json.rs", ""),
+            ("crates/report/report/src/formats/csv.rs", ""),
+            ("crates/machine/observe/src/error.rs", ""),
         ]);
         let found = check(&tree);
         assert_eq!(found.len(), 1);
@@ -158,12 +195,12 @@ mod tests {
     #[test]
     fn complete_lists_in_list_rs_or_beside_the_folder_pass() {
         let tree = Tree::of(&[
-            ("crates/keep/import/src/list.rs", "const ALL: [I; 1] = [crate::fio::I];\n"),
-            ("crates/keep/import/src/lib.rs", ""),
-            ("crates/keep/import/src/fio/mod.rs", ""),
-            ("crates/base/model/src/filesystems.rs", "static ALL: &[F] = &[ext4::F];\n"),
-            ("crates/base/model/src/filesystems/ext4/mod.rs", ""),
-            ("crates/base/model/src/filesystems/tests.rs", ""),
+            ("crates/machine/observe/src/list.rs", "const ALL: [I; 1] = [crate::fio::I];\n"),
+            ("crates/machine/observe/src/lib.rs", ""),
+            ("crates/machine/observe/src/fio/mod.rs", ""),
+            ("crates/model/src/filesystems.rs", "static ALL: &[F] = &[ext4::F];\n"),
+            ("crates/model/src/filesystems/ext4/mod.rs", ""),
+            ("crates/model/src/filesystems/tests.rs", ""),
         ]);
         assert_eq!(check(&tree), []);
     }

@@ -11,7 +11,7 @@ use super::Problem;
 use super::tree::Tree;
 
 /// The command line's own functions answer to nobody.
-const CLI: &str = "crates/treering/";
+const CLI: &str = "crates/cli/";
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -93,8 +93,8 @@ mod tests {
                     impl A {\n    pub fn b() -> Option<Result<u8, String>> {}\n}\n\
                     trait C {\n    fn d() -> std::result::Result<(), String>;\n}\n\
                     pub(crate) fn e() -> Result<(), String> {}\n";
-        assert_eq!(found("crates/run/x/src/a.rs", text), [1, 3, 6, 8]);
-        assert_eq!(found("crates/treering/src/a.rs", text), [0; 0]);
+        assert_eq!(found("crates/engine/x/src/a.rs", text), [1, 3, 6, 8]);
+        assert_eq!(found("crates/cli/src/a.rs", text), [0; 0]);
     }
 
     #[test]
@@ -102,6 +102,6 @@ mod tests {
         let text = "fn a() -> Result<u8, String> {}\n\
                     pub fn c() -> Result<String, E> {}\n\
                     #[cfg(test)]\nmod tests {\n    pub fn d() -> Result<u8, String> {}\n}\n";
-        assert_eq!(found("crates/run/x/src/a.rs", text), [0; 0]);
+        assert_eq!(found("crates/engine/x/src/a.rs", text), [0; 0]);
     }
 }

@@ -94,7 +94,7 @@ mod tests {
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<(String, &str)> =
-            files.iter().map(|(path, text)| (format!("crates/keep/x/src/{path}"), *text)).collect();
+            files.iter().map(|(path, text)| (format!("crates/store/x/src/{path}"), *text)).collect();
         let files: Vec<(&str, &str)> =
             files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
         check(&Tree::of(&files)).into_iter().map(|problem| problem.what).collect()

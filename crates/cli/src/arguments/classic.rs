@@ -1,0 +1,95 @@
+//! Classic command lines beyond the declared options: abbreviations as the original reads them,
+//! words that it ignores, and a subcommand.
+//!
+//! The options themselves stand with the workloads.
+
+use std::ffi::OsString;
+
+use clap::{Arg, ArgAction, Args, Command};
+use treering_script::OptionSpec;
+
+use super::GenerateArgs;
+
+/// The workload whose loads can be made.
+const DBENCH: &str = "dbench";
+/// The workload whose original ignores words that belong to no option.
+const COMPILEBENCH: &str = "compilebench";
+
+/// What a tool's command line has besides its options.
+pub(super) fn with_more(command: Command, tool: &str) -> Command {
+    match tool {
+        DBENCH => with_generate(command),
+        COMPILEBENCH => with_ignored_words(command),
+        _ => command,
+    }
+}
+
+fn with_generate(command: Command) -> Command {
+    let generate = GenerateArgs::augment_args(Command::new("generate"))
+        .about("Write a load file with the mix of the original's, under names of its own")
+        .long_about(None);
+    command
+        .subcommand(generate)
+        .subcommand_negates_reqs(true)
+        .args_conflicts_with_subcommands(true)
+        .disable_help_subcommand(true)
+}
+
+fn with_ignored_words(command: Command) -> Command {
+    let words = Arg::new("ignored words")
+        .num_args(0..)
+        .action(ArgAction::Append)
+        .value_parser(clap::value_parser!(OsString))
+        .hide(true);
+    command.arg(words)
+}
+
+/// The words with the abbreviated names of the tool's own options in full. What is short for one of
+/// them is that one, also where an option of treering itself begins in the same way.
+pub(super) fn in_full(specs: &[OptionSpec], words: Vec<String>) -> Vec<String> {
+    let mut are_options = true;
+    let words = words.into_iter().map(|word| {
+        are_options &= word != "--";
+        match word.strip_prefix("--").filter(|rest| are_options && !rest.is_empty()) {
+            Some(rest) => full(specs, rest).unwrap_or(word),
+            None => word,
+        }
+    });
+    words.collect()
+}
+
+/// A word without its dashes, when it is short for exactly one of the options.
+fn full(specs: &[OptionSpec], word: &str) -> Option<String> {
+    let end = word.find('=').unwrap_or(word.len());
+    let (name, value) = word.split_at(end);
+    // An option's full name may begin another one's.
+    if specs.iter().any(|spec| spec.name == name) {
+        return None;
+    }
+    let mut meant = specs.iter().filter(|spec| spec.name.starts_with(name));
+    match (meant.next(), meant.next()) {
+        (Some(only), None) => Some(format!("--{}{value}", only.name)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_full;
+
+    fn read(words: &str) -> String {
+        let manifest = treering_registry::workloads().iter().map(|workload| workload.manifest());
+        let own = manifest.clone().find(|manifest| manifest.name == "compilebench").unwrap();
+        let words = words.split(' ').map(str::to_owned).collect();
+        in_full(own.classic, words).join(" ")
+    }
+
+    #[test]
+    fn an_abbreviation_means_the_only_option_of_the_tool_that_begins_so() {
+        assert_eq!(read("--no-s --makej x"), "--no-sync --makej x");
+        assert_eq!(read("--initial=3 -n"), "--initial-dirs=3 -n");
+        // treering's own options, several that begin so, and what is no option stay as they are.
+        assert_eq!(read("--no-store --dry-r"), "--no-store --dry-r");
+        assert_eq!(read("--d 3 -- --no-s"), "--d 3 -- --no-s");
+    }
+}

@@ -1,0 +1,73 @@
+//! The command line of `treering io500`: a native run of the workload of that name under the verb
+//! that says what it is, and the installed program.
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use treering_script::Workload;
+use treering_io500::Io500;
+
+use super::settings::argument;
+use super::{AnyRunArgs, NativeRunArgs, StoreArgs};
+
+/// The name of the verb.
+pub(crate) const IO500: &str = "io500";
+/// The verb below it that rehearses.
+pub(crate) const REHEARSE: &str = "rehearse";
+/// The verb below it that runs the installed program.
+pub(crate) const RUN: &str = "run";
+
+/// Options of a run of the installed program.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct InstalledArgs {
+    /// The installed io500.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) with_io500: PathBuf,
+    /// Its configuration, which names the directory to work in.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// What starts it on several clients, as one text: `mpirun -n 4`.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) launcher: Option<String>,
+    /// A label for the trial, to find and compare it by.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub(crate) label: String,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+impl InstalledArgs {
+    /// What was typed.
+    pub(crate) fn of(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(matches)
+    }
+}
+
+const AFTER: &str = "\
+Rehearse on one machine, with four workers:
+  treering io500 rehearse --dir /mnt/test --workers 4
+Rehearse on four clients:
+  mpirun -n 4 treering-mpi io500 rehearse --dir /mnt/shared/work
+
+Only IO500 itself scores: a rehearsal prints no score. docs/io500.md has the details.";
+
+/// The command.
+pub(super) fn command() -> Command {
+    let manifest = Io500.manifest();
+    let base =
+        Command::new(REHEARSE).next_display_order(None).args(manifest.native.iter().map(argument));
+    // Doc comments of the groups would stand in for the words on the commands.
+    let rehearse = AnyRunArgs::augment_args(NativeRunArgs::augment_args(base))
+        .about(manifest.about)
+        .long_about(None);
+    let run = InstalledArgs::augment_args(Command::new(RUN))
+        .about("Run an installed io500, and keep its result and its files")
+        .long_about(None);
+    Command::new(IO500)
+        .about("Rehearse IO500, or run an installed one and keep its result")
+        .after_help(AFTER)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(rehearse)
+        .subcommand(run)
+}

@@ -1,0 +1,592 @@
+//! The command line: our own verbs by derive, the workloads' options from their specs.
+
+mod aging;
+mod annotating;
+mod classic;
+mod comparing;
+mod completing;
+mod history;
+mod images;
+mod io500;
+mod keeping;
+mod layout;
+mod links;
+mod output;
+mod playing;
+mod quantities;
+mod settings;
+mod sharing;
+mod sweeping;
+mod tracing;
+mod watching;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
+use treering_dbench::generate::BLOCKS_MAX;
+use treering_script::Workload;
+
+use crate::colour;
+
+pub(crate) use aging::{AGE, AgeVerb, ExtractArgs, MeasureProfileArgs, SpreadArgs, image_to_save};
+pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
+pub(crate) use comparing::{
+    BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs, RootArgs,
+};
+pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
+pub(crate) use history::{HistoryArgs, OverviewArgs, SeriesArgs};
+pub(crate) use images::{ImageArgs, ImageVerb};
+pub(crate) use io500::{IO500, InstalledArgs, REHEARSE};
+pub(crate) use keeping::{KeepArgs, KeepVerb};
+pub(crate) use layout::LayoutArgs;
+pub(crate) use links::LinksArgs;
+pub(crate) use output::{OutputArgs, format_of};
+pub(crate) use playing::DiskArgs;
+use quantities::period;
+pub(crate) use quantities::{percentage, size, width};
+use settings::argument;
+pub(crate) use settings::{settings, settings_of_words};
+pub(crate) use sharing::{MergeArgs, PackArgs, RepeatArgs};
+pub(crate) use sweeping::{Bound, LOAD, LoadArgs, SweepArgs};
+pub(crate) use tracing::{
+    CostArgs, PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
+};
+pub(crate) use watching::{PointOfSeries, WatchArgs};
+
+/// Measure how a filesystem behaves in use, how it ages, and whether a change made it better or
+/// worse.
+#[derive(Debug, Parser)]
+#[command(
+    name = "treering",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = after_help()
+)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const AFTER_HELP: &str = "\
+Start here: what can be measured on this machine, how precisely, and which commands to try next:
+  treering doctor
+
+A first run, in an empty directory on the filesystem to age:
+  treering run compilebench --dir /mnt/test --dataset linux-6.1-small --initial-dirs 3 --runs 10
+
+Called through a link with the name of a classic tool, treering behaves as that tool;
+`treering links DIR` creates the links.
+";
+
+fn after_help() -> String {
+    format!("{AFTER_HELP}\n{}", crate::exit_codes::help().trim_end())
+}
+
+/// The verbs. Workloads add themselves: below `run`, and by name as their classic selves.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// List the trials in the store, newest first.
+    List(ListArgs),
+    /// Show one trial: its figures first, then what was run and where.
+    Show(ShowArgs),
+    /// Change the label of stored trials.
+    Label(LabelArgs),
+    /// Exclude stored trials from comparisons, giving a reason that reports show.
+    Exclude(ExcludeArgs),
+    /// Include excluded trials in comparisons again.
+    Include(IncludeArgs),
+    /// Export trials for other programs.
+    Export(ExportArgs),
+    /// Import the logs of other tools, and trials exported by treering.
+    Import(ImportArgs),
+    /// Write trials into one file for others: figures, environment and plan, without names.
+    Pack(PackArgs),
+    /// Add the trials of a pack to the store, without duplicates.
+    Merge(MergeArgs),
+    /// Run what a pack has here as well, and compare: what came of it, and what cannot be the same.
+    Repeat(RepeatArgs),
+    /// Compare stored trials: better, worse, the same or unclear.
+    Report(ReportArgs),
+    /// Show how measurements went on from kernel to kernel or day to day, and where they changed.
+    History(HistoryArgs),
+    /// Write the whole store into one HTML file: every series, comparison and trial.
+    Overview(OverviewArgs),
+    /// Show the curves of a plan whose jobs or variants were swept over values, and their knees.
+    Sweep(SweepArgs),
+    /// Measure a new point of a series, in turns with an anchor that never changes.
+    Watch(WatchArgs),
+    /// Check the store, and give back space that it no longer uses.
+    Store(KeepArgs),
+    /// List, show, record and import data sets: the source trees that compilebench works on.
+    Dataset(DatasetArgs),
+    /// Compare filesystems under a workload: freshly made, on one device, in interleaved rounds.
+    Compare(Box<CompareArgs>),
+    /// Judge the kernel of one revision against a good one, for `git bisect run`.
+    BisectStep(BisectStepArgs),
+    /// Record the block I/O requests that a program causes; show and plot traces.
+    Trace(TraceArgs),
+    /// Show what can be measured on this machine, how precisely, and which commands to try next.
+    Doctor(DoctorArgs),
+    /// Measure the layout of files and free space of a directory, a device or an image.
+    Layout(LayoutArgs),
+    /// Keep aged filesystems as images that plans start from: list, show, verify, restore.
+    Image(ImageArgs),
+    /// Show which filesystems can be made here, and release what killed runs left behind.
+    Lab(LabArgs),
+    /// Create links with the names of the classic tools: compilebench, fs_mark, fio and the others.
+    Links(LinksArgs),
+    /// Remove what a killed run left behind in a directory.
+    Clean(CleanArgs),
+    /// Print a shell completion script.
+    Completions(CompletionsArgs),
+    /// Write the man pages to a directory.
+    Man(ManArgs),
+}
+
+/// Where the results are.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct StoreArgs {
+    /// The result store [default: results.treering in the data directory].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// Only trials of this workload.
+    #[arg(long)]
+    pub(crate) workload: Option<String>,
+    /// Only trials with this label.
+    #[arg(long)]
+    pub(crate) label: Option<String>,
+    /// Show at most this many trials, newest first.
+    #[arg(long, short = 'n', default_value_t = 50, value_parser = quantities::count)]
+    pub(crate) limit: usize,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The trial: a unique prefix of its ID, or `last`.
+    #[arg(default_value = "last")]
+    pub(crate) trial: String,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// Print only what the classic tool printed; for trials run in classic mode.
+    #[arg(long, conflicts_with_all = ["tasks", "seconds", "charts", "format", "output"])]
+    pub(crate) classic: bool,
+    /// Also show every task with its figures.
+    #[arg(long)]
+    pub(crate) tasks: bool,
+    /// Also show the rate of every second.
+    #[arg(long)]
+    pub(crate) seconds: bool,
+    /// Also write every chart as an SVG file to this directory, which is created if needed.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) charts: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The trials: unique prefixes of their IDs, or `last`; all when none is named.
+    pub(crate) trials: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// json: everything; csv: a row per task; csv-ops, csv-intervals, csv-metrics: other tables.
+    #[arg(long, default_value = "json")]
+    pub(crate) format: String,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_IMPORT)]
+pub(crate) struct ImportArgs {
+    /// Files that contain the output of tools, such as mails or logs, and MMTests result
+    /// directories; `-` is standard input.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Labels, with commas between: the first output of each tool gets the first, the second the
+    /// second; of MMTests the first run [default: the file's name, with a number behind it where a
+    /// tool is there several times; the name of the run].
+    #[arg(long, value_name = "LABELS", value_delimiter = ',')]
+    pub(crate) label: Vec<String>,
+    /// Show what would be imported, and store nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Import again what was imported before; it counts as another run.
+    #[arg(long)]
+    pub(crate) again: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const AFTER_IMPORT: &str = "\
+Compare two kernels from a mail that contains the logs of both:
+  treering import mail.txt --label old,new
+  treering report --baseline old --contender new
+
+Compare two kernels from MMTests results, with all iterations:
+  treering import work/log/old work/log/new
+  treering report --baseline old --contender new
+
+The format of each file is detected, compressed or not. Text around and between the logs is
+skipped, and lines that a mail program wrapped are joined. What is not understood is reported with
+its line number.";
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// A directory, a block device or a plan [default: the current directory].
+    #[arg(value_parser = quantities::device())]
+    pub(crate) path: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabArgs {
+    #[command(subcommand)]
+    pub(crate) verb: LabVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabVerb {
+    /// List the mounts, loop devices and images that treering made and has not removed, and the
+    /// plan for which this machine is rebooted.
+    List {
+        #[command(flatten)]
+        output: OutputArgs,
+        #[command(flatten)]
+        root: RootArgs,
+    },
+    /// Release what dead runs left behind, and end the reboots of a plan. Only what treering itself
+    /// made is touched.
+    Release {
+        /// Only show what would be released.
+        #[arg(long)]
+        dry_run: bool,
+        #[command(flatten)]
+        root: RootArgs,
+    },
+    /// Attach a played disk: an empty loop device that answers when a modelled disk would. Prints
+    /// its node, and keeps it until Ctrl-C; then says what the disk had to do.
+    Disk(DiskArgs),
+    /// Play a disk on a connection of FUSE, which standard input is, over the image that standard
+    /// output is.
+    #[command(hide = true)]
+    Play {
+        /// The path of the image, to be told.
+        image: PathBuf,
+        /// The name of the disk.
+        name: String,
+        /// Its description in TOML.
+        text: String,
+    },
+    /// List the filesystems that can be made and mounted here, and what the others lack.
+    Filesystems {
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CleanArgs {
+    /// The directory in which a killed run worked.
+    pub(crate) dir: PathBuf,
+    /// Only show what would be removed.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DatasetArgs {
+    #[command(subcommand)]
+    pub(crate) verb: DatasetVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DatasetVerb {
+    /// List the data sets, built in and your own.
+    List {
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Show a data set: counts, sizes, and what a patch and a build change.
+    Show {
+        /// Its name.
+        name: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Record a data set from directories: names, types and sizes only.
+    Record(RecordArgs),
+    /// Import the four dataset files of the original compilebench.
+    Import {
+        /// The directory with dataset-unpatched and the other three.
+        dir: PathBuf,
+        /// Its name [default: the name of the directory].
+        #[arg(long)]
+        name: Option<String>,
+        /// Overwrite your data set of this name.
+        #[arg(long)]
+        replace: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordArgs {
+    /// Its name: letters, digits, '.', '-' and '_'.
+    pub(crate) name: String,
+    /// The clean tree.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) clean: PathBuf,
+    /// The clean tree of a later version [default: the clean tree].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) patched: Option<PathBuf>,
+    /// The clean tree after a build [default: the clean tree].
+    #[arg(long, value_name = "DIR", conflicts_with = "build")]
+    pub(crate) compiled: Option<PathBuf>,
+    /// The later tree after a build [default: the later tree plus the build products].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) patched_compiled: Option<PathBuf>,
+    /// Run this build command in the clean tree and in the patched tree after scanning them, and
+    /// scan them again.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) build: Option<String>,
+    /// Record only what is below these paths; may be given several times.
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) only: Vec<String>,
+    /// Overwrite your data set of this name.
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+/// What load file is written.
+#[derive(Debug, Args)]
+pub(crate) struct GenerateArgs {
+    /// The seed that decides the order of operations, their sizes and places.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How many blocks of about 3550 operations it has; the original's load has 129.
+    #[arg(long, value_name = "N", default_value_t = 129,
+        value_parser = clap::value_parser!(u32).range(1..=BLOCKS_MAX.into()))]
+    pub(crate) blocks: u32,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Options of every run, classic or native.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "treering's own options")]
+pub(crate) struct AnyRunArgs {
+    /// A label for the trial, to find and compare it by.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub(crate) label: String,
+    /// The result store [default: results.treering in the data directory].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) store: Option<PathBuf>,
+    /// Store no results.
+    #[arg(long, conflicts_with = "store")]
+    pub(crate) no_store: bool,
+    /// Print what the run would do, in order, and touch no disk.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// With --dry-run: print every system call in its order, by worker; the first 1000 of each task
+    /// if the run ends by time.
+    #[arg(long, requires = "dry_run")]
+    pub(crate) calls: bool,
+}
+
+/// Options of native runs of any workload.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct NativeRunArgs {
+    /// The directory to work in, on the filesystem under test; it must exist.
+    #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
+    pub(crate) dir: Option<PathBuf>,
+    /// File contents: random bytes, or what the classic tool writes.
+    #[arg(long, value_name = "KIND", default_value = "random",
+        value_parser = ["random", "classic"])]
+    pub(crate) payload: String,
+    /// How much a compressing filesystem can save of the random payload, such as 30%.
+    #[arg(long, value_name = "N%", default_value = "0%")]
+    pub(crate) compressibility: String,
+    /// Which calls are timed individually.
+    #[arg(long, value_name = "WHICH", default_value = "sampled",
+        value_parser = ["all", "sampled", "off"])]
+    pub(crate) latency: String,
+    /// Record block traces, and report seeks, latencies and offsets of each phase. Requires root.
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Report hot data: reads and writes as issued, by file and by MiB; costs CPU time on every
+    /// call.
+    #[arg(long)]
+    pub(crate) heat: bool,
+    /// With --heat: half-life of an access's contribution to the temperature, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "60", requires = "heat",
+        value_parser = period)]
+    pub(crate) heat_half_life: Duration,
+    /// Slow down every task deliberately by this percentage, to test whether comparisons detect it.
+    #[arg(long, value_name = "N%", default_value = "0%", hide_default_value = true)]
+    pub(crate) handicap: String,
+    /// Measure the layout on disk after each phase, after syncing.
+    #[arg(long)]
+    pub(crate) layout: bool,
+    /// Also measure the layout after every N tasks; this counts towards the time of the phase but
+    /// not of the tasks.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) layout_every: Option<u32>,
+    /// Keep the trees instead of removing them at the end.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// On several ranks: end the run when one of them is silent, or none of its calls ends, for
+    /// this many seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = period)]
+    #[cfg_attr(not(feature = "mpi"), arg(hide = true))]
+    pub(crate) rank_timeout: Duration,
+    /// No progress and no summary.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Print every event of the trial as a line of JSON, on standard output or into FILE.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+        default_missing_value = "-")]
+    pub(crate) events: Option<PathBuf>,
+}
+
+/// Options of `treering run fio` that compare the two ways to run a job.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Comparing with fio")]
+pub(crate) struct CheckArgs {
+    /// Run the job with the installed fio and natively, alternating, and report differences.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// How many times each of them runs it.
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "check",
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) turns: u32,
+    /// The output format: terminal, plain, markdown, html, csv or json.
+    #[arg(long, requires = "check")]
+    pub(crate) format: Option<String>,
+}
+
+/// The whole command line as clap sees it.
+pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
+    let has_classic = |workload: &&&'static dyn Workload| workload.manifest().has_classic();
+    let classic = workloads.iter().filter(has_classic).map(|workload| classic_command(*workload));
+    let native = workloads.iter().map(|workload| native_command(*workload));
+    let run = Command::new("run")
+        .about("Run a workload in a directory and store its results")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(native);
+    // The command lines of imitated tools have no options that these do not know.
+    let own = Cli::command()
+        .subcommand(run)
+        .subcommand(aging::command())
+        .subcommand(io500::command())
+        .subcommand(sweeping::load_command(native_options))
+        .mut_subcommands(|verb| verb.arg(colour::option().global(true)))
+        .arg(colour::option());
+    own.subcommands(classic)
+}
+
+/// Parses what was typed; under a link with a workload's name, as that workload's classic self.
+pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
+    let command = command(treering_registry::workloads()).color(colour::remember(typed));
+    let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
+    let Some(workload) = classic else { return command.try_get_matches_from(typed) };
+    let skipped = if link(typed).is_some() { 1 } else { 2 };
+    let rest: Vec<OsString> = typed.iter().skip(skipped).cloned().collect();
+    let words: Option<Vec<String>> =
+        rest.iter().map(|word| word.to_str().map(str::to_owned)).collect();
+    // Words that are no text are no settings either.
+    let rest = words.map_or(rest, |words| {
+        let words = classic::in_full(workload.manifest().classic, words);
+        workload.classic_words(words).into_iter().map(OsString::from).collect()
+    });
+    let name = workload.manifest().name;
+    command.try_get_matches_from(["treering".into(), name.into()].into_iter().chain(rest))
+}
+
+/// The workload by whose name treering was called.
+fn link(typed: &[OsString]) -> Option<&'static str> {
+    let name = Path::new(typed.first()?).file_name()?.to_str()?;
+    named(name).map(|workload| workload.manifest().name)
+}
+
+fn named(name: &str) -> Option<&'static dyn Workload> {
+    treering_registry::workloads().iter().copied().find(|workload| {
+        let manifest = workload.manifest();
+        manifest.has_classic() && (manifest.name == name || manifest.aliases.contains(&name))
+    })
+}
+
+/// The words of a classic command line as they were typed, the tool's name first.
+pub(crate) fn classic_words() -> Vec<String> {
+    classic_os_words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The same, also where they are no text.
+pub(crate) fn classic_os_words() -> Vec<OsString> {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let skipped = usize::from(link(&typed).is_none());
+    typed.into_iter().skip(skipped).collect()
+}
+
+/// Whether treering was called as this tool: by a link, or with its name as the first word.
+pub(crate) fn is_called(typed: &[OsString], tool: &str) -> bool {
+    let called = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
+    called.is_some_and(|workload| workload.manifest().name == tool)
+}
+
+/// The exit code for a command line that is wrong: the imitated tool's own, where one is meant.
+pub(crate) fn usage_exit(typed: &[OsString]) -> u8 {
+    if typed.get(1).is_some_and(|verb| verb == "bisect-step") {
+        return crate::exit_codes::BISECTION_ENDS;
+    }
+    let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
+    classic.map_or(crate::failure::Kind::Usage.code(), |workload| {
+        workload.manifest().classic_usage_exit
+    })
+}
+
+fn classic_command(workload: &'static dyn Workload) -> Command {
+    let manifest = workload.manifest();
+    let about = format!("{} with the options and the output of the original", manifest.imitates);
+    let base = Command::new(manifest.name)
+        .aliases(manifest.aliases)
+        .next_display_order(None)
+        .infer_long_args(true)
+        .args(manifest.classic.iter().map(argument));
+    // The doc comment of the group would stand in for the words on the command.
+    let command = AnyRunArgs::augment_args(base).about(about).long_about(None);
+    classic::with_more(command, manifest.name)
+}
+
+/// The workload of which the original can do the job too.
+pub(crate) const FIO: &str = "fio";
+fn native_command(workload: &'static dyn Workload) -> Command {
+    let manifest = workload.manifest();
+    let base = Command::new(manifest.name)
+        .next_display_order(None)
+        .args(manifest.native.iter().map(argument));
+    let base = if manifest.name == FIO { CheckArgs::augment_args(base) } else { base };
+    native_options(base).about(manifest.about).long_about(None)
+}
+
+/// What every native run understands.
+fn native_options(base: Command) -> Command {
+    AnyRunArgs::augment_args(NativeRunArgs::augment_args(base))
+}

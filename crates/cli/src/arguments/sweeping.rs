@@ -1,0 +1,146 @@
+//! Arguments of `treering sweep` and `treering load`: curves, and the search on one.
+
+use std::time::Duration;
+
+use clap::{Args, Command};
+use treering_script::Workload;
+use treering_fio::Fio;
+
+use super::quantities::{latency, period, rate};
+use super::settings::argument;
+use super::{FIO, OutputArgs, StoreArgs};
+
+/// The name of the verb.
+pub(crate) const LOAD: &str = "load";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A job or a variant of a plan with `sweep = { threads = [1, 4, 16, 64] }` stands for one of each value.
+After `treering compare PLAN`, this shows its curves:
+  treering sweep
+  treering sweep --plan threads --format html -o threads.html")]
+pub(crate) struct SweepArgs {
+    /// The newest campaign of this plan [default: the newest campaign with a sweep].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) plan: Option<String>,
+    /// This metric only, by its full name as in JSON [default: those that decide comparisons].
+    #[arg(long)]
+    pub(crate) metric: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const LOAD_HELP: &str = "\
+How many requests a second can this filesystem take with 99 of 100 done within 5 ms?
+  treering load --p99 5ms fio --dir /mnt/test examples/fio/reads-and-commits.fio
+
+Requests arrive by the clock, whether earlier ones have ended or not, and their latency counts from
+when they were due: a filesystem that falls behind does not slow down those who ask it. So many are
+under way at once as the job says: iodepth times numjobs; others wait, and that counts. Rates in the
+job file are shares of its sections.
+
+Rates are doubled until one fails; between the last that passed and the first that failed the answer
+is searched with probes that are repeated until its 95 % interval is narrow, or the time is over.
+Each probe is a trial of the store: `treering list`, and so is the answer: `treering show last`.
+
+Behind `fio` stand the options of `treering run fio`; they hold for every probe.";
+
+/// Options of the search.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LoadArgs {
+    /// Half of the requests are to end within this time, such as 300us, 5ms or 1s.
+    #[arg(long, value_name = "TIME", value_parser = latency, required_unless_present_any =
+        ["p95", "p99", "p999"])]
+    pub(crate) p50: Option<Duration>,
+    /// 95 % of the requests are to end within this time.
+    #[arg(long, value_name = "TIME", value_parser = latency)]
+    pub(crate) p95: Option<Duration>,
+    /// 99 % of the requests are to end within this time.
+    #[arg(long, value_name = "TIME", value_parser = latency)]
+    pub(crate) p99: Option<Duration>,
+    /// 99.9 % of the requests are to end within this time.
+    #[arg(long, value_name = "TIME", value_parser = latency)]
+    pub(crate) p999: Option<Duration>,
+    /// Seconds of a probe; at low rates longer, so that five requests may exceed each latency.
+    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = period)]
+    pub(crate) duration: Duration,
+    /// Seconds before each probe at its rate, which do not count.
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = period)]
+    pub(crate) warm_up: Duration,
+    /// Requests arrive at random times (a Poisson process), or at equal intervals.
+    #[arg(long, value_name = "HOW", default_value = "poisson", value_parser = ["poisson", "fixed"])]
+    pub(crate) arrivals: String,
+    /// The rate to begin with, in requests a second.
+    #[arg(long, value_name = "N", default_value = "100", value_parser = rate)]
+    pub(crate) min_rate: u64,
+    /// The highest rate to probe, in requests a second.
+    #[arg(long, value_name = "N", default_value = "1M", value_parser = rate)]
+    pub(crate) max_rate: u64,
+    /// The search ends when the interval reaches no farther than this to either side.
+    #[arg(long, value_name = "N%", default_value = "10%")]
+    pub(crate) precision: String,
+    /// Begin no probe after so many minutes, and say what is known then.
+    #[arg(long, value_name = "N", default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) minutes: u32,
+    #[command(flatten)]
+    pub(crate) page: OutputArgs,
+}
+
+/// A latency that is to be kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bound {
+    /// Its name among the options and metrics.
+    pub(crate) name: &'static str,
+    /// The share of the requests.
+    pub(crate) share: f64,
+    pub(crate) ns: u64,
+}
+
+impl Bound {
+    /// The time with its unit.
+    pub(crate) fn text(&self) -> String {
+        let us = self.ns / 1000;
+        match us {
+            us if us.is_multiple_of(1_000_000) => format!("{}s", us / 1_000_000),
+            us if us.is_multiple_of(1000) => format!("{}ms", us / 1000),
+            us => format!("{us}us"),
+        }
+    }
+}
+
+impl LoadArgs {
+    /// What is to be kept; all of it.
+    pub(crate) fn bounds(&self) -> Vec<Bound> {
+        let all = [
+            ("p50", 0.5, self.p50),
+            ("p95", 0.95, self.p95),
+            ("p99", 0.99, self.p99),
+            ("p999", 0.999, self.p999),
+        ];
+        let bound = |(name, share, time): (_, _, Option<Duration>)| {
+            let ns = u64::try_from(time?.as_nanos()).unwrap_or(u64::MAX);
+            Some(Bound { name, share, ns })
+        };
+        all.into_iter().filter_map(bound).collect()
+    }
+}
+
+/// The command; `options` adds what every native run understands.
+pub(super) fn load_command(options: fn(Command) -> Command) -> Command {
+    let manifest = Fio.manifest();
+    let specs = manifest.native.iter().filter(|spec| !Fio::of_offered_load(spec.name));
+    let base = Command::new(FIO).next_display_order(None).args(specs.map(argument));
+    let fio = options(base)
+        .about("The load is the requests of a fio job file, offered by the clock")
+        .long_about(None);
+    LoadArgs::augment_args(Command::new(LOAD))
+        .about("Search the highest rate of requests at which a latency is kept")
+        .long_about(None)
+        .after_help(LOAD_HELP)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(fio)
+}

@@ -1,0 +1,205 @@
+//! `treering age extract`: what the commits of a git repository did to its tree, by the installed
+//! git. Whatever git answers is checked; the history is read back before it is written.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::thread;
+
+use treering_age::{Change, checked_history, history_head, history_step};
+
+use crate::arguments::ExtractArgs;
+use crate::commands::output;
+use crate::failure::{Failure, Kind};
+
+/// So many sizes are asked for before the answers are read: less than a pipe holds.
+const ASKED_AT_ONCE: usize = 400;
+/// Longer answers are none.
+const ANSWER_BYTES_MAX: u64 = 64 << 10;
+
+/// Does it.
+pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
+    let commits = commits(&args.repository, &args.revision)?;
+    let mut git = Git::begin(&args.repository, commits)?;
+    let mut text = history_head();
+    let mut changes: Vec<(Option<String>, Vec<u8>)> = Vec::new();
+    let mut has_begun = false;
+    while let Some(word) = git.word()? {
+        if let Some(raw) = word.strip_prefix(b":") {
+            let path = git.word()?.ok_or_else(|| odd("a change without a path"))?;
+            changes.extend(change(raw, path)?);
+            continue;
+        }
+        if has_begun {
+            text.push_str(&git.step(&mut changes)?);
+        }
+        has_begun = true;
+    }
+    if has_begun {
+        text.push_str(&git.step(&mut changes)?);
+    }
+    git.end()?;
+    let text = checked_history(text.into_bytes())?;
+    output::with_writer(args.output.as_deref(), |out| out.write_all(&text))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn odd(what: &str) -> Failure {
+    Failure::new(Kind::Environment, format!("git gave {what}"))
+}
+
+fn cannot(what: &str, error: &std::io::Error) -> Failure {
+    Failure::new(Kind::Environment, format!("cannot {what} git: {error}"))
+}
+
+/// A command of git that changes nothing, asks nobody and fetches nothing.
+fn git(repository: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(repository).args(["-c", "core.fsmonitor=false"]).args(words);
+    for (name, value) in
+        [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1"), ("GIT_TERMINAL_PROMPT", "0")]
+    {
+        command.env(name, value);
+    }
+    command.env("LC_ALL", "C").stderr(Stdio::inherit());
+    command
+}
+
+/// All commits along the first parents, oldest first, each with its first parent.
+fn commits(repository: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
+    if revision.starts_with('-') {
+        let message = format!("--revision: '{revision}' is not a revision");
+        return Err(Failure::new(Kind::Usage, message));
+    }
+    let words = ["rev-list", "--reverse", "--first-parent", "--parents", revision, "--"];
+    let listed = git(repository, &words).output().map_err(|error| cannot("run", &error))?;
+    if !listed.status.success() {
+        let message = format!("{}: git cannot list the commits", repository.display());
+        let message = format!("{message}: {}", listed.status);
+        return Err(Failure::new(Kind::Usage, message).hint("name a git repository"));
+    }
+    let mut asked = Vec::with_capacity(listed.stdout.len());
+    for line in listed.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let first = line.split(|byte| *byte == b' ').take(2);
+        asked.extend(first.collect::<Vec<_>>().join(&b' '));
+        asked.push(b'\n');
+    }
+    Ok(asked)
+}
+
+/// The blob that is written, or nothing for what goes; and the path.
+type RawChange = (Option<String>, Vec<u8>);
+
+/// What a line of `--raw` says: the blob that is written, or nothing for what goes; what is no
+/// file before and after is left out.
+fn change(raw: &[u8], path: Vec<u8>) -> Result<Option<RawChange>, Failure> {
+    let raw = str::from_utf8(raw).map_err(|_| odd("a line that is no text"))?;
+    let mut words = raw.split(' ');
+    let (Some(before), Some(after), Some(_), Some(blob)) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(odd("a change without modes"));
+    };
+    let is_file = |mode: &str| mode.starts_with("100");
+    let is_id = blob.len() >= 40 && blob.bytes().all(|byte| byte.is_ascii_hexdigit());
+    Ok(match (is_file(before), is_file(after)) {
+        (_, true) if is_id => Some((Some(blob.to_owned()), path)),
+        (_, true) => return Err(odd("a blob without a name")),
+        (true, false) => Some((None, path)),
+        (false, false) => None,
+    })
+}
+
+/// The two programs that are asked.
+struct Git {
+    trees: Child,
+    raw: BufReader<ChildStdout>,
+    feeder: Option<thread::JoinHandle<std::io::Result<()>>>,
+    sizes: Child,
+    ask: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Git {
+    fn begin(repository: &Path, commits: Vec<u8>) -> Result<Self, Failure> {
+        let piped = |words: &[&str]| {
+            let mut command = git(repository, words);
+            let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+            child.map_err(|error| cannot("run", &error))
+        };
+        let words = "diff-tree --stdin -r --root -z --raw --no-renames --no-abbrev --no-ext-diff \
+                     --ignore-submodules=none";
+        let mut trees = piped(&words.split_whitespace().collect::<Vec<_>>())?;
+        let mut sizes = piped(&["cat-file", "--batch-check=%(objectsize)"])?;
+        let none = || odd("no pipe");
+        let mut feed = trees.stdin.take().ok_or_else(none)?;
+        let feeder = thread::spawn(move || feed.write_all(&commits));
+        let raw = BufReader::new(trees.stdout.take().ok_or_else(none)?);
+        let ask = Some(sizes.stdin.take().ok_or_else(none)?);
+        let answers = BufReader::new(sizes.stdout.take().ok_or_else(none)?);
+        Ok(Self { trees, raw, feeder: Some(feeder), sizes, ask, answers })
+    }
+
+    /// The next word, up to a NUL.
+    fn word(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        let mut word = Vec::new();
+        let read = self.raw.by_ref().take(ANSWER_BYTES_MAX).read_until(0, &mut word);
+        match read.map_err(|error| cannot("read from", &error))? {
+            0 => Ok(None),
+            _ if word.pop() == Some(0) => Ok(Some(word)),
+            _ => Err(odd("a word without an end")),
+        }
+    }
+
+    /// The lines of a commit; its changes are taken.
+    fn step(&mut self, changes: &mut Vec<(Option<String>, Vec<u8>)>) -> Result<String, Failure> {
+        let mut made = Vec::with_capacity(changes.len());
+        for some in changes.chunks_mut(ASKED_AT_ONCE) {
+            let blobs: String =
+                some.iter().filter_map(|(blob, _)| Some(format!("{}\n", blob.as_ref()?))).collect();
+            let ask = self.ask.as_mut().ok_or_else(|| odd("no pipe"))?;
+            let asked = ask.write_all(blobs.as_bytes()).and_then(|()| ask.flush());
+            asked.map_err(|error| cannot("write to", &error))?;
+            for (blob, path) in some {
+                let path = std::mem::take(path);
+                made.push(match blob {
+                    None => Change::Delete(path),
+                    Some(_) => Change::Write(self.size()?, path),
+                });
+            }
+        }
+        changes.clear();
+        Ok(history_step(&made))
+    }
+
+    fn size(&mut self) -> Result<u64, Failure> {
+        let mut answer = String::new();
+        let read = self.answers.by_ref().take(ANSWER_BYTES_MAX).read_line(&mut answer);
+        read.map_err(|error| cannot("read from", &error))?;
+        answer.trim_end().parse().map_err(|_| {
+            let what = answer.trim_end().escape_default();
+            odd(&format!("no size of a file: '{what}'")).hint("the repository must be complete")
+        })
+    }
+
+    /// Ends both, and looks whether all was well.
+    fn end(mut self) -> Result<(), Failure> {
+        self.ask = None;
+        let fed = self.feeder.take().map(thread::JoinHandle::join);
+        let ended = self.trees.wait().map_err(|error| cannot("wait for", &error))?;
+        let _has_answered_all = self.sizes.wait();
+        match fed {
+            Some(Ok(Ok(()))) if ended.success() => Ok(()),
+            _ => Err(odd(&format!("no complete list of changes ({ended})"))),
+        }
+    }
+}
+
+impl Drop for Git {
+    fn drop(&mut self) {
+        // Both have ended where all was well; else nobody waits for what they have to say.
+        for child in [&mut self.trees, &mut self.sizes] {
+            let _gone = child.kill().and_then(|()| child.wait().map(drop));
+        }
+    }
+}

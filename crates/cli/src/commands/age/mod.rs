@@ -1,0 +1,94 @@
+//! `treering age`: ages a filesystem on purpose, and shows the profiles for it.
+
+mod extract;
+mod spread;
+
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+
+use clap::{ArgMatches, FromArgMatches};
+use treering_model::Ending;
+use treering_observe::census::census;
+use treering_report::{Cell, Column, Report, Table};
+use treering_sys::open_top;
+use treering_age::{Age, MeasuredTree, measured_profile, profile_text, profiles};
+
+use super::image::Saving;
+use super::{native, output};
+use crate::arguments::{AgeVerb, MeasureProfileArgs, NativeRunArgs, OutputArgs, image_to_save};
+use crate::classic_output::say;
+use crate::failure::{Failure, Kind};
+
+/// Does what was asked for.
+pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let usage = |error: clap::Error| Failure::new(Kind::Usage, error.to_string());
+    match AgeVerb::of(matches).transpose().map_err(usage)? {
+        Some(AgeVerb::List { output }) => list(&output),
+        Some(AgeVerb::Show(args)) => show(&args.name),
+        Some(AgeVerb::Profile(args)) => profile(&args),
+        Some(AgeVerb::Extract(args)) => extract::run(&args),
+        Some(AgeVerb::Spread(args)) => spread::run(&args),
+        None => {
+            let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
+            let layout_every = own.layout_every.or(Some(1));
+            let saving = match (image_to_save(matches), &own.dir) {
+                (Some(name), Some(dir)) => Some(Saving::prepare(name, dir)?),
+                _ => None,
+            };
+            let own = NativeRunArgs { keep: true, layout_every, ..own };
+            let (code, done) = native::run_as(&Age, matches, &own, None)?;
+            let completed = done.filter(|done| done.conclusion.ending == Ending::Completed);
+            match (saving, completed) {
+                (Some(saving), Some(done)) => saving.save(done.trial.as_ref())?,
+                (Some(_), None) => say("no image is saved: the filesystem is not aged"),
+                (None, _) => {}
+            }
+            Ok(code)
+        }
+    }
+}
+
+fn list(args: &OutputArgs) -> Result<ExitCode, Failure> {
+    let columns = vec![Column::text("profile"), Column::long_text("what happens")];
+    let caption = "Profiles that are built in; `treering age show NAME` prints one as TOML.";
+    let mut table = Table::new("profiles", caption, columns);
+    table.rows =
+        profiles().map(|(name, about)| vec![Cell::text(name), Cell::text(about)]).collect();
+    let mut page = Report::new("Profiles for aging");
+    page.table(table);
+    output::write(&page, args)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(name: &str) -> Result<ExitCode, Failure> {
+    let text = profile_text(name).ok_or_else(|| {
+        let known: Vec<&str> = profiles().map(|(name, _)| name).collect();
+        Failure::new(Kind::Usage, format!("there is no profile '{name}'"))
+            .hint(format!("profiles: {}", known.join(", ")))
+    })?;
+    output::with_writer(None, |out| out.write_all(text.as_bytes()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn profile(args: &MeasureProfileArgs) -> Result<ExitCode, Failure> {
+    let top = open_top(&args.dir).map_err(|errno| Failure::of_path(&args.dir, &errno.into()))?;
+    let found = census(top.as_fd()).map_err(|error| {
+        Failure::new(Kind::Environment, format!("cannot {}: {}", error.0, error.1))
+    })?;
+    if found.bytes == 0 {
+        let message = format!("{}: there is no file with data in it", args.dir.display());
+        return Err(Failure::new(Kind::Usage, message));
+    }
+    if found.failed > 0 {
+        say(&format!("{} files and directories could not be looked at", found.failed));
+    }
+    let text = measured_profile(&MeasuredTree {
+        name: &args.dir.to_string_lossy(),
+        files: found.files,
+        directories: found.directories,
+        parents: found.parents,
+        sizes: &found.sizes,
+    });
+    output::with_writer(args.output.as_deref(), |out| out.write_all(text.as_bytes()))?;
+    Ok(ExitCode::SUCCESS)
+}

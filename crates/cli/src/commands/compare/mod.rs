@@ -1,0 +1,221 @@
+//! `treering compare`: a plan's variants under its jobs, in interleaved rounds, and what came of
+//! it.
+
+mod bisect;
+mod dry_run;
+mod following;
+mod forecast;
+mod guest_files;
+mod guests;
+mod launches;
+mod ledger;
+mod quick;
+mod reboots;
+mod relay;
+mod runner;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitCode;
+
+use treering_campaign::conduct_plan;
+use treering_campaign::plan::document::{BYTES_MAX, Known, read};
+use treering_campaign::plan::{ObservedIn, Observing, Plan, Stopping};
+use treering_lab::{EraseList, Lab, filesystems};
+use treering_model::TrialId;
+use treering_sys::SignalWatch;
+
+pub(super) use self::bisect::{named, run as bisect_step};
+pub(super) use self::dry_run::show as show_plan;
+pub(super) use self::forecast::Forecast;
+use self::guests::Guests;
+use self::launches::Launches;
+use self::ledger::Ledger;
+use self::reboots::Rebooting;
+use self::runner::Runner;
+use super::lab;
+use super::report::{self, Campaign};
+use crate::arguments::{CompareArgs, ObserveArgs};
+use crate::classic_output::say;
+use crate::colour;
+use crate::failure::{Failure, Kind};
+
+/// Compares.
+pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
+    let lab = lab::open()?;
+    let mut plan = match &args.plan {
+        Some(path) => read_plan(path, args.full_size)?,
+        None => quick::plan(&args.quick, &lab)?,
+    };
+    if args.plan.is_some() && !args.quick.kernels.is_empty() {
+        plan.variants = quick::under_kernels(plan.variants, plan.guest.as_ref(), &args.quick)?;
+    }
+    plan.conditions.machine = args.quick.machine.unwrap_or(plan.conditions.machine);
+    if args.quick.icount {
+        quick::count_instructions(&mut plan, &args.quick)?;
+    }
+    if let Some(rounds) = args.quick.rounds.filter(|_| args.plan.is_some()) {
+        plan.stopping = Stopping::Fixed { rounds: rounds.into() };
+    }
+    observe(&mut plan.observing, &args.observe)?;
+    if args.print_plan {
+        super::output::with_writer(args.page.output.as_deref(), |out| {
+            out.write_all(plan.to_toml().as_bytes())
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    report::check_format(args.page.format())?;
+    report::Gating::of(&args.page)?;
+    if args.dry_run {
+        return dry_run::show(&plan, args);
+    }
+    match conduct(&plan, args, &lab)? {
+        Conducted::Done(code) => Ok(code),
+        Conducted::GivenUp { why, .. } => Err(Failure::new(Kind::Trial, why)),
+    }
+}
+
+/// How a plan ended.
+pub(super) enum Conducted {
+    /// With this exit code.
+    Done(ExitCode),
+    /// With a trial that failed, where that ends it.
+    GivenUp {
+        /// The variant, by its place in the plan.
+        variant: usize,
+        /// Why the trial failed.
+        why: String,
+    },
+}
+
+/// What the command line has watched, over what the plan says.
+fn observe(observing: &mut Observing, args: &ObserveArgs) -> Result<(), Failure> {
+    observing.trace |= args.trace;
+    observing.layout |= args.layout;
+    observing.layout_every = args.layout_every.unwrap_or(observing.layout_every);
+    let place = args.observe_in.as_deref().and_then(ObservedIn::from_name);
+    observing.place = place.unwrap_or(observing.place);
+    observing.rounds = args.observe_rounds.unwrap_or(observing.rounds);
+    let how = [
+        ("--observe-in", args.observe_in.is_some()),
+        ("--observe-rounds", args.observe_rounds.is_some()),
+    ];
+    let given = how.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option);
+    if let Some(option) = given.filter(|_| !observing.is_wanted()) {
+        let message = format!("{option} says how to observe, but nothing is to be observed");
+        return Err(Failure::new(Kind::Usage, message).hint("give --trace, --layout, or both"));
+    }
+    if args.observe_rounds.is_some() && observing.place == ObservedIn::Measured {
+        let message = "--observe-rounds gives the number of observing rounds, but there are none";
+        return Err(Failure::new(Kind::Usage, message)
+            .hint("leave it out, or observe in separate rounds (--observe-in own)"));
+    }
+    Ok(())
+}
+
+/// The plan in a file, its jobs at the small or at the full size.
+pub(super) fn read_plan(path: &Path, is_full_size: bool) -> Result<Plan, Failure> {
+    let failed =
+        |error: std::io::Error| Failure::of_path(path, &error).context("cannot read the plan");
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(failed)?;
+    file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        let message = format!("{}: byte {} is not UTF-8", path.display(), place + 1);
+        Failure::new(Kind::Usage, message).hint("a plan is a TOML document in UTF-8")
+    })?;
+    let names = filesystems::names();
+    let known = Known {
+        workloads: treering_registry::workloads(),
+        filesystems: &names,
+        data_dirs: crate::places::dataset_dirs(),
+        environment: crate::places::environment(),
+        is_full_size,
+        base_dir: path.parent().map(Path::to_owned),
+    };
+    read(&text, &path.to_string_lossy(), &known).map_err(|error| {
+        let colour = colour::is_wanted(std::io::IsTerminal::is_terminal(&std::io::stderr()));
+        let words = if colour { error.coloured() } else { error.to_string() };
+        Failure::new(Kind::Usage, format!("the plan cannot be used\n{}", words.trim_end()))
+    })
+}
+
+/// Says how many rounds are needed where fewer are asked for; it goes on as asked.
+fn warn_of_shortfall(plan: &Plan, args: &CompareArgs) {
+    // A point of a series is no comparison, and what is repeated has its rounds.
+    if let Some(shortfall) = plan.shortfall().filter(|_| args.point.is_none() && !args.is_part) {
+        say(&format!("caution: {shortfall}"));
+    }
+}
+
+/// Conducts a plan, and shows what came of it.
+pub(super) fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Conducted, Failure> {
+    launches::refuse_launched(plan)?;
+    // Before hours are spent, not after.
+    if let Some(dir) = &args.page.charts {
+        super::charts::prepare(dir)?;
+    }
+    let signals = SignalWatch::begin().map_err(|error| {
+        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
+    })?;
+    let reboots = Rebooting::prepare(plan, args)?;
+    let mut ledger = Ledger::open(plan, args, reboots.as_ref().and_then(Rebooting::campaign))?;
+    let reboots = reboots.map(|reboots| reboots.begin(&mut ledger));
+    let identity = ledger.identity(plan);
+    let guests = Guests::prepare(plan, args.plan.as_deref(), signals.flag())?;
+    let launches = Launches::find(plan)?;
+    launches.as_ref().map_or(Ok(()), |launches| launches.probe(signals.flag()))?;
+    let others = (guests, launches, reboots);
+    let mut runner = Runner::new(plan, args, ledger, others, signals.flag());
+    if args.resume {
+        lab::free_what_is_left(lab, &identity);
+    }
+    if let Some(rounds) = runner.rounds_if_finished()? {
+        say(&forecast::is_over(plan, rounds));
+    } else {
+        runner.announce()?;
+        let erasing = EraseList::new(args.erase.iter().cloned());
+        let lab = lab.clone().for_plan(identity);
+        let conducted = conduct_plan(plan, &lab, &erasing, &mut runner, signals.flag());
+        if let Some((variant, why)) = runner.given_up() {
+            return Ok(Conducted::GivenUp { variant, why });
+        }
+        if let Some(going_on) = runner.ended_or_rebooting(conducted)? {
+            return Ok(Conducted::Done(going_on));
+        }
+    }
+    let campaign = runner.campaign();
+    if signals.flag().is_raised() {
+        say("interrupted: finished trials are kept; --resume continues with the rest");
+        return Ok(Conducted::Done(ExitCode::from(Kind::Interrupted.code())));
+    }
+    if args.point.is_some() || args.is_part {
+        return Ok(Conducted::Done(ExitCode::SUCCESS));
+    }
+    page(plan, args, campaign).map(Conducted::Done)
+}
+
+/// What came of it.
+fn page(plan: &Plan, args: &CompareArgs, campaign: Option<TrialId>) -> Result<ExitCode, Failure> {
+    let Some(campaign) = campaign else {
+        let why = "nothing in this plan runs under this kernel";
+        return Ok(report::nothing_compared(&args.page, why));
+    };
+    if plan.variants.len() < 2 {
+        let why = format!(
+            "here one variant has nothing to be compared with; `treering report --plan {} --by \
+             kernel` joins runs under several kernels",
+            super::trial::quoted(&plan.name)
+        );
+        return Ok(report::nothing_compared(&args.page, &why));
+    }
+    report::of_campaign(&Campaign {
+        trial: campaign,
+        variants: plan.variants.iter().map(|variant| variant.name.as_str()).collect(),
+        has_own_baselines: plan.variants.iter().any(|variant| variant.against.is_some()),
+        judging: &plan.judging,
+        args,
+    })
+}

@@ -1,0 +1,373 @@
+//! The quick plan: what the options of the command line make, in the same form as a document.
+
+use std::path::{Path, PathBuf};
+
+use treering_campaign::plan::{
+    Conditions, Judging, Machine, Observing, Plan, PlannedJob, QUICK_OPTIONS, Stopping, family,
+    foreseen, is_known, known_metrics, loop_device,
+};
+use treering_lab::{Availability, Lab, PlayedModel, filesystems};
+use treering_model::filesystems::EXT4;
+use treering_model::{Accelerator, DeviceSpec, GuestSpec, Variant};
+use treering_script::{JobRecord, TargetFacts};
+use treering_sys::is_root;
+use treering_trace::Disk;
+
+use crate::arguments::{QuickArgs, percentage, settings_of_words, size};
+use crate::commands::workload;
+use crate::failure::{Failure, Kind};
+
+const GIB: u64 = 1 << 30;
+/// With the warm-up round and the making of images an answer comes within five minutes.
+const USUAL_MINUTES: f64 = 3.5;
+const MOST_IN_TIME: u32 = 20;
+/// How packages of kernels end.
+const PACKAGES: [&str; 2] = [".deb", ".rpm"];
+/// The filesystem that kernels are compared on where none is named.
+const USUAL_IN_GUESTS: &str = EXT4.name;
+
+/// The plan of these options.
+pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
+    let jobs = vec![job(args)?];
+    let variants = variants(args, lab, &jobs)?;
+    let threshold =
+        args.threshold.as_deref().map(|text| percentage("--threshold", text)).transpose();
+    let judging = Judging { primary: primary(args, &jobs)?, threshold: threshold? };
+    let stopping = stopping(args, family(&variants, &jobs, &judging))?;
+    Ok(Plan {
+        name: args.name.clone(),
+        question: String::new(),
+        variants,
+        guest: None,
+        jobs,
+        stopping,
+        conditions: Conditions {
+            seed: args.seed,
+            warm_up: !args.no_warm_up,
+            control: args.control,
+            machine: args.machine.unwrap_or_default(),
+            ..Conditions::default()
+        },
+        observing: Observing::default(),
+        judging,
+    })
+}
+
+/// What decides: what is asked for; else the one metric that speaks for the whole run, where the
+/// workload has one; else the workload's own choice.
+fn primary(args: &QuickArgs, jobs: &[PlannedJob]) -> Result<Vec<String>, Failure> {
+    let known = foreseen(jobs);
+    if let Some(unknown) = args.primary.iter().find(|name| !is_known(&known, name)) {
+        let message = format!("--primary: {} gives no metric '{unknown}'", args.workload);
+        let names = known_metrics(&known).join(", ");
+        return Err(Failure::new(Kind::Usage, message).hint(format!("it gives: {names}")));
+    }
+    if !args.primary.is_empty() {
+        return Ok(args.primary.clone());
+    }
+    let overall = jobs.iter().filter_map(|planned| planned.job.overall_metric());
+    Ok(overall.map(str::to_owned).collect())
+}
+
+fn job(args: &QuickArgs) -> Result<PlannedJob, Failure> {
+    let workload = workload(&args.workload).ok_or_else(|| {
+        let known: Vec<&str> =
+            treering_registry::workloads().iter().map(|one| one.manifest().name).collect();
+        let message =
+            format!("--workload: '{}' is not one of: {}", args.workload, known.join(", "));
+        Failure::new(Kind::Usage, message)
+    })?;
+    let words = match args.options.as_slice() {
+        [] if args.workload == "compilebench" => {
+            QUICK_OPTIONS.map(|(name, value)| format!("--{name}={value}")).to_vec()
+        }
+        given => given.to_vec(),
+    };
+    let settings = settings_of_words(workload.manifest().native, &words)?;
+    let job = workload.native(&settings)?;
+    let name = args.workload.clone();
+    let (options, record) = (settings.given().to_vec(), JobRecord::of(&settings));
+    Ok(PlannedJob { workload: name.clone(), name, options, job, launch: None, record })
+}
+
+fn stopping(args: &QuickArgs, family: u32) -> Result<Stopping, Failure> {
+    if args.sequential {
+        return Ok(Stopping::sequential_for(family));
+    }
+    Ok(match &args.precision {
+        Some(text) => {
+            let half_width = percentage("--precision", text)?;
+            Stopping::precision_for(family, half_width, args.most_rounds.into())
+        }
+        None => match args.rounds {
+            Some(rounds) => Stopping::Fixed { rounds: rounds.into() },
+            None => Stopping::time_for(family, args.minutes.unwrap_or(USUAL_MINUTES), MOST_IN_TIME),
+        },
+    })
+}
+
+fn variants(args: &QuickArgs, lab: &Lab, jobs: &[PlannedJob]) -> Result<Vec<Variant>, Failure> {
+    let is_root = is_root();
+    if !args.directories.is_empty() {
+        return directories(args.directories.clone());
+    }
+    if args.filesystems.is_empty() && args.kernels.is_empty() && !is_root {
+        let here = std::env::current_dir().map_err(|error| {
+            Failure::new(
+                Kind::Environment,
+                format!("cannot determine the current directory: {error}"),
+            )
+        })?;
+        return directories(vec![here, PathBuf::from("/dev/shm")]);
+    }
+    let device = device(args, jobs)?;
+    let names = if args.filesystems.is_empty() && !args.kernels.is_empty() {
+        vec![USUAL_IN_GUESTS.to_owned()]
+    } else {
+        names(args, lab)?
+    };
+    let variants: Vec<Variant> = names
+        .into_iter()
+        .map(|name| Variant {
+            kernel: None,
+            guest: None,
+            device: device.clone(),
+            filesystem: name.clone(),
+            mkfs: Vec::new(),
+            mount: args.mount.clone(),
+            image: None,
+            handicap_percent: 0,
+            name,
+            against: None,
+        })
+        .collect();
+    if args.kernels.is_empty() { Ok(variants) } else { under_kernels(variants, None, args) }
+}
+
+/// Each variant under each of the kernels, in a guest of its own or in such a one.
+pub(super) fn under_kernels(
+    variants: Vec<Variant>,
+    guest: Option<&GuestSpec>,
+    args: &QuickArgs,
+) -> Result<Vec<Variant>, Failure> {
+    match args.machine.unwrap_or_default() {
+        Machine::Guest => in_guests(variants, guest, &args.kernels),
+        Machine::Reboot => {
+            let release = |path: &PathBuf| {
+                let name = path.to_string_lossy().into_owned();
+                let is_file = name.contains('/') || PACKAGES.iter().any(|end| name.ends_with(end));
+                let message = format!("--kernel: '{name}' is a file, which is not booted");
+                let failure = Failure::new(Kind::Usage, message)
+                    .hint("with --machine reboot: install it and give its release (`uname -r`)");
+                if is_file { Err(failure) } else { Ok((name.clone(), name)) }
+            };
+            let releases: Vec<_> = args.kernels.iter().map(release).collect::<Result<_, _>>()?;
+            Ok(under(&variants, &numbered(releases), |variant, release| Variant {
+                kernel: Some(release.clone()),
+                guest: None,
+                ..variant.clone()
+            }))
+        }
+    }
+}
+
+/// Has the clocks of all guests count instructions.
+pub(super) fn count_instructions(plan: &mut Plan, args: &QuickArgs) -> Result<(), Failure> {
+    let usage = |message: String, hint: &str| Failure::new(Kind::Usage, message).hint(hint);
+    for variant in &mut plan.variants {
+        let Some(guest) = &mut variant.guest else {
+            let message = format!("--icount: '{}' runs in no guest", variant.name);
+            return Err(usage(message, "give --kernel FILE: its guest has such a clock"));
+        };
+        if guest.accelerator == Some(Accelerator::Kvm) {
+            let message = "--icount: with KVM, instructions cannot be counted".to_owned();
+            return Err(usage(message, "leave `accelerator` out of [guest]"));
+        }
+        // Of a guest that the plan does not describe the usual number is no wish.
+        if args.kernels.is_empty() && guest.cpus > 1 {
+            let message = "--icount: instructions are counted on one CPU only".to_owned();
+            return Err(usage(message, "write cpus = 1 in [guest]"));
+        }
+        guest.accelerator = Some(Accelerator::Icount);
+        guest.cpus = 1;
+    }
+    Ok(())
+}
+
+/// With names of their own: a kernel against itself is a fair question, what chance alone does.
+fn numbered<K>(kernels: Vec<(String, K)>) -> Vec<(String, K)> {
+    let mut seen: Vec<String> = Vec::new();
+    let each = |(name, kernel): (String, K)| {
+        let twins = seen.iter().filter(|other| **other == name).count();
+        seen.push(name.clone());
+        (if twins == 0 { name } else { format!("{name} ({})", twins + 1) }, kernel)
+    };
+    kernels.into_iter().map(each).collect()
+}
+
+/// Each variant with each kernel, by names that say which. The question is one about kernels: each
+/// variant is compared with itself under the first of them.
+fn under<K>(
+    variants: &[Variant],
+    kernels: &[(String, K)],
+    with: impl Fn(&Variant, &K) -> Variant,
+) -> Vec<Variant> {
+    let is_alone = variants.len() == 1;
+    let each = |variant: &Variant| -> Vec<Variant> {
+        let name_of = |variant: &str, kernel: &str| {
+            if is_alone { kernel.to_owned() } else { format!("{variant} {kernel}") }
+        };
+        let named = |(kernel, file): &(String, K)| {
+            let against = match kernels {
+                [_] => variant.against.as_ref().map(|other| name_of(other, kernel)),
+                [(first, _), ..] if first != kernel && !is_alone => {
+                    Some(name_of(&variant.name, first))
+                }
+                _ => None,
+            };
+            Variant { name: name_of(&variant.name, kernel), against, ..with(variant, file) }
+        };
+        kernels.iter().map(named).collect()
+    };
+    variants.iter().flat_map(each).collect()
+}
+
+/// Each variant under each of these kernels, in guests.
+fn in_guests(
+    variants: Vec<Variant>,
+    guest: Option<&GuestSpec>,
+    kernels: &[PathBuf],
+) -> Result<Vec<Variant>, Failure> {
+    let found = |path: &PathBuf| {
+        let found = path.canonicalize().map_err(|error| {
+            Failure::of_path(path, &error).context("--kernel: no kernel can be read")
+        })?;
+        Ok((kernel_name(path), found))
+    };
+    let named = kernels.iter().map(found).collect::<Result<Vec<_>, Failure>>()?;
+    if let Some(directory) =
+        variants.iter().find(|one| matches!(one.device, DeviceSpec::Directory { .. }))
+    {
+        let message = format!("--kernel: '{}' is a directory of this machine", directory.name);
+        return Err(Failure::new(Kind::Usage, message)
+            .hint("a guest works on a device: device = { loop = \"4GiB\" }"));
+    }
+    Ok(under(&variants, &numbered(named), |variant, path| {
+        let spec = variant.guest.as_ref().or(guest).cloned();
+        let spec = spec.unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
+        let guest = Some(GuestSpec { kernel: path.clone(), ..spec });
+        Variant { kernel: None, guest, ..variant.clone() }
+    }))
+}
+
+/// A kernel by the name of its file: `6.1.0-50-amd64` of `linux-image-6.1.0-50-amd64_6.1.176.deb`.
+fn kernel_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let begins = ["linux-image-", "kernel-core-", "kernel-", "vmlinuz-", "bzImage-"];
+    let name = begins.iter().find_map(|begin| name.strip_prefix(begin)).unwrap_or(&name);
+    let name = PACKAGES.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    name.split('_').next().unwrap_or(name).to_owned()
+}
+
+fn device(args: &QuickArgs, jobs: &[PlannedJob]) -> Result<DeviceSpec, Failure> {
+    if !args.device.is_empty() {
+        return Ok(DeviceSpec::Block { paths: args.device.clone() });
+    }
+    let asked = args.size.as_deref().map(|text| size("--size", text)).transpose()?;
+    let bytes = asked.unwrap_or_else(|| room(jobs));
+    let mut device = loop_device(bytes);
+    if let DeviceSpec::Loop { directory, disk, .. } = &mut device {
+        directory.clone_from(&args.images);
+        *disk = args.disk.as_deref().map(played_disk).transpose()?;
+    }
+    Ok(device)
+}
+
+/// A disk that there is: of one in a file the whole path.
+fn played_disk(name: &str) -> Result<String, Failure> {
+    let path = Path::new(name);
+    if Disk::named(name).is_none() && (name.contains('/') || path.extension().is_some()) {
+        let found = path.canonicalize().map_err(|error| {
+            Failure::of_path(path, &error).context("--disk: no disk can be read")
+        })?;
+        let name = found.to_string_lossy().into_owned();
+        PlayedModel::find(&name)?;
+        return Ok(name);
+    }
+    PlayedModel::find(name)?;
+    Ok(name.to_owned())
+}
+
+/// The size of an image with room for each job: what it needs at most and half as much again for
+/// the filesystem's own, in whole GiB.
+fn room(jobs: &[PlannedJob]) -> u64 {
+    let needs = jobs.iter().map(|job| job.job.footprint(&TargetFacts::unknown()).peak_block_bytes);
+    let most = needs.max().unwrap_or(0);
+    most.saturating_add(most / 2).div_ceil(GIB).max(1).saturating_mul(GIB)
+}
+
+/// The filesystems asked for, or those of the usual ones that can be made.
+fn names(args: &QuickArgs, lab: &Lab) -> Result<Vec<String>, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    if args.filesystems.is_empty() {
+        let usual: Vec<_> = filesystems::makeable().filter(|one| one.is_usual).collect();
+        let here = usual
+            .iter()
+            .filter(|one| !matches!(lab.availability(one), Availability::Missing { .. }));
+        names.extend(here.map(|one| one.name.to_owned()));
+        if names.len() < 2 {
+            let usual: Vec<&str> = usual.iter().map(|one| one.name).collect();
+            let message = format!("fewer than two of {} can be made here", usual.join(", "));
+            return Err(Failure::new(Kind::Environment, message)
+                .hint("`treering lab filesystems` says what is missing and how to get it"));
+        }
+        return Ok(names);
+    }
+    for name in &args.filesystems {
+        let filesystem = filesystems::find(name).ok_or_else(|| {
+            let known = filesystems::names();
+            let message = format!("--filesystems: '{name}' is not one of: {}", known.join(", "));
+            Failure::new(Kind::Usage, message)
+        })?;
+        if let Availability::Missing { why, how } = lab.availability(filesystem) {
+            return Err(Failure::new(Kind::Environment, format!("{name}: {why}")).hint(how));
+        }
+        if names.contains(name) {
+            let message = format!("--filesystems: '{name}' appears twice");
+            return Err(Failure::new(Kind::Usage, message)
+                .hint("--control runs the baseline a second time"));
+        }
+        names.push(name.clone());
+    }
+    Ok(names)
+}
+
+fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
+    let mut variants: Vec<Variant> = Vec::new();
+    for path in paths {
+        let name = path.display().to_string();
+        let found = path.canonicalize().ok().filter(|path| path.is_dir());
+        let found = found.ok_or_else(|| {
+            Failure::new(Kind::Usage, format!("--directories: {name} is not a directory"))
+        })?;
+        let device = DeviceSpec::Directory { path: found };
+        if variants.iter().any(|variant| variant.device == device) {
+            let message = format!("--directories: {name} appears twice");
+            return Err(Failure::new(Kind::Usage, message)
+                .hint("--control runs the baseline a second time"));
+        }
+        variants.push(Variant {
+            name,
+            against: None,
+            kernel: None,
+            guest: None,
+            device,
+            filesystem: String::new(),
+            mkfs: Vec::new(),
+            mount: Vec::new(),
+            image: None,
+            handicap_percent: 0,
+        });
+    }
+    Ok(variants)
+}

@@ -1,0 +1,142 @@
+//! What is here to measure with: rights, filesystems that can be made, devices, tracing, classic
+//! tools installed, and logs that it can import. Looks, and changes nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use treering_registry::import;
+use treering_lab::{Availability, Lab, filesystems, inspect};
+use treering_model::Fact;
+use treering_observe::block_trace::{BlockRecorder, RecorderOptions, device_at, devices_under};
+use treering_observe::look_at_device;
+use treering_report::pages::doctor_json::{DeviceHere, FilesystemHere, Inventory, ToolHere};
+use treering_sys::is_root;
+
+/// Where the kernel lists block devices.
+const DEVICES: &str = "/sys/block";
+/// Devices in memory or on files: no disks to choose from.
+const NO_DISKS: [&str; 3] = ["loop", "ram", "zram"];
+/// More devices than these are not listed.
+const DEVICES_MOST: usize = 16;
+/// Logs are looked for among so many files of the directory, none of them larger.
+const FILES_MOST: usize = 200;
+const LOG_BYTES_MAX: u64 = 1 << 20;
+const LOGS_MOST: usize = 8;
+/// How the names of logs end; those without an ending are looked at, too.
+const LOG_ENDINGS: [&str; 6] = ["log", "txt", "out", "json", "eml", "mbox"];
+
+/// Looks around, and for logs in `dir` when there is one.
+pub(super) fn look(lab: &Lab, dir: Option<&Path>) -> Inventory {
+    let disks = disks();
+    Inventory {
+        is_root: is_root(),
+        filesystems: filesystems::makeable().map(|one| filesystem(lab, one.name)).collect(),
+        devices: disks.iter().map(|node| device(node)).collect(),
+        loop_devices: is_root() && Path::new("/dev/loop-control").exists(),
+        block_tracing: tracing(dir, &disks),
+        tools: tools(),
+        logs: dir.map(logs).unwrap_or_default(),
+    }
+}
+
+fn filesystem(lab: &Lab, name: &'static str) -> FilesystemHere {
+    let none = FilesystemHere { name, is_ready: false, is_usual: false, version: None, how: None };
+    let Some(found) = filesystems::find(name) else { return none };
+    let here = FilesystemHere { is_usual: found.is_usual, ..none };
+    match lab.availability(found) {
+        Availability::Ready { version, .. } => FilesystemHere { is_ready: true, version, ..here },
+        Availability::Missing { why, how } => {
+            FilesystemHere { how: Some(format!("{why}: {how}")), ..here }
+        }
+    }
+}
+
+/// The disks of this machine, by name.
+fn disks() -> Vec<PathBuf> {
+    let listed = fs::read_dir(DEVICES).into_iter().flatten().flatten();
+    let names = listed.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_disk = |name: &String| !NO_DISKS.iter().any(|kind| name.starts_with(kind));
+    let mut names: Vec<String> = names.filter(is_disk).collect();
+    names.sort();
+    let nodes = names.iter().map(|name| Path::new("/dev").join(name.replace('!', "/")));
+    nodes.filter(|node| node.exists()).take(DEVICES_MOST).collect()
+}
+
+fn device(node: &Path) -> DeviceHere {
+    let facts = look_at_device(node).facts;
+    let value = |name: &str| {
+        let found = facts.iter().find(|fact: &&Fact| fact.name == name);
+        found.map(|fact| fact.value.trim().to_owned()).filter(|value| !value.is_empty())
+    };
+    let sectors = value("device.sectors").and_then(|sectors| sectors.parse::<u64>().ok());
+    let inspection = inspect(node).ok().filter(|_| is_root());
+    DeviceHere {
+        node: node.to_string_lossy().into_owned(),
+        bytes: sectors.map(|sectors| sectors.saturating_mul(512)),
+        model: value("device.model"),
+        is_rotational: value("device.rotational").map(|rotational| rotational == "1"),
+        is_free: inspection.map(|inspection| inspection.obstacles.is_empty()),
+    }
+}
+
+/// How requests to block devices can be recorded here: tried, on the device of the directory or on
+/// the first disk.
+fn tracing(dir: Option<&Path>, disks: &[PathBuf]) -> Option<String> {
+    let devices = dir.and_then(|dir| devices_under(dir).ok());
+    let devices = devices.or_else(|| disks.iter().find_map(|node| device_at(node).ok()))?;
+    let recorder = BlockRecorder::begin(&devices, RecorderOptions::default(), Vec::new()).ok()?;
+    let method = recorder.method().to_string();
+    let _nothing_is_kept = recorder.stop();
+    Some(method)
+}
+
+/// Originals of what treering imitates that are on the path; a link to treering is none.
+fn tools() -> Vec<ToolHere> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let ourselves = std::env::current_exe().and_then(|exe| exe.canonicalize()).ok();
+    let find = |name: &str| {
+        let places = std::env::split_paths(&path).map(|dir| dir.join(name));
+        let mut ends = places.filter_map(|place| Some((place.canonicalize().ok()?, place)));
+        ends.find(|(end, _)| end.is_file() && Some(end) != ourselves.as_ref())
+    };
+    let names = treering_registry::workloads().iter().map(|workload| workload.manifest().name);
+    let found = names.filter_map(|name| {
+        let (_, place) = find(name)?;
+        Some(ToolHere { name, path: place.to_string_lossy().into_owned() })
+    });
+    found.collect()
+}
+
+/// Files of a directory that hold outputs of other tools.
+fn logs(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(FILES_MOST);
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.sort();
+    let is_log = |path: &PathBuf| {
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        let is_likely = ending.is_none_or(|ending| LOG_ENDINGS.contains(&ending.as_str()));
+        let size = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
+        is_likely
+            && size.is_some_and(|size| (1..=LOG_BYTES_MAX).contains(&size.len()))
+            && fs::read(path).is_ok_and(|bytes| !import(&bytes).found.is_empty())
+    };
+    let logs = files.into_iter().filter(is_log).take(LOGS_MOST);
+    logs.map(|path| path.to_string_lossy().into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::logs;
+    use std::fs::write;
+
+    #[test]
+    fn logs_are_found_by_what_is_in_them() {
+        let dir = treering_testkit::temp_dir();
+        write(dir.path().join("notes.txt"), "nothing of the kind\n").unwrap();
+        let text = "intial create total runs 10 avg 55.10 MB/s (user 0.35s sys 0.65s)\n";
+        write(dir.path().join("old.log"), text).unwrap();
+        write(dir.path().join("old.rs"), text).unwrap();
+        let found = logs(dir.path());
+        assert!(found.len() == 1 && found[0].ends_with("/old.log"), "{found:?}");
+    }
+}

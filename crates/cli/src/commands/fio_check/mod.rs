@@ -1,0 +1,172 @@
+//! `treering run fio --check`: the same job by the installed fio and natively, in turns in the same
+//! place, and where the two differ.
+
+mod page;
+mod sequence;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{ArgMatches, FromArgMatches};
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress};
+use treering_model::{Ending, Metric, Trial, TrialId};
+use treering_observe::Wanted;
+use treering_script::{Job, Settings};
+use treering_fio::Fio;
+use treering_fio::check::{Moved, both_ways, moved, sequences};
+
+use super::output;
+use super::trial::{Asked, outline, run as run_trial, take_named};
+use crate::arguments::{AnyRunArgs, CheckArgs, NativeRunArgs, OutputArgs, settings};
+use crate::classic_output::say;
+use crate::failure::{Failure, Kind};
+use page::{Checked, Sequence, Turn};
+
+/// Requests of a job that are compared, at most.
+const REQUESTS_MAX: usize = 200_000;
+/// Bytes of a log that are read.
+const LOG_BYTES_MAX: u64 = 32 << 20;
+/// The exit code when the two differ.
+const DIFFER: u8 = 1;
+
+/// Runs it.
+pub(crate) fn run(matches: &ArgMatches, check: &CheckArgs) -> Result<ExitCode, Failure> {
+    let usage = |error: clap::Error| Failure::new(Kind::Usage, error.to_string());
+    let any = AnyRunArgs::from_arg_matches(matches).map_err(usage)?;
+    let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
+    let settings = settings(treering_script::Workload::manifest(&Fio).native, matches);
+    let both = both_ways(&settings)?;
+    if any.dry_run {
+        let facts = treering_script::TargetFacts::unknown();
+        outline(both.theirs.as_ref(), &facts, false)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let dir = own.dir.clone().ok_or_else(|| Failure::new(Kind::Usage, "--dir is missing"))?;
+    let runner = Runner { any: &any, dir: &dir, quiet: own.quiet };
+    let sequences = runner.sequences(&settings)?;
+    let mut turns = Vec::new();
+    for turn in 1..=check.turns {
+        let one = |job: &dyn Job, how: &str| -> Result<Trial, Failure> {
+            runner.tell(&format!("turn {turn} of {}: {how}", check.turns));
+            runner.trial(job, any.no_store, false)
+        };
+        // Who goes first has another place before him: they take turns at that too.
+        let turn = if turn % 2 == 1 {
+            let theirs = one(both.theirs.as_ref(), "fio")?;
+            Turn { ours: one(both.ours.as_ref(), "treering")?, theirs }
+        } else {
+            let ours = one(both.ours.as_ref(), "treering")?;
+            Turn { theirs: one(both.theirs.as_ref(), "fio")?, ours }
+        };
+        turns.push(turn);
+    }
+    let checked = Checked::new(&turns, sequences);
+    let format = OutputArgs { format: check.format.clone(), ..OutputArgs::default() };
+    output::write(&checked.page(), &format)?;
+    Ok(if checked.agree() { ExitCode::SUCCESS } else { ExitCode::from(DIFFER) })
+}
+
+struct Runner<'a> {
+    any: &'a AnyRunArgs,
+    dir: &'a Path,
+    quiet: bool,
+}
+
+impl Runner<'_> {
+    fn tell(&self, what: &str) {
+        if !self.quiet {
+            say(what);
+        }
+    }
+
+    /// One trial to its end.
+    fn trial(&self, job: &dyn Job, no_store: bool, keep: bool) -> Result<Trial, Failure> {
+        let place = take_named(self.dir)?;
+        let any = AnyRunArgs {
+            no_store,
+            store: self.any.store.clone().filter(|_| !no_store),
+            ..self.any.clone()
+        };
+        // fio writes one small buffer again and again, which stays in the caches of the CPU.
+        let payload = PayloadKind::Zeros;
+        let asked = Asked {
+            workload: &Fio,
+            job,
+            any: &any,
+            trial: TrialId::new(),
+            cell: None,
+            parameters: Vec::new(),
+            engine: EngineOptions::new(LatencyMode::All, payload, 1),
+            keep,
+            cautions: Vec::new(),
+            facts: Vec::new(),
+            wanted: Wanted::default(),
+            remount: None,
+            catches_sigint: false,
+            ranks: None,
+            speaker: None,
+            record: None,
+        };
+        let progress = Arc::new(Progress::new());
+        let done = run_trial(asked, place, Vec::new(), &progress, &mut |_| ())?;
+        if let Some(unkept) = done.unkept {
+            return Err(unkept);
+        }
+        match (done.conclusion.ending, done.trial) {
+            (Ending::Completed, Some(trial)) => Ok(trial),
+            (Ending::Failed { why } | Ending::Invalid { why }, _) => {
+                Err(Failure::new(Kind::Trial, format!("the trial failed: {why}")))
+            }
+            _ => Err(Failure::new(Kind::Interrupted, "interrupted: nothing was compared")),
+        }
+    }
+
+    /// The requests of each job's first clone, both ways.
+    fn sequences(&self, settings: &Settings) -> Result<Vec<Sequence>, Failure> {
+        let both = sequences(settings)?;
+        self.tell("the requests of each job: fio");
+        let ran = self.trial(both.theirs.as_ref(), true, true);
+        let logs: Vec<Vec<Moved>> = both.jobs.iter().map(|job| self.log(&job.log)).collect();
+        let removed = self.remove();
+        ran?;
+        removed?;
+        let counts: Vec<usize> = logs.iter().map(Vec::len).collect();
+        let ours = sequence::requests(both.ours.as_ref(), &counts)
+            .map_err(|why| Failure::new(Kind::Trial, why))?;
+        let all = both.jobs.into_iter().zip(ours).zip(logs);
+        Ok(all.map(|((job, ours), theirs)| Sequence::new(job, &ours, &theirs)).collect())
+    }
+
+    /// What fio logged of a job; nothing where there is no log.
+    fn log(&self, path: &str) -> Vec<Moved> {
+        use std::io::Read as _;
+        let mut text = Vec::new();
+        let file = std::fs::File::open(self.dir.join(path));
+        let read = file.and_then(|file| file.take(LOG_BYTES_MAX).read_to_end(&mut text));
+        read.map_or_else(|_| Vec::new(), |_| moved(&String::from_utf8_lossy(&text), REQUESTS_MAX))
+    }
+
+    /// Removes the trees of a run that kept them.
+    fn remove(&self) -> Result<(), Failure> {
+        let place = take_named(self.dir)?;
+        let there =
+            place.target().facts().map_err(|error| Failure::of(Kind::Environment, &error))?;
+        for tree in there.existing.iter().filter(|tree| is_ours(tree)) {
+            let mut on = |_: &_| std::ops::ControlFlow::Continue(());
+            let removed = place.target().remove_tree(tree, &mut on);
+            removed.map_err(|error| Failure::of(Kind::Environment, &error))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a name is one of those that the job just made: it is refused where there was one before.
+fn is_ours(name: &str) -> bool {
+    name.strip_prefix("fio-").is_some_and(|number| number.parse::<u16>().is_ok())
+}
+
+/// The rates of a trial: name, scope and value of what decides.
+fn rates(trial: &Trial) -> impl Iterator<Item = &Metric> {
+    trial.metrics.iter().filter(|metric| metric.primary)
+}

@@ -1,0 +1,109 @@
+//! The requests of jobs in their order, natively: in memory, without a disk.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use treering_engine::{Caller as _, EntryOrder, MemoryCaller, MemoryFilesystem, rehearse};
+use treering_model::TaskTotals;
+use treering_script::{Call, File, Job, TargetFacts, Task};
+use treering_fio::check::Moved;
+
+/// Calls after which a job that makes no request is given up.
+const CALLS_MAX: usize = 50_000_000;
+
+/// The first requests of each task of each phase but the first one, so many as are asked for.
+pub(super) fn requests(job: &dyn Job, wanted: &[usize]) -> Result<Vec<Vec<Moved>>, String> {
+    let memory = MemoryFilesystem::new(EntryOrder::Creation);
+    let mut session = job.begin(&TargetFacts::unknown());
+    let mut all = Vec::new();
+    let mut phase = 0;
+    while session.next_phase().is_some() {
+        while let Some(group) = session.next_group() {
+            for (worker, mut task) in (0..).zip(group.tasks) {
+                let count = if phase == 0 { None } else { wanted.get(all.len()).copied() };
+                let made = drive(&mut task, &memory, count)?;
+                if phase > 0 {
+                    all.push(made);
+                }
+                let (kind, counters) = (task.kind.clone(), task.script.counters());
+                let totals = TaskTotals { phase, worker, kind, counters, ..TaskTotals::default() };
+                session.task_ended(&totals);
+            }
+            if let Some(why) = session.failure() {
+                return Err(why.to_string());
+            }
+        }
+        phase += 1;
+    }
+    Ok(all)
+}
+
+/// Does a task until it ends, or until it has made so many requests.
+fn drive(
+    task: &mut Task,
+    memory: &MemoryFilesystem,
+    count: Option<usize>,
+) -> Result<Vec<Moved>, String> {
+    let mut caller = MemoryCaller::new(memory);
+    caller.open_queue(task.queue).map_err(|error| error.to_string())?;
+    let (mut notes, mut calls) = (Notes::default(), 0);
+    let mut watch = |call: &Call<'_>, _done| {
+        calls += 1;
+        notes.note(call);
+        let is_enough = count.is_some_and(|count| notes.made.len() >= count) || calls > CALLS_MAX;
+        if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    rehearse(task.script.as_mut(), &mut caller, 1, &mut watch)
+        .map_err(|error| error.errno.to_string())?;
+    notes.made.truncate(count.unwrap_or(usize::MAX));
+    Ok(notes.made)
+}
+
+/// What is open, and what was moved.
+#[derive(Default)]
+struct Notes {
+    names: HashMap<File, String>,
+    /// Where the next read or write without a place of its own begins.
+    places: HashMap<File, u64>,
+    made: Vec<Moved>,
+}
+
+impl Notes {
+    fn take(&mut self, file: File, writes: bool, offset: u64, bytes: u32) {
+        let name = self.names.get(&file).cloned().unwrap_or_default();
+        self.made.push(Moved { file: name, writes, offset, bytes: bytes.into() });
+    }
+
+    fn take_next(&mut self, file: File, writes: bool, bytes: u32) {
+        let place = self.places.entry(file).or_default();
+        let offset = *place;
+        *place += u64::from(bytes);
+        self.take(file, writes, offset, bytes);
+    }
+
+    /// Takes down what a call moves.
+    fn note(&mut self, call: &Call<'_>) {
+        match *call {
+            Call::Create { path, into, .. } | Call::Open { path, into, .. } => {
+                self.names.insert(into, path.to_string_lossy().into_owned());
+                self.places.insert(into, 0);
+            }
+            Call::Seek { file, position } => {
+                self.places.insert(file, position);
+            }
+            Call::Read { file, bytes } => self.take_next(file, false, bytes),
+            Call::Write { file, bytes, .. } => self.take_next(file, true, bytes),
+            Call::ReadAt { file, bytes, position } | Call::ReadMapped { file, bytes, position } => {
+                self.take(file, false, position, bytes);
+            }
+            Call::WriteAt { file, bytes, position }
+            | Call::WriteMapped { file, bytes, position } => {
+                self.take(file, true, position, bytes);
+            }
+            Call::Submit { requests } => requests.iter().for_each(|request| {
+                self.take(request.file, request.writes, request.position, request.bytes);
+            }),
+            _ => {}
+        }
+    }
+}

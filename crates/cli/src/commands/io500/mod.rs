@@ -1,0 +1,60 @@
+//! `treering io500`: a rehearsal of its phases with what a full run needs, and runs of the
+//! installed program.
+
+mod installed;
+mod page;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use treering_analysis::io500::{Clients, FullRun, is_rehearsal};
+use treering_model::{Ending, Trial};
+use treering_io500::Io500;
+
+use super::{native, output};
+use crate::arguments::{InstalledArgs, OutputArgs, REHEARSE};
+use crate::failure::{Failure, Kind};
+
+/// Does what was asked for.
+pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    match matches.subcommand() {
+        Some((REHEARSE, below)) => native::run_then(&Io500, below, |done, own| {
+            let completed = done.conclusion.ending == Ending::Completed;
+            let trial = done.trial.as_ref().filter(|trial| completed && is_rehearsal(trial));
+            match trial {
+                // Events on standard output are all that is there.
+                Some(trial) if !own.quiet && own.events.as_deref() != Some(Path::new("-")) => {
+                    let dir = own.dir.as_deref().unwrap_or(Path::new("."));
+                    tell(trial, dir)
+                }
+                _ => Ok(()),
+            }
+        }),
+        Some((_, below)) => {
+            let args = InstalledArgs::of(below)
+                .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
+            installed::run(&args)
+        }
+        None => Err(Failure::new(Kind::Usage, "rehearse or run is missing")),
+    }
+}
+
+/// Says what a full run needs.
+fn tell(trial: &Trial, dir: &Path) -> Result<(), Failure> {
+    let number = |name: &str| trial.fact(name).and_then(|fact| fact.parse().ok());
+    let clients = Clients {
+        count: number("ranks.hosts").unwrap_or(1),
+        memory_bytes: number("memory.bytes").unwrap_or(0),
+        free_bytes: number("filesystem.free_bytes").unwrap_or(0),
+    };
+    let full = FullRun::of(trial, clients);
+    let place = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+    let has_ranks = trial.fact(treering_model::RANKS_FACT).is_some();
+    output::write(&page::page(&full, has_ranks), &OutputArgs::default())?;
+    output::with_writer(None, |out| {
+        writeln!(out)?;
+        page::config(&full, clients, &place).iter().try_for_each(|line| writeln!(out, "{line}"))
+    })
+}

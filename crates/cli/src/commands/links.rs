@@ -1,0 +1,117 @@
+//! `treering links`: links with the names of the imitated tools, to the treering that is running.
+
+use std::fs;
+use std::io::{self, Write, stdout};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::arguments::LinksArgs;
+use crate::failure::{Failure, Kind};
+
+/// What a link to treering is called in any case, whatever the running executable is called.
+const USUAL_NAME: &str = "treering";
+
+/// What stands at the place of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    /// The link as it would be made.
+    TheLink,
+    /// A link to this treering by another path, to another one, or to where one was.
+    AnotherLink,
+    /// Nothing of ours.
+    Foreign,
+}
+
+/// Makes the links, or says which it would make.
+pub(crate) fn run(args: &LinksArgs) -> Result<ExitCode, Failure> {
+    let dir = &args.dir;
+    dir.read_dir().map_err(|error| {
+        Failure::of_path(dir, &error).hint("name an existing directory for the links")
+    })?;
+    let failed = |path: &Path, error| Failure::of(Kind::Environment, &at(path, error));
+    let running =
+        std::env::current_exe().and_then(|path| path.canonicalize()).map_err(|error| {
+            Failure::new(Kind::Environment, format!("cannot find the running executable: {error}"))
+        })?;
+    let target = target(&running, dir).map_err(|error| failed(dir, error))?;
+    let mut foreign = Vec::new();
+    for workload in
+        treering_registry::workloads().iter().filter(|workload| workload.manifest().has_classic())
+    {
+        let path = dir.join(workload.manifest().name);
+        let found = look(&path, &target, &running).map_err(|error| failed(&path, error))?;
+        let link = format!("{} -> {}", path.display(), target.display());
+        if !args.dry_run {
+            make(&path, &target, found).map_err(|error| failed(&path, error))?;
+        }
+        match (found, args.dry_run) {
+            (Found::Foreign, _) => foreign.push(path.display().to_string()),
+            (Found::TheLink, _) => say(&format!("{link} (exists)")),
+            (Found::Nothing, true) => say(&format!("would make {link}")),
+            (Found::AnotherLink, true) => say(&format!("would replace {link}")),
+            (Found::Nothing, false) => say(&link),
+            (Found::AnotherLink, false) => say(&format!("{link} (replaced)")),
+        }
+    }
+    if foreign.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let what =
+        format!("left as it is, because it is not a link to treering: {}", foreign.join(", "));
+    Err(Failure::new(Kind::Environment, what).hint("name another directory, or remove it first"))
+}
+
+/// What a link in `dir` consists of: the executable's name where both are in one directory, else
+/// its path.
+fn target(running: &Path, dir: &Path) -> io::Result<PathBuf> {
+    let is_beside = running.parent() == Some(&*dir.canonicalize()?);
+    let name = running.file_name().filter(|_| is_beside);
+    Ok(name.map_or_else(|| running.to_owned(), PathBuf::from))
+}
+
+fn look(path: &Path, target: &Path, running: &Path) -> io::Result<Found> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Ok(metadata) if !metadata.is_symlink() => return Ok(Found::Foreign),
+        other => other?,
+    };
+    let present = fs::read_link(path)?;
+    if present == target {
+        return Ok(Found::TheLink);
+    }
+    let is_named_so = present
+        .file_name()
+        .is_some_and(|name| name == USUAL_NAME || Some(name) == running.file_name());
+    let leads_here = path.canonicalize().is_ok_and(|end| end == running);
+    Ok(if is_named_so || leads_here { Found::AnotherLink } else { Found::Foreign })
+}
+
+/// Makes a link where none is, and puts it in place of another one of ours.
+fn make(path: &Path, target: &Path, found: Found) -> io::Result<()> {
+    match found {
+        Found::Nothing => symlink(target, path),
+        Found::AnotherLink => {
+            // The name always leads somewhere, also for who looks in between.
+            let mut name = path.file_name().unwrap_or_default().to_owned();
+            name.push(format!(".{}", std::process::id()));
+            let new = path.with_file_name(name);
+            symlink(target, &new)?;
+            fs::rename(&new, path).inspect_err(|_| {
+                let _already_failed = fs::remove_file(&new);
+            })
+        }
+        Found::TheLink | Found::Foreign => Ok(()),
+    }
+}
+
+/// The error with the path that it is about.
+fn at(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// A line on standard output; nobody listening is no reason to stop.
+fn say(line: &str) {
+    let _nobody_listens = writeln!(stdout(), "{line}");
+}

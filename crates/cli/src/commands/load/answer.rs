@@ -1,0 +1,73 @@
+//! The answer of a search as a trial of its own: `show`, `history` and `export` see it.
+
+use treering_model::metrics::load::{
+    SUSTAINED_OPERATIONS_PER_SECOND, SUSTAINED_OPERATIONS_PER_SECOND_END,
+};
+use treering_model::{Beginning, Ending, Metric, Mode, Scope, TrialEvent, TrialId};
+use treering_stats::LoadAnswer;
+use treering_fio::Fio;
+
+use super::{Found, Load};
+use crate::arguments::LOAD;
+use crate::clock;
+use crate::failure::Failure;
+use crate::storage::{Keeping, failure};
+
+/// Keeps it; `None` where nothing is kept, or nothing was found.
+pub(super) fn keep(found: &Found, load: &Load) -> Result<Option<TrialId>, Failure> {
+    let LoadAnswer::At { rate, interval } = found.answer else { return Ok(None) };
+    let Some(newest) = &found.newest else { return Ok(None) };
+    let trial = TrialId::new();
+    let target = std::path::PathBuf::from(&newest.beginning.target);
+    let mut keeping =
+        Keeping::open(load.any.store.as_deref(), load.any.no_store, &[target.as_path()], trial)?;
+    let end =
+        |word, value| SUSTAINED_OPERATIONS_PER_SECOND_END.of_member(&[word], Scope::Trial, value);
+    let probes = found.probes.len() as u64;
+    let metrics = [
+        SUSTAINED_OPERATIONS_PER_SECOND.of(Scope::Trial, rate).primary_if(true).of_tasks(probes),
+        end("low", interval.low),
+        end("high", interval.high),
+    ];
+    let beginning = Beginning {
+        started_unix_ms: i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX),
+        treering_version: env!("CARGO_PKG_VERSION").to_owned(),
+        label: newest.beginning.label.clone(),
+        target: newest.beginning.target.clone(),
+        parameters: parameters(found, load),
+        ..Beginning::new(trial, LOAD, Mode::Native)
+    };
+    let Some(store) = keeping.store() else { return Ok(None) };
+    let measured = metrics.map(|metric: Metric| TrialEvent::Measured(metric));
+    let began =
+        [TrialEvent::Began(beginning), TrialEvent::Environment { facts: newest.facts.clone() }];
+    let ended = TrialEvent::Ended { ending: Ending::Completed, at_ns: 0 };
+    let mut recorder = store.recorder();
+    for event in began.into_iter().chain(measured).chain([ended]) {
+        recorder.record(&event).map_err(|error| failure(&error))?;
+    }
+    drop(recorder);
+    keeping.settle()?;
+    Ok(Some(trial))
+}
+
+/// What the search was asked for, then what every probe was.
+fn parameters(found: &Found, load: &Load) -> Vec<(String, String)> {
+    let args = &load.args;
+    let own = |name: &str, value: String| (name.to_owned(), value);
+    let bounds = load.bounds.iter().map(|bound| own(bound.name, bound.text()));
+    let mut all: Vec<_> = bounds.collect();
+    all.extend([
+        own("arrivals", args.arrivals.clone()),
+        own("duration", args.duration.as_secs_f64().to_string()),
+        own("warm-up", args.warm_up.as_secs_f64().to_string()),
+        own("min-rate", args.min_rate.to_string()),
+        own("max-rate", args.max_rate.to_string()),
+        own("precision", args.precision.clone()),
+    ]);
+    let of_probe = found.newest.iter().flat_map(|trial| &trial.beginning.parameters);
+    let same = of_probe.filter(|(name, _)| !Fio::of_offered_load(name) && name != "seed");
+    all.extend(same.cloned());
+    all.push(own("seed", load.seed.to_string()));
+    all
+}

@@ -1,0 +1,319 @@
+//! fio under its own name: a command line that is not run natively is given to the installed fio
+//! as it stands, its output is passed through, and what it reports is kept as a trial.
+//!
+//! Which job is run natively is decided in `classic.rs`, and how reports of fio are read, in the
+//! importer.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, IsTerminal, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use treering_registry::{Content, Rows, events_of, import};
+use treering_model::{Beginning, Fact, Mode, Trial, TrialId};
+use treering_sys::{SignalWatch, interrupt, leave_with_parent};
+use treering_fio::{installed, native_help};
+
+use crate::arguments::{FIO, classic_os_words};
+use crate::classic_output::say;
+use crate::clock::unix_ms;
+use crate::failure::{Failure, Kind, output_failed};
+use crate::storage::{Keeping, failure as store_failure};
+
+/// Set for the fio that is started, so that a copy of treering with fio's name does not start
+/// itself again and again.
+const WITHIN: &str = "TREERING_WITHIN_FIO";
+/// With this variable nothing is said on standard error about who ran a job.
+const QUIET: &str = "TREERING_QUIET";
+/// More than this of a report is not read.
+const REPORT_BYTES_MAX: u64 = 256 << 20;
+/// How often it is asked whether it has ended.
+const ASK_EVERY: Duration = Duration::from_millis(10);
+/// What it is called where it is not one of ours.
+const VERSION: &str = "fio-3.33";
+
+/// A command line of fio, apart from the options that are treering's own.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Asked {
+    words: Vec<OsString>,
+    label: String,
+    store: Option<PathBuf>,
+    no_store: bool,
+    dry_run: bool,
+}
+
+impl Asked {
+    /// The words behind the tool's name.
+    fn of(typed: impl Iterator<Item = OsString>) -> Self {
+        let mut asked = Self::default();
+        let mut typed = typed;
+        while let Some(word) = typed.next() {
+            let text = word.to_str().unwrap_or_default();
+            let (name, value) = match text.split_once('=') {
+                Some((name, value)) => (name, Some(OsString::from(value))),
+                None => (text, None),
+            };
+            match name {
+                "--no-store" => asked.no_store = true,
+                "--dry-run" => asked.dry_run = true,
+                // The parser's own list of every option; fio has --debug=parse instead.
+                "--show-options" => {}
+                "--label" => {
+                    let value = value.or_else(|| typed.next()).unwrap_or_default();
+                    asked.label = value.to_string_lossy().into_owned();
+                }
+                "--store" => asked.store = value.or_else(|| typed.next()).map(PathBuf::from),
+                "--job-option" => {
+                    let mut word = OsString::from("--");
+                    word.push(value.or_else(|| typed.next()).unwrap_or_default());
+                    asked.words.push(word);
+                }
+                _ => asked.words.push(word),
+            }
+        }
+        asked
+    }
+
+    /// The file that gets the report, where one is named.
+    fn output(&self) -> Option<PathBuf> {
+        let mut found = None;
+        let mut words = self.words.iter();
+        while let Some(word) = words.next() {
+            let text = word.to_str().unwrap_or_default();
+            let Some(name) = text.strip_prefix('-') else { continue };
+            let name = name.strip_prefix('-').unwrap_or(name);
+            match name.split_once('=') {
+                Some(("output", file)) => found = Some(PathBuf::from(file)),
+                None if name == "output" => found = words.next().map(PathBuf::from),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// What `--cmdhelp` and `--enghelp` ask for, as far as it is run natively: `None` where they
+    /// are not asked.
+    fn help(&self) -> Option<Result<ExitCode, Failure>> {
+        let mut words = self.words.iter().filter_map(|word| word.to_str());
+        let help = words.find_map(native_help)?;
+        let (text, code) = match help {
+            Ok(text) => (text, ExitCode::SUCCESS),
+            Err(error) => (error.to_string(), ExitCode::FAILURE),
+        };
+        Some(match io::stdout().lock().write_all(text.as_bytes()) {
+            Ok(()) => Ok(code),
+            Err(error) => output_failed(&error).map(|()| code),
+        })
+    }
+
+    /// Whether it reads a job file from standard input.
+    fn reads_input(&self) -> bool {
+        self.words.iter().any(|word| word == "-")
+    }
+}
+
+/// What fio answers when it is asked for its version; the same natively.
+pub(super) fn version() -> Result<ExitCode, Failure> {
+    match writeln!(io::stdout().lock(), "{VERSION}") {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => output_failed(&error).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+/// Has the installed fio do what was typed. `refusal` says why it is not done natively, and is the
+/// failure where there is no fio. `input` is what was read of standard input before.
+pub(super) fn run(refusal: Failure, input: Option<Vec<u8>>) -> Result<ExitCode, Failure> {
+    let asked = Asked::of(classic_os_words().into_iter().skip(1));
+    let found = match std::env::var_os(WITHIN) {
+        None => installed(std::env::var_os("PATH").as_deref().unwrap_or(OsStr::new(""))),
+        Some(_) => None,
+    };
+    let Some(fio) = found else {
+        return match asked.help() {
+            Some(answered) => answered,
+            None => Err(refusal.hint(NOT_INSTALLED)),
+        };
+    };
+    tell(&refusal, &fio);
+    let mut words = asked.words.clone();
+    if asked.dry_run {
+        words.push("--parse-only".into());
+    }
+    let began_ms = unix_ms();
+    let (status, said) = start(&fio, &words, asked.reads_input(), input)?;
+    if !asked.no_store && !asked.dry_run {
+        let report = asked.output().map_or(said, |path| read(&path));
+        if let Err(failure) = keep(&asked, &report, refusal.message(), began_ms) {
+            // fio's exit code is about the job.
+            say(&format!("treering: nothing is stored: {}", failure.message()));
+        }
+    }
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+}
+
+const NOT_INSTALLED: &str = "install fio (package `fio`): treering then passes such jobs to it";
+
+/// One line: what made it so, and who runs it.
+fn tell(refusal: &Failure, fio: &Path) {
+    if std::env::var_os(QUIET).is_some_and(|value| !value.is_empty() && value != "0") {
+        return;
+    }
+    let mut faults = refusal.message().lines().filter(|line| !line.starts_with(' '));
+    let why = faults.next().unwrap_or_default();
+    let others = faults.count();
+    let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
+    say(&format!("treering: {} runs this job: {why}{more}", fio.display()));
+}
+
+/// Starts it where we are, with our input, and passes on what it says.
+fn start(
+    fio: &Path,
+    words: &[OsString],
+    reads_input: bool,
+    input: Option<Vec<u8>>,
+) -> Result<(ExitStatus, Vec<u8>), Failure> {
+    let failed = |error: io::Error| {
+        Failure::new(Kind::Environment, format!("{} cannot be run: {error}", fio.display()))
+    };
+    let signals = SignalWatch::begin().map_err(failed)?;
+    let mut command = Command::new(fio);
+    command.args(words).env(WITHIN, "1").stdout(Stdio::piped());
+    // Only the terminal's own process group may read from it.
+    let shares_terminal = reads_input && input.is_none() && io::stdin().is_terminal();
+    if input.is_some() {
+        command.stdin(Stdio::piped());
+    }
+    if !shares_terminal {
+        leave_with_parent(&mut command);
+    }
+    let mut child = command.spawn().map_err(failed)?;
+    if let (Some(mut to), Some(input)) = (child.stdin.take(), input) {
+        // Where it reads no more it says so itself.
+        let writing = thread::Builder::new().spawn(move || to.write_all(&input));
+        drop(writing);
+    }
+    let output = child.stdout.take();
+    let copying = thread::Builder::new()
+        .spawn(move || output.map(copy).unwrap_or_default())
+        .map_err(|error| {
+            // Nobody would read what it says.
+            let _ended = child.kill().and_then(|()| child.wait());
+            failed(error)
+        })?;
+    let status = wait(&mut child, &signals, !shares_terminal).map_err(failed)?;
+    Ok((status, copying.join().unwrap_or_default()))
+}
+
+/// Passes it on as it comes, and gives all of it.
+fn copy(mut from: impl Read) -> Vec<u8> {
+    let (mut all, mut buffer, mut out) = (Vec::new(), vec![0; 1 << 16], io::stdout());
+    let mut is_heard = true;
+    loop {
+        let read = match from.read(&mut buffer) {
+            Ok(0) => return all,
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => return all,
+        };
+        is_heard = is_heard && out.write_all(&buffer[..read]).and_then(|()| out.flush()).is_ok();
+        if (all.len() as u64) < REPORT_BYTES_MAX {
+            all.extend_from_slice(&buffer[..read]);
+        }
+    }
+}
+
+fn wait(child: &mut Child, signals: &SignalWatch, passes_on: bool) -> io::Result<ExitStatus> {
+    let mut is_asked = !passes_on;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if signals.flag().is_raised() && !is_asked {
+            interrupt(child);
+            is_asked = true;
+        }
+        thread::sleep(ASK_EVERY);
+    }
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path);
+    // Without a report nothing is kept.
+    let _read = file.map(|file| file.take(REPORT_BYTES_MAX).read_to_end(&mut bytes));
+    bytes
+}
+
+/// Keeps what the last report says, if there is one.
+fn keep(asked: &Asked, report: &[u8], why: &str, began_ms: u64) -> Result<(), Failure> {
+    let found = import(report).found;
+    let is_fio = found.into_iter().rev().find(|found| found.tool == FIO);
+    let Some(Content::Foreign(foreign)) = is_fio.map(|found| found.content) else {
+        return Ok(());
+    };
+    let here = std::env::current_dir().unwrap_or_default();
+    let beginning = Beginning {
+        started_unix_ms: i64::try_from(began_ms).unwrap_or(i64::MAX),
+        treering_version: env!("CARGO_PKG_VERSION").to_owned(),
+        label: asked.label.clone(),
+        ..Beginning::new(TrialId::new(), FIO, Mode::Classic)
+    };
+    let trial = reported(foreign.with(beginning), asked, why);
+    let mut keeping = Keeping::open(
+        asked.store.as_deref(),
+        asked.no_store,
+        &[here.as_path()],
+        trial.beginning.trial,
+    )?;
+    if let Some(store) = keeping.store() {
+        let mut recorder = store.recorder();
+        for event in events_of(&trial, &Rows::default()) {
+            recorder.record(&event).map_err(|error| store_failure(&error))?;
+        }
+    }
+    keeping.settle().map(|_| ())
+}
+
+/// The trial with what its report does not say.
+fn reported(mut trial: Trial, asked: &Asked, why: &str) -> Trial {
+    let words: Vec<String> =
+        asked.words.iter().map(|word| super::trial::quoted(&word.to_string_lossy())).collect();
+    let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+    trial.facts.push(fact("fio.command", format!("fio {}", words.join(" "))));
+    trial.facts.push(fact("fio.reason", why.to_owned()));
+    trial
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Asked;
+    use std::path::PathBuf;
+
+    fn asked(line: &str) -> Asked {
+        Asked::of(line.split(' ').map(Into::into))
+    }
+
+    #[test]
+    fn treerings_own_options_are_not_handed_on() {
+        let line = "--label x --verify=md5 --store=s --dry-run j.fio --job-option=rw=read \
+                    --output o -";
+        let asked = asked(line);
+        assert_eq!(asked.words, ["--verify=md5", "j.fio", "--rw=read", "--output", "o", "-"]);
+        assert_eq!((asked.label.as_str(), asked.dry_run, asked.no_store), ("x", true, false));
+        assert_eq!(asked.store, Some(PathBuf::from("s")));
+        assert_eq!(asked.output(), Some(PathBuf::from("o")));
+        assert!(asked.reads_input());
+    }
+
+    #[test]
+    fn the_last_output_counts() {
+        assert_eq!(asked("--output=a -output b").output(), Some(PathBuf::from("b")));
+        assert_eq!(asked("--output-format=json j.fio").output(), None);
+        assert!(!asked("j.fio").reads_input());
+    }
+}

@@ -1,0 +1,207 @@
+//! Progress of a native run: a bar on a terminal, a line per operation in a pipe.
+
+use std::io::{IsTerminal, stderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle, sleep};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use treering_engine::Progress;
+use treering_model::{
+    Artifact, LAYOUT_ARTIFACT, Layout, SinkError, TaskTotals, TrialEvent, TrialSink,
+};
+use treering_age::operations_of;
+
+use crate::classic_output::say;
+use crate::colour::is_dumb;
+
+/// How often the rate in the bar is renewed.
+const TICK: Duration = Duration::from_millis(200);
+
+/// The phases of aging whose tasks are operations: of the generator, and of compilebench.
+const AGING_PHASES: [&str; 2] = ["age", "operations"];
+/// Measurements in the line of small bars.
+const SPARKLINE_CHARS: usize = 24;
+
+/// Shows how far a run is.
+pub(crate) struct ProgressShow {
+    bar: Option<ProgressBar>,
+    ticker: Option<Ticker>,
+    phase: String,
+    /// Of a run that ages on purpose.
+    aging: Option<AgingLines>,
+}
+
+impl ProgressShow {
+    /// For a run of so many operations.
+    pub(crate) fn begin(operations: u64, progress: &Arc<Progress>) -> Self {
+        if !stderr().is_terminal() || is_dumb() {
+            return Self { bar: None, ticker: None, phase: String::new(), aging: None };
+        }
+        let bar = ProgressBar::new(operations);
+        let template = "{bar:24} {pos}/{len}  {msg}  {prefix}  left {eta}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        let ticker = Ticker::begin(bar.clone(), Arc::clone(progress));
+        Self { bar: Some(bar), ticker: Some(ticker), phase: String::new(), aging: None }
+    }
+
+    /// The same with a line for each layout.
+    pub(crate) fn with_layouts(self) -> Self {
+        Self { aging: Some(AgingLines::default()), ..self }
+    }
+
+    fn say(&self, words: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| say(words)),
+            None => say(words),
+        }
+    }
+
+    fn task_ended(&mut self, task: &TaskTotals) {
+        if let Some(aging) = self.aging.as_mut().filter(|_| AGING_PHASES.contains(&&*self.phase)) {
+            aging.operations += operations_of(task);
+        }
+        let Some(bar) = &self.bar else {
+            say(&format!("{}: {}", self.phase, line(task)));
+            return;
+        };
+        if is_operation(&task.kind) {
+            bar.inc(1);
+        }
+    }
+}
+
+impl TrialSink for ProgressShow {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        match event {
+            TrialEvent::PhaseBegan { name, .. } => self.phase.clone_from(name),
+            TrialEvent::TaskBegan { kind, subject, .. } => {
+                if let Some(bar) = &self.bar {
+                    bar.set_message(format!("{}: {kind} {subject}", self.phase));
+                }
+            }
+            TrialEvent::TaskEnded(task) => self.task_ended(task),
+            TrialEvent::Cautioned(caution) => {
+                let words = format!("caution: {} ({})", caution.message, caution.code.name());
+                self.say(&words);
+            }
+            TrialEvent::Produced(artifact) => {
+                let line = self.aging.as_mut().and_then(|aging| aging.line(artifact));
+                line.into_iter().for_each(|line| self.say(&line));
+            }
+            TrialEvent::Ended { .. } => {
+                self.ticker.take();
+                if let Some(bar) = &self.bar {
+                    bar.finish_and_clear();
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The layout of a filesystem while it is aged, a line for each measurement.
+#[derive(Debug, Default)]
+struct AgingLines {
+    operations: u64,
+    /// The traversal score so far.
+    scores: Vec<f64>,
+}
+
+impl AgingLines {
+    /// The line of a layout that was measured in the middle of a phase.
+    fn line(&mut self, artifact: &Artifact) -> Option<String> {
+        if artifact.kind != LAYOUT_ARTIFACT || artifact.name.is_empty() {
+            return None;
+        }
+        let layout: Layout = serde_json::from_str(&artifact.body).ok()?;
+        self.scores.extend(layout.traversal_score);
+        let percent =
+            |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.1}%", share * 100.0));
+        let free = layout.free_space.as_ref().map_or("-".into(), |free| free.extents.to_string());
+        Some(format!(
+            "{:>9} operations: {} full, traversal {}, adjacent {}, {free} free extents  {}",
+            self.operations,
+            percent(layout.fullness.data.share()),
+            percent(layout.traversal_score),
+            percent(layout.adjacent_siblings),
+            sparkline(&self.scores)
+        ))
+    }
+}
+
+/// The last values as a line of small bars, the lowest and the highest of them at its ends.
+fn sparkline(values: &[f64]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let last = &values[values.len().saturating_sub(SPARKLINE_CHARS)..];
+    let (low, high) =
+        last.iter().fold((1.0f64, 0.0f64), |(low, high), &value| (low.min(value), high.max(value)));
+    let bar = |value: &f64| {
+        let share = if high > low { (value - low) / (high - low) } else { 1.0 };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of seven"
+        )]
+        let height = (share * 7.0).round() as usize;
+        BARS[height.min(7)]
+    };
+    last.iter().map(bar).collect()
+}
+
+/// Only what a dry run lists counts: walking and removing a temporary tree does not.
+fn is_operation(kind: &str) -> bool {
+    !matches!(kind, "walk native" | "remove native")
+}
+
+fn line(task: &TaskTotals) -> String {
+    let rate = if task.bytes == 0 {
+        format!("{:.0} files/s", task.files_per_second())
+    } else {
+        format!("{:.1} MiB/s", task.mib_per_second())
+    };
+    format!("{} {} {:.2} s, {} files, {rate}", task.kind, task.subject, task.seconds(), task.files)
+}
+
+/// Renews the rate in the bar from what the workers count.
+struct Ticker {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ticker {
+    fn begin(bar: ProgressBar, progress: Arc<Progress>) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&over);
+        let renew = move || {
+            let mut last = (Instant::now(), progress.snapshot());
+            while !seen.load(Ordering::Relaxed) {
+                sleep(TICK);
+                let now = (Instant::now(), progress.snapshot());
+                let seconds = now.0.duration_since(last.0).as_secs_f64();
+                let bytes = now.1.bytes.saturating_sub(last.1.bytes) as f64;
+                let files = now.1.files.saturating_sub(last.1.files) as f64;
+                let mib = bytes / 1_048_576.0 / seconds;
+                bar.set_prefix(format!("{mib:.0} MiB/s, {:.0} files/s", files / seconds));
+                bar.tick();
+                last = now;
+            }
+        };
+        // Without a thread to be had the bar has no rate, and whatever needs one says so.
+        let thread = Builder::new().name("progress".to_owned()).spawn(renew).ok();
+        Self { over, thread }
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _its_panic_is_no_news = thread.join();
+        }
+    }
+}

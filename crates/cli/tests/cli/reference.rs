@@ -1,0 +1,149 @@
+//! The command line as it is told to users: help of every verb as one golden, and the documents
+//! that name its options.
+
+use std::path::Path;
+
+use treering_script::{OptionSpec, ValueKind};
+use treering_testkit::Program;
+
+use crate::program;
+
+/// The help of a verb and of those below it.
+fn help(program: &Program, verb: &[String], pages: &mut String) {
+    let words = verb.iter().map(String::as_str);
+    let reported = program.run(words.chain(["--help"])).ends_with(0);
+    assert_eq!(reported.stderr, "", "help is what was asked for");
+    let title = [&["treering".to_owned()], verb].concat().join(" ");
+    *pages += &format!("$ {title} --help\n{}\n", reported.stdout);
+    let mut lines = reported.stdout.lines().skip_while(|line| *line != "Commands:").skip(1);
+    // Names begin in the third column; what stands further right goes on from the line before.
+    let names = lines.by_ref().take_while(|line| !line.is_empty()).filter_map(|line| {
+        let name = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?;
+        name.split(' ').next().filter(|name| *name != "help")
+    });
+    for name in names {
+        help(program, &[verb, &[name.to_owned()]].concat(), pages);
+    }
+}
+
+#[test]
+fn the_whole_reference_is_as_agreed() {
+    let mut pages = String::new();
+    help(&program(), &[], &mut pages);
+    insta::assert_snapshot!("reference", pages);
+}
+
+#[test]
+fn every_verb_has_its_help_by_the_short_spelling_and_a_version() {
+    let program = program();
+    for verb in [&["list"][..], &["show"], &["run", "compilebench"], &["dataset", "record"]] {
+        let short = program.run(verb.iter().chain(&["-h"])).ends_with(0);
+        assert!(short.stdout.contains("Usage: treering"), "{short}");
+        let version = program.run(verb.iter().chain(&["--version"])).ends_with(0);
+        assert!(version.stdout.contains(env!("CARGO_PKG_VERSION")), "{version}");
+    }
+}
+
+#[test]
+fn without_a_verb_the_help_is_shown_and_the_command_line_is_wrong() {
+    let ran = program().run::<&str>([]).ends_with(2);
+    assert!(
+        ran.stderr.contains("Usage: treering [OPTIONS] <COMMAND>") && ran.stdout.is_empty(),
+        "{ran}"
+    );
+}
+
+/// The document of a workload, whose file has a plain name.
+fn document(name: &str) -> String {
+    let name = name.trim_end_matches('+');
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    std::fs::read_to_string(docs.join("workloads").join(format!("{name}.md"))).unwrap()
+}
+
+#[test]
+fn the_classic_table_has_every_option_in_both_spellings() {
+    for workload in treering_registry::workloads() {
+        let manifest = workload.manifest();
+        // Without the rows of native options.
+        let document = treering_script::with_option_table(&document(manifest.name), &[]);
+        for spec in manifest.classic {
+            let long = format!("`--{}`", spec.name);
+            let cell = match spec.short {
+                Some(short) => format!("| `-{short}`, {long} |"),
+                None if matches!(spec.value, ValueKind::Operand | ValueKind::Operands) => {
+                    format!("| `{}` |", spec.name)
+                }
+                None => format!("| {long} |"),
+            };
+            let row = document.lines().find(|line| line.starts_with(&cell));
+            let row = row.unwrap_or_else(|| panic!("{}.md has no row {cell}", manifest.name));
+            assert!(names_the_default(row, spec), "the default of {long} is not in: {row}");
+        }
+    }
+}
+
+/// Where an option has a default, the row has it as a word.
+fn names_the_default(row: &str, spec: &OptionSpec) -> bool {
+    let separates = |c: char| c.is_whitespace() || "|`,;:()[]".contains(c);
+    spec.default.is_none_or(|default| row.split(separates).any(|word| word == default))
+}
+
+#[test]
+fn the_tables_of_native_options_are_made_from_the_declarations() {
+    for workload in treering_registry::workloads() {
+        let manifest = workload.manifest();
+        let document = document(manifest.name);
+        let made = treering_script::with_option_table(&document, manifest.native);
+        let how = "run `cargo run -p treering-workloads --example option_tables`";
+        assert!(document == made, "{}.md: {how}", manifest.name);
+    }
+}
+
+#[test]
+fn the_help_names_every_option_with_its_default() {
+    let program = program();
+    for workload in treering_registry::workloads() {
+        let manifest = workload.manifest();
+        for (verb, specs) in [(&[][..], manifest.classic), (&["run"], manifest.native)] {
+            if verb.is_empty() && !manifest.has_classic() {
+                continue;
+            }
+            let words = verb.iter().chain([&manifest.name, &"--help"]);
+            // Lines are broken between words only.
+            let help = program.run(words).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+            for spec in specs {
+                let name = match spec.value {
+                    ValueKind::Operand | ValueKind::Operands => format!("[{}]", spec.name),
+                    ValueKind::Words => format!("[{}]...", spec.name),
+                    _ => format!("--{}", spec.name),
+                };
+                assert!(help.contains(&name), "{}", spec.name);
+                if let Some(short) = spec.short {
+                    assert!(help.contains(&format!("-{short}, --{}", spec.name)), "{}", spec.name);
+                }
+                if let Some(default) = spec.default {
+                    let reported = format!("[default: {default}]");
+                    assert!(help.contains(&reported), "{}: {reported}", spec.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_caution_has_its_row_in_the_documents() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let read = |name: &str| std::fs::read_to_string(docs.join(name)).unwrap();
+    let (fair, json) = (read("fair.md"), read("json.md"));
+    for code in treering_model::CautionCode::ALL {
+        assert!(fair.contains(&format!("\n| `{}` | ", code.name())), "{}", code.name());
+    }
+    let gate = read("gate.md");
+    let (_, list) = gate.split_once("whatever the numbers say:\n").unwrap();
+    let (list, _) = list.trim_start().split_once("\n\n").unwrap();
+    for code in treering_analysis::compare::ComparisonCautionCode::ALL {
+        let is_listed = list.contains(&format!("`{}`", code.name()));
+        assert_eq!(is_listed, code.differs_beyond_factor(), "{} in gate.md", code.name());
+        assert!(json.contains(&format!("\n| `{}` | ", code.name())), "{}", code.name());
+    }
+}

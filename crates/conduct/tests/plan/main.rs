@@ -1,0 +1,40 @@
+//! Plan documents: what reads, what is refused and in which words, and what is written.
+
+#![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
+
+mod deciding;
+mod documents;
+mod errors;
+mod hostile;
+mod observing;
+mod order;
+mod ranks;
+mod round_trip;
+
+use std::path::Path;
+
+use treering_campaign::plan::document::{Known, read};
+use treering_campaign::plan::{Plan, PlanError};
+
+/// Reads a plan with everything that this program knows.
+fn read_plan(text: &str) -> Result<Plan, PlanError> {
+    read_file(text, "plan.toml")
+}
+
+fn read_file(text: &str, name: &str) -> Result<Plan, PlanError> {
+    read_sized(text, name, false)
+}
+
+/// With the jobs at their full size, where they have one.
+fn read_sized(text: &str, name: &str, is_full_size: bool) -> Result<Plan, PlanError> {
+    let filesystems = ["ext4", "ext3", "ext2", "xfs", "btrfs", "f2fs", "tmpfs"];
+    let known = Known {
+        workloads: treering_registry::workloads(),
+        filesystems: &filesystems,
+        data_dirs: Vec::new(),
+        is_full_size,
+        environment: vec![("NUMBER".to_owned(), "3".to_owned())],
+        base_dir: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/plans")),
+    };
+    read(text, name, &known)
+}

@@ -1,4 +1,0 @@
-//! blogbench 1.1.
-
-pub mod counts;
-pub mod text;

@@ -1,4 +1,0 @@
-//! compilebench 0.6.
-
-pub mod tally;
-pub mod text;

@@ -1,1 +1,0 @@
-../../../../../examples/filebench/varmail.f

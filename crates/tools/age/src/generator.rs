@@ -1,0 +1,543 @@
+//! The generator: draws one operation after the other from a model. It knows what stands, makes no
+//! call, and depends on nothing but the model, the seed and the bytes that are to stand.
+
+use std::collections::VecDeque;
+
+use treering_model::Fingerprint;
+use treering_script::Random;
+
+use super::profile::{Amount, Choose, Kind, Model, OperationPlan};
+use super::source_tree::SourceTree;
+
+/// By so much the bytes of a population may leave their share.
+const LEEWAY: f64 = 0.05;
+/// Places within a file that are overwritten begin at multiples of this.
+const BLOCK_BYTES: u64 = 4096;
+
+/// A file that stands, or a unit: a directory of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Live {
+    pub(super) id: u64,
+    /// The directory that it is in, by its number within the population.
+    pub(super) directory: u64,
+    /// Bytes of the file, or of all files of the unit.
+    pub(super) bytes: u64,
+    /// Files of a unit; `None` for a plain file.
+    pub(super) files: Option<u64>,
+}
+
+/// What happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// A file or unit appears.
+    Create(Live),
+    /// So many bytes are written behind the end; the file is as it was before.
+    Append(Live, u64),
+    /// So many bytes are written at a position.
+    Overwrite(Live, u64, u64),
+    /// The file is emptied and written with so many bytes.
+    Rewrite(Live, u64),
+    /// A file of so many bytes is written and takes its name.
+    Replace(Live, u64),
+    /// It moves to this directory.
+    Rename(Live, u64),
+    /// It goes.
+    Delete(Live),
+    /// These go after the last one was written.
+    Compact(Vec<Live>, Live),
+}
+
+/// An operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Operation {
+    /// The population, by its place in the model.
+    pub(super) files: usize,
+    pub(super) action: Action,
+    pub(super) fsync: bool,
+}
+
+impl Operation {
+    /// One of the files with which a population begins.
+    pub(super) const fn birth(files: usize, live: Live) -> Self {
+        Self { files, action: Action::Create(live), fsync: false }
+    }
+}
+
+/// What stands of a population.
+#[derive(Debug, Default)]
+struct Population {
+    /// In the order of their age, nearly: one that goes at random gives its place to an end.
+    live: VecDeque<Live>,
+    bytes: u64,
+    /// What its share of the bytes is; 0 where its files are counted.
+    target_bytes: u64,
+    can_create: bool,
+    can_delete: bool,
+    next_id: u64,
+    turn: usize,
+}
+
+/// Draws operations.
+#[derive(Debug)]
+pub(super) struct Generator {
+    model: Model,
+    seed: u64,
+    random: Random,
+    populations: Vec<Population>,
+    weights: u64,
+    drawn: u64,
+    print: Fingerprint,
+}
+
+impl Generator {
+    /// Of a model; `live_bytes` are shared out among the populations with a share.
+    pub(super) fn new(model: Model, seed: u64, live_bytes: u64) -> Self {
+        let does = |place: usize, kind: Kind| {
+            model.operations.iter().any(|plan| plan.files == place && plan.kind == kind)
+        };
+        let populations = model.files.iter().enumerate().map(|(place, plan)| Population {
+            target_bytes: target(plan.amount, live_bytes),
+            can_create: does(place, Kind::Create),
+            can_delete: does(place, Kind::Delete),
+            ..Population::default()
+        });
+        Self {
+            populations: populations.collect(),
+            weights: model.operations.iter().map(|plan| plan.weight).sum(),
+            random: Random::for_part(seed, "age"),
+            model,
+            seed,
+            drawn: 0,
+            print: Fingerprint::new(),
+        }
+    }
+
+    /// The model.
+    pub(super) const fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Operations drawn so far, those that fill the tree included.
+    pub(super) const fn drawn(&self) -> u64 {
+        self.drawn
+    }
+
+    /// The fingerprint of all operations drawn so far.
+    pub(super) const fn fingerprint(&self) -> Fingerprint {
+        self.print
+    }
+
+    /// Whether anything happens after the tree was filled.
+    pub(super) const fn has_operations(&self) -> bool {
+        self.weights > 0
+    }
+
+    /// Draws the files with which a population begins; how many there are.
+    pub(super) fn initial(&mut self, files: usize) -> usize {
+        let plan = self.model.files[files].clone();
+        let mut made = match &plan.tree {
+            Some(tree) => self.listed(files, tree),
+            None => self.drawn_files(files),
+        };
+        self.shuffle(&mut made, plan.shuffled);
+        made.iter().for_each(|live| self.note(&Operation::birth(files, *live)));
+        // Without a copy: there may be many millions.
+        self.populations[files].live = made.into();
+        self.populations[files].live.len()
+    }
+
+    /// One of the files with which a population begins, by its turn, before anything else happens.
+    pub(super) fn initial_file(&self, files: usize, turn: usize) -> Option<Live> {
+        self.populations[files].live.get(turn).copied()
+    }
+
+    /// The files of a data set.
+    fn listed(&mut self, files: usize, tree: &SourceTree) -> Vec<Live> {
+        let made: Vec<Live> = (0..)
+            .zip(tree.sizes())
+            .map(|(id, bytes)| Live { id, directory: 0, bytes, files: None })
+            .collect();
+        self.populations[files].next_id = made.len() as u64;
+        self.populations[files].bytes = tree.bytes();
+        made
+    }
+
+    /// Files, or units, whose sizes are drawn, directory by directory.
+    fn drawn_files(&mut self, files: usize) -> Vec<Live> {
+        let plan = self.model.files[files].clone();
+        let target = self.populations[files].target_bytes;
+        let mut made = Vec::new();
+        loop {
+            let is_enough = match plan.amount {
+                Amount::Count(count) => made.len() as u64 >= count,
+                Amount::Share(_) => self.populations[files].bytes >= target,
+            };
+            if is_enough {
+                break;
+            }
+            made.push(self.birth(files, 0));
+        }
+        // Directory by directory, as a tree is unpacked.
+        let count = (made.len() as u64).max(1);
+        for (place, live) in (0..).zip(&mut made) {
+            live.directory = spread(place, count, plan.directories);
+        }
+        made
+    }
+
+    /// Puts a share of the places, drawn at random, into random order among themselves.
+    fn shuffle(&mut self, made: &mut [Live], share: f64) {
+        let mut places: Vec<usize> = (0..made.len()).collect();
+        self.random.shuffle(&mut places);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a length is below it"
+        )]
+        places.truncate((made.len() as f64 * share).round() as usize);
+        let mut moved: Vec<Live> = places.iter().map(|place| made[*place]).collect();
+        // The places were drawn in random order: in ascending order they receive what was drawn.
+        places.sort_unstable();
+        for (place, live) in places.into_iter().zip(moved.drain(..)) {
+            made[place] = live;
+        }
+    }
+
+    /// What stands of a population.
+    pub(super) fn standing(&self, files: usize) -> Vec<Live> {
+        self.populations[files].live.iter().copied().collect()
+    }
+
+    /// The next operation; `None` of a model that has none.
+    pub(super) fn next(&mut self) -> Option<Operation> {
+        let mut point = self.random.below(self.weights);
+        let plan = self.model.operations.iter().find(|plan| {
+            let is_here = point < plan.weight;
+            point = point.wrapping_sub(if is_here { 0 } else { plan.weight });
+            is_here
+        })?;
+        let plan = plan.clone();
+        let files = plan.files;
+        let kind = self.balanced(&plan);
+        let action = if kind == Kind::Create {
+            let directory = self.random.below(self.model.files[files].directories);
+            let live = self.birth(files, directory);
+            self.populations[files].live.push_back(live);
+            Action::Create(live)
+        } else {
+            self.change(&plan, kind)
+        };
+        let operation = Operation { files, action, fsync: plan.fsync };
+        self.note(&operation);
+        Some(operation)
+    }
+
+    /// The kind that is drawn, or the one that keeps the population to its size.
+    fn balanced(&self, plan: &OperationPlan) -> Kind {
+        let population = &self.populations[plan.files];
+        let (much, little) = match self.model.files[plan.files].amount {
+            Amount::Count(count) => {
+                let standing = population.live.len() as u64;
+                (standing >= count.saturating_mul(2).max(2), standing <= count / 2)
+            }
+            Amount::Share(_) => {
+                let (bytes, target) = (population.bytes as f64, population.target_bytes as f64);
+                (bytes > target * (1.0 + LEEWAY), bytes < target * (1.0 - LEEWAY))
+            }
+        };
+        if population.live.is_empty() {
+            return Kind::Create;
+        }
+        match plan.kind {
+            Kind::Create | Kind::Append if much && population.can_delete => {
+                let is_counted = plan.kind == Kind::Append && population.target_bytes == 0;
+                if is_counted { plan.kind } else { Kind::Delete }
+            }
+            Kind::Delete if little && population.can_create => Kind::Create,
+            kind => kind,
+        }
+    }
+
+    /// A new file or unit, not yet among those that stand.
+    fn birth(&mut self, files: usize, directory: u64) -> Live {
+        let population = &mut self.populations[files];
+        let id = population.next_id;
+        population.next_id += 1;
+        let plan = &self.model.files[files];
+        let live = match plan.unit {
+            None => {
+                let bytes = plan.sizes.draw(&mut self.random);
+                Live { id, directory, bytes, files: None }
+            }
+            Some((least, most)) => {
+                let count = least + self.random.below(most - least + 1);
+                let unit = Live { id, directory, bytes: 0, files: Some(count) };
+                let bytes = self.unit_sizes(files, &unit).sum();
+                Live { bytes, ..unit }
+            }
+        };
+        self.populations[files].bytes += live.bytes;
+        live
+    }
+
+    /// The sizes of the files of a unit, the same whenever they are asked for.
+    pub(super) fn unit_sizes(
+        &self,
+        files: usize,
+        unit: &Live,
+    ) -> impl Iterator<Item = u64> + use<> {
+        let mut random = Random::for_part(self.seed, &format!("unit {files} {}", unit.id));
+        let sizes = self.model.files[files].sizes.clone();
+        (0..unit.files.unwrap_or(0)).map(move |_file| sizes.draw(&mut random))
+    }
+
+    /// Everything but a creation: the population has at least one file.
+    fn change(&mut self, plan: &OperationPlan, kind: Kind) -> Action {
+        let files = plan.files;
+        if kind == Kind::Compact {
+            return self.compact(plan);
+        }
+        let place = self.place(files, plan.choose);
+        let bytes = match kind {
+            Kind::Append | Kind::Overwrite | Kind::Rewrite | Kind::Replace => {
+                plan.bytes.draw(&mut self.random)
+            }
+            Kind::Create | Kind::Rename | Kind::Delete | Kind::Compact => 0,
+        };
+        let directories = self.model.files[files].directories;
+        let population = &mut self.populations[files];
+        let live = population.live[place];
+        match kind {
+            Kind::Overwrite => {
+                let bytes = bytes.min(live.bytes);
+                let blocks = (live.bytes - bytes) / BLOCK_BYTES + 1;
+                let position = self.random.below(blocks) * BLOCK_BYTES;
+                Action::Overwrite(live, position, bytes)
+            }
+            Kind::Rename => {
+                let directory = self.random.below(directories);
+                population.live[place].directory = directory;
+                Action::Rename(live, directory)
+            }
+            Kind::Delete => {
+                Self::remove(population, place);
+                Action::Delete(live)
+            }
+            Kind::Append => {
+                population.live[place].bytes += bytes;
+                population.bytes += bytes;
+                Action::Append(live, bytes)
+            }
+            Kind::Rewrite | Kind::Replace | Kind::Create | Kind::Compact => {
+                population.live[place].bytes = bytes;
+                population.bytes = population.bytes - live.bytes + bytes;
+                match kind {
+                    Kind::Rewrite => Action::Rewrite(live, bytes),
+                    _ => Action::Replace(live, bytes),
+                }
+            }
+        }
+    }
+
+    fn compact(&mut self, plan: &OperationPlan) -> Action {
+        let files = plan.files;
+        let inputs = plan.inputs.min(self.populations[files].live.len() as u64);
+        let mut gone = Vec::new();
+        for _input in 0..inputs {
+            let place = self.place(files, plan.choose);
+            gone.push(self.populations[files].live[place]);
+            Self::remove(&mut self.populations[files], place);
+        }
+        let directory = self.random.below(self.model.files[files].directories);
+        let population = &mut self.populations[files];
+        let bytes = gone.iter().map(|live| live.bytes).sum();
+        let output = Live { id: population.next_id, directory, bytes, files: None };
+        population.next_id += 1;
+        population.bytes += bytes;
+        population.live.push_back(output);
+        Action::Compact(gone, output)
+    }
+
+    fn place(&mut self, files: usize, choose: Choose) -> usize {
+        let population = &mut self.populations[files];
+        let count = population.live.len();
+        match choose {
+            Choose::Random => self.random.index(count),
+            Choose::Oldest => 0,
+            Choose::Newest => count - 1,
+            Choose::Turn => {
+                let place = population.turn % count;
+                population.turn = place + 1;
+                place
+            }
+        }
+    }
+
+    fn remove(population: &mut Population, place: usize) {
+        // Its place goes to the nearer end: ages stay nearly in order.
+        let gone = if place < population.live.len() / 2 {
+            population.live.swap_remove_front(place)
+        } else {
+            population.live.swap_remove_back(place)
+        };
+        population.bytes -= gone.map_or(0, |live| live.bytes);
+    }
+
+    /// Counts an operation and adds it to the fingerprint.
+    fn note(&mut self, operation: &Operation) {
+        self.drawn += 1;
+        let mut add = |numbers: &[u64]| {
+            numbers.iter().for_each(|number| self.print.add(&number.to_le_bytes()));
+        };
+        let of = |live: &Live| [live.id, live.directory, live.bytes, live.files.unwrap_or(0)];
+        add(&[operation.files as u64, u64::from(operation.fsync)]);
+        match &operation.action {
+            Action::Create(live) => add(&[&[1][..], &of(live)].concat()),
+            Action::Append(live, bytes) => add(&[&[2, *bytes][..], &of(live)].concat()),
+            Action::Overwrite(live, position, bytes) => {
+                add(&[&[3, *position, *bytes][..], &of(live)].concat());
+            }
+            Action::Rewrite(live, bytes) => add(&[&[4, *bytes][..], &of(live)].concat()),
+            Action::Replace(live, bytes) => add(&[&[5, *bytes][..], &of(live)].concat()),
+            Action::Rename(live, to) => add(&[&[6, *to][..], &of(live)].concat()),
+            Action::Delete(live) => add(&[&[7][..], &of(live)].concat()),
+            Action::Compact(gone, output) => {
+                add(&[8, gone.len() as u64]);
+                gone.iter().chain([output]).for_each(|live| add(&of(live)));
+            }
+        }
+    }
+}
+
+/// The bytes of a share.
+fn target(amount: Amount, live_bytes: u64) -> u64 {
+    match amount {
+        Amount::Count(_) => 0,
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a number is not above it"
+        )]
+        Amount::Share(share) => (live_bytes as f64 * share).round() as u64,
+    }
+}
+
+/// The directory of a file when so many are spread evenly.
+fn spread(place: u64, count: u64, directories: u64) -> u64 {
+    let wide = u128::from(place) * u128::from(directories) / u128::from(count);
+    u64::try_from(wide).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use treering_script::Settings;
+
+    use super::{Action, Generator, Operation, SourceTree};
+    use crate::profile::{Profile, profile_text, profiles, read};
+
+    fn generator(name: &str, seed: u64, live_bytes: u64) -> Option<Generator> {
+        match read(name, profile_text(name).unwrap()).unwrap() {
+            Profile::Model(mut model) => {
+                for plan in model.files.iter_mut().filter(|plan| plan.dataset.is_some()) {
+                    let tree = SourceTree::load("linux-6.1-small", 500, &Settings::default());
+                    plan.tree = Some(tree.unwrap().into());
+                }
+                Some(Generator::new(model, seed, live_bytes))
+            }
+            Profile::Workload { .. } => None,
+        }
+    }
+
+    /// Draws everything: the files that stand by population and number, with their bytes.
+    fn play(generator: &mut Generator, operations: u64) -> HashMap<(usize, u64), u64> {
+        let mut all = Vec::new();
+        for files in 0..generator.model().files.len() {
+            let made = 0..generator.initial(files);
+            let made = made.filter_map(|turn| generator.initial_file(files, turn));
+            all.extend(made.map(|live| Operation::birth(files, live)));
+        }
+        let mut standing = HashMap::new();
+        let more = (0..operations).map_while(|_| generator.next()).collect::<Vec<_>>();
+        for operation in all.into_iter().chain(more) {
+            let key = |live: &super::Live| (operation.files, live.id);
+            match &operation.action {
+                Action::Create(live) => {
+                    assert_eq!(standing.insert(key(live), live.bytes), None);
+                }
+                Action::Append(live, bytes) => {
+                    let before = standing.insert(key(live), live.bytes + bytes);
+                    assert_eq!(before, Some(live.bytes));
+                }
+                Action::Overwrite(live, position, bytes) => {
+                    assert!(position + bytes <= live.bytes.max(4096));
+                    assert_eq!(standing[&key(live)], live.bytes);
+                }
+                Action::Rewrite(live, bytes) | Action::Replace(live, bytes) => {
+                    assert_eq!(standing.insert(key(live), *bytes), Some(live.bytes));
+                }
+                Action::Rename(live, _) => assert_eq!(standing[&key(live)], live.bytes),
+                Action::Delete(live) => {
+                    assert_eq!(standing.remove(&key(live)), Some(live.bytes));
+                }
+                Action::Compact(gone, output) => {
+                    for live in gone {
+                        assert_eq!(standing.remove(&key(live)), Some(live.bytes));
+                    }
+                    assert_eq!(standing.insert(key(output), output.bytes), None);
+                }
+            }
+        }
+        standing
+    }
+
+    #[test]
+    fn every_operation_is_about_a_file_that_stands() {
+        for (name, _) in profiles() {
+            let Some(mut drawn) = generator(name, 7, 200 << 20) else { continue };
+            let standing = play(&mut drawn, 20_000);
+            assert!(!standing.is_empty(), "{name}");
+            let kept: usize = drawn.populations.iter().map(|one| one.live.len()).sum();
+            assert_eq!(kept, standing.len(), "{name}");
+            let bytes: u64 = drawn.populations.iter().map(|one| one.bytes).sum();
+            assert_eq!(bytes, standing.values().sum::<u64>(), "{name}");
+            let shared: u64 = drawn.populations.iter().map(|one| one.target_bytes).sum();
+            let shares = drawn.populations.iter().filter(|one| one.target_bytes > 0);
+            let shared_bytes: u64 = shares.map(|one| one.bytes).sum();
+            assert!(shared_bytes as f64 <= shared as f64 * 1.35, "{name}: {shared_bytes}");
+        }
+    }
+
+    /// Whether nothing is drawn: one file after the other, and files of a data set in its order.
+    fn is_given(name: &str) -> bool {
+        ["round-robin", "shuffled-clone"].contains(&name)
+    }
+
+    #[test]
+    fn one_seed_gives_one_list_and_another_seed_another() {
+        for (name, _) in profiles().filter(|(name, _)| !is_given(name)) {
+            let Some(mut first) = generator(name, 1, 50 << 20) else { continue };
+            let mut again = generator(name, 1, 50 << 20).unwrap();
+            let mut other = generator(name, 2, 50 << 20).unwrap();
+            for generator in [&mut first, &mut again, &mut other] {
+                play(generator, 2000);
+            }
+            assert_eq!(first.fingerprint(), again.fingerprint(), "{name}");
+            assert_ne!(first.fingerprint(), other.fingerprint(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_share_of_a_tree_is_shuffled_and_the_rest_stays_in_order() {
+        for (share, least, most) in [(0.0, 0, 0), (0.5, 9_000, 11_500), (1.0, 20_500, 21_280)] {
+            let mut drawn = generator("shuffled", 1, 0).unwrap();
+            drawn.model.files[0].shuffled = share;
+            let made = 0..drawn.initial(0);
+            let made = made.filter_map(|turn| drawn.initial_file(0, turn));
+            let moved = (0..).zip(made).filter(|(place, live)| live.id != *place);
+            let moved = moved.count();
+            assert!((least..=most).contains(&moved), "{share}: {moved}");
+        }
+    }
+}

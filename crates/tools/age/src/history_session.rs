@@ -1,0 +1,267 @@
+//! A run that replays a history: its first commit is the filling, the others age the tree. In
+//! fast-forward, what stands at an end that nobody knew before is written then.
+
+use std::ffi::CString;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use treering_model::{Caution, Counters, Fact, Fingerprint, Metric, Op, TaskTotals};
+use treering_script::{
+    CreateHow, Dir, Expect, Io, LayoutFeed, OpenHow, ParallelGroup, Phase, Script, Session,
+    SessionError, Stop, SyncScope, Task,
+};
+
+use super::ending::Ending;
+use super::fast_forward::Foreseen;
+use super::history::{Effect, Replay};
+use super::player::{Data, FILE, HERE, ROOT, ROOT_DIR, Wrote, create, write};
+use super::progress::{AGE, FILL, Progress};
+use treering_kit::ahead::{Counted, WRITE, can_allocate};
+
+/// The replay, and the fingerprint of what was replayed.
+#[derive(Debug)]
+struct Shared {
+    replay: Replay,
+    print: Fingerprint,
+    foreseen: Option<Foreseen>,
+}
+
+/// A run in progress.
+pub(super) struct HistorySession {
+    shared: Arc<Mutex<Shared>>,
+    progress: Progress,
+    measure_every: u64,
+    is_filled: bool,
+}
+
+impl HistorySession {
+    pub(super) fn new(
+        replay: Replay,
+        ending: Ending,
+        measure_every: u64,
+        foreseen: Option<Foreseen>,
+    ) -> Self {
+        let shared = Shared { replay, print: Fingerprint::new(), foreseen };
+        let shared = Arc::new(Mutex::new(shared));
+        Self { shared, progress: Progress::new(ending), measure_every, is_filled: false }
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Commits that are to come.
+    fn left(&self) -> u64 {
+        self.shared().replay.left()
+    }
+
+    /// As many of them as are replayed at most, where a rule counts them.
+    fn wanted(&self) -> u64 {
+        self.progress.ending.operations_left().unwrap_or(u64::MAX).min(self.left())
+    }
+
+    /// Whether all that stands is written.
+    fn is_written(&self) -> bool {
+        self.shared().foreseen.as_ref().is_none_or(Foreseen::is_written)
+    }
+
+    fn writing(&self) -> Option<Task> {
+        let script = Writer { shared: Arc::clone(&self.shared), counted: Counted::default() };
+        let task = || Task::new(WRITE, "what was allocated", Op::Write, Box::new(script));
+        (!self.is_written()).then(task)
+    }
+}
+
+impl Session for HistorySession {
+    fn next_phase(&mut self) -> Option<Phase> {
+        let (name, tasks) = match self.progress.phase {
+            None => (FILL, 1),
+            _ if self.failure().is_some() => return None,
+            Some(FILL) if self.left() > 0 => {
+                self.progress.ending.begins();
+                (AGE, self.wanted().div_ceil(self.measure_every))
+            }
+            Some(FILL | AGE) if !self.is_written() => (WRITE, 1),
+            Some(_) => return None,
+        };
+        Some(self.progress.begin(name, tasks))
+    }
+
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        let steps = match self.progress.phase {
+            _ if self.failure().is_some() => return None,
+            Some(WRITE) => {
+                let tasks = vec![self.writing()?];
+                return Some(ParallelGroup { tasks, ..ParallelGroup::default() });
+            }
+            Some(FILL) if self.is_filled => return None,
+            Some(FILL) => 1,
+            _ if self.left() == 0 || self.progress.ending.is_over() => return None,
+            _ => self.wanted().min(self.measure_every),
+        };
+        let is_first = !std::mem::replace(&mut self.is_filled, true);
+        let shared = Arc::clone(&self.shared);
+        let script = Replayer { shared, steps, is_first, counted: Counted::default() };
+        let subject = format!("{steps} commits");
+        let kind = self.progress.phase.unwrap_or(FILL);
+        let tasks = vec![Task::new(kind, &subject, Op::Create, Box::new(script))];
+        Some(ParallelGroup { tasks, ..ParallelGroup::default() })
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        self.progress.task_ended(totals);
+    }
+
+    fn failure(&self) -> Option<SessionError> {
+        self.progress.failure()
+    }
+
+    fn layouts(&self) -> Option<LayoutFeed> {
+        self.progress.layouts()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let shared = self.shared();
+        self.progress.facts([
+            ("age.live_bytes", shared.replay.live_bytes().to_string()),
+            ("age.fingerprint", shared.print.text()),
+        ])
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        self.progress.metrics()
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        self.progress.cautions()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        self.progress.remains()
+    }
+}
+
+/// Replays so many commits.
+#[derive(Debug)]
+struct Replayer {
+    shared: Arc<Mutex<Shared>>,
+    steps: u64,
+    is_first: bool,
+    counted: Counted,
+}
+
+fn c_string(path: &[u8]) -> CString {
+    CString::new(path).expect("the reader of histories refuses NUL")
+}
+
+/// Makes a call about the last component of a path, in its directory.
+fn within(
+    io: &mut dyn Io,
+    path: &[u8],
+    call: impl FnOnce(&mut dyn Io, Dir, &CString) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        None => call(io, ROOT_DIR, &c_string(path)),
+        Some(slash) => {
+            io.open_dir(ROOT_DIR, &c_string(&path[..slash]), HERE)?;
+            call(io, HERE, &c_string(&path[slash + 1..]))
+        }
+    }
+}
+
+impl Replayer {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn one(&mut self, io: &mut dyn Io, effect: &Effect) -> Result<Wrote, Stop> {
+        match effect {
+            Effect::MakeDir(path) => within(io, path, |io, dir, name| io.make_dir(dir, name))?,
+            Effect::RemoveDir(path) => within(io, path, |io, dir, name| io.remove_dir(dir, name))?,
+            Effect::Unlink(path) => {
+                io.unlink(ROOT_DIR, &c_string(path))?;
+                if let Some(foreseen) = &mut self.lock().foreseen {
+                    foreseen.gone(path);
+                }
+            }
+            Effect::Create(path, bytes) => {
+                let mut data = (Data::Written, *bytes);
+                let foreseen = self.lock().foreseen.as_mut().map(|one| one.allocates(path, *bytes));
+                if foreseen == Some(true) {
+                    let ahead_bytes = &mut self.counted.ahead_bytes;
+                    *ahead_bytes = ahead_bytes.saturating_add_unsigned(*bytes);
+                    data.0 = Data::Allocated;
+                }
+                return create(io, &c_string(path), CreateHow::Exclusive, data, false);
+            }
+        }
+        Ok(Wrote::All)
+    }
+}
+
+impl Script for Replayer {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let root = c_string(ROOT.as_bytes());
+        if self.is_first {
+            io.make_dir(Dir::TARGET, &root)?;
+        }
+        io.open_dir(Dir::TARGET, &root, ROOT_DIR)?;
+        let probes = self.is_first && self.lock().foreseen.is_some();
+        if probes && !can_allocate(io, ROOT_DIR, FILE)? {
+            self.counted.cannot_allocate = true;
+            return io.remove_dir(Dir::TARGET, &root);
+        }
+        for _ in 0..self.steps {
+            let effects = {
+                let mut shared = self.lock();
+                let Some((effects, text)) = shared.replay.next() else { break };
+                shared.print.add(&text);
+                effects
+            };
+            for effect in &effects {
+                if let Wrote::Full = self.one(io, effect)? {
+                    self.counted.is_full = true;
+                    return Ok(());
+                }
+            }
+            self.counted.operations += 1;
+        }
+        io.sync(SyncScope::Target)
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.counted)
+    }
+}
+
+/// Writes what was allocated, since it was to go, and stands.
+#[derive(Debug)]
+struct Writer {
+    shared: Arc<Mutex<Shared>>,
+    counted: Counted,
+}
+
+impl Script for Writer {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        io.open_dir(Dir::TARGET, &c_string(ROOT.as_bytes()), ROOT_DIR)?;
+        let files = {
+            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            shared.foreseen.as_mut().map(Foreseen::take).unwrap_or_default()
+        };
+        for (path, bytes) in files {
+            // The last one of a filesystem that became full may be missing.
+            let opened = io.open(ROOT_DIR, &c_string(&path), OpenHow::Write, FILE);
+            if opened.unless_missing()?.is_none() {
+                continue;
+            }
+            let wrote = write(io, 0, bytes)?;
+            io.close(FILE)?;
+            self.counted.is_full |= matches!(wrote, Wrote::Full);
+            self.counted.ahead_bytes = self.counted.ahead_bytes.saturating_sub_unsigned(bytes);
+        }
+        io.sync(SyncScope::Target)
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.counted)
+    }
+}

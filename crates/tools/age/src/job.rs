@@ -1,0 +1,405 @@
+//! Aging with all its settings: the profile, its rules, and who carries it out.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use treering_model::{Caution, CautionCode, Metric, Mode, Work};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+
+use super::ending::Ending;
+use super::fast_forward::Foreseen;
+use super::generator::Generator;
+use super::history::{BYTES_MAX, History, Replay};
+use super::history_session::HistorySession;
+use super::options::Native;
+use super::player::ROOT;
+use super::profile::{Amount, Kind, Model, Profile, TEXT_BYTES_MAX, profile_text, profiles, read};
+use super::progress::foreseen;
+use super::rules::Rule;
+use super::session::AgeSession;
+use super::source_tree::SourceTree;
+use super::through::ThroughSession;
+use treering_compilebench::{AGING_PHASE, aging};
+use treering_kit::occupied::refuse_existing;
+
+/// What a dry run takes for half of the free space.
+const LIVE_BYTES_UNKNOWN: u64 = 1 << 30;
+/// Operations of another workload that are planned where no rule counts them.
+const PLANNED_OPERATIONS: u64 = 2000;
+/// The workload of a profile that replays a history.
+const HISTORY: &str = "history";
+/// A filesystem of which more is in use was used before: reserves and logs are below that.
+const USED_MUCH: f64 = 0.25;
+/// Commits between two measurements, where nobody says.
+const COMMITS_EVERY: u64 = 100;
+
+/// Who carries the profile out.
+enum By {
+    Model(Model),
+    Workload(Box<dyn Job>),
+    /// Commits between two measurements.
+    History(Arc<History>, u64),
+}
+
+/// A profile with its rules.
+pub(super) struct AgeJob {
+    by: By,
+    rules: Vec<Rule>,
+    seed: u64,
+    live: Option<u64>,
+    fast_forward: bool,
+    parameters: Vec<(String, String)>,
+}
+
+impl AgeJob {
+    pub(super) fn new(settings: &Settings) -> Result<Self, ConfigError> {
+        let mut options = Native::read(settings)?;
+        // As they are recorded, with commas between, they can be given again.
+        let words = options.until.iter().flat_map(|text| text.split(','));
+        let rules = words.map(|text| Rule::read(text, settings));
+        let rules: Vec<Rule> = rules.collect::<Result<_, _>>()?;
+        options.until = rules.iter().map(Rule::to_string).collect();
+        let by = match profile(&options.profile, settings)? {
+            Profile::Model(model) => By::Model(adapted(model, &options, settings)?),
+            Profile::Workload { name, .. } if name == HISTORY => by_history(&options, settings)?,
+            Profile::Workload { name, options: given } => {
+                By::Workload(other(&name, given, &options, &rules, settings)?)
+            }
+        };
+        let has_operations = match &by {
+            By::Model(model) => !model.operations.is_empty(),
+            By::Workload(_) => true,
+            // It ends by itself.
+            By::History(..) => false,
+        };
+        if options.history.is_some() && !matches!(by, By::History(..)) {
+            return Err(ConfigError::new("--history has no effect on this profile")
+                .hint("name --profile source-history"));
+        }
+        if has_operations && rules.is_empty() {
+            return Err(ConfigError::new("--until is missing: nothing would end it")
+                .hint("for example --until operations=10000, --until steady or --until full=70%"));
+        }
+        let Native { seed, live, fast_forward, .. } = options;
+        Ok(Self { by, rules, seed, live, fast_forward, parameters: options.parameters() })
+    }
+
+    /// Bytes that stand at a time.
+    fn live_bytes(&self, facts: &TargetFacts) -> u64 {
+        let free = Some(facts.free_bytes).filter(|free| *free < u64::MAX).map(|free| free / 2);
+        self.live.or(free).unwrap_or(LIVE_BYTES_UNKNOWN)
+    }
+
+    /// Operations after which it ends, at the latest.
+    fn operations(&self) -> Option<u64> {
+        let counted = |rule: &Rule| match rule {
+            Rule::Operations(number) => Some(*number),
+            _ => None,
+        };
+        self.rules.iter().filter_map(counted).min()
+    }
+
+    fn steps(&self, model: &Model) -> u64 {
+        self.operations().map_or(0, |number| number.div_ceil(model.measure_every))
+    }
+}
+
+/// The profile of a name, or of a file.
+fn profile(name: &str, settings: &Settings) -> Result<Profile, ConfigError> {
+    let is_file = name.contains('/') || Path::new(name).extension().is_some();
+    if !is_file {
+        let known = || profiles().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+        let text = profile_text(name).ok_or_else(|| {
+            ConfigError::new(format!("--profile: there is no profile '{name}'"))
+                .hint(format!("profiles: {}; or give the path of a TOML file", known()))
+        })?;
+        return read(name, text);
+    }
+    let path = settings.file(name);
+    let text = settings.files.read(&path, TEXT_BYTES_MAX + 1);
+    let text = text.map_err(|error| ConfigError::new(format!("{}: {error}", path.display())))?;
+    let text = String::from_utf8(text).ok().filter(|text| text.len() as u64 <= TEXT_BYTES_MAX);
+    let text = text.ok_or_else(|| {
+        ConfigError::new(format!("{}: not a text of up to 1 MiB", path.display()))
+    })?;
+    read(name, &text)
+}
+
+/// The history that the options name.
+fn by_history(options: &Native, settings: &Settings) -> Result<By, ConfigError> {
+    let unused = [("--live", options.live.is_some()), ("--shuffled", options.shuffled.is_some())];
+    if let Some((option, _)) = unused.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(ConfigError::new(format!("{option} has no effect on this profile"))
+            .hint("the history says which files stand, and they are written whole"));
+    }
+    let name = options.history.as_deref().ok_or_else(|| {
+        ConfigError::new("--history is missing: the profile replays a file")
+            .hint("`treering age extract GIT_DIR -o FILE` writes one")
+    })?;
+    let path = settings.file(name);
+    let failed = |what: String| ConfigError::new(format!("{}: {what}", path.display()));
+    let text = settings.files.read(&path, BYTES_MAX + 1);
+    let text = text.map_err(|error| failed(error.to_string()))?;
+    if text.len() as u64 > BYTES_MAX {
+        return Err(failed("longer than 1 GiB".to_owned()));
+    }
+    let history = History::read(name, text)?;
+    Ok(By::History(Arc::new(history), options.measure_every.unwrap_or(COMMITS_EVERY)))
+}
+
+fn footprint_of(history: &History, facts: &TargetFacts) -> Footprint {
+    let rounded_up = history.peak_files.saturating_mul(facts.block_bytes / 2);
+    Footprint {
+        peak_files: history.peak_files,
+        peak_dirs: 1 + history.made_dirs,
+        peak_bytes: history.peak_bytes,
+        peak_block_bytes: history.peak_bytes.saturating_add(rounded_up),
+        written_files: history.written_files,
+        written_bytes: history.written_bytes,
+    }
+}
+
+/// A model with what the options say of it.
+fn adapted(mut model: Model, options: &Native, settings: &Settings) -> Result<Model, ConfigError> {
+    for plan in &mut model.files {
+        let Some(name) = &plan.dataset else { continue };
+        let Amount::Count(count) = plan.amount else { continue };
+        let tree = SourceTree::load(name, count, settings)?;
+        plan.amount = Amount::Count(tree.len() as u64);
+        plan.tree = Some(Arc::new(tree));
+    }
+    if let Some(measure_every) = options.measure_every {
+        model.measure_every = measure_every;
+        model.sync_every = model.sync_every.min(measure_every);
+    }
+    if let Some(share) = options.shuffled {
+        model.files.iter_mut().for_each(|plan| plan.shuffled = share);
+    }
+    if let Some(every) = options.remount_every {
+        model.remount_every = Some(every);
+    }
+    if let Some(every) = model.remount_every.filter(|one| !one.is_multiple_of(model.measure_every))
+    {
+        let measure = model.measure_every;
+        return Err(ConfigError::new(format!(
+            "--remount-every: {every} is not a multiple of the {measure} operations of a step"
+        ))
+        .hint(format!("add --measure-every {every}")));
+    }
+    Ok(model)
+}
+
+/// The job of another workload.
+fn other(
+    name: &str,
+    mut given: Vec<(String, String)>,
+    options: &Native,
+    rules: &[Rule],
+    settings: &Settings,
+) -> Result<Box<dyn Job>, ConfigError> {
+    if name != "compilebench" {
+        return Err(ConfigError::new(format!("workload '{name}' carries no profile out"))
+            .hint("compilebench does"));
+    }
+    let unused = [
+        ("--live", options.live.is_some()),
+        ("--shuffled", options.shuffled.is_some()),
+        ("--measure-every", options.measure_every.is_some_and(|every| every != 1)),
+    ];
+    if let Some((option, _)) = unused.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(ConfigError::new(format!("{option} has no effect on this profile"))
+            .hint("its trees are given by the options in the profile"));
+    }
+    let most = rules.iter().filter_map(|rule| match rule {
+        Rule::Operations(number) => Some(*number),
+        _ => None,
+    });
+    let runs = most.min().unwrap_or(PLANNED_OPERATIONS);
+    given.push(("runs".to_owned(), runs.to_string()));
+    given.push(("seed".to_owned(), options.seed.to_string()));
+    aging(&settings.with_given(given), options.fast_forward)
+}
+
+impl Job for AgeJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        Mode::Native
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        if let By::Workload(job) = &self.by {
+            return job.check(facts);
+        }
+        refuse_existing(facts, |name| name == ROOT)?;
+        Ok(not_fresh(facts).into_iter().collect())
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let model = match &self.by {
+            By::Workload(job) => return job.footprint(facts),
+            By::History(history, _) => return footprint_of(history, facts),
+            By::Model(model) => model,
+        };
+        let live_bytes = self.live_bytes(facts);
+        let mut all = Footprint::default();
+        for plan in &model.files {
+            let per_unit = plan.unit.map_or(1, |(least, most)| u64::midpoint(least, most));
+            let largest_unit = plan.unit.map_or(1, |(_, most)| most);
+            let mean = plan.sizes.mean();
+            if let Some(tree) = &plan.tree {
+                all.peak_dirs += tree.directories();
+            }
+            let (files, bytes) = match plan.amount {
+                Amount::Count(count) if plan.tree.is_some() => {
+                    (count, plan.tree.as_ref().map_or(0, |tree| tree.bytes()))
+                }
+                Amount::Count(count) => {
+                    let files = count.saturating_mul(per_unit);
+                    (files, files.saturating_mul(mean))
+                }
+                Amount::Share(share) => {
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        clippy::cast_sign_loss,
+                        reason = "a share of a number is not above it"
+                    )]
+                    let bytes = (live_bytes as f64 * share) as u64;
+                    // The last one goes beyond the share.
+                    (bytes / mean.max(1) + largest_unit, bytes.saturating_add(largest_unit * mean))
+                }
+            };
+            let rounded_up = files.saturating_mul(facts.block_bytes / 2);
+            all.peak_files = all.peak_files.saturating_add(files);
+            all.peak_dirs += plan.directories + files / per_unit;
+            all.peak_bytes = all.peak_bytes.saturating_add(bytes);
+            all.peak_block_bytes =
+                all.peak_block_bytes.saturating_add(bytes).saturating_add(rounded_up);
+        }
+        all.written_files = all.peak_files;
+        all.written_bytes = all.peak_bytes.saturating_add(written(model, self.operations()));
+        all
+    }
+
+    fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
+        let model = match &self.by {
+            By::Workload(job) => return job.outline(facts),
+            By::History(history, every) => {
+                let later = history.steps - 1;
+                return vec![
+                    "fill with the first commit".to_owned(),
+                    format!("age by {later} commits, {every} in a step"),
+                ];
+            }
+            By::Model(model) => model,
+        };
+        let mut generator = Generator::new(model.clone(), self.seed, self.live_bytes(facts));
+        let mut lines = vec!["fill directories".to_owned()];
+        for (place, plan) in model.files.iter().enumerate() {
+            let files = generator.initial(place);
+            let what = if plan.unit.is_some() { "units" } else { "files" };
+            let directories = plan.directories;
+            lines.push(format!("fill {}: {files} {what} in {directories} directories", plan.name));
+        }
+        let rules: Vec<String> = self.rules.iter().map(Rule::to_string).collect();
+        if !model.operations.is_empty() {
+            let every = model.measure_every;
+            lines.push(format!("age in steps of {every} operations until {}", rules.join(" or ")));
+        }
+        if self.fast_forward {
+            lines.push("write what was allocated and still stands".to_owned());
+        }
+        lines
+    }
+
+    fn remounts(&self) -> bool {
+        matches!(&self.by, By::Model(model) if model.remount_every.is_some())
+    }
+
+    fn work(&self) -> Work {
+        let is_counted = |rule: &Rule| matches!(rule, Rule::Operations(_) | Rule::Written(_));
+        if self.rules.iter().all(is_counted) { Work::Fixed } else { Work::Drawn }
+    }
+
+    fn tasks(&self, facts: &TargetFacts) -> u64 {
+        match &self.by {
+            By::Workload(job) => job.tasks(facts),
+            By::History(history, every) => {
+                let later = (history.steps - 1).min(self.operations().unwrap_or(u64::MAX));
+                1 + later.div_ceil(*every)
+            }
+            By::Model(model) => {
+                let populations = model.files.len() as u64;
+                let written = if self.fast_forward { populations } else { 0 };
+                1 + populations + self.steps(model) + written
+            }
+        }
+    }
+
+    fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric> {
+        match &self.by {
+            By::Workload(job) => job.foreseen_metrics(facts),
+            By::Model(_) | By::History(..) => foreseen(),
+        }
+    }
+
+    fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
+        let ending = Ending::new(self.rules.clone(), facts.capacity_bytes);
+        match &self.by {
+            By::Workload(job) => {
+                let inner = job.begin(facts);
+                Box::new(ThroughSession::new(inner, ending, AGING_PHASE))
+            }
+            By::History(history, every) => {
+                let replay = Replay::new(Arc::clone(history));
+                // With the first commit, which is none of the operations.
+                let steps = self.operations().unwrap_or(u64::MAX).saturating_add(1);
+                let foreseen = self.fast_forward.then(|| Foreseen::new(history.goes(steps)));
+                Box::new(HistorySession::new(replay, ending, *every, foreseen))
+            }
+            By::Model(model) => {
+                let live_bytes = self.live_bytes(facts);
+                let generator = Generator::new(model.clone(), self.seed, live_bytes);
+                Box::new(AgeSession::new(generator, ending, live_bytes, self.fast_forward))
+            }
+        }
+    }
+}
+
+/// Whether what is aged was used before: its layout then also tells of that.
+fn not_fresh(facts: &TargetFacts) -> Option<Caution> {
+    let found = facts.existing.iter().find(|name| *name != "lost+found");
+    let used = facts.capacity_bytes.saturating_sub(facts.free_bytes) as f64;
+    let used = used / facts.capacity_bytes.max(1) as f64;
+    let what = match found {
+        Some(name) => format!("the directory is not empty, it has {name}"),
+        None if used > USED_MUCH => {
+            format!("{:.0} % of the filesystem were in use before", used * 100.0)
+        }
+        None => return None,
+    };
+    let message = format!("the filesystem is not fresh: {what}");
+    Some(Caution { code: CautionCode::NotFresh, message })
+}
+
+/// About how much so many operations write.
+fn written(model: &Model, operations: Option<u64>) -> u64 {
+    let weights: u64 = model.operations.iter().map(|plan| plan.weight).sum();
+    let of = |place: usize| &model.operations[place];
+    let mean: u128 = (0..model.operations.len())
+        .map(|place| {
+            let plan = of(place);
+            let bytes = match plan.kind {
+                Kind::Rename | Kind::Delete => 0,
+                Kind::Create => model.files[plan.files].sizes.mean(),
+                Kind::Compact => plan.inputs * model.files[plan.files].sizes.mean(),
+                _ => plan.bytes.mean(),
+            };
+            u128::from(bytes) * u128::from(plan.weight)
+        })
+        .sum();
+    let all = mean * u128::from(operations.unwrap_or(0)) / u128::from(weights.max(1));
+    u64::try_from(all).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,55 @@
+//! Aging on purpose: a profile says which files there are and what happens to them, rules say when
+//! it is enough.
+//!
+//! `profile` reads profiles, `generator` draws operations from them, `player` carries them out;
+//! `fast_forward` knows what was only allocated; `rules` and `ending` decide when it ends;
+//! `session`, `history_session` and `through` put it together, and `progress` is what the sessions
+//! have in common. Nothing here calls the kernel.
+
+mod ending;
+mod fast_forward;
+mod from_disk;
+mod generator;
+mod history;
+mod history_session;
+mod job;
+mod options;
+mod player;
+mod profile;
+mod progress;
+mod rules;
+mod session;
+mod sizes;
+mod source_tree;
+mod through;
+
+use treering_model::TaskTotals;
+use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
+
+use treering_kit::ahead::Counted;
+pub use from_disk::{MeasuredTree, measured_profile};
+pub use history::{Change, checked_history, history_head, history_step};
+use job::AgeJob;
+pub use profile::{check_profile, profile_text, profiles};
+
+/// The line of age in the registry.
+pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Age), importer: None };
+
+/// Operations that a task of such a run carried out: of another workload each task is one.
+pub fn operations_of(task: &TaskTotals) -> u64 {
+    task.counters.read::<Counted>().map_or(1, |counted| counted.operations)
+}
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Age;
+
+impl Workload for Age {
+    fn manifest(&self) -> &'static Manifest {
+        &options::MANIFEST
+    }
+
+    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(AgeJob::new(settings)?))
+    }
+}

@@ -1,0 +1,470 @@
+//! Carries operations out: the calls of each, and the names of files.
+//!
+//! A population is a directory `NAME` below the root of the run, or a tree of them where it has a
+//! fan-out; a file is `f` and its number, a unit `u` and its number.
+
+use std::collections::HashSet;
+use std::ffi::CString;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use treering_model::Counters;
+use treering_script::{CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
+
+use super::fast_forward::FastForward;
+use super::generator::{Action, Generator, Live, Operation};
+use super::profile::FilesPlan;
+use treering_kit::ahead::{Counted, can_allocate};
+
+/// The directory in which everything happens.
+pub(super) const ROOT: &str = "age-0";
+
+pub(super) const ROOT_DIR: Dir = Dir(1);
+pub(super) const HERE: Dir = Dir(2);
+const THERE: Dir = Dir(3);
+pub(super) const FILE: File = File(0);
+/// The bytes of one read.
+const READ_BYTES: u32 = 1 << 17;
+/// The most bytes of one write.
+const WRITE_BYTES: u64 = 1 << 20;
+
+/// What a task does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Makes the directories of all populations.
+    Prepare,
+    /// Creates the files with which a population begins.
+    Fill(usize),
+    /// So many operations.
+    Operate(u64),
+    /// The same after everything that stands was read.
+    ReadAndOperate(u64),
+    /// Writes what the files of a population hold and was only allocated.
+    Write(usize),
+}
+
+/// The code of a task. One runs at a time.
+#[derive(Debug)]
+pub(super) struct Player {
+    part: Part,
+    generator: Arc<Mutex<Generator>>,
+    forward: Option<FastForward>,
+    counted: Counted,
+}
+
+impl Player {
+    pub(super) fn new(
+        part: Part,
+        generator: &Arc<Mutex<Generator>>,
+        forward: Option<FastForward>,
+    ) -> Self {
+        Self { part, generator: Arc::clone(generator), forward, counted: Counted::default() }
+    }
+}
+
+/// The path of a directory below the root: the directories above it by the fan-out.
+fn directory_path(plan: &FilesPlan, directory: u64) -> String {
+    let mut numbers = vec![directory];
+    let above = |number: u64| number.checked_sub(1)?.checked_div(plan.fan_out);
+    while let Some(number) = numbers.last().and_then(|number| above(*number)) {
+        numbers.push(number);
+    }
+    let mut path = plan.name.clone();
+    for number in numbers.iter().rev() {
+        // Writing to a string does not fail.
+        let _ = write!(path, "/d{number}");
+    }
+    path
+}
+
+fn path(plan: &FilesPlan, live: &Live) -> String {
+    if let Some(tree) = &plan.tree {
+        return format!("{}/{}", plan.name, tree.path(live.id));
+    }
+    let kind = if live.files.is_some() { 'u' } else { 'f' };
+    format!("{}/{kind}{}", directory_path(plan, live.directory), live.id)
+}
+
+fn c_string(text: String) -> CString {
+    CString::new(text).expect("names are made of letters, digits, '-' and '/'")
+}
+
+/// What became of a write.
+pub(super) enum Wrote {
+    All,
+    /// The filesystem was full before.
+    Full,
+}
+
+pub(super) fn write(io: &mut dyn Io, from: u64, bytes: u64) -> Result<Wrote, Stop> {
+    let mut done = 0;
+    while done < bytes {
+        let piece = u32::try_from((bytes - done).min(WRITE_BYTES)).unwrap_or(u32::MAX);
+        match io.write(FILE, piece, from + done).unless_full()? {
+            Ok(moved) => done += moved,
+            Err(_) => return Ok(Wrote::Full),
+        }
+    }
+    Ok(Wrote::All)
+}
+
+/// Directories of a tree that are made when the first file in them is.
+#[derive(Debug, Default)]
+struct Parents {
+    made: HashSet<String>,
+}
+
+impl Parents {
+    /// Makes those above a path, beneath the one of the population; whether there was room.
+    fn make(&mut self, io: &mut dyn Io, path: &str) -> Result<bool, Stop> {
+        let parents = path.match_indices('/').map(|(place, _)| &path[..place]).skip(1);
+        for parent in parents {
+            if self.made.contains(parent) {
+                continue;
+            }
+            let (above, name) = parent.rsplit_once('/').unwrap_or(("", parent));
+            io.open_dir(ROOT_DIR, &c_string(above.to_owned()), HERE)?;
+            if io.make_dir(HERE, &c_string(name.to_owned())).unless_full()?.is_err() {
+                return Ok(false);
+            }
+            self.made.insert(parent.to_owned());
+        }
+        Ok(true)
+    }
+}
+
+/// How what a file holds comes into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Data {
+    Written,
+    /// There is only room for it.
+    Allocated,
+}
+
+fn put(io: &mut dyn Io, data: Data, from: u64, bytes: u64) -> Result<Wrote, Stop> {
+    if data == Data::Written || bytes == 0 {
+        return write(io, from, bytes);
+    }
+    let allocated = io.allocate(FILE, from, bytes, false).unless_full()?;
+    Ok(if allocated.is_ok() { Wrote::All } else { Wrote::Full })
+}
+
+/// Makes a file under a name, whole.
+pub(super) fn create(
+    io: &mut dyn Io,
+    name: &CString,
+    how: CreateHow,
+    (data, bytes): (Data, u64),
+    fsync: bool,
+) -> Result<Wrote, Stop> {
+    if io.create(ROOT_DIR, name, how, FILE).unless_full()?.is_err() {
+        return Ok(Wrote::Full);
+    }
+    let wrote = put(io, data, 0, bytes)?;
+    if fsync && matches!(wrote, Wrote::All) {
+        io.fsync(FILE)?;
+    }
+    io.close(FILE)?;
+    Ok(wrote)
+}
+
+impl Player {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Generator> {
+        self.generator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn plan(&self, files: usize) -> FilesPlan {
+        self.lock().model().files[files].clone()
+    }
+
+    fn prepare(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let plans = self.lock().model().files.clone();
+        let root = c_string(ROOT.to_owned());
+        io.make_dir(Dir::TARGET, &root)?;
+        io.open_dir(Dir::TARGET, &root, ROOT_DIR)?;
+        if self.forward.is_some() && !can_allocate(io, ROOT_DIR, FILE)? {
+            self.counted.cannot_allocate = true;
+            return io.remove_dir(Dir::TARGET, &root);
+        }
+        for plan in plans {
+            io.make_dir(ROOT_DIR, &c_string(plan.name.clone()))?;
+            for directory in 0..plan.directories {
+                let path = directory_path(&plan, directory);
+                let (parent, name) = path.rsplit_once('/').unwrap_or(("", &path));
+                io.open_dir(ROOT_DIR, &c_string(parent.to_owned()), HERE)?;
+                io.make_dir(HERE, &c_string(name.to_owned()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All operations of the task.
+    fn operate(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        io.open_dir(Dir::TARGET, &c_string(ROOT.to_owned()), ROOT_DIR)?;
+        match self.part {
+            Part::Prepare => {}
+            Part::Write(files) => {
+                let standing = self.lock().standing(files);
+                let plan = self.plan(files);
+                for live in standing {
+                    // A file for which there was no room does not keep the others from theirs.
+                    let wrote = self.write_allocated(io, &plan, files, &live)?;
+                    self.counted.is_full |= matches!(wrote, Wrote::Full);
+                }
+            }
+            Part::Fill(files) => {
+                let made = self.lock().initial(files);
+                let plan = self.plan(files);
+                let mut parents = Parents::default();
+                for turn in 0..made {
+                    let next = self.lock().initial_file(files, turn);
+                    let Some(live) = next else { break };
+                    if plan.tree.is_some() && !parents.make(io, &path(&plan, &live))? {
+                        self.counted.is_full = true;
+                        return Ok(());
+                    }
+                    if !self.one(io, &plan, Operation::birth(files, live))? {
+                        return Ok(());
+                    }
+                }
+            }
+            Part::Operate(count) | Part::ReadAndOperate(count) => {
+                if matches!(self.part, Part::ReadAndOperate(_)) {
+                    self.read_all(io)?;
+                }
+                let plans = self.lock().model().files.clone();
+                let sync_every = self.lock().model().sync_every;
+                for number in 1..=count {
+                    let next = self.lock().next();
+                    let Some(operation) = next else { return Ok(()) };
+                    let files = operation.files;
+                    if !self.one(io, &plans[files], operation)? {
+                        return Ok(());
+                    }
+                    if number < count && number.is_multiple_of(sync_every) {
+                        io.sync(SyncScope::Target)?;
+                    }
+                }
+            }
+        }
+        // What has no place yet is in no layout.
+        io.sync(SyncScope::Target)
+    }
+
+    /// Reads all plain files.
+    fn read_all(&self, io: &mut dyn Io) -> Result<(), Stop> {
+        let plans = self.lock().model().files.clone();
+        for (files, plan) in plans.iter().enumerate() {
+            let standing = self.lock().standing(files);
+            for live in standing.iter().filter(|live| live.files.is_none()) {
+                io.open(ROOT_DIR, &c_string(path(plan, live)), OpenHow::Read, FILE)?;
+                while io.read(FILE, READ_BYTES)? > 0 {}
+                io.close(FILE)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One operation; whether there was room for it.
+    fn one(&mut self, io: &mut dyn Io, plan: &FilesPlan, what: Operation) -> Result<bool, Stop> {
+        match self.carry_out(io, plan, &what)? {
+            Wrote::All => self.counted.operations += 1,
+            Wrote::Full => self.counted.is_full = true,
+        }
+        Ok(!self.counted.is_full)
+    }
+
+    fn carry_out(
+        &mut self,
+        io: &mut dyn Io,
+        plan: &FilesPlan,
+        what: &Operation,
+    ) -> Result<Wrote, Stop> {
+        let fsync = what.fsync;
+        let name = |live: &Live| c_string(path(plan, live));
+        match &what.action {
+            Action::Create(live) if live.files.is_some() => self.create_unit(io, plan, what, live),
+            Action::Create(live) => {
+                let data = self.ahead(live.bytes);
+                create(io, &name(live), CreateHow::Exclusive, data, fsync)
+            }
+            Action::Rewrite(live, bytes) => {
+                self.emptied(what.files, live);
+                let data = self.ahead(*bytes);
+                create(io, &name(live), CreateHow::Truncate, data, fsync)
+            }
+            Action::Replace(live, bytes) => {
+                let (name, other) = (format!("f{}", live.id), format!("t{}", live.id));
+                let directory = directory_path(plan, live.directory);
+                let temporary = c_string(format!("{directory}/{other}"));
+                let data = self.ahead(*bytes);
+                let wrote = create(io, &temporary, CreateHow::Exclusive, data, fsync)?;
+                if matches!(wrote, Wrote::All) {
+                    self.emptied(what.files, live);
+                    io.open_dir(ROOT_DIR, &c_string(directory), HERE)?;
+                    io.rename(HERE, &c_string(other), HERE, &c_string(name))?;
+                }
+                Ok(wrote)
+            }
+            Action::Append(live, bytes) => {
+                let data = self.more(what.files, live, *bytes);
+                append(io, &name(live), live.bytes, data, fsync)
+            }
+            Action::Overwrite(live, position, bytes) => {
+                if let Wrote::Full = self.write_allocated(io, plan, what.files, live)? {
+                    return Ok(Wrote::Full);
+                }
+                io.open(ROOT_DIR, &name(live), OpenHow::Write, FILE)?;
+                io.seek(FILE, *position)?;
+                let wrote = write(io, *position, *bytes)?;
+                finish(io, fsync)?;
+                Ok(wrote)
+            }
+            Action::Rename(live, to) => {
+                let file = c_string(format!("f{}", live.id));
+                io.open_dir(ROOT_DIR, &c_string(directory_path(plan, live.directory)), HERE)?;
+                io.open_dir(ROOT_DIR, &c_string(directory_path(plan, *to)), THERE)?;
+                io.rename(HERE, &file, THERE, &file)?;
+                Ok(Wrote::All)
+            }
+            Action::Delete(live) => {
+                self.emptied(what.files, live);
+                Self::delete(io, plan, live).map(|()| Wrote::All)
+            }
+            Action::Compact(gone, output) => {
+                let data = self.ahead(output.bytes);
+                let wrote = create(io, &name(output), CreateHow::Exclusive, data, fsync)?;
+                if matches!(wrote, Wrote::All) {
+                    gone.iter().for_each(|live| self.emptied(what.files, live));
+                    gone.iter().try_for_each(|live| Self::delete(io, plan, live))?;
+                }
+                Ok(wrote)
+            }
+        }
+    }
+
+    /// What comes into a file: in fast-forward room for so many bytes, which are counted.
+    fn ahead(&mut self, bytes: u64) -> (Data, u64) {
+        if self.forward.is_none() {
+            return (Data::Written, bytes);
+        }
+        self.counted.ahead_bytes = self.counted.ahead_bytes.saturating_add_unsigned(bytes);
+        (Data::Allocated, bytes)
+    }
+
+    /// What comes behind the end of a file: as what it holds came.
+    fn more(&mut self, files: usize, live: &Live, bytes: u64) -> (Data, u64) {
+        let is_written = |forward: &FastForward| forward.is_written(files, live.id);
+        let is_written = self.forward.as_ref().is_none_or(is_written);
+        if is_written { (Data::Written, bytes) } else { self.ahead(bytes) }
+    }
+
+    fn emptied(&self, files: usize, live: &Live) {
+        if let Some(forward) = &self.forward {
+            forward.emptied(files, live.id);
+        }
+    }
+
+    /// Writes what a file or unit holds, if there is only room for it.
+    fn write_allocated(
+        &mut self,
+        io: &mut dyn Io,
+        plan: &FilesPlan,
+        files: usize,
+        live: &Live,
+    ) -> Result<Wrote, Stop> {
+        let Some(forward) = self.forward.clone() else { return Ok(Wrote::All) };
+        if forward.is_written(files, live.id) {
+            return Ok(Wrote::All);
+        }
+        let path = path(plan, live);
+        let parts: Vec<(String, u64)> = if live.files.is_some() {
+            let sizes = (0u64..).zip(self.lock().unit_sizes(files, live));
+            sizes.map(|(number, bytes)| (format!("{path}/f{number}"), bytes)).collect()
+        } else {
+            vec![(path, live.bytes)]
+        };
+        for (name, bytes) in parts {
+            // The last one of a filesystem that became full may be missing.
+            let opened = io.open(ROOT_DIR, &c_string(name), OpenHow::Write, FILE);
+            if opened.unless_missing()?.is_none() {
+                continue;
+            }
+            let wrote = write(io, 0, bytes)?;
+            io.close(FILE)?;
+            if let Wrote::Full = wrote {
+                return Ok(Wrote::Full);
+            }
+            self.counted.ahead_bytes = self.counted.ahead_bytes.saturating_sub_unsigned(bytes);
+        }
+        forward.wrote(files, live.id);
+        Ok(Wrote::All)
+    }
+
+    fn create_unit(
+        &mut self,
+        io: &mut dyn Io,
+        plan: &FilesPlan,
+        what: &Operation,
+        unit: &Live,
+    ) -> Result<Wrote, Stop> {
+        let sizes: Vec<u64> = self.lock().unit_sizes(what.files, unit).collect();
+        let directory = directory_path(plan, unit.directory);
+        io.open_dir(ROOT_DIR, &c_string(directory), HERE)?;
+        let name = c_string(format!("u{}", unit.id));
+        if io.make_dir(HERE, &name).unless_full()?.is_err() {
+            return Ok(Wrote::Full);
+        }
+        let path = path(plan, unit);
+        for (number, bytes) in (0..).zip(sizes) {
+            let number: u64 = number;
+            let file = c_string(format!("{path}/f{number}"));
+            let data = self.ahead(bytes);
+            if let Wrote::Full = create(io, &file, CreateHow::Exclusive, data, what.fsync)? {
+                return Ok(Wrote::Full);
+            }
+        }
+        Ok(Wrote::All)
+    }
+
+    fn delete(io: &mut dyn Io, plan: &FilesPlan, live: &Live) -> Result<(), Stop> {
+        let path = path(plan, live);
+        let Some(files) = live.files else { return io.unlink(ROOT_DIR, &c_string(path)) };
+        for number in 0..files {
+            io.unlink(ROOT_DIR, &c_string(format!("{path}/f{number}")))?;
+        }
+        io.open_dir(ROOT_DIR, &c_string(directory_path(plan, live.directory)), HERE)?;
+        io.remove_dir(HERE, &c_string(format!("u{}", live.id)))
+    }
+}
+
+/// Adds to a file behind its end.
+fn append(
+    io: &mut dyn Io,
+    name: &CString,
+    end: u64,
+    (data, bytes): (Data, u64),
+    fsync: bool,
+) -> Result<Wrote, Stop> {
+    io.open(ROOT_DIR, name, OpenHow::Append, FILE)?;
+    let wrote = put(io, data, end, bytes)?;
+    finish(io, fsync)?;
+    Ok(wrote)
+}
+
+fn finish(io: &mut dyn Io, fsync: bool) -> Result<(), Stop> {
+    if fsync {
+        io.fsync(FILE)?;
+    }
+    io.close(FILE)
+}
+
+impl Script for Player {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        if self.part == Part::Prepare { self.prepare(io) } else { self.operate(io) }
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.counted)
+    }
+}

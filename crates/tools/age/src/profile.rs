@@ -1,0 +1,471 @@
+//! Profiles: what files there are and what happens to them, read from TOML. The ones that are built
+//! in are the files of the folder `profiles` of this crate.
+//!
+//! What is drawn from a profile is `generator`'s.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use treering_model::harmless;
+use treering_script::ConfigError;
+
+use super::sizes::{SizeText, Sizes, Wrong};
+use super::source_tree::SourceTree;
+
+/// A longer file is no profile.
+pub(super) const TEXT_BYTES_MAX: u64 = 1 << 20;
+/// So many populations and kinds of operations are enough.
+const PARTS_MAX: usize = 100;
+/// Files that a profile may count.
+const COUNT_MAX: u64 = 50_000_000;
+/// Directories of a population.
+const DIRECTORIES_MAX: u64 = 10_000_000;
+/// Weights and numbers of operations.
+const NUMBER_MAX: u64 = 1_000_000_000;
+
+macro_rules! profile {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../profiles/", $name, ".toml")))
+    };
+}
+
+/// Names with the text of their files.
+static ALL: [(&str, &str); 9] = [
+    profile!("kernel-tree"),
+    profile!("source-history"),
+    profile!("mail"),
+    profile!("database"),
+    profile!("container"),
+    profile!("round-robin"),
+    profile!("shuffled"),
+    profile!("shuffled-clone"),
+    profile!("size-age-depth"),
+];
+
+/// The names of the profiles that are built in, each with what it says of itself.
+pub fn profiles() -> impl Iterator<Item = (&'static str, String)> {
+    ALL.iter().map(|(name, text)| (*name, about(text)))
+}
+
+/// The file of a profile that is built in.
+pub fn profile_text(name: &str) -> Option<&'static str> {
+    ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// Whether a text is a profile; `name` is for the error.
+///
+/// # Errors
+/// When it is none: the message says where and why.
+pub fn check_profile(name: &str, text: &str) -> Result<(), ConfigError> {
+    read(name, text).map(drop)
+}
+
+fn about(text: &str) -> String {
+    toml::from_str::<ProfileText>(text).map(|profile| profile.about).unwrap_or_default()
+}
+
+/// A profile as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ProfileText {
+    about: String,
+    #[serde(default)]
+    #[expect(dead_code, reason = "for readers of the file: where its numbers come from")]
+    source: String,
+    #[serde(default)]
+    workload: Option<String>,
+    #[serde(default)]
+    options: std::collections::BTreeMap<String, String>,
+    #[serde(default = "default_measure_every")]
+    measure_every: u64,
+    #[serde(default)]
+    sync_every: Option<u64>,
+    #[serde(default)]
+    remount_every: Option<u64>,
+    #[serde(default)]
+    read_after_remount: bool,
+    #[serde(default)]
+    files: Vec<FilesText>,
+    #[serde(default)]
+    operation: Vec<OperationText>,
+}
+
+const fn default_measure_every() -> u64 {
+    1000
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct FilesText {
+    name: String,
+    #[serde(default)]
+    size: Option<SizeText>,
+    #[serde(default)]
+    dataset: Option<String>,
+    #[serde(default)]
+    count: Option<u64>,
+    #[serde(default)]
+    share: Option<String>,
+    #[serde(default = "one")]
+    directories: u64,
+    #[serde(default)]
+    fan_out: Option<u64>,
+    #[serde(default)]
+    unit: Option<UnitText>,
+    #[serde(default)]
+    shuffled: Option<String>,
+}
+
+const fn one() -> u64 {
+    1
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnitText {
+    least: u64,
+    most: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct OperationText {
+    files: String,
+    #[serde(rename = "do")]
+    kind: Kind,
+    #[serde(default = "one")]
+    weight: u64,
+    #[serde(default)]
+    choose: Choose,
+    #[serde(default)]
+    bytes: Option<SizeText>,
+    #[serde(default)]
+    inputs: Option<u64>,
+    #[serde(default)]
+    fsync: bool,
+}
+
+/// What happens to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Kind {
+    /// A new file, or a new directory of files where the population has units.
+    Create,
+    /// Data at the end of a file.
+    Append,
+    /// Data in place, at a random block.
+    Overwrite,
+    /// The file is emptied and written again.
+    Rewrite,
+    /// A new file is written and renamed over the old one.
+    Replace,
+    /// It moves to another directory.
+    Rename,
+    /// It is removed.
+    Delete,
+    /// Several files are removed after one of their total size was written.
+    Compact,
+}
+
+/// Which file of a population an operation is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Choose {
+    /// Any, each equally likely.
+    #[default]
+    Random,
+    /// The oldest.
+    Oldest,
+    /// The newest.
+    Newest,
+    /// One after the other.
+    Turn,
+}
+
+/// How many files of a population stand at the beginning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Amount {
+    /// So many.
+    Count(u64),
+    /// So large a share of the bytes that stand; births and deaths keep to it.
+    Share(f64),
+}
+
+/// Files of one kind.
+#[derive(Clone, Debug)]
+pub(super) struct FilesPlan {
+    pub(super) name: String,
+    pub(super) sizes: Sizes,
+    pub(super) amount: Amount,
+    pub(super) directories: u64,
+    /// Directories beneath one directory; 0 where all are side by side.
+    pub(super) fan_out: u64,
+    /// Files of a unit: a directory that is made and removed as a whole.
+    pub(super) unit: Option<(u64, u64)>,
+    /// The share of them that is created in random order.
+    pub(super) shuffled: f64,
+    /// The data set of which they are the files.
+    pub(super) dataset: Option<String>,
+    /// Its files, once it was read.
+    pub(super) tree: Option<Arc<SourceTree>>,
+}
+
+/// A kind of operation.
+#[derive(Clone, Debug)]
+pub(super) struct OperationPlan {
+    /// The population, by its place.
+    pub(super) files: usize,
+    pub(super) kind: Kind,
+    pub(super) weight: u64,
+    pub(super) choose: Choose,
+    /// How much is appended, overwritten or written again.
+    pub(super) bytes: Sizes,
+    /// How many files are compacted into one.
+    pub(super) inputs: u64,
+    pub(super) fsync: bool,
+}
+
+/// A profile: who does the work.
+#[derive(Clone, Debug)]
+pub(super) enum Profile {
+    /// Another workload of treering, with these options.
+    Workload { name: String, options: Vec<(String, String)> },
+    /// The generator.
+    Model(Model),
+}
+
+/// Files and what happens to them.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    pub(super) files: Vec<FilesPlan>,
+    pub(super) operations: Vec<OperationPlan>,
+    /// Operations between two measurements of the layout.
+    pub(super) measure_every: u64,
+    /// Operations between two syncs of the filesystem.
+    pub(super) sync_every: u64,
+    /// Operations between two remounts of the filesystem; a multiple of `measure_every`.
+    pub(super) remount_every: Option<u64>,
+    /// Whether everything is read after each.
+    pub(super) read_after_remount: bool,
+}
+
+/// Reads the text of a profile; `name` is what a message calls it.
+pub(super) fn read(name: &str, text: &str) -> Result<Profile, ConfigError> {
+    let wrong = |what: String| {
+        ConfigError::new(format!("{name}: {}", harmless(what.trim_end())))
+            .hint("`treering age show mail` prints a complete profile")
+    };
+    let written: ProfileText = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    if let Some(workload) = written.workload {
+        if !written.files.is_empty() || !written.operation.is_empty() {
+            return Err(wrong("`workload` excludes [[files]] and [[operation]]".into()));
+        }
+        let options = written.options.into_iter().collect();
+        return Ok(Profile::Workload { name: workload, options });
+    }
+    model(written).map(Profile::Model).map_err(|Wrong(what)| wrong(what))
+}
+
+fn model(written: ProfileText) -> Result<Model, Wrong> {
+    if !written.options.is_empty() {
+        return Err(Wrong("[options] needs `workload`".into()));
+    }
+    if written.files.is_empty() {
+        return Err(Wrong("there is no [[files]]".into()));
+    }
+    if written.files.len().max(written.operation.len()) > PARTS_MAX {
+        return Err(Wrong(format!("more than {PARTS_MAX} [[files]] or [[operation]]")));
+    }
+    let files: Vec<FilesPlan> = written.files.iter().map(files_plan).collect::<Result<_, _>>()?;
+    for (place, plan) in files.iter().enumerate() {
+        if files[..place].iter().any(|other| other.name == plan.name) {
+            return Err(Wrong(format!("[[files]] '{}' is there twice", plan.name)));
+        }
+    }
+    let shares: f64 = files.iter().map(|plan| plan.amount.share()).sum();
+    if shares > 1.000_001 {
+        return Err(Wrong(format!("the shares are {:.0}% together", shares * 100.0)));
+    }
+    let operations = written.operation.iter().map(|one| operation_plan(one, &files));
+    let operations: Vec<OperationPlan> = operations.collect::<Result<_, _>>()?;
+    let measure_every = counted("measure-every", written.measure_every, 1..=NUMBER_MAX)?;
+    let sync_every = written.sync_every.unwrap_or(measure_every);
+    let sync_every = counted("sync-every", sync_every, 1..=NUMBER_MAX)?;
+    let remount_every = written.remount_every;
+    let remount_every =
+        remount_every.map(|every| counted("remount-every", every, 1..=NUMBER_MAX)).transpose()?;
+    let read_after_remount = written.read_after_remount;
+    Ok(Model { files, operations, measure_every, sync_every, remount_every, read_after_remount })
+}
+
+impl Amount {
+    const fn share(self) -> f64 {
+        match self {
+            Self::Count(_) => 0.0,
+            Self::Share(share) => share,
+        }
+    }
+}
+
+fn counted(what: &str, number: u64, range: std::ops::RangeInclusive<u64>) -> Result<u64, Wrong> {
+    if range.contains(&number) {
+        return Ok(number);
+    }
+    Err(Wrong(format!("{what}: {number} is not between {} and {}", range.start(), range.end())))
+}
+
+fn share(what: &str, text: &str) -> Result<f64, Wrong> {
+    let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+    let share = number.filter(|percent| (0.0..=100.0).contains(percent));
+    share
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| Wrong(format!("{what}: '{text}' is not a percentage such as \"40%\"")))
+}
+
+fn files_plan(written: &FilesText) -> Result<FilesPlan, Wrong> {
+    let name = written.name.clone();
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if name.is_empty() || name.len() > 40 || !name.bytes().all(is_plain) {
+        return Err(Wrong(format!(
+            "'{name}' is not a name of up to 40 small letters, digits and '-'"
+        )));
+    }
+    let within = |Wrong(what)| Wrong(format!("[[files]] '{name}': {what}"));
+    if let Some(dataset) = &written.dataset {
+        return of_dataset(name.clone(), dataset, written).map_err(within);
+    }
+    let amount = match (written.count, &written.share) {
+        (Some(count), None) => {
+            Amount::Count(counted("count", count, 0..=COUNT_MAX).map_err(within)?)
+        }
+        (None, Some(text)) => Amount::Share(share("share", text).map_err(within)?),
+        _ => return Err(within(Wrong("give either `count` or `share`".into()))),
+    };
+    let unit = written.unit.as_ref().map(|unit| (unit.least, unit.most));
+    if unit.is_some_and(|(least, most)| least == 0 || least > most || most > 100_000) {
+        return Err(within(Wrong("unit: not 1 <= least <= most <= 100000".into())));
+    }
+    let size = written.size.as_ref().ok_or_else(|| within(Wrong("`size` is missing".into())))?;
+    let sizes = Sizes::read(size).map_err(within)?;
+    if matches!(amount, Amount::Share(_)) && sizes.mean() == 0 {
+        return Err(within(Wrong("empty files have no share of the bytes".into())));
+    }
+    let fan_out = written.fan_out.map(|number| counted("fan-out", number, 2..=100_000));
+    let shuffled = written.shuffled.as_deref().map(|text| share("shuffled", text));
+    let directories = counted("directories", written.directories, 1..=DIRECTORIES_MAX);
+    Ok(FilesPlan {
+        sizes,
+        amount,
+        directories: directories.map_err(within)?,
+        fan_out: fan_out.transpose().map_err(within)?.unwrap_or(0),
+        unit,
+        shuffled: shuffled.transpose().map_err(within)?.unwrap_or(0.0),
+        dataset: None,
+        tree: None,
+        name,
+    })
+}
+
+/// The files of a data set, or so many of them: it says where they are and how large.
+fn of_dataset(name: String, dataset: &str, written: &FilesText) -> Result<FilesPlan, Wrong> {
+    let excluded = written.size.is_some()
+        || written.share.is_some()
+        || written.unit.is_some()
+        || written.fan_out.is_some()
+        || written.directories != 1;
+    if excluded {
+        return Err(Wrong(
+            "`dataset` says where files are and how large: beside it only `count` \
+                          and `shuffled`"
+                .into(),
+        ));
+    }
+    let shuffled = written.shuffled.as_deref().map(|text| share("shuffled", text));
+    Ok(FilesPlan {
+        name,
+        sizes: Sizes::Always(0),
+        amount: Amount::Count(counted("count", written.count.unwrap_or(COUNT_MAX), 1..=COUNT_MAX)?),
+        directories: 0,
+        fan_out: 0,
+        unit: None,
+        shuffled: shuffled.transpose()?.unwrap_or(0.0),
+        dataset: Some(dataset.to_owned()),
+        tree: None,
+    })
+}
+
+fn operation_plan(written: &OperationText, files: &[FilesPlan]) -> Result<OperationPlan, Wrong> {
+    let found = files.iter().position(|plan| plan.name == written.files);
+    let place = found.ok_or_else(|| {
+        Wrong(format!("[[operation]]: there is no [[files]] named '{}'", written.files))
+    })?;
+    let plan = &files[place];
+    let within =
+        |what: &str| Wrong(format!("[[operation]] {:?} of '{}': {what}", written.kind, plan.name));
+    if plan.dataset.is_some() {
+        return Err(within("files of a data set are created and then left alone"));
+    }
+    if plan.unit.is_some() && !matches!(written.kind, Kind::Create | Kind::Delete) {
+        return Err(within("a unit is only created and deleted"));
+    }
+    if written.bytes.is_none() && matches!(written.kind, Kind::Append | Kind::Overwrite) {
+        return Err(within("`bytes` is missing"));
+    }
+    let inputs = written.inputs.unwrap_or(4);
+    let about = |Wrong(what): Wrong| within(&what);
+    Ok(OperationPlan {
+        files: place,
+        kind: written.kind,
+        weight: counted("weight", written.weight, 1..=NUMBER_MAX).map_err(about)?,
+        choose: written.choose,
+        bytes: written.bytes.as_ref().map_or(Ok(plan.sizes.clone()), Sizes::read).map_err(about)?,
+        inputs: counted("inputs", inputs, 2..=1000).map_err(about)?,
+        fsync: written.fsync,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALL, Profile, profiles, read};
+
+    #[test]
+    fn every_profile_can_be_read_and_says_what_it_is() {
+        for (name, text) in ALL {
+            read(name, text).unwrap();
+            assert!(text.contains("\nsource = "), "{name}");
+        }
+        assert!(profiles().all(|(_, about)| !about.is_empty()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_where_it_stands() {
+        for (text, wanted) in [
+            ("about = \"x\"", "no [[files]]"),
+            ("about = 3", "line 1"),
+            ("[[files]]\nname = \"../x\"\nsize = \"1\"\ncount = 1\nabout=\"\"", "unknown field"),
+            (&files("name = \"../x\"\nsize = \"1\"\ncount = 1"), "small letters"),
+            (&files("name = \"x\"\nsize = \"1\""), "either `count` or `share`"),
+            (&files("name = \"x\"\nsize = \"huge\"\ncount = 1"), "'huge' is not a size"),
+            (&files("name = \"x\"\nsize = \"1k\"\nshare = \"101%\""), "not a percentage"),
+            (&files("name = \"x\"\nsize = \"1k\"\ncount = 999999999999"), "count"),
+            (&operation("files = \"y\"\ndo = \"create\""), "named 'y'"),
+            (&operation("files = \"x\"\ndo = \"append\""), "`bytes` is missing"),
+            (&operation("files = \"x\"\ndo = \"explode\""), "explode"),
+            (&operation("files = \"x\"\ndo = \"create\"\nweight = 0"), "weight"),
+        ] {
+            let error = read("it", text).unwrap_err();
+            assert!(error.message.contains(wanted), "{text}: {}", error.message);
+        }
+        let text = operation("files = \"x\"\ndo = \"create\"");
+        assert!(matches!(read("it", &text), Ok(Profile::Model(_))));
+    }
+
+    fn files(rest: &str) -> String {
+        format!("about = \"x\"\n[[files]]\n{rest}\n")
+    }
+
+    fn operation(rest: &str) -> String {
+        let files = files("name = \"x\"\nsize = \"1k\"\ncount = 1");
+        format!("{files}[[operation]]\n{rest}\n")
+    }
+}

@@ -1,0 +1,110 @@
+//! How far a run is, whichever session leads it: its phase, what its tasks came to, what ends it.
+
+use treering_model::metrics::{cpu, rates, times};
+use treering_model::{Caution, Fact, Metric, Scope, TaskTotals};
+use treering_script::{LayoutFeed, Phase, SessionError};
+
+use super::ending::Ending;
+use super::player::ROOT;
+use treering_kit::ahead::{Counted, refusal};
+
+/// The phases, by name.
+pub(super) const FILL: &str = "fill";
+pub(super) const AGE: &str = "age";
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    operations: u64,
+    wall_ns: u64,
+    cpu_ns: u64,
+}
+
+/// How far a run is.
+#[derive(Debug)]
+pub(super) struct Progress {
+    pub(super) ending: Ending,
+    /// The present phase.
+    pub(super) phase: Option<&'static str>,
+    /// Why nothing was done.
+    refusal: Option<SessionError>,
+    sums: Sums,
+}
+
+impl Progress {
+    pub(super) fn new(ending: Ending) -> Self {
+        Self { ending, phase: None, refusal: None, sums: Sums::default() }
+    }
+
+    /// A phase of so many tasks begins.
+    pub(super) fn begin(&mut self, name: &'static str, tasks: u64) -> Phase {
+        self.phase = Some(name);
+        Phase { name: name.to_owned(), tasks: u32::try_from(tasks).unwrap_or(u32::MAX) }
+    }
+
+    pub(super) fn task_ended(&mut self, totals: &TaskTotals) {
+        let counted: Counted = totals.counters.read().unwrap_or_default();
+        let is_aging = self.phase == Some(AGE);
+        let aged = if is_aging { counted.operations } else { 0 };
+        self.ending.task_ended(totals, aged, counted.ahead_bytes);
+        if is_aging {
+            self.ending.stepped();
+        }
+        self.sums.operations += counted.operations;
+        self.sums.wall_ns += totals.wall_ns;
+        self.sums.cpu_ns += totals.cpu.total_ns();
+        if counted.is_full {
+            self.ending.is_full();
+        }
+        if counted.cannot_allocate {
+            self.refusal = Some(refusal());
+        }
+    }
+
+    pub(super) fn failure(&self) -> Option<SessionError> {
+        self.refusal.clone().or_else(|| self.ending.failure())
+    }
+
+    pub(super) fn layouts(&self) -> Option<LayoutFeed> {
+        self.ending.feed()
+    }
+
+    /// What is known of the end, and after it what the session itself knows.
+    pub(super) fn facts<const N: usize>(&self, own: [(&str, String); N]) -> Vec<Fact> {
+        let own = own.map(|(name, value)| Fact { name: name.to_owned(), value });
+        self.ending.facts().into_iter().chain(own).collect()
+    }
+
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        metrics(self.sums)
+    }
+
+    pub(super) fn cautions(&self) -> Vec<Caution> {
+        self.ending.cautions()
+    }
+
+    pub(super) fn remains(&self) -> Vec<String> {
+        let made = self.phase.filter(|_| self.refusal.is_none());
+        made.map(|_| ROOT.to_owned()).into_iter().collect()
+    }
+}
+
+/// The metrics of a run with these sums.
+fn metrics(sums: Sums) -> Vec<Metric> {
+    let seconds = sums.wall_ns as f64 / 1e9;
+    if sums.operations == 0 || seconds <= 0.0 {
+        return Vec::new();
+    }
+    let operations = sums.operations as f64;
+    vec![
+        rates::OPERATIONS_PER_SECOND.of(Scope::Trial, operations / seconds).primary(),
+        rates::OPERATIONS.of(Scope::Trial, operations),
+        times::OPERATION_SECONDS.of(Scope::Trial, seconds),
+        cpu::OPERATION_CPU_SECONDS.of(Scope::Trial, sums.cpu_ns as f64 / 1e9),
+    ]
+}
+
+/// The metrics that a run will have; their values mean nothing.
+pub(super) fn foreseen() -> Vec<Metric> {
+    metrics(Sums { operations: 1, wall_ns: 1, cpu_ns: 1 })
+}

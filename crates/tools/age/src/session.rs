@@ -1,0 +1,157 @@
+//! A run of the generator: the tree is filled, then aged step by step until a rule holds.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use treering_model::{Caution, Fact, Metric, Op, TaskTotals};
+use treering_script::{LayoutFeed, ParallelGroup, Phase, Session, SessionError, Task};
+
+use super::ending::Ending;
+use super::fast_forward::FastForward;
+use super::generator::Generator;
+use super::player::{Part, Player};
+use super::progress::{AGE, FILL, Progress};
+use treering_kit::ahead::WRITE;
+
+/// A run in progress.
+pub(super) struct AgeSession {
+    generator: Arc<Mutex<Generator>>,
+    progress: Progress,
+    live_bytes: u64,
+    measure_every: u64,
+    remount_every: Option<u64>,
+    reads: bool,
+    /// Parts of the present phase that are to come, the last one first.
+    to_come: Vec<Part>,
+    forward: Option<FastForward>,
+}
+
+impl AgeSession {
+    pub(super) fn new(
+        generator: Generator,
+        ending: Ending,
+        live_bytes: u64,
+        fast_forward: bool,
+    ) -> Self {
+        let measure_every = generator.model().measure_every;
+        let remount_every = generator.model().remount_every;
+        let reads = generator.model().read_after_remount && remount_every.is_some();
+        Self {
+            generator: Arc::new(Mutex::new(generator)),
+            progress: Progress::new(ending),
+            live_bytes,
+            measure_every,
+            remount_every,
+            reads,
+            to_come: Vec::new(),
+            forward: fast_forward.then(FastForward::default),
+        }
+    }
+
+    /// Whether the filesystem is mounted anew before a part: between two steps, so often.
+    fn is_remounted(&self) -> bool {
+        let aged = self.progress.ending.operations();
+        let is_due = |every: u64| aged.is_multiple_of(every);
+        self.progress.phase == Some(AGE) && self.remount_every.is_some_and(is_due)
+    }
+
+    /// The same, but for the first of its steps: it is mounted anew between phases.
+    fn remounts_now(&self) -> bool {
+        self.progress.ending.operations() > 0 && self.is_remounted()
+    }
+
+    fn next_part(&mut self) -> Option<Part> {
+        if self.failure().is_some() {
+            return None;
+        }
+        if self.progress.phase != Some(AGE) {
+            return self.to_come.pop();
+        }
+        if self.progress.ending.is_over() {
+            return None;
+        }
+        let left = self.progress.ending.operations_left().unwrap_or(self.measure_every);
+        let count = left.min(self.measure_every);
+        let reads = self.reads && self.is_remounted();
+        Some(if reads { Part::ReadAndOperate(count) } else { Part::Operate(count) })
+    }
+}
+
+impl Session for AgeSession {
+    fn next_phase(&mut self) -> Option<Phase> {
+        let (populations, has_operations) = {
+            let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+            (generator.model().files.len(), generator.has_operations())
+        };
+        let (name, tasks) = match self.progress.phase {
+            None => {
+                self.to_come = (0..populations).rev().map(Part::Fill).collect();
+                self.to_come.push(Part::Prepare);
+                (FILL, self.to_come.len() as u64)
+            }
+            _ if self.failure().is_some() => return None,
+            Some(FILL) if has_operations => {
+                self.progress.ending.begins();
+                let left = self.progress.ending.operations_left().unwrap_or(0);
+                (AGE, left.div_ceil(self.measure_every))
+            }
+            Some(FILL | AGE) if self.forward.is_some() => {
+                self.to_come = (0..populations).rev().map(Part::Write).collect();
+                (WRITE, populations as u64)
+            }
+            Some(_) => return None,
+        };
+        Some(self.progress.begin(name, tasks))
+    }
+
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        let part = self.next_part()?;
+        let (subject, op) = match part {
+            Part::Prepare => ("directories".to_owned(), Op::MakeDir),
+            Part::Fill(files) | Part::Write(files) => {
+                let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+                let op = if part == Part::Fill(files) { Op::Create } else { Op::Write };
+                (generator.model().files[files].name.clone(), op)
+            }
+            Part::Operate(count) | Part::ReadAndOperate(count) => {
+                (format!("{count} operations"), Op::Create)
+            }
+        };
+        let script = Box::new(Player::new(part, &self.generator, self.forward.clone()));
+        let kind = self.progress.phase.unwrap_or(FILL);
+        let tasks = vec![Task::new(kind, &subject, op, script)];
+        Some(ParallelGroup { tasks, remount: self.remounts_now(), ..ParallelGroup::default() })
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        self.progress.task_ended(totals);
+    }
+
+    fn failure(&self) -> Option<SessionError> {
+        self.progress.failure()
+    }
+
+    fn layouts(&self) -> Option<LayoutFeed> {
+        self.progress.layouts()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+        self.progress.facts([
+            ("age.live_bytes", self.live_bytes.to_string()),
+            ("age.drawn", generator.drawn().to_string()),
+            ("age.fingerprint", generator.fingerprint().text()),
+        ])
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        self.progress.metrics()
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        self.progress.cautions()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        self.progress.remains()
+    }
+}

@@ -1,0 +1,4 @@
+//! blogbench 1.1.
+
+pub(crate) mod counts;
+pub(crate) mod text;

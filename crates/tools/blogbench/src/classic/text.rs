@@ -1,0 +1,92 @@
+//! The words of blogbench 1.1.
+
+use super::counts::{Count, Sums};
+
+/// What comes before everything.
+pub(crate) fn opening(sleep_seconds: u64, directory: &str) -> String {
+    format!("\nFrequency = {sleep_seconds} secs\nScratch dir = [{directory}]\n")
+}
+
+/// What comes when the threads start: so many of each kind, for so many intervals.
+pub(crate) fn starting(threads: &[(u16, &str)], iterations: u64, sleep_seconds: u64) -> String {
+    let mut text = String::new();
+    for (count, kind) in threads {
+        text += &format!("Spawning {count} {kind}...\n");
+    }
+    let minutes = iterations.saturating_mul(sleep_seconds) / 60;
+    text += &format!(
+        "Benchmarking for {iterations} iterations.\nThe test will run during {minutes} \
+         minutes.\n\n"
+    );
+    text + "  Nb blogs   R articles    W articles    R pictures    W pictures    R comments    \
+            W comments\n"
+}
+
+/// A row: all blogs written so far, and what came since the row before.
+pub(crate) fn row(so_far: &Sums, since: &Sums) -> String {
+    let of = |count| since.of(count);
+    format!(
+        "{:>10} {:>12} {:>13} {:>13} {:>13} {:>13} {:>13}\n",
+        so_far.of(Count::BlogsWritten),
+        of(Count::ArticlesRead),
+        of(Count::ArticlesWritten),
+        of(Count::PicturesRead),
+        of(Count::PicturesWritten),
+        of(Count::CommentsRead),
+        of(Count::CommentsWritten),
+    )
+}
+
+/// What comes at the end.
+pub(crate) fn scores(so_far: &Sums) -> String {
+    format!(
+        "\nFinal score for writes:{:>14}\nFinal score for reads :{:>14}\n\n",
+        so_far.of(Count::BlogsWritten),
+        so_far.of(Count::BlogsRead)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{opening, row, scores, starting};
+    use crate::classic::counts::{Count, Counts, Sums};
+
+    #[test]
+    fn the_words_are_those_of_the_original() {
+        let threads = [(3, "writers"), (1, "rewriters"), (5, "commenters"), (1, "readers")];
+        assert_eq!(
+            opening(20, "/m/w") + &starting(&threads, 7, 20),
+            "\nFrequency = 20 secs\nScratch dir = [/m/w]\nSpawning 3 writers...\n\
+             Spawning 1 rewriters...\nSpawning 5 commenters...\nSpawning 1 readers...\n\
+             Benchmarking for 7 iterations.\nThe test will run during 2 minutes.\n\n  \
+             Nb blogs   R articles    W articles    R pictures    W pictures    R comments    \
+             W comments\n"
+        );
+        let counts = Counts::default();
+        for (count, times) in [
+            (Count::BlogsWritten, 95),
+            (Count::ArticlesRead, 2),
+            (Count::ArticlesWritten, 4939),
+            (Count::PicturesWritten, 5250),
+            (Count::CommentsWritten, 3003),
+            (Count::BlogsRead, 12),
+        ] {
+            (0..times).for_each(|_| counts.add(count));
+        }
+        let sums = counts.sums();
+        assert_eq!(
+            row(&sums, &sums),
+            "        95            2          4939             0          5250             0          \
+             3003\n"
+        );
+        assert_eq!(
+            row(&sums, &Sums::default()),
+            "        95            0             0             0             0             0             \
+             0\n"
+        );
+        assert_eq!(
+            scores(&sums),
+            "\nFinal score for writes:            95\nFinal score for reads :            12\n\n"
+        );
+    }
+}

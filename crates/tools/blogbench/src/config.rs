@@ -1,0 +1,138 @@
+//! What is asked for, read from settings.
+
+use std::time::Duration;
+
+use treering_script::ConfigError;
+
+use super::options::{Classic, Native, Reads, Threads};
+use super::room::Room;
+
+/// The kinds of threads, in the order in which they start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Writer,
+    Rewriter,
+    Commenter,
+    Reader,
+}
+
+impl Role {
+    pub(super) const ALL: [Self; 4] = [Self::Writer, Self::Rewriter, Self::Commenter, Self::Reader];
+
+    /// One of them: the kind of its task.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Writer => "writer",
+            Self::Rewriter => "rewriter",
+            Self::Commenter => "commenter",
+            Self::Reader => "reader",
+        }
+    }
+
+    /// Several of them: the option.
+    pub(super) const fn plural(self) -> &'static str {
+        match self {
+            Self::Writer => "writers",
+            Self::Rewriter => "rewriters",
+            Self::Commenter => "commenters",
+            Self::Reader => "readers",
+        }
+    }
+
+    /// Its place in tables.
+    pub(super) const fn place(self) -> usize {
+        self as usize
+    }
+}
+
+/// What is asked for, on either command line.
+#[derive(Clone, Debug)]
+pub(super) struct Config {
+    /// How many intervals, and how long each is.
+    pub(super) iterations: u64,
+    pub(super) sleep_seconds: u64,
+    pub(super) threads: Threads,
+    pub(super) room: Room,
+    pub(super) reads: Reads,
+}
+
+impl Config {
+    pub(super) fn classic(options: &Classic) -> Result<Self, ConfigError> {
+        let Classic { iterations, sleep, threads, max_size, reads, .. } = options;
+        Self::new((*iterations, *sleep), threads, max_size, reads)
+    }
+
+    pub(super) fn native(options: &Native) -> Result<Self, ConfigError> {
+        let Native { iterations, sleep, threads, max_size, reads } = options;
+        Self::new((*iterations, *sleep), threads, max_size, reads)
+    }
+
+    fn new(
+        (iterations, sleep_seconds): (u64, u64),
+        threads: &Threads,
+        max_size: &str,
+        reads: &Reads,
+    ) -> Result<Self, ConfigError> {
+        let (room, threads, reads) = (Room::read(max_size)?, threads.clone(), reads.clone());
+        let config = Self { iterations, sleep_seconds, threads, room, reads };
+        if config.all_threads() == 0 {
+            return Err(ConfigError::new("there is no thread that could work")
+                .hint("give --writers, --rewriters, --commenters or --readers more than 0"));
+        }
+        Ok(config)
+    }
+
+    pub(super) const fn threads_of(&self, role: Role) -> u16 {
+        match role {
+            Role::Writer => self.threads.writers,
+            Role::Rewriter => self.threads.rewriters,
+            Role::Commenter => self.threads.commenters,
+            Role::Reader => self.threads.readers,
+        }
+    }
+
+    /// Threads of all kinds.
+    pub(super) fn all_threads(&self) -> u32 {
+        Role::ALL.into_iter().map(|role| u32::from(self.threads_of(role))).sum()
+    }
+
+    /// The time of one interval.
+    pub(super) const fn interval(&self) -> Duration {
+        Duration::from_secs(self.sleep_seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, Role};
+    use crate::options::{Classic, Native};
+    use treering_script::{ConfigError, Settings};
+
+    fn read(given: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        let settings = Settings::new(given.iter().map(own).collect());
+        Classic::read(&settings).and_then(|options| Config::classic(&options))
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_original() {
+        let config = read(&[]).unwrap();
+        assert_eq!((config.iterations, config.sleep_seconds), (30, 10));
+        assert_eq!(Role::ALL.map(|role| config.threads_of(role)), [3, 1, 5, 100]);
+        assert_eq!(config.reads.read_bytes, 65_536);
+        assert!(Native::read(&Settings::default()).unwrap().iterations < 30);
+    }
+
+    #[test]
+    fn what_hung_or_ran_for_ever_is_refused_or_works() {
+        assert!(read(&[("iterations", "0")]).is_err());
+        assert!(read(&[("sleep", "0")]).is_err());
+        assert_eq!(read(&[("readers", "0")]).unwrap().threads_of(Role::Reader), 0);
+        let none: Vec<(&str, &str)> = Role::ALL.iter().map(|role| (role.plural(), "0")).collect();
+        assert!(read(&none).unwrap_err().message.contains("no thread"));
+        for odd in ["0", "2M", "x"] {
+            assert!(read(&[("read-bytes", odd)]).is_err(), "{odd}");
+        }
+        assert_eq!(read(&[("read-bytes", "8")]).unwrap().reads.read_bytes, 8);
+    }
+}

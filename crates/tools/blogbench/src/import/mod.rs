@@ -1,0 +1,128 @@
+//! Output of blogbench 1.0 to 1.2: how it was run, a row for each interval, two final scores.
+//!
+//! Scores grow with the length of the run, so that they are also taken by the second; and 1.2 reads
+//! 8 bytes at once, so that its scores are not those of another version: an output does not say of
+//! which it is.
+
+mod lines;
+mod trial;
+mod version;
+
+use treering_kit::import::log::{Log, first_word};
+use treering_kit::import::stretch::Stretch;
+use treering_kit::import::trial::Content;
+use treering_kit::import::{Importer, Reading, Remark, any_begins};
+use lines::{COLUMNS, Line, Side, line};
+
+/// Reads output of blogbench.
+pub(crate) struct Blogbench;
+
+/// The tool, and its workload.
+const TOOL: &str = "blogbench";
+/// So many lines of somebody else's, or complaints of the run, may stand between two of its lines.
+const GAP_LINES_MOST: usize = 200;
+/// And so many between the scores, where only they are shown.
+const SCORES_GAP_LINES_MOST: usize = 3;
+
+impl Importer for Blogbench {
+    fn tool(&self) -> &'static str {
+        TOOL
+    }
+
+    fn begins(&self, log: &Log<'_>, at: usize) -> bool {
+        let may_begin = |text: &str| ["Frequency", "Nb", "Final"].contains(&first_word(text));
+        let read = log.read_if(may_begin, at, line).map(|(said, _)| said);
+        matches!(read, Some(Line::Frequency(_) | Line::TableBegins | Line::Score(..)))
+    }
+
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
+        let mut run = Run::default();
+        let mut stretch = Stretch::from(at);
+        while stretch.next() < log.len().min(stretch.end() + run.gap()) {
+            let next = stretch.next();
+            let Some((said, count)) = log.read(next, line) else {
+                if any_begins(log, next) {
+                    break;
+                }
+                stretch.pass(log);
+                continue;
+            };
+            if !run.goes_on(&said) {
+                break;
+            }
+            run.take(said);
+            stretch.take(log, count);
+            if run.is_over() {
+                break;
+            }
+        }
+        let end = stretch.end();
+        let mut remarks = stretch.remarks();
+        let (trial, said) = trial::trial(&run, version::version(log, &(at..end)));
+        remarks.extend(said.into_iter().map(|what| Remark { line: at + 1, what }));
+        let outputs = trial.map(|trial| Content::Foreign(Box::new(trial))).into_iter().collect();
+        Reading { end, outputs, remarks }
+    }
+}
+
+/// A run, put together line by line.
+#[derive(Default)]
+struct Run {
+    seconds: Option<u64>,
+    directory: String,
+    threads: Vec<(&'static str, u64)>,
+    iterations: Option<u64>,
+    has_table: bool,
+    rows: Vec<[u64; COLUMNS]>,
+    writes: Option<u64>,
+    reads: Option<u64>,
+    is_full: bool,
+}
+
+impl Run {
+    /// Whether this line can be the next one of the run.
+    fn goes_on(&self, said: &Line) -> bool {
+        let has_scores = self.writes.is_some() || self.reads.is_some();
+        let is_before_rows = !self.has_table && !has_scores;
+        match said {
+            Line::Frequency(_) => is_before_rows && self.seconds.is_none(),
+            Line::Directory(_) => is_before_rows && self.directory.is_empty(),
+            Line::Threads(kind, _) => {
+                is_before_rows && self.threads.iter().all(|(known, _)| known != kind)
+            }
+            Line::Iterations(_) => is_before_rows && self.iterations.is_none(),
+            Line::TableBegins => is_before_rows,
+            Line::Row(row) => {
+                let is_later = self.rows.last().is_none_or(|last| last[0] <= row[0]);
+                self.has_table && !has_scores && is_later
+            }
+            Line::Score(Side::Writes, _) => self.writes.is_none(),
+            Line::Score(Side::Reads, _) => self.reads.is_none(),
+            Line::Full | Line::Furniture => true,
+        }
+    }
+
+    fn take(&mut self, said: Line) {
+        match said {
+            Line::Frequency(seconds) => self.seconds = Some(seconds),
+            Line::Directory(place) => self.directory = place,
+            Line::Threads(kind, count) => self.threads.push((kind, count)),
+            Line::Iterations(count) => self.iterations = Some(count),
+            Line::TableBegins => self.has_table = true,
+            Line::Row(row) => self.rows.push(row),
+            Line::Score(Side::Writes, score) => self.writes = Some(score),
+            Line::Score(Side::Reads, score) => self.reads = Some(score),
+            Line::Full => self.is_full = true,
+            Line::Furniture => {}
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.writes.is_some() && self.reads.is_some()
+    }
+
+    fn gap(&self) -> usize {
+        let has_score = self.writes.is_some() || self.reads.is_some();
+        if has_score { SCORES_GAP_LINES_MOST } else { GAP_LINES_MOST }
+    }
+}

@@ -1,0 +1,87 @@
+//! Which version of blogbench made an output. The output does not say, though scores of 1.2 are not
+//! those of the versions before; the text around it may.
+
+use std::ops::Range;
+
+use treering_kit::import::log::Log;
+
+/// A version, and how many bytes it reads at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    pub(super) name: &'static str,
+    pub(super) read_bytes: u64,
+}
+
+const VERSIONS: [Version; 3] = [
+    Version { name: "1.0", read_bytes: 65_536 },
+    Version { name: "1.1", read_bytes: 65_536 },
+    Version { name: "1.2", read_bytes: 8 },
+];
+/// So far above an output, and below it, the version is looked for.
+const ABOVE_LINES_MOST: usize = 200;
+const BELOW_LINES_MOST: usize = 10;
+/// Names of versions stand in short lines.
+const LINE_MOST: usize = 500;
+
+/// The version by the nearest line that names one, and that line; above before below.
+pub(super) fn version(log: &Log<'_>, output: &Range<usize>) -> Option<(Version, usize)> {
+    let above = (output.start.saturating_sub(ABOVE_LINES_MOST)..output.start).rev();
+    let below = output.end..log.len().min(output.end + BELOW_LINES_MOST);
+    above.chain(below).find_map(|at| Some((named(log.line(at))?, at)))
+}
+
+/// The version behind the tool's name; `None` when there are several.
+fn named(text: &str) -> Option<Version> {
+    if text.len() > LINE_MOST {
+        return None;
+    }
+    let text = text.to_ascii_lowercase();
+    let mut all: Vec<Version> = text.split("blogbench").skip(1).filter_map(leading).collect();
+    all.dedup();
+    match all.as_slice() {
+        [one] => Some(*one),
+        _ => None,
+    }
+}
+
+/// The version with which a text begins: `-1.1.0`, ` v1.2`, ` version 1.0`.
+fn leading(text: &str) -> Option<Version> {
+    let text = text.trim_start_matches(['-', '_', ' ', '/']);
+    let text = text.strip_prefix("version").unwrap_or(text).trim_start();
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let is_it = |version: &&Version| {
+        text.strip_prefix(version.name)
+            .is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
+    };
+    VERSIONS.iter().find(is_it).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{named, version};
+    use treering_kit::import::log::Log;
+
+    fn name(text: &str) -> Option<&'static str> {
+        named(text).map(|version| version.name)
+    }
+
+    #[test]
+    fn versions_are_named_in_many_ways() {
+        for text in ["pts/blogbench-1.1.0", "BlogBench v1.1", "./Blogbench version 1.1, built"] {
+            assert_eq!(name(text), Some("1.1"), "{text}");
+        }
+        assert_eq!(name("blogbench_1.2-1_amd64.deb"), Some("1.2"));
+        for text in ["blogbench", "blogbench 1.15", "1.1 of blogbench", "blogbench -d 1.1 x"] {
+            assert_eq!(name(text), None, "{text}");
+        }
+        assert_eq!(name("blogbench 1.1 against blogbench 1.2"), None);
+    }
+
+    #[test]
+    fn the_nearest_line_says_it() {
+        let log = Log::of("blogbench 1.0\nblogbench 1.2\nx\noutput\nblogbench 1.1\n");
+        assert_eq!(version(&log, &(3..4)).map(|(found, at)| (found.name, at)), Some(("1.2", 1)));
+        assert_eq!(version(&log, &(0..4)).map(|(found, at)| (found.name, at)), Some(("1.1", 4)));
+        assert_eq!(version(&log, &(0..1)).map(|(found, _)| found.read_bytes), Some(8));
+    }
+}

@@ -1,0 +1,177 @@
+//! A configured blogbench: parameters, room, footprint, outline, and the session.
+
+use treering_model::{Caution, Metric, Mode, Work};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+
+use super::config::{Config, Role};
+use super::headline::Headline;
+use super::options::{Classic, Native};
+use super::output::{directory, full};
+use super::room::{full_bytes, full_names, mean_bytes};
+use super::session::{BlogSession, ROOT, Run};
+use treering_kit::occupied::refuse_existing;
+
+/// No device takes more of such small files in a second: with the time of the run it says how much
+/// of the room can be used at all.
+const WRITTEN_MOST: u64 = 1 << 30;
+/// Fewer blogs than this, and those that are being written, are no mix.
+const BLOGS_FEWEST: u64 = 2;
+
+/// blogbench with all its settings.
+#[derive(Debug)]
+pub(super) struct BlogJob {
+    config: Config,
+    /// Where the blogs are, in classic mode.
+    directory: Option<String>,
+    parameters: Vec<(String, String)>,
+}
+
+impl BlogJob {
+    /// From the classic command line.
+    pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
+        let mut options = Classic::read(settings)?;
+        let config = Config::classic(&options)?;
+        let directory = directory(&options)?;
+        options.directory = Some(full(&directory));
+        Ok(Self { config, directory: Some(directory), parameters: options.parameters() })
+    }
+
+    /// From native options.
+    pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        let options = Native::read(settings)?;
+        let config = Config::native(&options)?;
+        Ok(Self { config, directory: None, parameters: options.parameters() })
+    }
+
+    fn standing(&self, facts: &TargetFacts) -> u64 {
+        self.config.room.blogs(facts).max(1)
+    }
+
+    const fn is_classic(&self) -> bool {
+        self.directory.is_some()
+    }
+}
+
+impl Job for BlogJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        if self.is_classic() { Mode::Classic } else { Mode::Native }
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        refuse_existing(facts, |name| !self.is_classic() && name == ROOT)?;
+        let writers = u64::from(self.config.threads_of(Role::Writer));
+        let fewest = writers.saturating_add(BLOGS_FEWEST);
+        let fit = self.config.room.blogs(facts);
+        if fit < fewest {
+            let needs = full_bytes(facts.block_bytes).saturating_mul(fewest) >> 20;
+            return Err(ConfigError::new(format!(
+                "{fit} blogs fit into the room that --max-size gives them; {writers} writers need \
+                 {fewest}"
+            ))
+            .hint(format!("give at least {needs}M, or fewer writers")));
+        }
+        Ok(Vec::new())
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let blogs = self.standing(facts);
+        let names = blogs.saturating_mul(full_names());
+        let seconds = self.config.iterations.saturating_mul(self.config.sleep_seconds);
+        let in_time = seconds.saturating_mul(WRITTEN_MOST);
+        let bytes = blogs.saturating_mul(mean_bytes()).min(in_time);
+        Footprint {
+            peak_files: names.saturating_sub(blogs),
+            peak_dirs: blogs.saturating_add(1),
+            peak_bytes: bytes,
+            peak_block_bytes: blogs.saturating_mul(full_bytes(facts.block_bytes)),
+            written_files: names.saturating_sub(blogs),
+            written_bytes: bytes,
+        }
+    }
+
+    fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
+        let config = &self.config;
+        let place = self.directory.as_deref().unwrap_or(ROOT);
+        let threads: Vec<String> = Role::ALL
+            .into_iter()
+            .map(|role| format!("{} {}", config.threads_of(role), role.plural()))
+            .collect();
+        let (iterations, seconds) = (config.iterations, config.sleep_seconds);
+        vec![
+            "sync".to_owned(),
+            format!("{} in {place}", threads.join(", ")),
+            format!("for {iterations} intervals of {seconds} seconds"),
+            match config.room.blogs(facts) {
+                blogs if facts.free_bytes == u64::MAX && blogs > 1 << 32 => {
+                    "until the room for blogs is full, then in place of the oldest".to_owned()
+                }
+                blogs => format!("at most {blogs} blogs stand, then in place of the oldest"),
+            },
+        ]
+    }
+
+    fn work(&self) -> Work {
+        Work::Timed
+    }
+
+    fn times_all(&self) -> bool {
+        !self.is_classic()
+    }
+
+    fn tasks(&self, _facts: &TargetFacts) -> u64 {
+        // A sync before; natively also the directory, and a sync after the work.
+        let around = if self.is_classic() { 1 } else { 3 };
+        u64::from(self.config.all_threads()) + around
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        Headline::foreseen(self.times_all())
+    }
+
+    fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
+        let (config, standing) = (self.config.clone(), self.standing(facts));
+        Box::new(BlogSession::new(Run { config, classic: self.is_classic(), standing }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BlogJob;
+    use treering_script::{Job, Settings, TargetFacts};
+
+    fn job(given: &[(&str, &str)]) -> BlogJob {
+        let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        BlogJob::native(&Settings::new(given.iter().map(own).collect())).unwrap()
+    }
+
+    #[test]
+    fn the_footprint_keeps_to_the_room_and_to_what_the_time_allows() {
+        let facts = TargetFacts { free_bytes: 1 << 40, ..TargetFacts::unknown() };
+        let minute = job(&[]).footprint(&facts);
+        assert!(minute.peak_block_bytes <= 1 << 39, "half of what is free");
+        assert_eq!(minute.peak_bytes, 60 << 30);
+        let little = job(&[("max-size", "100M")]).footprint(&facts);
+        assert!(little.peak_block_bytes <= 100 << 20);
+        assert_eq!(little.peak_files, 300 * little.peak_dirs.saturating_sub(1));
+        assert!(little.peak_bytes < little.peak_block_bytes);
+        // Nothing overflows where nothing is known.
+        let unknown = job(&[("iterations", "1000000"), ("sleep", "1000000"), ("max-size", "100%")]);
+        assert!(unknown.footprint(&TargetFacts::unknown()).peak_files > 1 << 40);
+    }
+
+    #[test]
+    fn a_place_that_is_taken_or_too_small_is_refused() {
+        let mut facts = TargetFacts { free_bytes: 200 << 20, ..TargetFacts::unknown() };
+        job(&[]).check(&facts).unwrap();
+        facts.existing.push("blogbench-0".to_owned());
+        assert!(job(&[]).check(&facts).unwrap_err().message.contains("there already"));
+        facts.existing.clear();
+        facts.free_bytes = 20 << 20;
+        assert!(job(&[]).check(&facts).unwrap_err().hint.is_some());
+        job(&[("writers", "0"), ("max-size", "100%")]).check(&facts).unwrap();
+    }
+}

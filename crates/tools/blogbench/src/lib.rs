@@ -1,0 +1,30 @@
+//! blogbench: writers, rewriters, commenters and readers of blogs, which are directories of
+//! articles, pictures and comments, as blogbench 1.1 has them.
+//!
+//! `draws` says what is drawn, `names` what files are called, `thread` what each kind of thread
+//! does, `counts` what they count while they work, and `session` puts them side by side and takes a
+//! row each interval. Nothing here calls the kernel.
+
+mod classic;
+mod import;
+mod config;
+mod draws;
+mod headline;
+mod job;
+mod names;
+mod once;
+mod options;
+mod output;
+mod room;
+mod session;
+mod thread;
+
+use crate::classic::{counts, text};
+
+use treering_kit::imitation;
+use job::BlogJob;
+
+/// The line of blogbench in the registry.
+pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Blogbench), importer: Some(&import::Blogbench) };
+
+imitation!(Blogbench, BlogJob, over_ranks: Apart);

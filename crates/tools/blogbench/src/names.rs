@@ -1,0 +1,113 @@
+//! What blogs and their files are called, without allocating.
+
+use std::ffi::CStr;
+
+use super::draws::File;
+
+/// What stands before the number of a blog.
+const BLOG: &[u8] = b"blog-";
+/// What stands behind the name of a file that is not whole yet.
+const UNFINISHED: &[u8] = b".tmp";
+/// The longest is a blog of twenty digits with an unfinished file.
+const NAME_BYTES: usize = 64;
+
+/// A name, or a path of two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Name {
+    bytes: [u8; NAME_BYTES],
+    length: usize,
+}
+
+impl Default for Name {
+    fn default() -> Self {
+        Self { bytes: [0; NAME_BYTES], length: 0 }
+    }
+}
+
+impl Name {
+    /// `blog-7`
+    pub(super) fn blog(number: u64) -> Self {
+        let mut name = Self::default();
+        name.push(BLOG);
+        name.push_number(number);
+        name
+    }
+
+    /// `article-3.xml`
+    pub(super) fn file(file: File, number: u32) -> Self {
+        let mut name = Self::default();
+        name.push_file(file, number);
+        name
+    }
+
+    /// `article-3.xml.tmp`
+    pub(super) fn unfinished(file: File, number: u32) -> Self {
+        let mut name = Self::file(file, number);
+        name.push(UNFINISHED);
+        name
+    }
+
+    /// `blog-7/article-3.xml`
+    pub(super) fn path(blog: u64, file: File, number: u32) -> Self {
+        let mut name = Self::blog(blog);
+        name.push(b"/");
+        name.push_file(file, number);
+        name
+    }
+
+    pub(super) fn as_c_str(&self) -> &CStr {
+        let all = self.bytes.get(..=self.length).unwrap_or(&[0]);
+        CStr::from_bytes_with_nul(all).unwrap_or_default()
+    }
+
+    fn push_file(&mut self, file: File, number: u32) {
+        let (before, behind) = file.affixes();
+        self.push(before);
+        self.push_number(number.into());
+        self.push(behind);
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let end = self.length + bytes.len();
+        // One byte stays for the end.
+        if let Some(room) = self.bytes.get_mut(self.length..end).filter(|_| end < NAME_BYTES) {
+            room.copy_from_slice(bytes);
+            self.length = end;
+        }
+    }
+
+    fn push_number(&mut self, number: u64) {
+        let mut digits = [b'0'; 20];
+        let mut rest = number;
+        let mut first = digits.len() - 1;
+        for place in (0..digits.len()).rev() {
+            digits[place] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+            first = place;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.push(&digits[first..]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Name;
+    use crate::draws::File;
+
+    #[test]
+    fn names_are_those_of_the_original() {
+        let text = |name: Name| name.as_c_str().to_str().unwrap().to_owned();
+        assert_eq!(text(Name::blog(0)), "blog-0");
+        assert_eq!(text(Name::file(File::Article, 100)), "article-100.xml");
+        assert_eq!(text(Name::unfinished(File::Picture, 7)), "picture-7.jpg.tmp");
+        assert_eq!(text(Name::path(120, File::Comment, 1)), "blog-120/comment-1.xml");
+        assert_eq!(
+            text(Name::path(u64::MAX, File::Comment, u32::MAX)),
+            "blog-18446744073709551615/comment-4294967295.xml"
+        );
+        assert_eq!(text(Name::default()), "");
+    }
+}

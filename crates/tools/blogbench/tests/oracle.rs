@@ -1,0 +1,526 @@
+//! blogbench: the calls of each kind of thread against a model of what the original does, and runs
+//! of all of them in memory and on a real disk.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::CStr;
+use std::path::Path;
+
+use treering_engine::oracle::Snapshot;
+use treering_engine::{
+    EngineOptions, LatencyMode, MemoryCaller, MemoryFilesystem, PayloadKind, Progress, Run,
+    RunOptions, StopFlag, Target,
+};
+use treering_model::{Counters, Metric, Scope};
+use treering_script::{
+    Call, CallError, CreateHow, Done, EntryKind, GroupStart, Job, OpenHow, Session, Settings,
+    SyncScope, TargetFacts, Task, Workload,
+};
+use treering_testkit::{temp_dir, temp_dir_in};
+use treering_blogbench::Blogbench;
+
+use treering_testkit::{Tasks, assert_decides_as_foreseen};
+
+fn settings(given: &[(&str, &str)]) -> Settings {
+    Settings::new(given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
+}
+
+/// A classic job with a directory that nobody looks at.
+fn classic(given: &[(&str, &str)]) -> Box<dyn Job> {
+    let given = [&[("directory", "/m/w")], given].concat();
+    Blogbench.classic(&settings(&given)).unwrap()
+}
+
+fn native(given: &[(&str, &str)]) -> Box<dyn Job> {
+    Blogbench.native(&settings(given)).unwrap()
+}
+
+/// A call in words, and whether it was refused.
+type Said = (String, bool);
+
+fn words(call: &Call<'_>) -> String {
+    let text = |name: &CStr| name.to_str().unwrap().to_owned();
+    match *call {
+        Call::OpenDir { path, .. } => format!("opendir {}", text(path)),
+        Call::MakeDir { name, .. } => format!("mkdir {}", text(name)),
+        Call::Rename { from, to, .. } => format!("rename {} {}", text(from), text(to)),
+        Call::Create { path, how: CreateHow::Truncate, .. } => format!("create {}", text(path)),
+        Call::Open { path, how: OpenHow::Read, .. } => format!("open {}", text(path)),
+        Call::Read { bytes, .. } => format!("read {bytes}"),
+        Call::Write { bytes, .. } => format!("write {bytes}"),
+        Call::Close { .. } => "close".to_owned(),
+        Call::Pause { .. } => "pause".to_owned(),
+        Call::Sync { scope: SyncScope::Machine } => "sync".to_owned(),
+        Call::Sync { scope: SyncScope::Target } => "syncfs".to_owned(),
+        ref other => panic!("{other:?} is not blogbench's"),
+    }
+}
+
+/// A thread.
+struct Actor(treering_engine::Actor<Said>);
+
+impl Actor {
+    fn new(task: Task, memory: &MemoryFilesystem) -> Self {
+        let describe =
+            |call: &Call<'_>, done: Result<Done, CallError>| (words(call), done.is_err());
+        Self(treering_engine::Actor::new(task.script, MemoryCaller::new(memory), describe))
+    }
+
+    /// The next call; `None` at the end.
+    fn call(&mut self) -> Option<Said> {
+        self.0.next()
+    }
+
+    /// Calls until one is such.
+    fn until(&mut self, is_last: impl Fn(&str) -> bool) -> Vec<Said> {
+        let mut all = Vec::new();
+        while let Some(said) = self.call() {
+            all.push(said);
+            if is_last(&all.last().unwrap().0) {
+                break;
+            }
+            assert!(all.len() < 100_000, "it comes");
+        }
+        all
+    }
+
+    /// All calls to the end.
+    fn rest(&mut self) -> Vec<Said> {
+        self.until(|_| false)
+    }
+}
+
+/// The threads of a run with one of each kind: writer, rewriter, commenter, reader.
+fn one_of_each<'j>(
+    job: &'j dyn Job,
+    memory: &MemoryFilesystem,
+) -> (Box<dyn Session + 'j>, Vec<Actor>) {
+    let mut session = job.begin(&TargetFacts::unknown());
+    loop {
+        let phase = session.next_phase().unwrap();
+        let group = session.next_group().unwrap();
+        if phase.name == "benchmark" {
+            assert_eq!(group.tick_every.unwrap().as_secs(), 7);
+            let kinds: Vec<&str> = group.tasks.iter().map(|task| task.kind.as_str()).collect();
+            assert_eq!(kinds, ["writer", "rewriter", "commenter", "reader"]);
+            let actors = group.tasks.into_iter().map(|task| Actor::new(task, memory)).collect();
+            return (session, actors);
+        }
+        group.tasks.into_iter().for_each(|task| {
+            Actor::new(task, memory).rest();
+        });
+        assert!(session.next_group().is_none());
+    }
+}
+
+const ONE_OF_EACH: [(&str, &str); 6] = [
+    ("writers", "1"),
+    ("rewriters", "1"),
+    ("commenters", "1"),
+    ("readers", "1"),
+    ("iterations", "1"),
+    ("sleep", "7"),
+];
+
+/// Takes the calls that write a file off the front: its name, and its bytes.
+fn written<'s>(calls: &mut impl Iterator<Item = &'s Said>) -> (String, u64) {
+    let mut next = || calls.next().unwrap().0.as_str();
+    let name = next().strip_prefix("create ").unwrap().strip_suffix(".tmp").unwrap();
+    let mut bytes = 0;
+    let mut is_last = false;
+    loop {
+        let said = next();
+        if said == "close" {
+            break;
+        }
+        assert!(!is_last, "only the last write is short");
+        let piece: u64 = said.strip_prefix("write ").unwrap().parse().unwrap();
+        assert!((1..=8192).contains(&piece));
+        is_last = piece < 8192;
+        bytes += piece;
+    }
+    assert_eq!(next(), format!("rename {name}.tmp {name}"));
+    (name.to_owned(), bytes)
+}
+
+fn number_of(name: &str) -> (&str, u32) {
+    let (kind, rest) = name.split_once('-').unwrap();
+    (kind, rest.split_once('.').unwrap().0.parse().unwrap())
+}
+
+fn check_bytes(kind: &str, bytes: u64) {
+    let range = match kind {
+        "article" => 1024..32_768,
+        "picture" => 8192..65_536,
+        "comment" => 2048..10_240,
+        other => panic!("{other}"),
+    };
+    assert!(range.contains(&bytes), "{kind} of {bytes} bytes");
+}
+
+/// Files of one kind from a number down to 1. How many there are.
+fn series<'s>(calls: &mut std::iter::Peekable<impl Iterator<Item = &'s Said>>, of: &str) -> u32 {
+    let (first, bytes) = written(calls);
+    let (kind, count) = number_of(&first);
+    assert_eq!(kind, of);
+    assert!((1..=100).contains(&count));
+    check_bytes(kind, bytes);
+    for number in (1..count).rev() {
+        let (name, bytes) = written(calls);
+        assert_eq!(number_of(&name), (of, number));
+        check_bytes(of, bytes);
+    }
+    count
+}
+
+#[test]
+fn a_run_begins_with_a_sync_and_classic_threads_go_as_they_are_made() {
+    let job = classic(&ONE_OF_EACH);
+    let mut session = job.begin(&TargetFacts::unknown());
+    let memory = MemoryFilesystem::default();
+    let mut names = Vec::new();
+    while let Some(phase) = session.next_phase() {
+        let group = session.next_group().unwrap();
+        if phase.name == "benchmark" {
+            assert_eq!(group.side_by_side.start, GroupStart::AsMade);
+            assert!(group.time_limit.is_some_and(|limit| limit.after.as_secs() > 7), "it ends");
+        } else {
+            let task = group.tasks.into_iter().next().unwrap();
+            assert_eq!(Actor::new(task, &memory).rest(), [("sync".to_owned(), false)]);
+        }
+        names.push(phase.name);
+    }
+    assert_eq!(names, ["sync", "benchmark"]);
+    assert!(session.remains().is_empty(), "what the original leaves stays");
+}
+
+/// A counter of a tick by its name.
+fn counted(counters: &Counters, name: &str) -> u64 {
+    counters.read::<serde_json::Value>().unwrap()[name].as_u64().unwrap()
+}
+
+#[test]
+fn a_writer_makes_articles_and_pictures_from_a_number_down() {
+    let (job, memory) = (classic(&ONE_OF_EACH), MemoryFilesystem::default());
+    let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);
+    let writer = &mut actors[0];
+    let mut calls = writer.until(|said| said == "mkdir blog-1");
+    calls.pop();
+    let mut calls = calls.iter().peekable();
+    assert_eq!(calls.next().unwrap().0, "mkdir blog-0");
+    assert_eq!(calls.next().unwrap().0, "opendir blog-0");
+    let articles = series(&mut calls, "article");
+    let pictures = series(&mut calls, "picture");
+    assert_eq!(calls.next(), None);
+    let counters = session.tick(1);
+    assert_eq!(counted(&counters, "blogs_written"), 1);
+    assert_eq!(counted(&counters, "articles_written"), u64::from(articles));
+    assert_eq!(counted(&counters, "pictures_written"), u64::from(pictures));
+    assert_eq!(counted(&counters, "pictures_read"), 0);
+    // The deadline is reached: the second blog is done to its end.
+    let rest = writer.rest();
+    let mut calls = rest.iter().peekable();
+    assert_eq!(calls.next().unwrap().0, "opendir blog-1");
+    series(&mut calls, "article");
+    series(&mut calls, "picture");
+    assert_eq!(calls.next(), None);
+    assert!(session.tick(2).is_empty(), "no row comes after the last");
+    let standing =
+        memory.snapshot().entries.iter().filter(|(_, kind, _)| *kind == EntryKind::File).count();
+    assert!(standing >= usize::try_from(articles + pictures).unwrap());
+}
+
+/// Lets the writer make so many blogs.
+fn make_blogs(actors: &mut [Actor], count: u32) {
+    actors[0].until(|said| said == format!("mkdir blog-{count}"));
+}
+
+#[test]
+fn a_rewriter_writes_an_article_and_often_a_picture() {
+    let (job, memory) = (classic(&ONE_OF_EACH), MemoryFilesystem::default());
+    let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);
+    // Without blogs it waits: a second, in pieces.
+    let waits: Vec<Said> = (0..150).map(|_| actors[1].call().unwrap()).collect();
+    assert!(waits.iter().all(|(said, _)| said == "pause"));
+    make_blogs(&mut actors, 5);
+    actors[1].until(|said| said.starts_with("opendir"));
+    let mut blogs = BTreeSet::new();
+    let (mut alone, mut both) = (0, 0);
+    for _ in 0..200 {
+        let mut calls = actors[1].until(|said| said.starts_with("opendir"));
+        let (opens, refused) = calls.pop().unwrap();
+        assert!(!refused);
+        blogs.insert(opens);
+        calls.retain(|(said, _)| said != "pause");
+        let mut calls = calls.iter().peekable();
+        let (first, bytes) = written(&mut calls);
+        let (kind, number) = number_of(&first);
+        check_bytes(kind, bytes);
+        assert!((1..=100).contains(&number));
+        if kind == "picture" {
+            let (second, bytes) = written(&mut calls);
+            check_bytes("article", bytes);
+            assert!(second.starts_with("article-"));
+            both += 1;
+        } else {
+            assert_eq!(kind, "article");
+            alone += 1;
+        }
+        assert_eq!(calls.next(), None);
+    }
+    assert!(alone > 50 && both > 50, "{alone} and {both}");
+    // Of six begun blogs neither the first nor the one that is being made.
+    let drawn: Vec<&str> = blogs.iter().map(String::as_str).collect();
+    assert_eq!(drawn, ["opendir blog-1", "opendir blog-2", "opendir blog-3", "opendir blog-4"]);
+    session.tick(1);
+    assert!(!actors[1].rest().iter().any(|(said, _)| said.starts_with("opendir")));
+}
+
+#[test]
+fn a_commenter_takes_also_the_first_blog_and_waits_when_it_is_not_there() {
+    let (job, memory) = (classic(&ONE_OF_EACH), MemoryFilesystem::default());
+    let (_session, mut actors) = one_of_each(job.as_ref(), &memory);
+    assert_eq!(actors[2].call().unwrap(), ("opendir blog-0".to_owned(), true));
+    assert_eq!(actors[2].call().unwrap().0, "pause");
+    make_blogs(&mut actors, 3);
+    actors[2].until(|said| said.starts_with("opendir"));
+    let mut blogs = BTreeSet::new();
+    for _ in 0..60 {
+        let mut calls = actors[2].until(|said| said.starts_with("opendir"));
+        blogs.insert(calls.pop().unwrap().0);
+        let mut calls = calls.iter().peekable();
+        series(&mut calls, "comment");
+        assert_eq!(calls.next(), None);
+    }
+    let drawn: Vec<&str> = blogs.iter().map(String::as_str).collect();
+    assert_eq!(drawn, ["opendir blog-0", "opendir blog-1", "opendir blog-2"]);
+}
+
+/// The files that a reader looks for in a blog, in their order, and which are there: a model of the
+/// original, from what stands.
+fn looked_for(blog: &str, sizes: &BTreeMap<String, u64>, comments: bool) -> Vec<String> {
+    let is_there = |name: &String| sizes.contains_key(&format!("{blog}/{name}"));
+    let mut names = Vec::new();
+    if comments {
+        for number in 1.. {
+            names.push(format!("comment-{number}.xml"));
+            if !is_there(names.last().unwrap()) {
+                break;
+            }
+        }
+    }
+    for number in 1.. {
+        names.push(format!("picture-{number}.jpg"));
+        names.push(format!("article-{number}.xml"));
+        if !is_there(names.last().unwrap()) {
+            return names;
+        }
+    }
+    unreachable!()
+}
+
+#[test]
+fn a_reader_reads_until_an_article_is_missing() {
+    for (bytes, given, blogs) in [(65_536, None, 40), (512, Some(("read-bytes", "512")), 2)] {
+        let asked: Vec<(&str, &str)> = ONE_OF_EACH.into_iter().chain(given).collect();
+        let (job, memory) = (classic(&asked), MemoryFilesystem::default());
+        let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);
+        assert_eq!(actors[3].call().unwrap().0, "pause");
+        make_blogs(&mut actors, 4);
+        for _ in 0..30 {
+            actors[2].until(|said| said.starts_with("opendir"));
+        }
+        let is_file = |entry: &(_, EntryKind, u64)| entry.1 == EntryKind::File;
+        let sizes: BTreeMap<String, u64> = memory
+            .snapshot()
+            .entries
+            .into_iter()
+            .filter(is_file)
+            .map(|(path, _, bytes)| (path.to_str().unwrap().to_owned(), bytes))
+            .collect();
+        let mut first = actors[3].until(|said| said.starts_with("open "));
+        let mut opened = first.pop().unwrap();
+        let (mut with, mut without) = (0, 0);
+        for _ in 0..blogs {
+            let path = opened.0.strip_prefix("open ").unwrap().to_owned();
+            let (blog, name) = path.split_once('/').unwrap();
+            assert!(["blog-1", "blog-2"].contains(&blog) || blog == "blog-3", "{blog}");
+            let comments = name.starts_with("comment");
+            *(if comments { &mut with } else { &mut without }) += 1;
+            for wanted in looked_for(blog, &sizes, comments) {
+                let path = format!("{blog}/{wanted}");
+                assert_eq!(opened.0, format!("open {path}"));
+                let mut calls = actors[3].until(|said| said.starts_with("open "));
+                assert_eq!(opened.1, !sizes.contains_key(&path));
+                let next = calls.pop().unwrap();
+                calls.retain(|(said, _)| said != "pause");
+                if let Some(size) = sizes.get(&path) {
+                    let reads = usize::try_from(size.div_ceil(bytes)).unwrap() + 1;
+                    assert_eq!(calls.len(), reads + 1);
+                    let read = format!("read {bytes}");
+                    assert!(calls[..reads].iter().all(|(said, _)| *said == read));
+                    assert_eq!(calls[reads].0, "close");
+                } else {
+                    assert_eq!(calls, []);
+                }
+                opened = next;
+            }
+        }
+        assert!(blogs < 40 || (with > 5 && without > 5), "{with} and {without}");
+        assert_eq!(counted(&session.tick(1), "blogs_read"), blogs, "each is one more of the score");
+    }
+}
+
+#[test]
+fn native_threads_end_between_two_files() {
+    let (job, memory) = (native(&ONE_OF_EACH), MemoryFilesystem::default());
+    let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);
+    assert_eq!(actors[0].call().unwrap().0, "opendir blogbench-0");
+    actors[0].until(|said| said.starts_with("create"));
+    session.tick(1);
+    let rest = actors[0].rest();
+    assert!(rest.iter().filter(|(said, _)| said.starts_with("rename")).count() == 1, "{rest:?}");
+    assert_eq!(rest.last().unwrap().0.split(' ').next(), Some("rename"));
+    assert_eq!(session.remains(), ["blogbench-0"]);
+}
+
+#[test]
+fn when_the_room_is_full_the_oldest_blog_is_written_anew() {
+    let asked: Vec<(&str, &str)> = ONE_OF_EACH.into_iter().chain([("max-size", "23M")]).collect();
+    let (job, memory) = (classic(&asked), MemoryFilesystem::default());
+    let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);
+    assert_eq!(job.footprint(&TargetFacts::unknown()).peak_dirs, 3 + 1);
+    let mut made = Vec::new();
+    for _ in 0..8 {
+        let calls = actors[0].until(|said| said.starts_with("mkdir"));
+        made.extend(calls.last().cloned());
+    }
+    let names: Vec<&str> = made.iter().map(|(said, _)| said.as_str()).collect();
+    let once = ["mkdir blog-0", "mkdir blog-1", "mkdir blog-2"];
+    assert_eq!(names[..3], once);
+    assert_eq!(names[3..6], once);
+    assert!(made[3..].iter().all(|(_, refused)| *refused), "they are there");
+    assert_eq!(counted(&session.tick(1), "anew"), 5);
+}
+
+/// What a run through the engine left and measured.
+struct Ran {
+    metrics: Vec<Metric>,
+    snapshot: Snapshot,
+    files: BTreeMap<String, u64>,
+}
+
+fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P) -> (Vec<Metric>, BTreeMap<String, u64>) {
+    let mode = if job.times_all() { LatencyMode::All } else { LatencyMode::Sampled };
+    let options = EngineOptions::new(mode, PayloadKind::Zeros, 1);
+    let mut session = job.begin(&TargetFacts::unknown());
+    let mut tasks = Tasks::default();
+    let stop = StopFlag::new();
+    place
+        .run(session.as_mut(), RunOptions::new(&options, &mut tasks, &Progress::new(), &stop))
+        .unwrap();
+    assert_decides_as_foreseen(job, &session.metrics());
+    let mut files: BTreeMap<String, u64> = BTreeMap::new();
+    for task in tasks.0 {
+        *files.entry(task.kind).or_default() += task.files;
+    }
+    (session.metrics(), files)
+}
+
+/// On a filesystem of its own kind: a sync elsewhere would wait for what others wrote.
+fn on_disk(job: &dyn Job) -> Ran {
+    let shared = Path::new("/dev/shm");
+    let real = if shared.is_dir() { temp_dir_in(shared) } else { temp_dir() };
+    let (metrics, files) = perform(job, &Target::open(real.path()).unwrap());
+    Ran { metrics, files, snapshot: Snapshot::of_directory(real.path()).unwrap() }
+}
+
+fn in_memory(job: &dyn Job) -> Ran {
+    let memory = MemoryFilesystem::default();
+    let (metrics, files) = perform(job, &memory);
+    Ran { metrics, files, snapshot: memory.snapshot() }
+}
+
+impl Ran {
+    fn figure(&self, scope: &Scope, name: &str) -> f64 {
+        let one = |metric: &&Metric| metric.name == name && metric.scope == *scope;
+        self.metrics.iter().find(one).map_or(0.0, |metric| metric.value)
+    }
+
+    /// Names, places and sizes are those of blogbench. How many blogs stand.
+    fn check(&self, root: &str) -> u64 {
+        let mut blogs = 0;
+        for (path, kind, bytes) in &self.snapshot.entries {
+            let path = path.to_str().unwrap();
+            if path == root.trim_end_matches('/') {
+                continue;
+            }
+            let parts: Vec<&str> = path.strip_prefix(root).unwrap().split('/').collect();
+            let number: u64 = parts[0].strip_prefix("blog-").unwrap().parse().unwrap();
+            match (kind, &parts[1..]) {
+                (EntryKind::Directory, []) => {
+                    assert_eq!(parts[0], format!("blog-{number}"));
+                    blogs += 1;
+                }
+                (EntryKind::File, [name]) => {
+                    let (kind, number) = number_of(name);
+                    assert!((1..=100).contains(&number), "{path}");
+                    check_bytes(kind, *bytes);
+                }
+                other => panic!("{path} is {other:?}"),
+            }
+        }
+        blogs
+    }
+}
+
+#[test]
+fn a_run_of_all_leaves_blogs_and_counts_what_it_did() {
+    let few = [("iterations", "2"), ("sleep", "1"), ("readers", "4"), ("max-size", "200M")];
+    for ran in [on_disk(native(&few).as_ref()), in_memory(native(&few).as_ref())] {
+        let blogs = ran.check("blogbench-0/");
+        let trial = Scope::Trial;
+        let (writes, anew) =
+            (ran.figure(&trial, "write_score"), ran.figure(&trial, "blogs_written_anew"));
+        assert!(blogs > 1 && writes > 0.0 && ran.figure(&trial, "read_score") > 0.0);
+        // Those that were begun and not done do not count.
+        assert!(writes - anew <= blogs as f64, "{writes} of which {anew}, {blogs} stand");
+        for kind in ["write article", "write picture", "read article", "write blog", "read blog"] {
+            let scope = Scope::Kind(kind.to_owned());
+            let (p50, p99) =
+                (ran.figure(&scope, "latency_ns_p50"), ran.figure(&scope, "latency_ns_p99"));
+            assert!(p50 > 0.0 && p99 >= p50, "{kind}");
+        }
+        let primary: Vec<&str> = ran
+            .metrics
+            .iter()
+            .filter(|metric| metric.primary)
+            .map(|metric| metric.name.as_str())
+            .collect();
+        assert_eq!(primary, ["write_score_per_second", "read_score_per_second"]);
+        assert!(ran.files["reader"] > 0 && ran.files["commenter"] > 0);
+    }
+    let ran = in_memory(classic(&few).as_ref());
+    assert!(ran.check("") > 1);
+    let scope = Scope::Kind("write article".to_owned());
+    assert!(ran.figure(&scope, "files_per_second") > 0.0);
+    assert!(ran.figure(&scope, "latency_ns_p50") <= 0.0, "calls are not timed for it");
+}
+
+#[test]
+fn kinds_of_threads_can_be_left_out() {
+    let few = [("iterations", "1"), ("sleep", "1"), ("max-size", "200M")];
+    let without = |kinds: &[&str]| {
+        let none = kinds.iter().map(|&kind| (kind, "0"));
+        let given: Vec<(&str, &str)> = few.iter().copied().chain(none).collect();
+        in_memory(native(&given).as_ref())
+    };
+    let writing = without(&["rewriters", "commenters", "readers"]);
+    assert!(writing.files.keys().all(|kind| !kind.starts_with("read")));
+    assert!(writing.figure(&Scope::Trial, "write_score") > 0.0);
+    let reading = without(&["writers", "rewriters", "commenters"]);
+    assert_eq!(reading.check("blogbench-0/"), 0);
+    let waits = reading.figure(&Scope::Trial, "waits");
+    assert!(waits > 0.0, "there is nothing to read");
+}

@@ -1,0 +1,70 @@
+//! The first columns of both tables: what was run, as short as it can be said.
+
+use crate::classic::asked::{CHUNK, FileKind, FilesShape, IoShape, SEEKERS, SEEKS};
+
+/// Columns before the figures.
+const WIDTH: usize = 19;
+
+/// Bytes with the largest letter that leaves them whole.
+pub(super) fn short(bytes: u64) -> String {
+    match bytes {
+        0 => "0".to_owned(),
+        _ if bytes.is_multiple_of(1 << 20) => format!("{}m", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{}k", bytes >> 10),
+        _ => bytes.to_string(),
+    }
+}
+
+/// MiB, as G where they are whole ones.
+pub(super) fn size(mib: u64) -> String {
+    if mib.is_multiple_of(1024) { format!("{}G", mib / 1024) } else { format!("{mib}M") }
+}
+
+/// The size of calls, nothing where it is the usual one.
+pub(super) fn chunk(bytes: u32) -> String {
+    if bytes == CHUNK { String::new() } else { short(bytes.into()) }
+}
+
+/// The name, cut where it has no room, and what was done to the large file at the right.
+pub(super) fn io(name: &str, mib: u64, io: &IoShape, copies: u16) -> String {
+    let unless = |usual: bool, text: String| if usual { String::new() } else { text };
+    let fields = [
+        size(mib),
+        chunk(io.chunk),
+        unless(copies == 1, copies.to_string()),
+        unless(io.seeks == SEEKS, io.seeks.to_string()),
+        unless(io.seekers == SEEKERS, io.seekers.to_string()),
+    ];
+    let mut text = fields.join(":");
+    // As the original: a last field of one digit goes with the colons.
+    if io.seekers < 10 && io.seekers != SEEKERS {
+        text.pop();
+    }
+    let text = text.trim_end_matches(':');
+    let room = WIDTH.saturating_sub(text.chars().count() + 1);
+    let name: String = name.chars().take(room).collect();
+    let room = WIDTH.saturating_sub(name.chars().count());
+    format!("{name}{text:>room$}")
+}
+
+/// The headings of what follows.
+pub(super) fn files_heading(files: &FilesShape) -> &'static str {
+    match files.kind {
+        FileKind::Regular if files.min_bytes > 0 => "files:max:min       ",
+        FileKind::Regular if files.max_bytes == 0 => "              files ",
+        _ => "files:max           ",
+    }
+}
+
+/// What was done to many files.
+pub(super) fn files(k: u64, files: &FilesShape) -> String {
+    let sizes = match files.kind {
+        FileKind::HardLinks => ":link".to_owned(),
+        FileKind::SymbolicLinks => ":symlink".to_owned(),
+        FileKind::Regular if files.max_bytes == 0 => String::new(),
+        FileKind::Regular => format!(":{}:{}", files.max_bytes, files.min_bytes),
+    };
+    let dirs = if files.dirs > 1 { format!("/{}", files.dirs) } else { String::new() };
+    let text = format!("{k}{sizes}{dirs}");
+    format!("{text:>WIDTH$}")
+}

@@ -1,0 +1,71 @@
+//! The table.
+
+use super::name;
+use super::{Rate, Report};
+use crate::classic::test::{Counted, Test};
+
+const VERSION: &str = "Version 2.00a       ";
+const BLANK: &str = "                    ";
+const PER_SECOND: &str = " /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP\n";
+
+/// The table of a run, with its newlines.
+pub(crate) fn table(report: &Report<'_>) -> String {
+    let (asked, label) = (report.asked, report.label);
+    let (io_tests, file_tests) = Test::ALL.split_at(Test::SequentialCreate.place());
+    let mut text = String::new();
+    if let Some(io) = &asked.io {
+        text += VERSION;
+        text += "------Sequential Output------ --Sequential Input- --Random-\n";
+        text += BLANK;
+        text += "-Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--\n";
+        text += "Name:Size etc       ";
+        text += PER_SECOND;
+        text += &name::io(&label.name, label.mib, io, asked.copies);
+        rows(report, io_tests, &mut text);
+        if asked.files.is_none() {
+            text += "\n";
+        }
+    }
+    if let Some(files) = &asked.files {
+        text += VERSION;
+        text += "------Sequential Create------ --------Random Create--------\n";
+        let name: String = label.name.chars().take(19).collect();
+        text += &format!("{name:<20}");
+        text += "-Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--\n";
+        text += name::files_heading(files);
+        text += PER_SECOND;
+        text += &name::files(label.k, files);
+        rows(report, file_tests, &mut text);
+    }
+    text
+}
+
+/// The figures of a row, and the row of latencies.
+fn rows(report: &Report<'_>, tests: &[Test], text: &mut String) {
+    for &test in tests {
+        *text += &match report.rate(test) {
+            Rate::Absent => " ".repeat(10),
+            Rate::TooShort => " +++++ +++".to_owned(),
+            Rate::Known(rate, percent) => format!(" {} {percent:>3}", figure(test, rate)),
+        };
+    }
+    *text += "\nLatency          ";
+    for &test in tests {
+        *text += &format!(" {:>9}", report.latency(test));
+    }
+    *text += "\n";
+}
+
+/// A rate in five columns.
+pub(super) fn figure(test: Test, rate: f64) -> String {
+    let mib = rate / 1024.0;
+    match test.counted() {
+        Counted::Files => format!("{:>5.0}", rate.floor()),
+        Counted::Seeks if rate < 1000.0 => format!("{rate:>5.1}"),
+        Counted::Seeks => format!("{rate:>5.0}"),
+        Counted::Bytes if rate < 10_000.0 => format!("{:>4.0}k", rate.floor()),
+        Counted::Bytes if mib < 100.0 => format!("{mib:>4.1}m"),
+        Counted::Bytes if mib < 1000.0 => format!("{mib:>4.0}m"),
+        Counted::Bytes => format!("{:>4.1}g", mib / 1024.0),
+    }
+}

@@ -1,0 +1,533 @@
+//! From a classic command line to the shape of a run, with the checks of the original in its order
+//! and words.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use treering_script::{ConfigError, Identity, Meeting, Settings, SyncScope};
+
+use super::asked::{FileKind, FilesShape, IoShape};
+use super::dice::Source;
+use super::identity::Accounts;
+use super::options::{COPIES_MAX, Classic};
+use super::shape::{Fsync, Shape, possible_tests};
+use super::spec::{FilesSpec, SizeSpec};
+use super::test::Test;
+use super::text::{CsvVersion, Label};
+
+/// MiB that the file has at least by default.
+const LEAST_MIB: u64 = 300;
+const RUNS_MAX: u64 = 1 << 20;
+/// The key of the original's semaphores, and what the kernel lets them count to.
+const MEETING_KEY: i32 = 4711;
+const MEETING_MAX: u16 = 32_767;
+/// Bytes that the original reckons for each file, by 1024 of them.
+const FILE_KIB: u64 = 37;
+const FILES_KIB_MAX: u64 = 1 << 20;
+/// No file of random numbers needs to be longer; more is not read.
+const RANDOM_BYTES_MAX: u64 = 64 << 20;
+
+/// How the results are reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Telling {
+    pub(super) label: Label,
+    /// Whether only lines are printed, and how many.
+    pub(super) lines_only: bool,
+    pub(super) quiet: bool,
+    /// What is waited for before each test.
+    pub(super) wait: Wait,
+    /// Where others are met.
+    pub(super) meeting: Option<Meeting>,
+    /// As whom it works, where that was asked for.
+    pub(super) greeting: Option<Identity>,
+}
+
+/// What a classic command line asks for.
+#[derive(Clone, Debug)]
+pub(super) struct ClassicConfig {
+    pub(super) shape: Shape,
+    pub(super) telling: Telling,
+    pub(super) dir: PathBuf,
+    pub(super) process: u32,
+    /// Names and values that are recorded.
+    pub(super) parameters: Vec<(String, String)>,
+}
+
+/// A wrong command line, in the original's words where it has any.
+fn usage<T>(words: impl Into<String>) -> Result<T, ConfigError> {
+    Err(ConfigError::new(words).hint("`bonnie++ --help` lists the options and their forms"))
+}
+
+/// What `-b` and its like ask for.
+const fn fsync(options: &Classic) -> Fsync {
+    match (options.fsync_writes, options.fsync) {
+        (true, _) => Fsync::Each,
+        (false, true) => Fsync::Updates,
+        (false, false) => Fsync::Never,
+    }
+}
+
+impl ClassicConfig {
+    pub(super) fn read(settings: &Settings) -> Result<Self, ConfigError> {
+        let mut options = Classic::read(settings)?;
+        let dir = directory(settings, &options.dir)?;
+        let Ok(copies) = settings.number(Classic::SPECS, "copies", 1..=COPIES_MAX) else {
+            return usage(format!("-c: from 1 to {COPIES_MAX} copies can run side by side"));
+        };
+        let machine = &settings.machine;
+        let by_default = u64::from(machine.process) ^ (settings.started_unix_ms / 1000);
+        let seed = options.seed.unwrap_or(by_default);
+        let source = match &options.random_file {
+            None => Source::Seed(seed),
+            Some(file) => Source::List(random_numbers(file, &settings.file(file))?),
+        };
+        let greeting = identity(&options, machine.is_root)?;
+        let wait = wait(options.wait.as_deref())?;
+        let meeting = meeting(options.processes.as_deref(), wait)?;
+        let after = Greeted { greeting, quiet: options.quiet };
+        let ram_mib = match &options.ram {
+            Some(text) => ram_mib(text, &after)?,
+            None => machine.memory_bytes >> 20,
+        };
+        let Asked { io, files, mib, k, byte_mib } = match meeting {
+            Some(Meeting::Make { .. } | Meeting::Remove { .. }) => Asked::default(),
+            _ => Asked::read(&options, ram_mib, copies.unwrap_or(1), &after)?,
+        };
+        let runs = settings.number(Classic::SPECS, "runs", 1..=RUNS_MAX);
+        let runs = runs.or_else(|error| after.refuse(&error.message))?;
+        let shape = Shape {
+            io,
+            files,
+            tests: possible_tests(io, files),
+            runs: u32::try_from(runs.unwrap_or(1)).unwrap_or(1),
+            copies: u16::try_from(copies.unwrap_or(1)).unwrap_or(1),
+            source,
+            fsync: fsync(&options),
+            direct: options.direct,
+            sync: match options.sync_scope {
+                "machine" => SyncScope::Machine,
+                _ => SyncScope::Target,
+            },
+            drop_caches: false,
+            // Root stays itself; it can work as anybody.
+            identity: greeting.filter(|who| !(machine.is_root && who.user == 0 && who.group == 0)),
+        };
+        let csv = CsvVersion::of(options.csv_version);
+        let telling = Telling {
+            label: Label {
+                name: name(options.machine.as_ref().unwrap_or(&machine.name))?,
+                seed,
+                mib,
+                k,
+                csv,
+                // Only the long lines have columns in wrong places.
+                csv_as_original: csv == CsvVersion::Long && options.csv_columns == "original",
+            },
+            lines_only: runs.is_some(),
+            quiet: after.quiet,
+            wait,
+            meeting,
+            greeting,
+        };
+        (options.ram, options.byte_size) = (Some(ram_mib.to_string()), byte_mib.to_string());
+        let process = machine.process;
+        let mut config = Self { shape, telling, dir, process, parameters: Vec::new() };
+        config.parameters = config.recorded(options, settings);
+        Ok(config)
+    }
+
+    /// The options with what came of them.
+    fn recorded(&self, mut options: Classic, settings: &Settings) -> Vec<(String, String)> {
+        let Self { shape, telling, dir, .. } = self;
+        let full = |path: PathBuf| {
+            std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned()
+        };
+        options.dir = vec![full(dir.clone())];
+        options.size = Some(shape.io.map_or_else(
+            || "0".to_owned(),
+            |io| format!("{}:{}:{}:{}", telling.label.mib, io.chunk, io.seeks, io.seekers),
+        ));
+        options.number = shape.files.map_or_else(
+            || "0".to_owned(),
+            |files| {
+                let max = match files.kind {
+                    FileKind::HardLinks => "-1".to_owned(),
+                    FileKind::SymbolicLinks => "-2".to_owned(),
+                    FileKind::Regular => files.max_bytes.to_string(),
+                };
+                format!(
+                    "{}:{max}:{}:{}:{}",
+                    telling.label.k, files.min_bytes, files.dirs, files.chunk
+                )
+            },
+        );
+        options.machine = Some(telling.label.name.clone());
+        options.runs = telling.lines_only.then(|| shape.runs.to_string());
+        options.user = telling.greeting.map(|who| format!("{}:{}", who.user, who.group));
+        options.fsync = shape.fsync == Fsync::Updates;
+        options.seed = Some(telling.label.seed);
+        options.random_file = options.random_file.map(|file| full(settings.file(&file)));
+        options.copies = shape.copies.to_string();
+        options.csv_columns = if telling.label.csv_as_original { "original" } else { "right" };
+        options.parameters()
+    }
+}
+
+/// The memory that the sizes follow from, as `-r` says.
+fn ram_mib(text: &str, after: &Greeted) -> Result<u64, ConfigError> {
+    match leading_number(text).filter(|mib| *mib <= 1 << 40) {
+        Some(mib) => Ok(mib),
+        None => after.refuse(&format!("-r: '{text}' is not a number of MiB")),
+    }
+}
+
+/// What is said after it is known as whom the work is done.
+struct Greeted {
+    greeting: Option<Identity>,
+    quiet: bool,
+}
+
+impl Greeted {
+    fn refuse<T>(&self, words: &str) -> Result<T, ConfigError> {
+        match self.greeting.filter(|_| !self.quiet) {
+            Some(who) => usage(format!("{}\n{words}", greeting(who))),
+            None => usage(words),
+        }
+    }
+}
+
+/// The first line of all.
+pub(super) fn greeting(Identity { user, group }: Identity) -> String {
+    format!("Using uid:{user}, gid:{group}.")
+}
+
+/// Each directory is relative to the one before.
+fn directory(settings: &Settings, given: &[String]) -> Result<PathBuf, ConfigError> {
+    let mut dir = PathBuf::from(".");
+    for typed in given {
+        dir = if dir == Path::new(".") { typed.into() } else { dir.join(typed) };
+        if !dir.is_dir() && !settings.files.are_recorded() {
+            return usage(format!("Can't change to directory \"{typed}\"."));
+        }
+    }
+    Ok(dir)
+}
+
+fn random_numbers(typed: &str, path: &Path) -> Result<Arc<[u32]>, ConfigError> {
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(path)
+        .and_then(|file| file.take(RANDOM_BYTES_MAX).read_to_end(&mut bytes));
+    let numbers = bytes.as_chunks::<4>().0.iter().map(|four| u32::from_be_bytes(*four));
+    let numbers: Arc<[u32]> = numbers.collect();
+    if read.is_err() || numbers.is_empty() {
+        let message = format!("Can't open random file \"{typed}\".");
+        let right = "give a file of numbers of 32 bits, big-endian, as generate_randfile writes";
+        return Err(ConfigError::new(message).hint(right));
+    }
+    Ok(numbers)
+}
+
+/// As whom the work is done, where it was said.
+fn identity(options: &Classic, is_root: bool) -> Result<Option<Identity>, ConfigError> {
+    match (&options.user, options.group.as_deref()) {
+        (Some(user), group) => Accounts::of_machine().find(user, group).map(Some),
+        (None, _) if is_root => usage("You must use the \"-u\" switch when running as root."),
+        // Checked, and our own: another one is refused when the work begins.
+        (None, Some(group)) => Accounts::of_machine().find_group(group).map(|_| None),
+        (None, None) => Ok(None),
+    }
+}
+
+/// What comes before each test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Wait {
+    #[default]
+    Nothing,
+    /// A prompt, and a line.
+    Line,
+    /// All others.
+    Others,
+}
+
+fn wait(given: Option<&str>) -> Result<Wait, ConfigError> {
+    match given {
+        None => Ok(Wait::Nothing),
+        Some("p") => Ok(Wait::Line),
+        Some("s") => Ok(Wait::Others),
+        Some(other) => usage(format!("-y: '{other}' is neither p nor s")),
+    }
+}
+
+/// The number a text begins with, as C's `atoi` reads it; what follows has no effect. Where the
+/// original takes a text without digits for 0, there is none.
+fn leading_number(text: &str) -> Option<u64> {
+    let text = text.trim_ascii_start();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..digits].parse().ok()
+}
+
+/// Where others are met, or what is done about that place instead of a run.
+fn meeting(given: Option<&str>, wait: Wait) -> Result<Option<Meeting>, ConfigError> {
+    let (key, meetings) = (MEETING_KEY, u16::try_from(Test::COUNT).unwrap_or(0));
+    match (given, wait) {
+        (None, Wait::Others) => Ok(Some(Meeting::Join { key, meetings })),
+        (None, _) => Ok(None),
+        // The original takes 0 for no -p at all, whether it waits or not.
+        (Some(text), wait) if leading_number(text) == Some(0) => match wait {
+            Wait::Others => Ok(Some(Meeting::Join { key, meetings })),
+            Wait::Nothing | Wait::Line => Ok(None),
+        },
+        (Some(_), Wait::Others) => usage("-p makes semaphores and -y s waits for them: not both"),
+        (Some("-1"), _) => Ok(Some(Meeting::Remove { key, meetings })),
+        (Some(text), _) => match leading_number(text).map(u16::try_from) {
+            Some(Ok(processes)) if (1..=MEETING_MAX).contains(&processes) => {
+                Ok(Some(Meeting::Make { key, meetings, processes }))
+            }
+            _ => usage(format!("-p: '{text}' is neither a number from 1 to {MEETING_MAX} nor -1")),
+        },
+    }
+}
+
+/// The name in the output; it must not break lines and fields.
+fn name(name: &str) -> Result<String, ConfigError> {
+    if name.chars().any(|letter| letter == ',' || letter.is_control()) || name.len() > 255 {
+        return usage("-m: a name has at most 255 bytes, none of them a comma or a line's end");
+    }
+    Ok(name.to_owned())
+}
+
+/// The file and the files of a classic command line.
+#[derive(Default)]
+struct Asked {
+    io: Option<IoShape>,
+    files: Option<FilesShape>,
+    mib: u64,
+    k: u64,
+    byte_mib: u64,
+}
+
+impl Asked {
+    fn read(
+        options: &Classic,
+        ram_mib: u64,
+        copies: u64,
+        after: &Greeted,
+    ) -> Result<Self, ConfigError> {
+        let text = options.size.as_deref().unwrap_or("");
+        let Some(size) = SizeSpec::read(text) else {
+            return after.refuse(&format!(
+                "-s: '{text}' is not SIZE[:CHUNK[:SEEKS[:SEEKERS]]]; a chunk is a power of 2 from \
+                 256 bytes to 1 MiB"
+            ));
+        };
+        let text = &options.number;
+        let Some(number) = FilesSpec::read(text) else {
+            return after.refuse(&format!(
+                "-n: '{text}' is not NUMBER[:MAX[:MIN[:DIRS[:CHUNK]]]], with less than 100000 \
+                 directories and a chunk as that of -s"
+            ));
+        };
+        let text = &options.byte_size;
+        let Some(byte_mib) = text.parse::<u64>().ok().filter(|mib| *mib < 1 << 40) else {
+            return after.refuse(&format!("-f: '{text}' is not a number of MiB"));
+        };
+        let mib = size.mib.unwrap_or_else(|| default_mib(ram_mib));
+        if mib == 0 && number.k == 0 {
+            return after.refuse("with neither a size nor a number of files there is no test");
+        }
+        if mib > 0 && mib.saturating_mul(copies) < ram_mib.saturating_mul(2) {
+            return after.refuse(&format!(
+                "File size should be double RAM for good results, RAM is {ram_mib}M."
+            ));
+        }
+        check_files(number.k, ram_mib, after)?;
+        let io = (mib > 0).then(|| IoShape {
+            bytes: mib << 20,
+            char_bytes: byte_mib.min(mib) << 20,
+            chunk: size.chunk,
+            seeks: size.seeks,
+            seekers: size.seekers,
+        });
+        if options.direct && io.is_some_and(|io| io.char_bytes > 0) {
+            return after
+                .refuse("-D: single bytes cannot be moved past the cache; give -f as well");
+        }
+        let files = (number.k > 0).then(|| FilesShape {
+            count: u32::try_from(number.k.saturating_mul(1024)).unwrap_or(u32::MAX),
+            max_bytes: number.max,
+            // Without a least size they are of any size up to the largest.
+            min_bytes: number.min,
+            kind: number.kind,
+            dirs: number.dirs,
+            chunk: number.chunk,
+        });
+        Ok(Self { io, files, mib, k: number.k, byte_mib })
+    }
+}
+
+/// Twice the memory, nearly whole GiB made whole.
+fn default_mib(ram_mib: u64) -> u64 {
+    let mib = ram_mib.saturating_mul(2).max(LEAST_MIB);
+    let rest = mib % 1024;
+    if rest > 512 { mib + (1024 - rest) } else { mib }
+}
+
+/// The original keeps a list of all names.
+fn check_files(k: u64, ram_mib: u64, after: &Greeted) -> Result<(), ConfigError> {
+    let kib = k.saturating_mul(FILE_KIB);
+    if kib > FILES_KIB_MAX {
+        return after.refuse(&format!("Not enough ram to test with {k}K files."));
+    }
+    if ram_mib > 0 && kib.saturating_mul(2) > ram_mib << 10 {
+        return after.refuse(&format!(
+            "When testing {k}K of files in {ram_mib} MiB of RAM the system is likely to\nstart \
+             paging Bonnie++ data and the test will give suspect\nresults, use less files or \
+             install more RAM for this test."
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClassicConfig, CsvVersion, Wait, default_mib};
+    use crate::asked::FileKind;
+    use crate::shape::Fsync;
+    use crate::test::Test;
+    use treering_script::{Identity, Machine, Meeting, Settings, SyncScope};
+
+    fn settings(given: &[(&str, &str)]) -> Settings {
+        let given = given.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        let machine = Machine {
+            name: "oak".into(),
+            memory_bytes: 1 << 30,
+            is_root: true,
+            process: 4242,
+            ..Machine::default()
+        };
+        let mut settings = Settings::new(given.collect());
+        settings.machine = machine;
+        settings.started_unix_ms = 1_700_000_000_000;
+        settings
+    }
+
+    fn read(given: &[(&str, &str)]) -> ClassicConfig {
+        ClassicConfig::read(&settings(given)).unwrap()
+    }
+
+    fn refused(given: &[(&str, &str)]) -> String {
+        ClassicConfig::read(&settings(given)).unwrap_err().message
+    }
+
+    const ROOT: (&str, &str) = ("user", "root");
+
+    #[test]
+    fn defaults_are_the_originals() {
+        let config = read(&[ROOT]);
+        let (shape, telling) = (&config.shape, &config.telling);
+        let io = shape.io.unwrap();
+        assert_eq!((telling.label.mib, io.bytes, io.char_bytes), (2048, 2 << 30, 3 << 20));
+        assert_eq!((io.chunk, io.seeks, io.seekers), (8192, 8192, 5));
+        let files = shape.files.unwrap();
+        assert_eq!((files.count, files.max_bytes, files.dirs), (16_384, 0, 1));
+        assert_eq!(shape.tests, Test::ALL);
+        assert_eq!((shape.runs, shape.copies, shape.fsync), (1, 1, Fsync::Never));
+        assert_eq!((telling.label.seed, telling.label.csv), (0x6553_e192, CsvVersion::Long));
+        assert_eq!((&*telling.label.name, telling.lines_only), ("oak", false));
+        assert_eq!(config.dir.to_str(), Some("."));
+        assert_eq!(telling.greeting, Some(Identity { user: 0, group: 0 }));
+        assert_eq!((shape.identity, shape.sync), (None, SyncScope::Target));
+        assert_eq!(read(&[ROOT, ("ram", "0")]).telling.label.mib, 300);
+    }
+
+    #[test]
+    fn default_sizes_are_nearly_whole_gib_made_whole() {
+        assert_eq!(default_mib(0), 300);
+        assert_eq!(default_mib(760), 1520);
+        assert_eq!(default_mib(800), 2048);
+        assert_eq!(default_mib(7900), 15_800);
+        assert_eq!(default_mib(8000), 16_384);
+    }
+
+    #[test]
+    fn checks_come_in_the_originals_order_and_words() {
+        assert_eq!(refused(&[]), "You must use the \"-u\" switch when running as root.");
+        let nope = [("dir", "/"), ("dir", "no such directory")];
+        assert_eq!(refused(&nope), "Can't change to directory \"no such directory\".");
+        assert_eq!(refused(&[("user", "no such user")]), "Can't find user no such user");
+        let double = "Using uid:0, gid:0.\nFile size should be double RAM for good results, RAM is \
+                      1024M.";
+        assert_eq!(refused(&[ROOT, ("size", "100")]), double);
+        let without = &double["Using uid:0, gid:0.\n".len()..];
+        assert_eq!(refused(&[ROOT, ("size", "100"), ("quiet", "true")]), without);
+        let few = [ROOT, ("size", "1000"), ("copies", "2"), ("ram", "1001")];
+        assert!(refused(&few).ends_with("RAM is 1001M."));
+        assert_eq!(
+            read(&[ROOT, ("size", "1000"), ("copies", "2"), ("ram", "1000")]).telling.label.mib,
+            1000
+        );
+        assert_eq!(read(&[ROOT, ("size", "100"), ("ram", "0")]).telling.label.mib, 100);
+        let many = refused(&[ROOT, ("size", "0"), ("number", "28340"), ("ram", "0")]);
+        assert!(many.ends_with("Not enough ram to test with 28340K files."));
+        read(&[ROOT, ("size", "0"), ("number", "28339"), ("ram", "0")]);
+        let paging = refused(&[ROOT, ("size", "0"), ("number", "16"), ("ram", "1")]);
+        assert!(paging.contains("When testing 16K of files in 1 MiB of RAM"), "{paging}");
+        let random = refused(&[ROOT, ("random-file", "/no such file")]);
+        assert_eq!(random, "Can't open random file \"/no such file\".");
+    }
+
+    #[test]
+    fn wrong_values_are_refused() {
+        for wrong in [
+            ("copies", "0"),
+            ("copies", "201"),
+            ("size", "x"),
+            ("size", "4096:3k"),
+            ("number", "1:1000:2000"),
+            ("byte-size", "20x"),
+            ("runs", "0"),
+            ("wait", "x"),
+            ("processes", "-2"),
+            ("processes", "40000"),
+            ("machine", "a,b"),
+            ("machine", "a\nb"),
+            ("group", "no such group"),
+            ("seed", "-1"),
+            ("ram", "x"),
+            ("direct", "true"),
+            ("csv-version", "1.03"),
+        ] {
+            assert!(!refused(&[ROOT, wrong]).is_empty(), "{wrong:?}");
+        }
+        assert!(!refused(&[ROOT, ("size", "0"), ("number", "0")]).is_empty());
+        assert_eq!(read(&[ROOT, ("processes", "0")]).telling.meeting, None, "as without -p");
+    }
+
+    #[test]
+    fn lines_of_the_wild_mean_what_they_say() {
+        let config =
+            read(&[ROOT, ("size", "0"), ("number", "15"), ("fsync", "true"), ("ram", "0")]);
+        assert_eq!(config.shape.tests, Test::ALL[6..]);
+        assert_eq!(config.shape.fsync, Fsync::Updates);
+        let config = read(&[ROOT, ("size", "4096"), ("number", "0"), ("byte-size", "0")]);
+        let tests = [Test::BlockWrite, Test::Rewrite, Test::BlockRead, Test::Seeks];
+        assert_eq!(config.shape.tests, tests);
+        assert!(read(&[ROOT, ("runs", "5")]).telling.lines_only);
+        assert_eq!(read(&[ROOT, ("wait", "p")]).telling.wait, Wait::Line);
+        let of = |given: &[(&str, &str)]| read(given).telling.meeting.unwrap();
+        let (key, meetings) = (4711, 12);
+        let made = Meeting::Make { key, meetings, processes: 3 };
+        assert_eq!(of(&[ROOT, ("processes", "3"), ("size", "1")]), made);
+        assert_eq!(of(&[ROOT, ("processes", "-1")]), Meeting::Remove { key, meetings });
+        assert_eq!(of(&[ROOT, ("wait", "s")]), Meeting::Join { key, meetings });
+        assert!(!refused(&[ROOT, ("wait", "s"), ("processes", "3")]).is_empty());
+        assert!(read(&[ROOT, ("direct", "true"), ("byte-size", "0")]).shape.direct);
+        let config = read(&[("user", "12345:678"), ("byte-size", "20")]);
+        assert_eq!(config.shape.identity, Some(Identity { user: 12_345, group: 678 }));
+        assert_eq!(config.shape.io.unwrap().char_bytes, 20 << 20);
+        let config = read(&[ROOT, ("number", "1:-1"), ("csv-version", "1.96")]);
+        assert_eq!(config.shape.files.unwrap().kind, FileKind::HardLinks);
+        assert_eq!(config.telling.label.csv, CsvVersion::Short("1.96"));
+    }
+}

@@ -1,0 +1,124 @@
+//! Makes the files, or links to the first one.
+
+use std::ffi::CString;
+
+use treering_model::Counters;
+use treering_script::{CreateHow, Dir, Io, Script, Stop};
+
+use super::Ground;
+use super::slots::Slots;
+use crate::asked::FileKind;
+use crate::dice::Dice;
+use crate::io::{FILE, piece};
+use crate::meter::Meter;
+use crate::names::FileNames;
+
+/// The code of one copy.
+#[derive(Debug)]
+pub(crate) struct Create {
+    ground: Ground,
+    names: FileNames,
+    /// The name of the first file, to which links are made.
+    first: CString,
+    sizes: Dice,
+    /// Whether everything is synced at the end.
+    ends_with_sync: bool,
+    meter: Meter,
+}
+
+impl Create {
+    /// Makes the files of the sequential or the random tests.
+    pub(crate) fn new(ground: Ground, random: bool) -> Self {
+        let mut names = ground.names(random);
+        Self {
+            first: names.name(0).to_owned(),
+            names,
+            sizes: ground.source.dice(if random { "random sizes" } else { "sizes" }),
+            ends_with_sync: true,
+            meter: Meter::new(u64::from(ground.files.count), ground.all_timed),
+            ground,
+        }
+    }
+
+    /// The same, without the sync at the end.
+    pub(crate) fn unsynced(self) -> Self {
+        Self { ends_with_sync: false, ..self }
+    }
+
+    fn size(&self, file: u32) -> u64 {
+        let files = &self.ground.files;
+        match files.kind {
+            FileKind::Regular => {
+                let more = (files.max_bytes - files.min_bytes).saturating_add(1);
+                files.min_bytes + self.sizes.below(u64::from(file), more)
+            }
+            FileKind::HardLinks | FileKind::SymbolicLinks => 0,
+        }
+    }
+
+    /// Makes a file and writes its content.
+    fn make(&mut self, io: &mut dyn Io, at: Dir, file: u32) -> Result<(), Stop> {
+        io.create(at, self.names.name(file), CreateHow::Exclusive, FILE)?;
+        self.meter.call(io.timed());
+        let bytes = self.size(file);
+        let mut position = 0;
+        while position < bytes {
+            let piece = piece(bytes - position, self.ground.files.chunk);
+            io.write(FILE, piece, position)?;
+            self.meter.call(io.timed());
+            position += u64::from(piece);
+        }
+        if self.ground.syncs() {
+            io.fsync(FILE)?;
+            self.meter.call(io.timed());
+            io.sync_dir(at, false)?;
+            self.meter.call(io.timed());
+        }
+        io.close(FILE)?;
+        self.meter.last(io.timed());
+        Ok(())
+    }
+
+    /// Makes a link to the first file.
+    fn link(&mut self, io: &mut dyn Io, at: Dir, file: u32) -> Result<(), Stop> {
+        let name = self.names.name(file);
+        if self.ground.files.kind == FileKind::HardLinks {
+            io.link(Slots::dir(self.ground.files.subdir(0)), &self.first, at, name)?;
+        } else {
+            io.symlink(at, name, &self.first)?;
+        }
+        if self.ground.syncs() {
+            self.meter.call(io.timed());
+            io.sync_dir(at, false)?;
+        }
+        self.meter.last(io.timed());
+        Ok(())
+    }
+}
+
+impl Script for Create {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let Ground { files, sync, .. } = self.ground;
+        self.ground.home.enter(io)?;
+        self.ground.home.open_top(io)?;
+        let mut slots = Slots::default();
+        for file in 0..files.count {
+            let at = slots.open(io, files.subdir(file))?;
+            match files.kind {
+                FileKind::HardLinks | FileKind::SymbolicLinks if file > 0 => {
+                    self.link(io, at, file)?;
+                }
+                _ => self.make(io, at, file)?,
+            }
+        }
+        if self.ends_with_sync {
+            io.sync(sync)?;
+            self.meter.closing(io.timed());
+        }
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.meter.counters()
+    }
+}

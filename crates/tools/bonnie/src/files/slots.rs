@@ -1,0 +1,71 @@
+//! The subdirectories that a task has open.
+
+use treering_script::{Dir, Io, MAX_DIRS, Stop};
+
+use crate::names::subdir_name;
+use crate::shape::TOP;
+
+/// The slot of the first subdirectory, which stays: links are made from there.
+const FIRST: u16 = TOP.0 + 1;
+/// How many others are kept open.
+const KEPT: u32 = MAX_DIRS as u32 - FIRST as u32 - 1;
+
+/// What is open where.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    /// The subdirectory in each slot behind the first, as far as they were used.
+    open: Vec<Option<u32>>,
+}
+
+impl Slots {
+    /// The slot of a subdirectory; that of the directory itself where there are none.
+    pub(super) fn dir(subdir: Option<u32>) -> Dir {
+        let Some(subdir) = subdir else { return TOP };
+        Dir(u16::try_from(Self::place(subdir)).map_or(TOP.0, |place| FIRST + place))
+    }
+
+    fn place(subdir: u32) -> u32 {
+        if subdir == 0 { 0 } else { 1 + (subdir - 1) % KEPT }
+    }
+
+    /// The slot of a file's subdirectory, which is opened where it is not open yet.
+    pub(super) fn open(&mut self, io: &mut dyn Io, subdir: Option<u32>) -> Result<Dir, Stop> {
+        let slot = Self::dir(subdir);
+        if let Some(subdir) = subdir.filter(|&subdir| self.takes(subdir)) {
+            io.open_dir(TOP, &subdir_name(subdir), slot)?;
+        }
+        Ok(slot)
+    }
+
+    /// Whether it must be opened into its slot first; from now on it is open there.
+    fn takes(&mut self, subdir: u32) -> bool {
+        let place = Self::place(subdir) as usize;
+        if self.open.len() <= place {
+            self.open.resize(place + 1, None);
+        }
+        self.open[place].replace(subdir) != Some(subdir)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KEPT, Slots, TOP};
+    use std::collections::HashSet;
+    use treering_script::MAX_DIRS;
+
+    #[test]
+    fn as_many_as_fit_have_slots_of_their_own() {
+        let all: HashSet<u16> = (0..=KEPT).map(|subdir| Slots::dir(Some(subdir)).0).collect();
+        assert_eq!(all.len(), KEPT as usize + 1);
+        assert!(all.iter().all(|&slot| slot > TOP.0 && slot < MAX_DIRS));
+        assert_eq!(Slots::dir(None), TOP);
+        assert_ne!(Slots::dir(Some(KEPT + 1)), Slots::dir(Some(0)), "the first one stays");
+    }
+
+    #[test]
+    fn a_subdirectory_is_opened_again_when_another_took_its_slot() {
+        let mut slots = Slots::default();
+        assert!(slots.takes(5) && !slots.takes(5));
+        assert!(slots.takes(5 + KEPT) && slots.takes(5));
+    }
+}

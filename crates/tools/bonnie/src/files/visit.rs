@@ -1,0 +1,194 @@
+//! The stat and the delete: of every file that is there, in the order in which directories list
+//! their entries, or by name in an order that was shuffled before.
+
+use std::ffi::CStr;
+
+use treering_model::Counters;
+use treering_script::{Dir, Entries, EntryKind, Expect, Io, OpenHow, Script, Stop};
+
+use super::Ground;
+use super::slots::Slots;
+use crate::dice::shuffle;
+use crate::io::{FILE, piece};
+use crate::meter::{Meter, Trouble};
+use crate::names::subdir_name;
+use crate::shape::TOP;
+
+/// The slot of the subdirectory that is listed.
+const HERE: Dir = Dir(TOP.0 + 1);
+
+/// What is done to files that are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// Their attributes are read, and their content where there is any.
+    Stat,
+    /// They are unlinked and their directories removed, and everything is synced at the end.
+    Delete,
+    /// The same without the sync.
+    Clear,
+}
+
+/// The code of one copy.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    ground: Ground,
+    operation: Operation,
+    /// All files in the order of their turns, unless it is that of the listings.
+    order: Option<Vec<u32>>,
+    meter: Meter,
+}
+
+impl Visit {
+    /// Directory by directory, each in the order of its listing.
+    pub(crate) fn as_listed(ground: Ground, operation: Operation) -> Self {
+        let meter = Meter::new(u64::from(ground.files.count), ground.all_timed);
+        Self { ground, operation, order: None, meter }
+    }
+
+    /// In a random order.
+    pub(crate) fn shuffled(ground: Ground, operation: Operation) -> Self {
+        let part = if operation == Operation::Stat { "order" } else { "order of deletes" };
+        let mut order: Vec<u32> = (0..ground.files.count).collect();
+        shuffle(&mut order, &ground.source.dice(part));
+        Self { order: Some(order), ..Self::as_listed(ground, operation) }
+    }
+
+    /// Whether files are taken away.
+    fn removes(&self) -> bool {
+        self.operation != Operation::Stat
+    }
+
+    /// What is done to one file.
+    fn file(&mut self, io: &mut dyn Io, at: Dir, name: &CStr) -> Result<(), Stop> {
+        match self.operation {
+            Operation::Stat if self.ground.has_content() => return self.read(io, at, name),
+            Operation::Stat => io.stat(at, name)?,
+            Operation::Delete | Operation::Clear => {
+                io.unlink(at, name)?;
+                if self.ground.syncs() {
+                    self.meter.call(io.timed());
+                    io.sync_dir(at, false)?;
+                }
+            }
+        }
+        self.meter.last(io.timed());
+        Ok(())
+    }
+
+    /// Looks at a file and reads it to its end.
+    fn read(&mut self, io: &mut dyn Io, at: Dir, name: &CStr) -> Result<(), Stop> {
+        let bytes = io.size(at, name)?;
+        self.meter.call(io.timed());
+        io.open(at, name, OpenHow::Read, FILE)?;
+        self.meter.call(io.timed());
+        let mut position = 0;
+        while position < bytes {
+            let read = io.read(FILE, piece(bytes - position, self.ground.files.chunk))?;
+            self.meter.call(io.timed());
+            if read == 0 {
+                self.meter.trouble = Trouble::ShortRead;
+                break;
+            }
+            position += read;
+        }
+        io.close(FILE)?;
+        self.meter.last(io.timed());
+        Ok(())
+    }
+
+    /// All files, directory by directory; false where a directory could not be removed.
+    fn all_as_listed(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
+        let home = self.ground.home.clone();
+        home.enter(io)?;
+        let subdirs = self.ground.files.subdirs();
+        if subdirs == 0 {
+            return self.directory(io, home.dir(), &home.name, TOP);
+        }
+        home.open_top(io)?;
+        for subdir in 0..subdirs {
+            if !self.directory(io, TOP, &subdir_name(subdir), HERE)? {
+                return Ok(false);
+            }
+        }
+        Ok(!self.removes() || io.remove_dir(home.dir(), &home.name).or_errno()?.is_ok())
+    }
+
+    /// All files of a directory, which is removed after them; false where it could not be.
+    fn directory(
+        &mut self,
+        io: &mut dyn Io,
+        at: Dir,
+        name: &CStr,
+        here: Dir,
+    ) -> Result<bool, Stop> {
+        // Some filesystems leave entries out of a listing while others go: as long as there are
+        // any, the directory is opened again.
+        loop {
+            io.open_dir(at, name, here)?;
+            let found = self.listing(io, here)?;
+            if !self.removes() || io.remove_dir(at, name).or_errno()?.is_ok() {
+                return Ok(true);
+            }
+            if !found {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// All files that a directory lists; whether there were any.
+    fn listing(&mut self, io: &mut dyn Io, here: Dir) -> Result<bool, Stop> {
+        let (mut found, mut listed) = (false, Vec::new());
+        loop {
+            listed.clear();
+            listed.extend_from_slice(io.read_dir(here)?.packed());
+            if listed.is_empty() {
+                return Ok(found);
+            }
+            // What we made are files and links.
+            let is_ours = |kind| kind != EntryKind::Directory;
+            for entry in Entries::new(&listed).filter(|entry| is_ours(entry.kind)) {
+                self.file(io, here, entry.name)?;
+                found = true;
+            }
+        }
+    }
+
+    /// All files in this order, then their directories.
+    fn all_in_order(&mut self, io: &mut dyn Io, order: &[u32]) -> Result<(), Stop> {
+        let home = self.ground.home.clone();
+        home.enter(io)?;
+        home.open_top(io)?;
+        let (mut slots, mut names) = (Slots::default(), self.ground.names(true));
+        for &file in order {
+            let at = slots.open(io, self.ground.files.subdir(file))?;
+            self.file(io, at, names.name(file))?;
+        }
+        if self.removes() {
+            for subdir in 0..self.ground.files.subdirs() {
+                io.remove_dir(TOP, &subdir_name(subdir))?;
+            }
+            io.remove_dir(home.dir(), &home.name)?;
+        }
+        Ok(())
+    }
+}
+
+impl Script for Visit {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        if let Some(order) = self.order.take() {
+            self.all_in_order(io, &order)?;
+        } else if !self.all_as_listed(io)? {
+            self.meter.trouble = Trouble::NotEmpty;
+            return Ok(());
+        }
+        if self.operation == Operation::Delete {
+            io.sync(self.ground.sync)?;
+            self.meter.closing(io.timed());
+        }
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.meter.counters()
+    }
+}

@@ -1,0 +1,295 @@
+//! The headline numbers: a rate for each test, how sure it is, its CPU, what its end took.
+
+use treering_model::metrics::bonnie::{OPS_PER_SECOND, RATE_UNCERTAINTY_PERCENT};
+use treering_model::metrics::{cpu, latency, rates, times};
+use treering_model::{Metric, Scope, TaskTotals};
+
+use super::meter::Noted;
+use super::shape::Shape;
+use super::test::{Counted, Test};
+
+/// Standard errors on either side that make 95 %.
+const DEVIATIONS: f64 = 1.96;
+const MIB: f64 = 1_048_576.0;
+
+/// What tasks that run side by side came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Measured {
+    began_ns: Option<u64>,
+    ended_ns: u64,
+    /// CPU of all of them.
+    pub(super) cpu_ns: u64,
+    /// The longest loop body; `None` where not every step was timed.
+    pub(super) longest_ns: Option<u64>,
+    /// The longest end.
+    pub(super) closing_ns: u64,
+    /// The squares of the rates' standard errors, by the sum of the rates; `None` when one is
+    /// unknown.
+    errors: Option<(f64, f64)>,
+    tasks: u64,
+    /// Those of them that other ranks did, which each did all of the work as well.
+    others: u64,
+}
+
+impl Measured {
+    /// One more task.
+    pub(super) fn add(&mut self, task: &TaskTotals, noted: &Noted) {
+        let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
+        self.began_ns = Some(began_ns);
+        self.ended_ns = self.ended_ns.max(task.began_ns.saturating_add(task.wall_ns));
+        self.cpu_ns += task.cpu.total_ns();
+        self.closing_ns = self.closing_ns.max(noted.closing_ns);
+        let longest = noted.bodies.as_ref().and_then(|bodies| bodies.rows().first());
+        if let Some(row) = longest {
+            self.longest_ns = Some(self.longest_ns.unwrap_or(0).max(row.longest_ns));
+        }
+        let (squares, rates) =
+            if self.tasks == 0 { (0.0, 0.0) } else { self.errors.unwrap_or((f64::NAN, 0.0)) };
+        self.errors =
+            noted.rate_error().map(|(error, rate)| (squares + error.powi(2), rates + rate));
+        self.errors = self.errors.filter(|(squares, _)| squares.is_finite());
+        self.tasks += 1;
+    }
+
+    /// How often the work was done: by each rank once.
+    fn times(&self) -> u64 {
+        self.tasks / self.tasks.saturating_sub(self.others).max(1)
+    }
+
+    /// How many tasks there were.
+    pub(super) const fn tasks(&self) -> u64 {
+        self.tasks
+    }
+
+    /// From the first start to the last end.
+    pub(super) fn elapsed_ns(&self) -> u64 {
+        self.ended_ns.saturating_sub(self.began_ns.unwrap_or(self.ended_ns))
+    }
+
+    /// How far from the rate the true one may be, in percent of it, with 95 % confidence.
+    fn uncertainty_percent(&self) -> Option<f64> {
+        let (squares, rates) = self.errors.filter(|(_, rates)| *rates > 0.0)?;
+        Some(DEVIATIONS * squares.sqrt() / rates * 100.0)
+    }
+}
+
+/// All groups of one test.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    groups: Vec<Measured>,
+}
+
+/// Adds up a run.
+#[derive(Clone, Debug)]
+pub(super) struct Headline {
+    /// What each test works on in a group.
+    work: [u64; Test::COUNT],
+    sums: [Sums; Test::COUNT],
+    /// Whether the next task is the first of its group.
+    begins: bool,
+}
+
+impl Headline {
+    /// That of a run of this shape.
+    pub(super) fn new(shape: &Shape) -> Self {
+        Self {
+            work: Test::ALL.map(|test| shape.work(test)),
+            sums: Default::default(),
+            begins: true,
+        }
+    }
+
+    /// The next test begins.
+    pub(super) fn begin(&mut self) {
+        self.begins = true;
+    }
+
+    /// A task of a test ended.
+    pub(super) fn add(&mut self, test: Test, task: &TaskTotals, noted: Noted) {
+        self.present(test).add(task, &noted);
+    }
+
+    /// A task of a test ended at another rank.
+    pub(super) fn beside(&mut self, test: Test, task: &TaskTotals, noted: &Noted) {
+        let present = self.present(test);
+        present.add(task, noted);
+        present.others += 1;
+    }
+
+    /// The group that is at work.
+    fn present(&mut self, test: Test) -> &mut Measured {
+        let groups = &mut self.sums[test.place()].groups;
+        if std::mem::take(&mut self.begins) || groups.is_empty() {
+            groups.push(Measured::default());
+        }
+        let last = groups.len() - 1;
+        &mut groups[last]
+    }
+
+    /// The metrics of a run of these tests. Their values mean nothing.
+    pub(super) fn foreseen(shape: &Shape) -> Vec<Metric> {
+        let mut headline = Self::new(shape);
+        let done = Measured {
+            began_ns: Some(0),
+            ended_ns: 1,
+            cpu_ns: 1,
+            longest_ns: Some(1),
+            closing_ns: 1,
+            errors: Some((1.0, 1.0)),
+            tasks: 1,
+            others: 0,
+        };
+        for test in &shape.tests {
+            headline.sums[test.place()].groups.push(done.clone());
+        }
+        headline.metrics()
+    }
+
+    /// The numbers so far.
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        Test::ALL.into_iter().flat_map(|test| self.of(test)).collect()
+    }
+
+    fn of(&self, test: Test) -> Vec<Metric> {
+        let groups = &self.sums[test.place()].groups;
+        let seconds = groups.iter().map(Measured::elapsed_ns).sum::<u64>() as f64 / 1e9;
+        if seconds <= 0.0 {
+            return Vec::new();
+        }
+        let tasks = groups.iter().map(|group| group.tasks).sum();
+        let scope = || Scope::Kind(test.name().to_owned());
+        let times = groups.iter().map(Measured::times).sum::<u64>();
+        let work = self.work[test.place()] as f64 * times as f64;
+        let (rate, size) = match test.counted() {
+            Counted::Bytes => (rates::MIB_PER_SECOND, MIB),
+            Counted::Seeks => (OPS_PER_SECOND, 1.0),
+            Counted::Files => (rates::FILES_PER_SECOND, 1.0),
+        };
+        let cpu_seconds = groups.iter().map(|group| group.cpu_ns).sum::<u64>() as f64 / 1e9;
+        let closing = groups.iter().map(|group| group.closing_ns).sum::<u64>() as f64 / 1e9;
+        let mut metrics = vec![
+            // Single bytes measure the calls, not the filesystem.
+            rate.of(scope(), work / size / seconds).primary_if(!test.is_per_char()),
+            times::ELAPSED_SECONDS.of(scope(), seconds),
+            cpu::CPU_PERCENT.of(scope(), cpu_seconds / seconds * 100.0),
+        ];
+        let sure: Vec<f64> = groups.iter().filter_map(Measured::uncertainty_percent).collect();
+        if sure.len() == groups.len() {
+            let squares: f64 = sure.iter().map(|percent| percent.powi(2)).sum();
+            let percent = squares.sqrt() / sure.len() as f64;
+            metrics.push(RATE_UNCERTAINTY_PERCENT.of(scope(), percent));
+        }
+        if closing > 0.0 {
+            metrics.push(times::FINAL_SYNC_SECONDS.of(scope(), closing));
+        }
+        if let Some(longest_ns) = groups.iter().filter_map(|group| group.longest_ns).max() {
+            metrics.push(latency::LATENCY_NS.of_member(&["max"], scope(), longest_ns as f64));
+        }
+        metrics.into_iter().map(|metric| metric.of_tasks(tasks)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Headline, Measured};
+    use crate::asked::IoShape;
+    use crate::dice::Source;
+    use crate::meter::Noted;
+    use crate::shape::{Fsync, Shape};
+    use crate::test::Test;
+    use treering_model::{Cpu, Metric, TaskTotals};
+    use treering_script::SyncScope;
+
+    fn shape(copies: u16) -> Shape {
+        let io = IoShape { bytes: 64 << 20, char_bytes: 0, chunk: 8192, seeks: 1000, seekers: 4 };
+        Shape {
+            io: Some(io),
+            files: None,
+            tests: vec![Test::BlockWrite, Test::Seeks],
+            runs: 1,
+            copies,
+            source: Source::Seed(1),
+            fsync: Fsync::Never,
+            direct: false,
+            sync: SyncScope::Target,
+            drop_caches: false,
+            identity: None,
+        }
+    }
+
+    fn task(began_ms: u64, wall_ms: u64, cpu_ms: u64) -> TaskTotals {
+        TaskTotals {
+            began_ns: began_ms * 1_000_000,
+            wall_ns: wall_ms * 1_000_000,
+            cpu: Cpu { user_ns: 0, system_ns: cpu_ms * 1_000_000 },
+            ..TaskTotals::default()
+        }
+    }
+
+    fn value(metrics: &[Metric], name: &str) -> f64 {
+        metrics.iter().find(|metric| metric.name == name).unwrap().value
+    }
+
+    #[test]
+    fn what_another_rank_does_beside_is_more_work_over_the_common_time() {
+        let mut headline = Headline::new(&shape(1));
+        headline.begin();
+        headline.add(Test::BlockWrite, &task(0, 1000, 500), Noted::default());
+        headline.beside(Test::BlockWrite, &task(500, 1500, 500), &Noted::default());
+        // Twice 64 MiB in the two seconds from the first beginning to the last end.
+        assert_eq!(value(&headline.metrics(), "mib_per_second"), 64.0);
+        assert_eq!(value(&headline.metrics(), "elapsed_seconds"), 2.0);
+    }
+
+    #[test]
+    fn copies_have_the_sum_of_their_work_over_their_common_time() {
+        let mut headline = Headline::new(&shape(2));
+        assert!(headline.metrics().is_empty());
+        headline.begin();
+        headline.add(Test::BlockWrite, &task(0, 1000, 500), Noted::default());
+        headline.add(Test::BlockWrite, &task(1000, 1000, 500), Noted::default());
+        let metrics = headline.metrics();
+        assert_eq!(value(&metrics, "mib_per_second"), 64.0);
+        assert_eq!(value(&metrics, "cpu_percent"), 50.0);
+        assert!(metrics[0].primary && !metrics[1].primary);
+    }
+
+    #[test]
+    fn seekers_count_their_own_cpu_only() {
+        let mut headline = Headline::new(&shape(1));
+        headline.begin();
+        (0..4).for_each(|_| headline.add(Test::Seeks, &task(0, 500, 50), Noted::default()));
+        let metrics = headline.metrics();
+        assert_eq!(value(&metrics, "ops_per_second"), 2000.0);
+        assert_eq!(value(&metrics, "cpu_percent"), 40.0);
+    }
+
+    #[test]
+    fn runs_one_after_the_other_are_one_rate() {
+        let mut headline = Headline::new(&shape(1));
+        for began_ms in [0, 50_000] {
+            headline.begin();
+            headline.add(Test::BlockWrite, &task(began_ms, 1000, 0), Noted::default());
+        }
+        assert_eq!(value(&headline.metrics(), "mib_per_second"), 64.0);
+    }
+
+    #[test]
+    fn a_rate_is_as_sure_as_its_pieces_are_alike() {
+        let noted = |tenth: u64| {
+            let marks = (0..20).map(|piece| (piece * 10, piece * 1_000_000 + piece % 2 * tenth));
+            Noted { marks: marks.collect(), ..Noted::default() }
+        };
+        let uncertainty = |noted: &Noted, tasks: u64| {
+            let mut measured = Measured::default();
+            (0..tasks).for_each(|_| measured.add(&task(0, 1000, 0), noted));
+            measured.uncertainty_percent()
+        };
+        assert!(uncertainty(&noted(0), 1).unwrap() < 1e-6);
+        let one = uncertainty(&noted(100_000), 1).unwrap();
+        assert!((3.0..15.0).contains(&one), "{one}");
+        let four = uncertainty(&noted(100_000), 4).unwrap();
+        assert!((four - one / 2.0).abs() < 1e-6);
+        assert_eq!(uncertainty(&Noted::default(), 1), None);
+    }
+}

@@ -1,0 +1,284 @@
+//! A run of bonnie++ as one form of its output tells it: its figures, how it was run, and what
+//! another form of the same run says differently.
+
+use treering_kit::import::number::{decimal, nanoseconds};
+
+/// The version of a line without a mark of its form.
+pub(super) const VERSION_UNMARKED: &str = "1.03";
+
+/// So many figures has each row: one for each test.
+pub(super) const TESTS: usize = 12;
+/// The tests in the order of both forms: first those of one large file, then those of many files.
+pub(super) const NAMES: [&str; TESTS] = [
+    "per-char write",
+    "block write",
+    "rewrite",
+    "per-char read",
+    "block read",
+    "seeks",
+    "sequential create",
+    "sequential stat",
+    "sequential delete",
+    "random create",
+    "random stat",
+    "random delete",
+];
+/// Where the random seeks stand.
+pub(super) const SEEKS: usize = 5;
+/// Where the tests of files begin.
+pub(super) const FILES: usize = 6;
+/// The tests that an option leaves out.
+pub(super) const PER_CHAR: [usize; 2] = [0, 3];
+
+/// Larger rates and shares are none.
+const RATE_MOST: f64 = 1e12;
+const PERCENT_MOST: f64 = 1e6;
+/// Words of this length are quoted whole, and no parameter is longer.
+const WORD_MOST: usize = 30;
+
+/// What stands in a column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum Figure {
+    /// Nothing: the test was not run.
+    #[default]
+    Absent,
+    /// Plus signs: the test ran for less than half a second.
+    TooShort,
+    /// Neither, and no number in range.
+    Odd(String),
+    /// A number, and how far from it the true one may be, as it is printed.
+    Value { value: f64, slack: f64 },
+}
+
+impl Figure {
+    /// A rate: of data in KiB per second, others in operations. Tables have units behind them.
+    pub(super) fn rate(word: &str) -> Self {
+        let units = [('k', 1.0), ('m', 1024.0), ('g', 1024.0 * 1024.0)];
+        let unit = units.into_iter().find(|(letter, _)| word.ends_with(*letter));
+        let number = word.get(..word.len() - usize::from(unit.is_some())).unwrap_or("");
+        // Kilobytes are cut off, the others rounded to the digits there are.
+        let slack = match unit {
+            None => 0.0,
+            Some((_, 1.0)) => 1.0,
+            Some((_, size)) if number.contains('.') => 0.051 * size,
+            Some((_, size)) => 0.51 * size,
+        };
+        let size = unit.map_or(1.0, |(_, size)| size);
+        let is_known = |rate: &f64| *rate > 0.0 && *rate <= RATE_MOST;
+        Self::of(word, decimal(number).map(|rate| rate * size).filter(is_known), slack)
+    }
+
+    /// A share of a CPU.
+    pub(super) fn percent(word: &str) -> Self {
+        Self::of(word, decimal(word).filter(|percent| *percent <= PERCENT_MOST), 0.0)
+    }
+
+    /// A latency, in nanoseconds.
+    pub(super) fn latency(word: &str) -> Self {
+        let read = latency(word).filter(|(_, rest)| rest.is_empty());
+        Self::of(word, read.map(|(ns, _)| ns), 0.0)
+    }
+
+    fn of(word: &str, value: Option<f64>, slack: f64) -> Self {
+        match value {
+            Some(value) => Self::Value { value, slack },
+            None if word.is_empty() => Self::Absent,
+            None if is_too_short(word) => Self::TooShort,
+            None => Self::Odd(word.chars().take(WORD_MOST).collect()),
+        }
+    }
+
+    pub(super) fn is_odd(&self) -> bool {
+        matches!(self, Self::Odd(_))
+    }
+
+    /// Whether another form of the same output can say this; `None` where one of them says nothing.
+    fn agrees(&self, other: &Self) -> Option<bool> {
+        match (self, other) {
+            (Self::Absent | Self::Odd(_), _) | (_, Self::Absent | Self::Odd(_)) => None,
+            (Self::TooShort, Self::TooShort) => Some(true),
+            (Self::Value { value, slack }, Self::Value { value: theirs, slack: more }) => {
+                Some((value - theirs).abs() <= slack + more)
+            }
+            _ => Some(false),
+        }
+    }
+
+    /// For a message.
+    fn words(&self) -> String {
+        match self {
+            Self::Absent => "nothing".to_owned(),
+            Self::TooShort => "+++++".to_owned(),
+            Self::Odd(word) => format!("`{word}`"),
+            Self::Value { value, .. } => format!("{value}"),
+        }
+    }
+}
+
+/// Plus signs, as they stand for what was too short to be measured.
+pub(super) fn is_too_short(word: &str) -> bool {
+    word.len() >= 2 && word.bytes().all(|byte| byte == b'+')
+}
+
+/// A latency that begins a text, in nanoseconds, and what follows: `92041us`, `1128ms`, `13s`.
+pub(super) fn latency(text: &str) -> Option<(f64, &str)> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = text.split_at(digits);
+    let units = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+    let (rest, unit) =
+        units.into_iter().find_map(|(unit, size)| Some((rest.strip_prefix(unit)?, size)))?;
+    let ns = nanoseconds(decimal(number)? * unit)?;
+    Some((ns as f64, rest))
+}
+
+/// A word that can be a parameter's value: `2264M`, `16`, `link`.
+pub(super) fn is_parameter(word: &str) -> bool {
+    word.len() <= WORD_MOST
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-')
+}
+
+/// A run, as a line or a table says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Run {
+    pub(super) is_table: bool,
+    /// Of the lines' format; empty for a table.
+    pub(super) format: String,
+    /// Of the program.
+    pub(super) version: String,
+    /// What the run or its machine is called.
+    pub(super) name: String,
+    /// How it was run, those alone that are said.
+    pub(super) parameters: Vec<(&'static str, String)>,
+    pub(super) rates: [Figure; TESTS],
+    pub(super) cpus: [Figure; TESTS],
+    pub(super) latencies: [Figure; TESTS],
+    /// Findings beside the figures.
+    pub(super) remarks: Vec<String>,
+}
+
+impl Run {
+    /// Notes a parameter that is said. Remarks one that cannot be one.
+    pub(super) fn parameter(&mut self, name: &'static str, word: &str) {
+        if !is_parameter(word) {
+            let word: String = word.chars().take(WORD_MOST).collect();
+            self.remarks.push(format!("{name} is `{word}`: not understood, ignored"));
+        } else if !word.is_empty() {
+            self.parameters.push((name, word.to_owned()));
+        }
+    }
+
+    /// How many files, given in units of 1024.
+    pub(super) fn files(&mut self, word: &str) {
+        match word.parse::<u64>().ok().and_then(|units| units.checked_mul(1024)) {
+            Some(files) => self.parameter("files", &files.to_string()),
+            None if word.is_empty() => {}
+            None => {
+                let word: String = word.chars().take(WORD_MOST).collect();
+                self.remarks.push(format!("files is `{word}`: out of range, ignored"));
+            }
+        }
+    }
+
+    pub(super) fn value(&self, parameter: &str) -> Option<&str> {
+        let found = self.parameters.iter().find(|(name, _)| *name == parameter);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The three kinds of figures with their names.
+    pub(super) fn rows(&self) -> [(&'static str, &[Figure; TESTS]); 3] {
+        [("rate", &self.rates), ("%CP", &self.cpus), ("latency", &self.latencies)]
+    }
+
+    /// How many figures are neither numbers nor plus signs.
+    pub(super) fn odd(&self) -> usize {
+        self.rows().iter().flat_map(|(_, row)| row.iter()).filter(|figure| figure.is_odd()).count()
+    }
+
+    /// What a table of the same run says differently from this line; `None` when it is another run.
+    pub(super) fn differences(&self, table: &Self) -> Option<Vec<String>> {
+        // A line of 1.03 does not say which of its letters it is.
+        let is_older =
+            self.version == VERSION_UNMARKED && table.version.starts_with(VERSION_UNMARKED);
+        if self.version != table.version && !is_older {
+            return None;
+        }
+        let (mut compared, mut said) = (0, Vec::new());
+        for ((what, ours), (_, theirs)) in self.rows().into_iter().zip(table.rows()) {
+            for ((name, ours), theirs) in NAMES.into_iter().zip(ours).zip(theirs) {
+                let Some(agrees) = ours.agrees(theirs) else { continue };
+                compared += 1;
+                if !agrees {
+                    let (ours, theirs) = (ours.words(), theirs.words());
+                    said.push(format!(
+                        "{name}, {what}: the table says {theirs}, the line {ours}, which is used"
+                    ));
+                }
+            }
+        }
+        let is_same = compared > 0 && said.len() * 2 <= compared;
+        for name in ["size", "files", "concurrency"] {
+            if let (Some(ours), Some(theirs)) = (self.value(name), table.value(name))
+                && ours != theirs
+            {
+                said.push(format!(
+                    "{name}: the table says {theirs}, the line {ours}, which is used"
+                ));
+            }
+        }
+        is_same.then_some(said)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Figure, Run, latency};
+
+    fn value(figure: &Figure) -> f64 {
+        match figure {
+            Figure::Value { value, .. } => *value,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn figures_are_numbers_plus_signs_or_odd() {
+        assert_eq!(value(&Figure::rate("331")), 331.0);
+        assert_eq!(value(&Figure::rate("1951k")), 1951.0);
+        assert_eq!(value(&Figure::rate("406m")), 406.0 * 1024.0);
+        assert_eq!(value(&Figure::rate("1.5g")), 1.5 * 1024.0 * 1024.0);
+        assert_eq!(value(&Figure::percent("0")), 0.0);
+        assert_eq!(Figure::rate(""), Figure::Absent);
+        assert_eq!(Figure::rate("+++++"), Figure::TooShort);
+        assert_eq!(Figure::percent("+++"), Figure::TooShort);
+        for odd in ["0", "-1", "1e9", "k", "+", "é", "99999999999999", "nan"] {
+            assert!(Figure::rate(odd).is_odd(), "{odd}");
+        }
+        assert!(Figure::percent("1000001").is_odd());
+    }
+
+    #[test]
+    fn latencies_have_three_units() {
+        assert_eq!(value(&Figure::latency("92041us")), 92_041_000.0);
+        assert_eq!(value(&Figure::latency("1128ms")), 1_128_000_000.0);
+        assert_eq!(latency("13sVersion"), Some((13e9, "Version")));
+        assert_eq!(latency("650usconsole"), Some((650_000.0, "console")));
+        assert_eq!(Figure::latency(""), Figure::Absent);
+        for odd in ["5", "us", "5h", "99999999999999999999s", "5us "] {
+            assert!(Figure::latency(odd).is_odd(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_table_agrees_as_far_as_it_is_exact() {
+        let line = Run { rates: std::array::from_fn(|_| Figure::rate("415783")), ..Run::default() };
+        let mut table = Run { is_table: true, ..line.clone() };
+        table.rates = std::array::from_fn(|_| Figure::rate("406m"));
+        assert_eq!(line.differences(&table), Some(Vec::new()));
+        table.rates[1] = Figure::rate("407m");
+        assert_eq!(line.differences(&table).map(|said| said.len()), Some(1));
+        table.rates = std::array::from_fn(|_| Figure::rate("1m"));
+        assert_eq!(line.differences(&table), None, "another run");
+        table.version = "2.00".to_owned();
+        assert_eq!(line.differences(&table), None);
+    }
+}

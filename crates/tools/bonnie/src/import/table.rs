@@ -1,0 +1,355 @@
+//! The table of bonnie++, read word by word: lines may have been broken differently or joined into
+//! one. Two halves: one large file, many files; each may be missing.
+
+use super::csv;
+use super::run::{FILES, Figure, PER_CHAR, Run, SEEKS, TESTS, is_parameter, is_too_short, latency};
+use treering_kit::import::number::{decimal, whole};
+
+const LARGE: &str = "------Sequential Output------";
+const MANY: &str = "------Sequential Create------";
+/// From one of these to the end of the names of its columns it is no further.
+const HEADING_MOST: usize = 900;
+/// Nor is a row longer than this, or what stands between the halves.
+const ROW_MOST: usize = 600;
+/// A name has no more words.
+const NAME_WORDS_MOST: usize = 5;
+/// From this version on the rates of files in the table are not rates.
+const WRONG_RATES_FROM: f64 = 1.98;
+
+/// Where the next table begins in a text, at this byte or behind it.
+pub(super) fn start(text: &str, from: usize) -> Option<usize> {
+    let mut from = from;
+    loop {
+        let at = from + text.get(from..)?.find("Version")?;
+        let rest = super::head(&text[at..], ROW_MOST);
+        if let Some((_, rest)) = version(rest)
+            && (rest.starts_with(LARGE) || rest.starts_with(MANY))
+        {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+}
+
+/// The version that a text begins with, and what follows it.
+fn version(text: &str) -> Option<(&str, &str)> {
+    let text = text.strip_prefix("Version")?.trim_start();
+    let (word, rest) = text.split_once(char::is_whitespace)?;
+    csv::is_version(word).then_some((word, rest.trim_start()))
+}
+
+/// Reads the table that begins a text, and says how many bytes it has.
+pub(super) fn read(text: &str) -> Option<(Run, usize)> {
+    let (version, rest) = version(text)?;
+    let mut run = Run { is_table: true, version: version.to_owned(), ..Run::default() };
+    let mut place = text.len() - rest.len();
+    let mut is_any = false;
+    if rest.starts_with(LARGE) {
+        let row = heading(&text[place..])?;
+        if let Some(count) = concurrency(&text[place..place + row]) {
+            run.parameter("concurrency", count);
+        }
+        place += row;
+        place += large(&mut run, &text[place..])?;
+        is_any = true;
+    }
+    if let Some(at) = many_begins(&text[place..])
+        && let Some(row) = heading(&text[place + at..])
+        && let Some(bytes) = many(&mut run, &text[place + at + row..])
+    {
+        place += at + row + bytes;
+        is_any = true;
+    }
+    is_any.then_some((run, place))
+}
+
+/// How far away the names of the columns end: six of them.
+fn heading(text: &str) -> Option<usize> {
+    let text = super::head(text, HEADING_MOST);
+    text.match_indices("%CP").nth(5).map(|(at, name)| at + name.len())
+}
+
+fn concurrency(heading: &str) -> Option<&str> {
+    let word = heading.split("Concurrency").nth(1)?.split_whitespace().next()?;
+    whole(word).is_some().then_some(word)
+}
+
+/// How far away the second half is, when it is of the same table.
+fn many_begins(text: &str) -> Option<usize> {
+    let text = super::head(text, ROW_MOST);
+    let at = text.find(MANY)?;
+    let before = &text[..at];
+    (!before.contains(LARGE) && csv::start(before, 0).is_none()).then_some(at)
+}
+
+/// A row of figures: its text, and its length. Latencies, another half or a line may follow it.
+fn row(text: &str) -> &str {
+    let text = super::head(text, ROW_MOST);
+    let ends = ["Latency", "Version ", LARGE, MANY].into_iter().map(|end| text.find(end));
+    let end = ends.chain([csv::start(text, 0)]).flatten().min();
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// The words of a text with their ends in it.
+fn words(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    text.split_whitespace().map(move |word| {
+        let end = word.as_ptr().addr() - text.as_ptr().addr() + word.len();
+        (word, end)
+    })
+}
+
+/// The row of the large file. Says how many bytes it has, with its latencies.
+fn large(run: &mut Run, text: &str) -> Option<usize> {
+    let row = row(text);
+    let all: Vec<(&str, usize)> = words(row).take(NAME_WORDS_MOST + 2 * SEEKS + 4).collect();
+    let sizes = all.iter().take(NAME_WORDS_MOST + 1).position(|(word, _)| is_size(word));
+    let first = match sizes {
+        Some(place) => {
+            let name: Vec<&str> = all[..place].iter().map(|(word, _)| *word).collect();
+            run.name = name.join(" ");
+            sized(run, all[place].0);
+            place + 1
+        }
+        None => {
+            all.first()?.0.clone_into(&mut run.name);
+            let what = "the size of the file cannot be determined from the table";
+            run.remarks.push(what.to_owned());
+            1
+        }
+    };
+    let (figures, end) = figures(&all[first..])?;
+    let tests = 0..FILES;
+    let tests: Vec<usize> = match figures.len() {
+        12 => tests.collect(),
+        8 => tests.filter(|test| !PER_CHAR.contains(test)).collect(),
+        other => {
+            run.remarks.push(format!(
+                "a row of the table has {other} of 12 figures: which ones cannot be determined"
+            ));
+            Vec::new()
+        }
+    };
+    take(run, &tests, &figures);
+    Some(latencies(run, &tests, text, end, row.len()))
+}
+
+/// The row of many files. Says how many bytes it has, with its latencies.
+fn many(run: &mut Run, text: &str) -> Option<usize> {
+    let row = row(text);
+    let all: Vec<(&str, usize)> = words(row).take(2 * (TESTS - FILES) + 1).collect();
+    let (files, _) = all.first()?;
+    let (files, directories) = files.split_once('/').unwrap_or((files, ""));
+    let mut parts = files.split(':');
+    let count = parts.next().filter(|word| whole(word).is_some())?;
+    let (figures, end) = figures(&all[1..])?;
+    run.files(count);
+    run.parameter("max-size", parts.next().unwrap_or(""));
+    run.parameter("min-size", parts.next().unwrap_or(""));
+    run.parameter("dirs", directories);
+    let mut tests: Vec<usize> = (FILES..TESTS).collect();
+    if figures.len() != 2 * tests.len() {
+        let what = format!("the row of files has {} of 12 figures", figures.len());
+        run.remarks.push(format!("{what}: which ones cannot be determined"));
+        tests.clear();
+    }
+    take(run, &tests, &figures);
+    let has_wrong_rates = {
+        let number = run.version.trim_end_matches(|letter: char| letter.is_ascii_lowercase());
+        decimal(number).is_some_and(|version| version >= WRONG_RATES_FROM)
+    };
+    if has_wrong_rates {
+        for rate in &mut run.rates[FILES..] {
+            if matches!(rate, Figure::Value { .. }) {
+                *rate = Figure::Absent;
+            }
+        }
+    }
+    Some(latencies(run, &tests, text, end, row.len()))
+}
+
+/// Words that are figures, rates and percents by turns, and where the last one ends.
+fn figures<'t>(words: &[(&'t str, usize)]) -> Option<(Vec<&'t str>, usize)> {
+    let mut found = Vec::new();
+    let mut end = 0;
+    for (all, behind) in words.iter().take(12) {
+        let word = number_before(all);
+        // Something may be glued to the last one.
+        if word.is_empty() || word.len() < all.len() && found.len() < 11 {
+            break;
+        }
+        found.push(word);
+        end = behind - all.len() + word.len();
+    }
+    (!found.is_empty()).then_some((found, end))
+}
+
+/// The number with its unit, or the plus signs, that a word begins with.
+fn number_before(word: &str) -> &str {
+    let signs = word.bytes().take_while(|byte| *byte == b'+').count();
+    if is_too_short(&word[..signs]) {
+        return &word[..signs];
+    }
+    let digits = word.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+    let unit = usize::from(digits > 0 && matches!(&word[digits..], "k" | "m" | "g"));
+    &word[..digits + unit]
+}
+
+fn take(run: &mut Run, tests: &[usize], figures: &[&str]) {
+    for (test, pair) in tests.iter().zip(figures.chunks_exact(2)) {
+        run.rates[*test] = Figure::rate(pair[0]);
+        run.cpus[*test] = Figure::percent(pair[1]);
+    }
+}
+
+/// Reads the latencies behind a row of this length whose figures end there. Says where they end.
+fn latencies(run: &mut Run, tests: &[usize], text: &str, end: usize, row: usize) -> usize {
+    let Some(behind) = text[row..].strip_prefix("Latency") else { return end };
+    let mut rest = super::head(behind, ROW_MOST);
+    let whole = rest.len();
+    let mut found = Vec::new();
+    while found.len() < TESTS - FILES
+        && let Some((ns, behind)) = latency(rest.trim_start())
+    {
+        found.push(ns);
+        rest = behind;
+    }
+    if found.len() == tests.len() {
+        for (test, ns) in tests.iter().zip(&found) {
+            run.latencies[*test] = Figure::Value { value: *ns, slack: 0.0 };
+        }
+    } else if !found.is_empty() {
+        let what = format!("{} latencies for {} tests", found.len(), tests.len());
+        run.remarks.push(format!("the table has {what}: which ones cannot be determined"));
+    }
+    row + "Latency".len() + whole - rest.len()
+}
+
+/// `2264M`, `1G:4k:2:20000`.
+fn is_size(word: &str) -> bool {
+    let (size, _) = word.split_once(':').unwrap_or((word, ""));
+    let number = size.strip_suffix(['M', 'G', 'T']);
+    number.and_then(whole).is_some() && word.split(':').all(is_parameter)
+}
+
+/// What the name field says: size, chunk, how many at once, seeks, seekers.
+fn sized(run: &mut Run, word: &str) {
+    let names = ["size", "chunk", "concurrency", "seeks", "seekers"];
+    for (name, value) in names.into_iter().zip(word.split(':')) {
+        if !value.is_empty() {
+            run.parameter(name, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Figure, read, start};
+    use crate::import::run::{NAMES, Run};
+
+    const OLD: &str = "\
+Version  1.96       ------Sequential Output------ --Sequential Input- --Random-
+Concurrency   1     -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
+Machine        Size K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP
+oak              1G   101   1   102   2   103   3   104   4   105   5 106.5   6
+Latency                 1us       2us       3us       4us       5us       6us
+Version  1.96       ------Sequential Create------ --------Random Create--------
+oak                 -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--
+              files  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
+                 16   201  11 +++++ +++   203  13   204  14   205  15   206  16
+Latency                 7ms       8ms       9ms      10ms      11ms       12s
+";
+    const NEW: &str = "\
+Version 2.00a       ------Sequential Output------ --Sequential Input- --Random-
+                    -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
+Name:Size etc        /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
+h     1G:4k:2:20000            406m  21  867m  44            +++++ +++ +++++ +++
+Latency                         307us    2372us              3664us   10975us
+Version 2.00a       ------Sequential Create------ --------Random Create--------
+h                   -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--
+files:max            /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
+       40:1024:0/10 40960  49 +++++ +++ 40960  39 40960  51 +++++ +++ 40960  36
+Latency             35121us   15112us   10300us   15333us   15888us   51011us
+";
+
+    fn shown(row: &[Figure]) -> String {
+        let show = |figure: &Figure| match figure {
+            Figure::Absent => "-".to_owned(),
+            Figure::TooShort => "+".to_owned(),
+            Figure::Odd(word) => format!("?{word}"),
+            Figure::Value { value, .. } => format!("{value}"),
+        };
+        row.iter().map(show).collect::<Vec<_>>().join(" ")
+    }
+
+    fn check_old(run: &Run) {
+        assert_eq!((&*run.version, &*run.name, run.value("size")), ("1.96", "oak", Some("1G")));
+        assert_eq!((run.value("concurrency"), run.value("files")), (Some("1"), Some("16384")));
+        assert_eq!(shown(&run.rates), "101 102 103 104 105 106.5 201 + 203 204 205 206");
+        assert_eq!(shown(&run.cpus), "1 2 3 4 5 6 11 + 13 14 15 16");
+        let latencies = "1000 2000 3000 4000 5000 6000 7000000 8000000 9000000 10000000 11000000 \
+                         12000000000";
+        assert_eq!(shown(&run.latencies), latencies);
+        assert!(run.remarks.is_empty(), "{:?}", run.remarks);
+    }
+
+    #[test]
+    fn an_older_table_is_read_whole_broken_and_glued() {
+        let (run, bytes) = read(OLD).unwrap();
+        assert_eq!(bytes, OLD.trim_end().len());
+        check_old(&run);
+        let words: Vec<&str> = OLD.split_whitespace().collect();
+        let broken = words.join(" ").replace("%CP ", "%CP\n").replace("-- ", "--\n");
+        check_old(&read(&broken).unwrap().0);
+        let glued: Vec<&str> = OLD.lines().map(str::trim_end).collect();
+        let glued = format!("x{}1.96,1.96,oak,", glued.concat());
+        let at = start(&glued, 0).unwrap();
+        let (run, bytes) = read(&glued[at..]).unwrap();
+        check_old(&run);
+        assert_eq!(&glued[at + bytes..], "1.96,1.96,oak,");
+    }
+
+    #[test]
+    fn a_newer_table_has_units_and_no_rates_of_files() {
+        let (run, bytes) = read(NEW).unwrap();
+        assert_eq!(bytes, NEW.trim_end().len());
+        let parameters = ["size", "chunk", "concurrency", "seeks", "files", "max-size", "dirs"];
+        let values: Vec<&str> = parameters.iter().filter_map(|name| run.value(name)).collect();
+        assert_eq!(values, ["1G", "4k", "2", "20000", "40960", "1024", "10"]);
+        assert_eq!(shown(&run.rates), "- 415744 887808 - + + - + - - + -", "{NAMES:?}");
+        assert_eq!(shown(&run.cpus), "- 21 44 - + + 49 + 39 51 + 36");
+        assert!(shown(&run.latencies).starts_with("- 307000 2372000 - 3664000 10975000 35121000"));
+        assert!(run.remarks.is_empty(), "{:?}", run.remarks);
+    }
+
+    #[test]
+    fn one_half_stands_for_itself() {
+        let second = OLD.find("Version  1.96       ------Sequential Create").unwrap();
+        let (run, bytes) = read(&OLD[..second]).unwrap();
+        assert_eq!(bytes, OLD[..second].trim_end().len());
+        assert_eq!(shown(&run.rates[4..8]), "105 106.5 - -");
+        let (run, _) = read(&OLD[second..]).unwrap();
+        assert_eq!(shown(&run.rates[4..8]), "- - 201 +");
+        // Version 1.03 had no latencies.
+        let lines = OLD.lines().filter(|line| !line.starts_with("Latency"));
+        let oldest = lines.collect::<Vec<_>>().join("\n").replace("1.96", "1.03e") + "$ ls";
+        let (run, bytes) = read(&oldest).unwrap();
+        assert_eq!(shown(&run.rates[10..]), "205 206");
+        assert_eq!(shown(&run.latencies), "- - - - - - - - - - - -");
+        assert_eq!(&oldest[bytes..], "$ ls");
+    }
+
+    #[test]
+    fn what_cannot_be_reported_is_remarked() {
+        let torn = OLD.replace("  104   4", "").replace("12s", "");
+        let (run, _) = read(&torn).unwrap();
+        assert_eq!(shown(&run.rates[..6]), "- - - - - -");
+        assert_eq!(run.remarks.len(), 3, "{:?}", run.remarks);
+        let (run, _) = read(&OLD.replace("oak              1G", "oak1G")).unwrap();
+        assert_eq!(shown(&run.rates[..2]), "101 102");
+        assert_eq!(run.remarks.len(), 1);
+        for text in ["Version 1.96", "Version 1.96 ------Sequential Output------ x", "Version"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        assert_eq!(start("Version 1.96 of bonnie++; Version", 0), None);
+    }
+}

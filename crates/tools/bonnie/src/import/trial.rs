@@ -1,0 +1,88 @@
+//! A run of bonnie++ as a trial.
+
+use treering_model::metrics::bonnie::{CLASSIC_CPU_PERCENT, OPS_PER_SECOND};
+use treering_model::metrics::{cpu, latency, rates};
+use treering_model::{Better, IMPORT_FACT, Metric, Scope};
+
+use super::run::{FILES, Figure, NAMES, PER_CHAR, Run, SEEKS};
+use treering_kit::import::number::whole;
+use treering_kit::import::trial::ForeignTrial;
+
+/// The fact that says what the run or its machine was called.
+const NAME_FACT: &str = "import.machine";
+/// The fact that names the tests that were too short.
+const TOO_SHORT_FACT: &str = "import.not_measured";
+/// The formats in which the seed is the time, unless the user gave another one.
+const SEED_IS_TIME: [&str; 2] = ["1.96", "1.97"];
+/// From 2008 to 2030: bonnie++ of these formats, in seconds since 1970.
+const TIMES: std::ops::Range<u64> = 1_199_145_600..1_893_456_000;
+
+/// The trial, and what is to be said about it.
+pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
+    let mut trial = ForeignTrial { workload: super::TOOL, ..ForeignTrial::default() };
+    let mut remarks = run.remarks.clone();
+    trial.fact(IMPORT_FACT, format!("{} {}", super::TOOL, run.version));
+    if !run.name.is_empty() {
+        trial.fact(NAME_FACT, &run.name);
+    }
+    for (name, value) in &run.parameters {
+        trial.parameter(name, value);
+    }
+    let seed = run.value("seed").and_then(whole).filter(|seed| TIMES.contains(seed));
+    if let Some(seconds) = seed.filter(|_| SEED_IS_TIME.contains(&&*run.format)) {
+        trial.started_unix_ms = i64::try_from(seconds * 1000).ok();
+        remarks.push(format!("its seed {seconds} is taken for its start time"));
+    }
+    let mut short = Vec::new();
+    for (test, name) in NAMES.into_iter().enumerate() {
+        metrics(run, test, &mut trial, &mut remarks);
+        if run.rates[test] == Figure::TooShort {
+            short.push(name);
+        }
+    }
+    if !short.is_empty() {
+        let short = short.join(", ");
+        remarks.push(format!("too short to measure (+++++): {short}"));
+        trial.fact(TOO_SHORT_FACT, short);
+    }
+    let is_without_rates =
+        run.rates[FILES..].iter().all(|rate| matches!(rate, Figure::Absent | Figure::TooShort));
+    if run.is_table && is_without_rates && run.cpus[FILES..].iter().any(is_value) {
+        let what = "the table of this version shows wrong file rates, which are ignored";
+        remarks.push(what.to_owned());
+    }
+    (trial, remarks)
+}
+
+fn is_value(figure: &Figure) -> bool {
+    matches!(figure, Figure::Value { .. })
+}
+
+/// The three figures of a test.
+fn metrics(run: &Run, test: usize, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
+    let name = NAMES[test];
+    let scope = || Scope::Kind(name.to_owned());
+    let mut take = |figure: &Figure, zero: Metric, size: f64| match figure {
+        Figure::Value { value, .. } => {
+            // Single characters measure the calls, not the filesystem.
+            let decides = zero.better == Better::Higher && !PER_CHAR.contains(&test);
+            trial.metrics.push(Metric { value: value / size, ..zero.primary_if(decides) });
+        }
+        Figure::Odd(word) => {
+            let what = zero.name;
+            remarks.push(format!("{name}, {what}: `{word}` is not a figure of bonnie++, ignored"));
+        }
+        Figure::Absent | Figure::TooShort => {}
+    };
+    let (rate, size) = match test {
+        SEEKS => (OPS_PER_SECOND, 1.0),
+        test if test >= FILES => (rates::FILES_PER_SECOND, 1.0),
+        _ => (rates::MIB_PER_SECOND, 1024.0),
+    };
+    // Each seeker counts the CPU of all of them.
+    let cpu = if test == SEEKS { CLASSIC_CPU_PERCENT } else { cpu::CPU_PERCENT };
+    let longest = latency::LATENCY_NS.of_member(&["max"], scope(), 0.0);
+    take(&run.rates[test], rate.of(scope(), 0.0), size);
+    take(&run.cpus[test], cpu.of(scope(), 0.0), 1.0);
+    take(&run.latencies[test], longest, 1.0);
+}

@@ -1,0 +1,35 @@
+//! bonnie++: twelve tests, six on one large file and six on many small ones, as bonnie++ 2.00a.
+//!
+//! `config`, `spec` and `native` read what is asked for into a `shape`; the code of the tests is in
+//! `io`, `seeks`, `files` and `prepare`; `meter` is what they take down, and `headline` the numbers
+//! made of it. Nothing here calls the kernel.
+
+mod classic;
+mod import;
+mod config;
+mod dice;
+mod files;
+mod headline;
+mod identity;
+mod io;
+mod job;
+mod meter;
+mod names;
+mod native;
+mod options;
+mod output;
+mod prepare;
+mod seeks;
+mod session;
+mod shape;
+mod spec;
+
+use crate::classic::{asked, test, text};
+
+use treering_kit::imitation;
+use job::BonnieJob;
+
+/// The line of bonnie in the registry.
+pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Bonnie), importer: Some(&import::Bonnie) };
+
+imitation!(Bonnie, BonnieJob, over_ranks: Apart);

@@ -1,0 +1,89 @@
+//! Names of files and directories: the number in hex, and up to twelve random characters before or
+//! behind it.
+
+use std::ffi::{CStr, CString};
+
+use super::dice::Dice;
+
+/// Random characters of a name, at most.
+const RANDOM_MAX: u64 = 12;
+/// Digits of its number.
+const DIGITS: usize = 10;
+/// The longest name and its NUL.
+const ROOM: usize = 12 + DIGITS + 1;
+const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// Names of files by their number.
+#[derive(Clone, Debug)]
+pub(super) struct FileNames {
+    dice: Dice,
+    /// Whether the random characters stand before the number.
+    random: bool,
+    bytes: [u8; ROOM],
+}
+
+impl FileNames {
+    /// Names of the random tests, or of the sequential ones.
+    pub(super) const fn new(dice: Dice, random: bool) -> Self {
+        Self { dice, random, bytes: [0; ROOM] }
+    }
+
+    /// The name of a file.
+    #[inline]
+    pub(super) fn name(&mut self, file: u32) -> &CStr {
+        // A place for the length and one for each character.
+        let first = u64::from(file).wrapping_mul(RANDOM_MAX + 1);
+        let extra = usize::try_from(self.dice.below(first, RANDOM_MAX + 1)).unwrap_or(0);
+        let (digits, random) = if self.random { (extra, 0) } else { (0, DIGITS) };
+        for (place, byte) in self.bytes.iter_mut().skip(digits).take(DIGITS).enumerate() {
+            let nibble = (u64::from(file) >> (4 * (DIGITS - 1 - place))) & 15;
+            *byte = HEX[usize::try_from(nibble).unwrap_or(0)];
+        }
+        for (place, byte) in (first + 1..).zip(self.bytes.iter_mut().skip(random).take(extra)) {
+            let letter = self.dice.below(place, ALPHABET.len() as u64);
+            *byte = ALPHABET[usize::try_from(letter).unwrap_or(0)];
+        }
+        let end = (extra + DIGITS).min(ROOM - 1);
+        self.bytes[end] = 0;
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
+    }
+}
+
+/// The name of a subdirectory: five digits.
+pub(super) fn subdir_name(number: u32) -> CString {
+    CString::new(format!("{number:05}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FileNames, subdir_name};
+    use crate::dice::Source;
+    use std::collections::HashSet;
+
+    fn names(random: bool) -> Vec<String> {
+        let mut names = FileNames::new(Source::Seed(7).dice("names"), random);
+        (0..5000).map(|file| names.name(file).to_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn numbers_stand_before_or_behind_what_is_random() {
+        let (sequential, random) = (names(false), names(true));
+        let mut lengths = HashSet::new();
+        for (file, (first, second)) in sequential.iter().zip(&random).enumerate() {
+            let number = format!("{file:010x}");
+            assert!(first.starts_with(&number) && second.ends_with(&number), "{first} {second}");
+            assert!(first.bytes().chain(second.bytes()).all(|byte| byte.is_ascii_alphanumeric()));
+            lengths.insert(first.len());
+        }
+        assert_eq!(lengths, (10..=22).collect());
+        assert_eq!(names(true), random, "the same again");
+        assert_eq!(random.iter().collect::<HashSet<_>>().len(), 5000);
+    }
+
+    #[test]
+    fn subdirectories_have_five_digits() {
+        assert_eq!(subdir_name(7).to_str(), Ok("00007"));
+        assert_eq!(subdir_name(99_999).to_str(), Ok("99999"));
+    }
+}

@@ -1,0 +1,202 @@
+//! bonnie++'s own way to run and to speak: what it is at, the table, a line with commas.
+
+use treering_model::TrialEvent;
+use treering_script::{
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Meeting, Said, Settings,
+    Witness,
+};
+
+use super::config::{ClassicConfig, Telling, Wait, greeting};
+use super::headline::Measured;
+use super::meter::Noted;
+use super::shape::Shape;
+use super::test::Test;
+use super::text::{Report, Result, header, line, table};
+use treering_kit::cautions;
+
+/// The exit code after a signal.
+const SIGNAL_EXIT: u8 = 5;
+
+/// How a classic command line is run.
+pub(super) fn classic_mode(settings: &Settings) -> std::result::Result<ClassicMode, ConfigError> {
+    let ClassicConfig { shape, telling, dir, .. } = ClassicConfig::read(settings)?;
+    Ok(ClassicMode {
+        roots: vec![dir],
+        make_roots: MakeRoots::OneLevel,
+        log: None,
+        times_all: true,
+        seed: telling.label.seed,
+        signal_exit: SIGNAL_EXIT,
+        catches_sigint: true,
+        output: Box::new(Output { shape, telling, begun: 0, measured: Default::default() }),
+    })
+}
+
+struct Output {
+    shape: Shape,
+    telling: Telling,
+    /// Tests of all runs that were begun.
+    begun: usize,
+    /// What the tests of the present run came to.
+    measured: [Option<Measured>; Test::COUNT],
+}
+
+/// What is said when a test begins.
+fn beginning(test: Test) -> &'static str {
+    match test {
+        Test::CharWrite => "Writing a byte at a time...",
+        Test::BlockWrite => "Writing intelligently...",
+        Test::Rewrite => "Rewriting...",
+        Test::CharRead => "Reading a byte at a time...",
+        Test::BlockRead => "Reading intelligently...",
+        Test::Seeks => "start 'em...",
+        Test::SequentialCreate => "Create files in sequential order...",
+        Test::SequentialStat => "Stat files in sequential order...",
+        Test::SequentialDelete => "Delete files in sequential order...",
+        Test::RandomCreate => "Create files in random order...",
+        Test::RandomStat => "Stat files in random order...",
+        Test::RandomDelete => "Delete files in random order...",
+    }
+}
+
+/// What is said when it ends.
+fn ending(test: Test) -> &'static str {
+    match test {
+        // Each seeker has said so before.
+        Test::Seeks => "\n",
+        test if test.is_io() => "done\n",
+        _ => "done.\n",
+    }
+}
+
+impl Output {
+    /// The test that was begun last.
+    fn present(&self) -> Option<Test> {
+        let tests = &self.shape.tests;
+        let last = self.begun.checked_sub(1)?;
+        tests.get(last % tests.len().max(1)).copied()
+    }
+
+    /// What is reported about progress.
+    fn progress(&self, words: &str) -> Said {
+        if self.telling.quiet {
+            return Said::default();
+        }
+        Said { err: words.to_owned(), ..Said::default() }
+    }
+
+    /// A test begins; where a line is waited for, it has come.
+    fn begin(&mut self, witness: &mut dyn Witness) -> Said {
+        if self.begun.is_multiple_of(self.shape.tests.len()) {
+            self.measured = Default::default();
+        }
+        self.begun += 1;
+        let test = self.present();
+        match self.telling.wait {
+            Wait::Nothing => {}
+            Wait::Line => witness.wait_for_line(),
+            Wait::Others => {
+                let number = test.and_then(|test| u16::try_from(test.place()).ok());
+                witness.meet(number.unwrap_or(0));
+            }
+        }
+        test.map(|test| self.progress(beginning(test))).unwrap_or_default()
+    }
+
+    /// The prompt before the test that comes next.
+    fn prompt(&self) -> String {
+        let tests = &self.shape.tests;
+        match tests.get(self.begun % tests.len().max(1)) {
+            Some(test) if self.telling.wait == Wait::Line => format!("\n{}:\n", test.place()),
+            _ => String::new(),
+        }
+    }
+
+    /// A test ended, and perhaps a run.
+    fn end(&mut self) -> Said {
+        let Some(test) = self.present() else { return Said::default() };
+        let progress = self.progress(ending(test));
+        let all = self.shape.tests.len() * usize::try_from(self.shape.runs).unwrap_or(usize::MAX);
+        let results = if self.begun.is_multiple_of(self.shape.tests.len()) {
+            self.results()
+        } else {
+            Said::default()
+        };
+        let prompt = if self.begun < all { self.prompt() } else { String::new() };
+        Said { out: results.out + &prompt, err: progress.err + &results.err, ..Said::default() }
+    }
+
+    /// The table and the line of a run.
+    fn results(&self) -> Said {
+        let result = |(measured, test): (&Option<Measured>, Test)| {
+            let measured = measured.as_ref()?;
+            let longest = measured.longest_ns.unwrap_or(0);
+            // What was only put off until the end is not left out.
+            let end = if test.is_io() { measured.closing_ns } else { 0 };
+            Some(Result {
+                elapsed_ns: measured.elapsed_ns(),
+                cpu_ns: measured.cpu_ns,
+                latency_ns: longest.max(end),
+            })
+        };
+        let mut results = [None; Test::COUNT];
+        for (place, pair) in results.iter_mut().zip(self.measured.iter().zip(Test::ALL)) {
+            *place = result(pair);
+        }
+        let report = Report { asked: &self.shape.asked(), label: &self.telling.label, results };
+        let (table, line) = (table(&report), line(&report));
+        match (self.telling.lines_only, self.telling.quiet) {
+            (true, _) => Said { out: line, ..Said::default() },
+            (false, true) => Said { out: line, err: table, ..Said::default() },
+            (false, false) => Said { out: table + &line, ..Said::default() },
+        }
+    }
+}
+
+impl ClassicOutput for Output {
+    fn open(&mut self, _scene: &ClassicScene) -> Said {
+        let greeting = self.telling.greeting.map(|who| greeting(who) + "\n").unwrap_or_default();
+        let header = match (self.telling.lines_only, self.shape.runs) {
+            (true, 2..) => header(self.telling.label.csv, self.telling.label.csv_as_original),
+            _ => String::new(),
+        };
+        Said { out: header + &self.prompt(), ..self.progress(&greeting) }
+    }
+
+    fn refused(&mut self, error: &ConfigError) -> Said {
+        Said { err: format!("{}\n", error.message), ..Said::default() }
+    }
+
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+        match event {
+            TrialEvent::PhaseBegan { .. } => self.begin(witness),
+            TrialEvent::TaskEnded(task) => {
+                let Some(test) = self.present().filter(|test| test.name() == task.kind) else {
+                    return Said::default();
+                };
+                let noted = task.counters.read::<Noted>().unwrap_or_default();
+                self.measured[test.place()].get_or_insert_default().add(task, &noted);
+                if test == Test::Seeks { self.progress("done...") } else { Said::default() }
+            }
+            TrialEvent::PhaseEnded(_) => {
+                let test = self.present();
+                let ended = test.is_some_and(|test| {
+                    let done = self.measured[test.place()].as_ref().map_or(0, Measured::tasks);
+                    done == u64::from(self.shape.tasks(test))
+                });
+                // A test of which something is missing failed: that is reported elsewhere.
+                if ended { self.end() } else { self.progress("\n") }
+            }
+            TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
+            _ => Said::default(),
+        }
+    }
+
+    fn meeting(&self) -> Option<Meeting> {
+        self.telling.meeting
+    }
+
+    fn close(&mut self, _signal: Option<i32>) -> Said {
+        Said::default()
+    }
+}

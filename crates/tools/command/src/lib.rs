@@ -1,0 +1,33 @@
+//! Any program as a workload: it is run in the directory under test, with a command before and one
+//! after it, and numbers are taken from its output.
+//!
+//! `command_line` reads what to run, `found` finds numbers in an output, `job` describes the work,
+//! `session` runs it and takes its results. The engine starts the programs and ends what they
+//! leave.
+
+mod command_line;
+mod found;
+mod job;
+mod options;
+mod session;
+
+use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
+
+use command_line::CommandJob;
+
+/// The line of command in the registry.
+pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&AnyCommand), importer: None };
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnyCommand;
+
+impl Workload for AnyCommand {
+    fn manifest(&self) -> &'static Manifest {
+        &options::MANIFEST
+    }
+
+    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(CommandJob::new(settings)?))
+    }
+}

@@ -1,0 +1,153 @@
+//! The code of an operation that changes a tree: create, patch, compile, clean.
+//!
+//! Files are removed, then written, in the order of the recipe. The sequence of calls per file is
+//! the original's: open to append, for a patch read the old content and truncate, write, close.
+
+use std::collections::HashSet;
+use std::ffi::{CStr, CString};
+use std::sync::Arc;
+
+use treering_model::Counters;
+use treering_script::{CreateHow, Dir, Expect, File, Io, NameId, Names, Script, Stop, SyncScope};
+
+use super::cursor::{Cursor, TOP};
+use super::recipes::Change;
+use treering_kit::ahead::{Counted, can_allocate};
+
+/// How a change is written.
+#[derive(Clone, Debug)]
+pub(super) struct Writing {
+    /// How files are created.
+    pub(super) how: CreateHow,
+    /// Whether the old content is read and cut before writing, as a patch does.
+    pub(super) rewrite: bool,
+    /// Whether each file is unlinked before it is written.
+    pub(super) unlink_first: bool,
+    /// Whether the tree is new.
+    pub(super) fresh: bool,
+    /// Bytes per read and write.
+    pub(super) chunk_bytes: u32,
+    /// The sync at the end.
+    pub(super) sync: Option<SyncScope>,
+    /// In fast-forward, what is only allocated.
+    pub(super) ahead: Option<Ahead>,
+}
+
+/// What a change does in fast-forward.
+#[derive(Clone, Debug)]
+pub(super) enum Ahead {
+    /// Files that go later are allocated.
+    Allocate(Arc<HashSet<NameId>>),
+    /// The same, by the first change of all: it also finds out whether that is possible.
+    Probe(Arc<HashSet<NameId>>),
+    /// What was allocated before is written.
+    Write,
+}
+
+impl Ahead {
+    fn allocates(&self, file: NameId) -> bool {
+        match self {
+            Self::Allocate(files) | Self::Probe(files) => files.contains(&file),
+            Self::Write => false,
+        }
+    }
+}
+
+const FILE: File = File(0);
+
+impl Writing {
+    /// Writes a file anew or to its end, or only allocates what it will hold.
+    fn file(
+        &self,
+        io: &mut dyn Io,
+        (at, path): (Dir, &CStr),
+        size: u64,
+        allocates: bool,
+    ) -> Result<(), Stop> {
+        if self.unlink_first {
+            io.unlink(at, path).unless_missing()?;
+        }
+        io.create(at, path, self.how, FILE)?;
+        if self.rewrite {
+            while io.read(FILE, self.chunk_bytes)? > 0 {}
+            io.truncate(FILE, 0)?;
+        }
+        let mut written = 0;
+        if allocates && size > 0 {
+            io.allocate(FILE, 0, size, false)?;
+            written = size;
+        }
+        while written < size {
+            let left = u32::try_from(size - written).unwrap_or(u32::MAX);
+            let bytes = left.min(self.chunk_bytes);
+            io.write(FILE, bytes, written)?;
+            written += u64::from(bytes);
+        }
+        io.close(FILE)
+    }
+}
+
+/// The code of a change.
+#[derive(Debug)]
+pub(super) struct ChangeTree {
+    tree: CString,
+    change: Arc<Change>,
+    writing: Writing,
+    cursor: Cursor,
+    counted: Counted,
+}
+
+impl ChangeTree {
+    /// Applies a change to the tree of this name.
+    pub(super) fn new(
+        tree: CString,
+        names: &Arc<Names>,
+        change: Arc<Change>,
+        writing: Writing,
+    ) -> Self {
+        let cursor = Cursor::new(Arc::clone(names), writing.fresh);
+        Self { tree, change, writing, cursor, counted: Counted::default() }
+    }
+}
+
+impl Script for ChangeTree {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let Self { tree, change, writing, cursor, counted } = self;
+        if matches!(writing.ahead, Some(Ahead::Probe(_))) && !can_allocate(io, Dir::TARGET, FILE)? {
+            counted.cannot_allocate = true;
+            return Ok(());
+        }
+        if writing.fresh {
+            io.make_dir(Dir::TARGET, tree).unless_existing()?;
+        }
+        io.open_dir(Dir::TARGET, tree, TOP)?;
+        let mut removes = change.removes.iter().copied().peekable();
+        while let Some(file) = removes.next() {
+            cursor.go(io, file, removes.peek().copied())?;
+            let (at, path) = cursor.place(file);
+            io.unlink(at, path)?;
+        }
+        // An unlink takes one name in an open directory: no reaching by path then.
+        cursor.by_path = !writing.unlink_first;
+        let mut writes = change.writes.iter().peekable();
+        while let Some((file, size)) = writes.next() {
+            cursor.go(io, file, writes.peek().map(|(next, _)| *next))?;
+            let allocates = writing.ahead.as_ref().is_some_and(|ahead| ahead.allocates(file));
+            writing.file(io, cursor.place(file), size, allocates)?;
+            let ahead_bytes = counted.ahead_bytes;
+            counted.ahead_bytes = match writing.ahead {
+                Some(Ahead::Write) => ahead_bytes.saturating_sub_unsigned(size),
+                _ if allocates => ahead_bytes.saturating_add_unsigned(size),
+                _ => ahead_bytes,
+            };
+        }
+        counted.operations = u64::from(!matches!(writing.ahead, Some(Ahead::Write)));
+        cursor.close(io, 0)?;
+        writing.sync.map_or(Ok(()), |scope| io.sync(scope))
+    }
+
+    fn counters(&mut self) -> Counters {
+        let counts = self.writing.ahead.is_some();
+        if counts { Counters::of(&self.counted) } else { Counters::default() }
+    }
+}

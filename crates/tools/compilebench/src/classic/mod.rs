@@ -1,0 +1,4 @@
+//! compilebench 0.6.
+
+pub(crate) mod tally;
+pub(crate) mod text;

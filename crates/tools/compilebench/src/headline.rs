@@ -1,0 +1,125 @@
+//! The headline numbers of a run: by kind of operation, all the work over all the time.
+//!
+//! Not the means of rates that the original prints: a few large operations rule those.
+
+use std::collections::BTreeMap;
+
+use treering_model::metrics::{MetricSpec, cpu, rates, times};
+use treering_model::{Metric, Scope, TaskTotals};
+
+use treering_kit::span::Span;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    tasks: u64,
+    wall_ns: u64,
+    cpu_ns: u64,
+    files: u64,
+    bytes: u64,
+}
+
+/// Sums by kind of operation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Headline {
+    kinds: BTreeMap<String, Sums>,
+    /// From when to when the last operation took, at all ranks.
+    last: Span,
+}
+
+impl Headline {
+    /// Counts an operation.
+    pub(super) fn add(&mut self, task: &TaskTotals) {
+        self.last = Span::default();
+        self.beside(task);
+        self.kinds.entry(task.kind.clone()).or_default().tasks += 1;
+    }
+
+    /// Counts the same operation at another rank as a part of the last one: they took from the
+    /// first beginning to the last end.
+    pub(super) fn beside(&mut self, task: &TaskTotals) {
+        let before_ns = self.last.ns();
+        self.last.add(task);
+        let sums = self.kinds.entry(task.kind.clone()).or_default();
+        sums.wall_ns += self.last.ns() - before_ns;
+        sums.cpu_ns += task.cpu.total_ns();
+        sums.files += task.files;
+        sums.bytes += if task.listed_bytes == 0 { task.bytes } else { task.listed_bytes };
+    }
+
+    /// Per kind: the primary rate (bytes where the work is moving bytes, files where it is names),
+    /// the mean seconds and CPU seconds of one operation; and the CPU and time of all of them.
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        let mut metrics: Vec<Metric> =
+            self.kinds.iter().flat_map(|(kind, sums)| of_kind(kind, *sums)).collect();
+        let total = |sum: fn(&Sums) -> u64| self.kinds.values().map(sum).sum::<u64>();
+        let tasks = total(|sums| sums.tasks);
+        if tasks > 0 {
+            for (spec, ns) in [
+                (times::OPERATION_SECONDS, total(|sums| sums.wall_ns)),
+                (cpu::OPERATION_CPU_SECONDS, total(|sums| sums.cpu_ns)),
+            ] {
+                metrics.push(spec.of(Scope::Trial, ns as f64 / 1e9).of_tasks(tasks));
+            }
+        }
+        metrics
+    }
+}
+
+/// The metrics of a run with operations of these kinds, of files that are not all empty. Their
+/// values mean nothing.
+pub(super) fn foreseen<'k>(kinds: impl Iterator<Item = &'k str>) -> Vec<Metric> {
+    let mut headline = Headline::default();
+    for kind in kinds {
+        let task = TaskTotals { wall_ns: 1, files: 1, bytes: 1, ..TaskTotals::default() };
+        headline.add(&TaskTotals { kind: kind.to_owned(), ..task });
+    }
+    headline.metrics()
+}
+
+fn of_kind(kind: &str, sums: Sums) -> Vec<Metric> {
+    let seconds = sums.wall_ns.max(1) as f64 / 1e9;
+    let tasks = sums.tasks as f64;
+    let by_names = matches!(kind, "clean" | "delete" | "stat");
+    let metric = |spec: MetricSpec, value: f64| {
+        spec.of(Scope::Kind(kind.to_owned()), value).of_tasks(sums.tasks)
+    };
+    let mib = sums.bytes as f64 / 1_048_576.0;
+    let files = sums.files as f64;
+    let cpu_seconds = sums.cpu_ns as f64 / 1e9;
+    let mut metrics = vec![
+        metric(rates::MIB_PER_SECOND, mib / seconds).primary_if(!by_names),
+        metric(rates::FILES_PER_SECOND, files / seconds).primary_if(by_names),
+        metric(times::SECONDS, seconds / tasks),
+        metric(cpu::CPU_SECONDS, cpu_seconds / tasks),
+    ];
+    if sums.bytes == 0 {
+        // Names alone are moved: a rate of bytes would be a zero that means nothing.
+        metrics.remove(0);
+    }
+    metrics
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Headline, TaskTotals};
+
+    #[test]
+    fn an_operation_of_several_ranks_takes_from_the_first_beginning_to_the_last_end() {
+        let task = |began_s: u64| TaskTotals {
+            kind: "delete".to_owned(),
+            began_ns: began_s * 1_000_000_000,
+            wall_ns: 1_000_000_000,
+            files: 30,
+            ..TaskTotals::default()
+        };
+        let mut headline = Headline::default();
+        for began_s in [0, 10] {
+            headline.add(&task(began_s));
+            headline.beside(&task(began_s + 1));
+        }
+        let metrics = headline.metrics();
+        let value = |name: &str| metrics.iter().find(|metric| metric.name == name).unwrap().value;
+        assert_eq!(value("files_per_second"), 4.0 * 30.0 / 4.0);
+        assert_eq!(value("seconds"), 2.0, "of one operation");
+    }
+}

@@ -1,0 +1,136 @@
+//! The summary of compilebench: what it prints, against what its lines come to.
+
+use std::collections::BTreeMap;
+
+use treering_model::metrics::summary::MEAN_MIB_PER_SECOND;
+use treering_model::metrics::{MetricSpec, cpu, rates, times};
+use treering_model::{Metric, Scope, TaskTotals};
+
+use super::lines::{Row, TALLIES, in_seconds};
+use treering_kit::import::Remark;
+
+/// What the lines of one row come to.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    runs: u64,
+    /// Of MB/s as printed, or of seconds.
+    figures: f64,
+}
+
+/// Both.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Summary {
+    counted: BTreeMap<&'static str, Sums>,
+    /// What was printed, by its row, with its line; `None` for `no runs`.
+    printed: BTreeMap<&'static str, (usize, Option<Row>)>,
+}
+
+/// Two roundings to a hundredth, one of the lines and one of the mean.
+const ROUNDING: f64 = 0.0101;
+
+impl Summary {
+    /// Counts an operation.
+    pub(super) fn count(&mut self, task: &TaskTotals, mib_per_second: Option<f64>) {
+        let Some(tally) = TALLIES.into_iter().find(|tally| *tally == task.tally) else { return };
+        let sums = self.counted.entry(tally).or_default();
+        sums.runs += 1;
+        sums.figures +=
+            if in_seconds(tally) { task.seconds() } else { mib_per_second.unwrap_or_default() };
+    }
+
+    pub(super) fn row(&mut self, at: usize, row: Row) {
+        self.printed.insert(row.tally, (at, Some(row)));
+    }
+
+    pub(super) fn no_runs(&mut self, at: usize, tally: &'static str) {
+        self.printed.insert(tally, (at, None));
+    }
+
+    pub(super) fn has(&self, tally: &str) -> bool {
+        self.printed.contains_key(tally)
+    }
+
+    pub(super) fn is_begun(&self) -> bool {
+        !self.printed.is_empty()
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.printed.len() == TALLIES.len()
+    }
+
+    /// Rows that say something else than the lines.
+    pub(super) fn disagreements(&self) -> Vec<Remark> {
+        let mut remarks = Vec::new();
+        for (tally, (at, row)) in &self.printed {
+            let counted = self.counted.get(tally).cloned().unwrap_or_default();
+            let printed_runs = row.as_ref().map_or(0, |row| row.runs);
+            let mut disagree = |what: String| {
+                remarks
+                    .push(Remark { line: at + 1, what: format!("summary of '{tally}': {what}") });
+            };
+            if printed_runs != counted.runs {
+                disagree(format!("{printed_runs} runs, but the lines have {}", counted.runs));
+                continue;
+            }
+            let Some(row) = row.as_ref().filter(|row| row.runs > 0) else { continue };
+            let mean = counted.figures / counted.runs as f64;
+            if (mean - row.mean).abs() > ROUNDING {
+                disagree(format!("{:.2} on average, but the lines average {mean:.2}", row.mean));
+            }
+        }
+        remarks
+    }
+
+    /// By kind of operation all the work over all the time, and seconds of one operation; CPU as
+    /// the summary has it.
+    pub(super) fn metrics(&self, phases: &[Vec<TaskTotals>]) -> Vec<Metric> {
+        let mut kinds: BTreeMap<&str, Vec<&TaskTotals>> = BTreeMap::new();
+        for task in phases.iter().flatten().filter(|task| !task.tally.is_empty()) {
+            kinds.entry(&task.kind).or_default().push(task);
+        }
+        kinds.iter().flat_map(|(kind, tasks)| self.of_kind(kind, tasks)).collect()
+    }
+
+    /// The averages as printed, where there are no lines: of each row, since the work and the time
+    /// behind them are not known.
+    pub(super) fn metrics_alone(&self) -> Vec<Metric> {
+        let rows = self.printed.values().filter_map(|(_, row)| row.as_ref());
+        rows.filter(|row| row.runs > 0).flat_map(Self::of_row).collect()
+    }
+
+    fn of_row(row: &Row) -> [Metric; 2] {
+        // The kind is called as that of whole logs where the row is all of it.
+        let kind = row.tally.replace("intial", "initial");
+        let metric = |spec: MetricSpec, value: f64| {
+            spec.of(Scope::Kind(kind.clone()), value).of_tasks(row.runs)
+        };
+        let mean = if in_seconds(row.tally) { times::SECONDS } else { MEAN_MIB_PER_SECOND };
+        let cpu_seconds = row.user_seconds + row.system_seconds;
+        [metric(mean, row.mean).primary(), metric(cpu::CPU_SECONDS, cpu_seconds)]
+    }
+
+    fn of_kind(&self, kind: &str, tasks: &[&TaskTotals]) -> Vec<Metric> {
+        let count = tasks.len() as f64;
+        let seconds = tasks.iter().map(|task| task.seconds()).sum::<f64>();
+        let mib = tasks.iter().map(|task| task.listed_bytes as f64).sum::<f64>() / 1_048_576.0;
+        let by_names = matches!(kind, "clean" | "delete" | "stat");
+        let metric = |spec: MetricSpec, value: f64| {
+            spec.of(Scope::Kind(kind.to_owned()), value).of_tasks(tasks.len() as u64)
+        };
+        let mut metrics = vec![metric(times::SECONDS, seconds / count).primary_if(by_names)];
+        if mib > 0.0 && seconds > 0.0 {
+            metrics.push(metric(rates::MIB_PER_SECOND, mib / seconds).primary_if(!by_names));
+        }
+        // A kind may be in two rows: of trees with and without products.
+        let tallies: Vec<&str> = tasks.iter().map(|task| task.tally.as_str()).collect();
+        let rows = self.printed.values().filter_map(|(_, row)| row.as_ref());
+        let rows: Vec<&Row> = rows.filter(|row| tallies.contains(&row.tally)).collect();
+        let runs = rows.iter().map(|row| row.runs).sum::<u64>();
+        if runs == tasks.len() as u64 {
+            let cpu = |row: &&Row| (row.user_seconds + row.system_seconds) * row.runs as f64;
+            let cpu_seconds = rows.iter().map(cpu).sum::<f64>() / count;
+            metrics.push(metric(cpu::CPU_SECONDS, cpu_seconds));
+        }
+        metrics
+    }
+}

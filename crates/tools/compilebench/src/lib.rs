@@ -1,0 +1,43 @@
+//! compilebench: ages a filesystem with work on source trees, as Chris Mason's tool does.
+//!
+//! What is done is decided in the plans, from what in the recipes, and how in the scripts
+//! (`change_tree`, `walk_tree`). Nothing here calls the kernel except to read dataset files.
+
+mod classic;
+mod import;
+mod change_tree;
+mod classic_plan;
+mod cpython;
+mod cursor;
+mod footprint;
+mod forward;
+mod headline;
+mod job;
+mod native_plan;
+mod operation;
+mod options;
+mod output;
+mod plan;
+mod recipes;
+mod session;
+mod walk_tree;
+
+use crate::classic::{tally, text};
+
+use treering_script::Settings;
+
+use treering_kit::imitation;
+use treering_kit::imitation::Made;
+use job::AgingJob;
+pub use plan::OPERATIONS as AGING_PHASE;
+
+/// The line of compilebench in the registry.
+pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Compilebench), importer: Some(&import::Compilebench) };
+
+imitation!(Compilebench, AgingJob, over_ranks: Apart);
+
+/// The work as part of aging on purpose. In fast-forward, files that go before its end are
+/// allocated and not written.
+pub fn aging(settings: &Settings, fast_forward: bool) -> Made {
+    Ok(Box::new(AgingJob::native(settings)?.with_fast_forward(fast_forward)))
+}

@@ -1,0 +1,305 @@
+//! One run: carries a plan out, group by group, with the scripts of each operation.
+
+use std::ffi::CString;
+use std::sync::{Arc, Mutex};
+
+use treering_model::{Metric, Op, TaskTotals};
+use treering_script::{
+    Caches, CreateHow, NameId, ParallelGroup, Phase, Script, Session, SessionError, SyncScope, Task,
+};
+
+use super::change_tree::{Ahead, ChangeTree, Writing};
+use super::forward::Forward;
+use super::headline::Headline;
+use super::operation::{Kind, Operation};
+use super::plan::{CacheDrop, INITIAL_CREATE, NATIVE_ORDER, PlannedPhase, Work};
+use super::recipes::{Change, NativeList, Recipes};
+use super::walk_tree::{Visit, WalkTree};
+use treering_kit::ahead::{Counted, WRITE, refusal};
+
+/// The kind of task that removes the temporary tree.
+const REMOVE_NATIVE: &str = "remove native";
+
+/// How operations are carried out: what differs between classic and native.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Style {
+    /// As compilebench 0.6 does it: append on create, stat on every walk, tops stay.
+    pub(super) classic: bool,
+    /// Bytes per read and write.
+    pub(super) chunk_bytes: u32,
+}
+
+/// A run in progress.
+pub(super) struct AgingSession {
+    style: Style,
+    recipes: Recipes,
+    phases: Vec<PlannedPhase>,
+    /// The temporary tree that shows the native order.
+    native_tree: String,
+    phase: usize,
+    group: usize,
+    /// The list whose order a walk is finding, and where the walk leaves it.
+    finding: Option<(NativeList, Arc<Mutex<Vec<NameId>>>)>,
+    standing: Vec<String>,
+    headline: Headline,
+    forward: Option<Forward>,
+    /// Whether what was only allocated is being written.
+    is_writing: bool,
+    /// Why nothing was done.
+    refusal: Option<SessionError>,
+}
+
+impl AgingSession {
+    /// A run of these phases in a directory that has these names already.
+    pub(super) fn new(
+        style: Style,
+        recipes: Recipes,
+        phases: Vec<PlannedPhase>,
+        existing: &[String],
+        forward: Option<Forward>,
+    ) -> Self {
+        Self {
+            style,
+            recipes,
+            phases,
+            native_tree: native_tree(existing),
+            phase: 0,
+            group: 0,
+            finding: None,
+            standing: Vec::new(),
+            headline: Headline::default(),
+            forward,
+            is_writing: false,
+            refusal: None,
+        }
+    }
+
+    /// Whether what is at work now counts.
+    fn is_measured(&self) -> bool {
+        let is_named = self.present().is_some_and(|phase| phase.name != NATIVE_ORDER);
+        is_named && !self.is_writing
+    }
+
+    /// The phase being run: `next_phase` has moved on to the one after it.
+    fn present(&self) -> Option<&PlannedPhase> {
+        self.phases.get(self.phase.checked_sub(1)?)
+    }
+
+    fn task(&mut self, work: &Work, sync: Option<SyncScope>, initial: bool) -> Task {
+        match work {
+            Work::NativeCreate(list) => self.native_create(*list),
+            Work::NativeWalk(list) => self.native_walk(*list),
+            Work::NativeDelete(_) => {
+                let tree = self.native_tree.clone();
+                let script = self.walk(&tree, Visit::Delete(true), None);
+                Task::new(REMOVE_NATIVE, &tree, Op::Unlink, script)
+            }
+            Work::Operation(operation) => self.operation(operation, sync, initial),
+        }
+    }
+
+    fn native_create(&mut self, list: NativeList) -> Task {
+        let writes = Arc::clone(self.recipes.native_list(list));
+        let listed_bytes = writes.bytes();
+        let change = Change { removes: Vec::new(), writes, listed_bytes };
+        let writing = self.writing(Kind::Create, false, None);
+        let tree = self.native_tree.clone();
+        let script = self.change(&tree, Arc::new(change), writing);
+        let kind = format!("native {}", list.name());
+        self.standing.push(tree.clone());
+        Task {
+            listed_bytes,
+            expected_bytes: listed_bytes,
+            ..Task::new(&kind, &tree, Op::Create, script)
+        }
+    }
+
+    fn native_walk(&mut self, list: NativeList) -> Task {
+        let order = Arc::new(Mutex::new(Vec::new()));
+        self.finding = Some((list, Arc::clone(&order)));
+        let names = Arc::clone(&self.recipes.names);
+        let tree = self.native_tree.clone();
+        let script = self.walk(&tree, Visit::Order(names, order), None);
+        Task::new("walk native", &tree, Op::OpenDir, script)
+    }
+
+    fn operation(&mut self, operation: &Operation, sync: Option<SyncScope>, initial: bool) -> Task {
+        let kind = operation.kind;
+        let tree = operation.tree.as_str();
+        let next = |forward: &mut Forward| forward.next(operation, &self.recipes);
+        let ahead = self.forward.as_mut().map(next).map(|(goes, is_first)| {
+            if is_first { Ahead::Probe(goes) } else { Ahead::Allocate(goes) }
+        });
+        let change = kind.recipe(operation.state).map(|recipe| self.recipes.get(recipe).clone());
+        let (script, file_op): (Box<dyn Script>, Op) = match (kind, &change) {
+            (Kind::Read, _) => {
+                (self.walk(tree, Visit::Read(self.style.chunk_bytes), sync), Op::Open)
+            }
+            (Kind::Stat, _) => (self.walk(tree, Visit::Stat, sync), Op::Stat),
+            (Kind::Delete, _) | (_, None) => {
+                (self.walk(tree, Visit::Delete(!self.style.classic), sync), Op::Unlink)
+            }
+            (_, Some(change)) => {
+                let writing = self.writing(kind, operation.unlink_first, sync);
+                let writing = Writing { ahead, ..writing };
+                let file_op = if change.writes.is_empty() { Op::Unlink } else { Op::Create };
+                (self.change(tree, Arc::clone(change), writing), file_op)
+            }
+        };
+        if kind == Kind::Create {
+            self.standing.push(operation.tree.clone());
+        }
+        let listed_bytes = change.as_ref().map_or(0, |change| change.listed_bytes);
+        let tally = if self.style.classic { operation.tally.label() } else { "" };
+        Task {
+            state: operation.state.name().to_owned(),
+            tally: tally.to_owned(),
+            listed_bytes,
+            expected_bytes: change.map_or(0, |change| change.writes.bytes()),
+            ..Task::new(kind_name(kind, initial), tree, file_op, script)
+        }
+    }
+
+    fn writing(&self, kind: Kind, unlink_first: bool, sync: Option<SyncScope>) -> Writing {
+        let how = match kind {
+            _ if self.style.classic => CreateHow::Append,
+            Kind::Patch => CreateHow::Append,
+            Kind::Create => CreateHow::Exclusive,
+            _ => CreateHow::Truncate,
+        };
+        Writing {
+            how,
+            rewrite: kind == Kind::Patch,
+            unlink_first,
+            fresh: kind == Kind::Create,
+            chunk_bytes: self.style.chunk_bytes,
+            sync,
+            ahead: None,
+        }
+    }
+
+    /// The task that writes what stands and was only allocated in one of the trees.
+    fn write_allocated(&mut self) -> Option<Task> {
+        let (tree, files) = self.forward.as_mut()?.take()?;
+        let (writes, listed_bytes) = (Arc::new(files), 0);
+        let expected_bytes = writes.bytes();
+        let change = Arc::new(Change { removes: Vec::new(), writes, listed_bytes });
+        let writing = Writing {
+            how: CreateHow::OrOpen,
+            rewrite: false,
+            unlink_first: false,
+            fresh: false,
+            chunk_bytes: self.style.chunk_bytes,
+            sync: Some(SyncScope::Target),
+            ahead: Some(Ahead::Write),
+        };
+        let script = self.change(&tree, change, writing);
+        Some(Task { expected_bytes, ..Task::new(WRITE, &tree, Op::Write, script) })
+    }
+
+    /// What was only allocated is written in a phase of its own, behind all that were planned.
+    fn last_phase(&mut self) -> Option<Phase> {
+        let trees = self.forward.as_ref().map_or(0, Forward::trees);
+        if self.is_writing || trees == 0 || self.refusal.is_some() {
+            return None;
+        }
+        self.is_writing = true;
+        let tasks = u32::try_from(trees).unwrap_or(u32::MAX);
+        Some(Phase { name: WRITE.to_owned(), tasks })
+    }
+
+    fn change(&self, tree: &str, change: Arc<Change>, writing: Writing) -> Box<dyn Script> {
+        Box::new(ChangeTree::new(c_name(tree), &self.recipes.names, change, writing))
+    }
+
+    fn walk(&self, tree: &str, visit: Visit, sync: Option<SyncScope>) -> Box<dyn Script> {
+        Box::new(WalkTree::new(c_name(tree), visit, self.style.classic, sync))
+    }
+}
+
+/// The first creates and the later ones are distinguished: the first ones fill an empty filesystem.
+pub(super) fn kind_name(kind: Kind, initial: bool) -> &'static str {
+    if initial { "initial create" } else { kind.name() }
+}
+
+fn c_name(tree: &str) -> CString {
+    CString::new(tree).expect("tree names are made of letters, digits and a dash")
+}
+
+/// The first `native-N` that is not there.
+pub(super) fn native_tree(existing: &[String]) -> String {
+    let mut names = (0..).map(|number: u32| format!("native-{number}"));
+    names.find(|name| !existing.contains(name)).expect("there are more names than entries")
+}
+
+impl Session for AgingSession {
+    fn next_phase(&mut self) -> Option<Phase> {
+        let Some(planned) = self.phases.get(self.phase) else { return self.last_phase() };
+        self.phase += 1;
+        self.group = 0;
+        let tasks = u32::try_from(planned.works()).unwrap_or(u32::MAX);
+        Some(Phase { name: planned.name.to_owned(), tasks })
+    }
+
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        if self.refusal.is_some() {
+            return None;
+        }
+        if self.is_writing {
+            let tasks = vec![self.write_allocated()?];
+            return Some(ParallelGroup { tasks, ..ParallelGroup::default() });
+        }
+        let planned = self.present()?;
+        let works = planned.groups.get(self.group)?.clone();
+        let is_last = self.group + 1 == planned.groups.len();
+        let drop = match planned.drop_caches {
+            CacheDrop::Never => false,
+            CacheDrop::First => self.group == 0,
+            CacheDrop::Each => true,
+        };
+        let sync = planned.sync_each;
+        let sync_after = planned.sync_end.filter(|_| is_last);
+        let initial = planned.name == INITIAL_CREATE;
+        self.group += 1;
+        let tasks = works.iter().map(|work| self.task(work, sync, initial)).collect();
+        let caches = if drop { Caches::Drop } else { Caches::Keep };
+        Some(ParallelGroup { caches, tasks, sync_after, ..ParallelGroup::default() })
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        if let Some((list, order)) = self.finding.take() {
+            let order = order.lock().expect("nobody panics while holding it");
+            self.recipes.reorder(list, &order);
+        }
+        if self.is_measured() {
+            self.headline.add(totals);
+        }
+        if totals.counters.read().is_some_and(|counted: Counted| counted.cannot_allocate) {
+            self.standing.retain(|tree| *tree != totals.subject);
+            self.refusal = Some(refusal());
+        }
+        let removes = totals.kind == REMOVE_NATIVE
+            || (totals.kind == Kind::Delete.name() && !self.style.classic);
+        if removes {
+            self.standing.retain(|tree| *tree != totals.subject);
+        }
+    }
+
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        if self.is_measured() {
+            self.headline.beside(totals);
+        }
+    }
+
+    fn failure(&self) -> Option<SessionError> {
+        self.refusal.clone()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        self.headline.metrics()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        self.standing.clone()
+    }
+}

@@ -1,0 +1,450 @@
+//! Reads treering's own file from any stream, whoever wrote it: nothing is reserved by what the
+//! file says about itself, and decompression ends at limits. Never panics or hangs, whatever the
+//! bytes.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use thiserror::Error;
+use treering_script::{Kind, NameError, NameId, NamesBuilder};
+use zstd::stream::read::Decoder;
+
+use super::escape::{escaped_bytes, unescape};
+use super::{Being, Header, LINE_BYTES_MAX, ListCount, MAGIC, VERSION, WINDOW_LOG};
+use crate::language::classic::column_of;
+use crate::language::lines::{LineError, Lines, NumberError, number};
+use crate::language::order::compare;
+use crate::language::title::check_title;
+use crate::language::{Dataset, FileList, State, States};
+use treering_kit::excerpt::in_line;
+use treering_kit::faults::Place;
+
+/// What a reader takes at most, so that a small hostile file cannot fill the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Names: entries and the directories above them.
+    pub names: u64,
+    /// Bytes of text after decompression.
+    pub text_bytes: u64,
+}
+
+impl Default for Limits {
+    /// 64 Mi names and 4 GiB of text: six times the ten million files that treering promises.
+    fn default() -> Self {
+        Self { names: 64 << 20, text_bytes: 4 << 30 }
+    }
+}
+
+/// A dataset file that cannot be used.
+#[derive(Debug, Error)]
+pub enum FormatError {
+    /// Another kind of file.
+    #[error("not a dataset of treering; the original's text files go through `dataset import`")]
+    NotADataset,
+    /// Written by a newer treering.
+    #[error("the dataset has format version {version}, this treering reads up to {VERSION}")]
+    Newer {
+        /// The file's version.
+        version: u64,
+    },
+    /// The stream cannot be read.
+    #[error("cannot read the dataset")]
+    Read(#[source] io::Error),
+    /// The compressed data is broken or cut off.
+    #[error("the dataset is damaged or cut off")]
+    Damaged(#[source] io::Error),
+    /// More than the limits allow.
+    #[error("the dataset is larger than {} names or {} bytes of text", .0.names, .0.text_bytes)]
+    TooLarge(Limits),
+    /// A header line that makes no sense.
+    #[error("line {line} of the decompressed dataset: {fault}{excerpt}")]
+    Header {
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong.
+        fault: HeaderFault,
+        /// The line with a caret, behind a line feed; empty where there is nothing to show.
+        excerpt: String,
+    },
+    /// An entry that makes no sense.
+    /// Later lines are not judged: a path builds on the one before.
+    #[error("line {line}, column {column} of the decompressed dataset: {fault}{excerpt}")]
+    Entry {
+        /// The line, from 1.
+        line: u64,
+        /// The byte in the line, from 1.
+        column: usize,
+        /// What is wrong.
+        fault: EntryFault,
+        /// The line with a caret, behind a line feed; empty where there is nothing to show.
+        excerpt: String,
+    },
+    /// The header counts something else than what follows.
+    #[error("the dataset says it has {said} {what}, but it has {found}")]
+    Count {
+        /// What is counted.
+        what: String,
+        /// The header's number.
+        said: u64,
+        /// The number of what follows.
+        found: u64,
+    },
+    /// Something follows the end.
+    #[error("the dataset goes on after its end")]
+    AfterEnd,
+}
+
+/// What is wrong with a line of the header.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum HeaderFault {
+    /// Another line belongs here.
+    #[error("expected a line '{0}'")]
+    Expected(&'static str),
+    /// More bytes than any line has.
+    #[error("the line has more than {LINE_BYTES_MAX} bytes")]
+    TooLong,
+}
+
+/// What is wrong with the line of an entry.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum EntryFault {
+    /// Not three fields, or a broken one.
+    #[error("expected: bytes shared with the path before, sizes, and the rest of the path")]
+    Fields,
+    /// More shared than the path before has.
+    #[error("shares more bytes with the path before than that has")]
+    Shared,
+    /// Not one, two or four sizes.
+    #[error("expected one, two or four of: a size, '-', 'l', 'd'; not all '-'")]
+    Sizes,
+    /// A byte that must be escaped, or a broken escape.
+    #[error("expected printable ASCII, anything else as \\x and two digits 0-9a-f")]
+    Escape,
+    /// Not after the entry before.
+    #[error("the paths are not in order, or one comes twice")]
+    Order,
+    /// A list's sizes sum up to 2^63 or more.
+    #[error("the sizes sum up to more than 9223372036854775807 bytes")]
+    TooManyBytes,
+    /// A path that cannot be in a tree.
+    #[error(transparent)]
+    Path(NameError),
+    /// More bytes than any line has.
+    #[error("the line has more than {LINE_BYTES_MAX} bytes")]
+    TooLong,
+}
+
+/// Reads a dataset.
+///
+/// # Errors
+/// When the stream cannot be read, is no dataset, is newer than this treering, or makes no sense.
+pub fn read(reader: impl Read) -> Result<Dataset, FormatError> {
+    read_within(reader, &Limits::default())
+}
+
+/// Reads only what a dataset says about itself.
+///
+/// # Errors
+/// As [`read`], as far as the header shows.
+pub fn read_header(reader: impl Read) -> Result<Header, FormatError> {
+    header(&mut decompressed(reader)?)
+}
+
+/// Reads a dataset within other limits than the usual ones.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_within(reader: impl Read, limits: &Limits) -> Result<Dataset, FormatError> {
+    let mut lines = decompressed(reader)?;
+    let header = header(&mut lines)?;
+    if header.entries > limits.names {
+        return Err(FormatError::TooLarge(*limits));
+    }
+    let mut body = Body::default();
+    let mut found = 0;
+    loop {
+        let line = match lines.next() {
+            Ok(line) => line.ok_or_else(cut_off)?,
+            Err(LineError::TooLong) => return Err(entry_error(&lines, (1, EntryFault::TooLong))),
+            Err(LineError::Read(error)) => return Err(stream_error(error)),
+        };
+        if let Some(end) = line.strip_prefix(b"end ") {
+            let said = number(end).map_err(|_| cut_off())?;
+            expect_count("entries before its end", said, found)?;
+            break;
+        }
+        if found == header.entries {
+            return Err(miscounted("entries", found, found + 1));
+        }
+        let read = body.read_entry(line);
+        read.map_err(|fault| entry_error(&lines, fault))?;
+        found += 1;
+        if body.names.len() as u64 > limits.names || lines.bytes() > limits.text_bytes {
+            return Err(FormatError::TooLarge(*limits));
+        }
+    }
+    match lines.next() {
+        Ok(None) => {}
+        Ok(Some(_)) | Err(LineError::TooLong) => return Err(FormatError::AfterEnd),
+        Err(LineError::Read(error)) => return Err(stream_error(error)),
+    }
+    body.finish(header, found)
+}
+
+/// The lines of the text in a compressed stream.
+type Text<R> = Lines<BufReader<Decoder<'static, BufReader<io::Chain<io::Cursor<Vec<u8>>, R>>>>>;
+
+fn decompressed<R: Read>(mut reader: R) -> Result<Text<R>, FormatError> {
+    const ZSTD_MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+    let mut magic = Vec::with_capacity(ZSTD_MAGIC.len());
+    reader.by_ref().take(4).read_to_end(&mut magic).map_err(FormatError::Read)?;
+    if magic != ZSTD_MAGIC {
+        return Err(FormatError::NotADataset);
+    }
+    let whole = io::Cursor::new(magic).chain(reader);
+    let mut decoder = Decoder::new(whole).map_err(FormatError::Read)?;
+    decoder.window_log_max(WINDOW_LOG).map_err(FormatError::Read)?;
+    Ok(Lines::new(BufReader::with_capacity(64 * 1024, decoder), LINE_BYTES_MAX))
+}
+
+/// The kernel's errors have a number, those of the decompression have none.
+fn stream_error(error: io::Error) -> FormatError {
+    if error.raw_os_error().is_some() {
+        FormatError::Read(error)
+    } else {
+        FormatError::Damaged(error)
+    }
+}
+
+fn cut_off() -> FormatError {
+    FormatError::Damaged(io::Error::new(io::ErrorKind::UnexpectedEof, "there is no end line"))
+}
+
+fn entry_error<R: BufRead>(lines: &Lines<R>, (column, fault): (usize, EntryFault)) -> FormatError {
+    FormatError::Entry { line: lines.number(), column, fault, excerpt: shown(lines, column) }
+}
+
+fn header_error<R: BufRead>(lines: &Lines<R>, fault: HeaderFault) -> FormatError {
+    FormatError::Header { line: lines.number(), fault, excerpt: shown(lines, 1) }
+}
+
+/// The line last read with a caret below this column.
+fn shown<R: BufRead>(lines: &Lines<R>, column: usize) -> String {
+    let line = usize::try_from(lines.number()).unwrap_or(usize::MAX);
+    let excerpt = in_line(lines.last(), Place::new(line, column));
+    excerpt.map_or_else(String::new, |excerpt| format!("\n{excerpt}"))
+}
+
+fn miscounted(what: &str, said: u64, found: u64) -> FormatError {
+    FormatError::Count { what: what.to_owned(), said, found }
+}
+
+fn expect_count(what: &str, said: u64, found: u64) -> Result<(), FormatError> {
+    if said == found { Ok(()) } else { Err(miscounted(what, said, found)) }
+}
+
+fn header<R: BufRead>(lines: &mut Lines<R>) -> Result<Header, FormatError> {
+    let version = match field(lines, MAGIC, "treering-dataset VERSION") {
+        Ok(text) => number(text).ok().filter(|version| *version > 0),
+        Err(FormatError::Header { .. }) => None,
+        Err(other) => return Err(other),
+    };
+    let version = version.ok_or(FormatError::NotADataset)?;
+    if version > VERSION {
+        return Err(FormatError::Newer { version });
+    }
+    let name = text(lines, "name", "name NAME", |name| check_title(name).is_ok())?;
+    let about = text(lines, "about", "about TEXT", |_| true)?;
+    let entries = one_number(lines, "entries", "entries NUMBER")?;
+    let mut lists = [ListCount::default(); 4];
+    for (state, list) in State::ALL.iter().zip(&mut lists) {
+        *list = list_count(lines, state.label())?;
+    }
+    let links = one_number(lines, "links", "links NUMBER")?;
+    let empty_directories = one_number(lines, "empty-directories", "empty-directories NUMBER")?;
+    if !header_line(lines)?.is_empty() {
+        return Err(expected(lines, ""));
+    }
+    Ok(Header { version, name, about, entries, lists, links, empty_directories })
+}
+
+fn expected<R: BufRead>(lines: &Lines<R>, what: &'static str) -> FormatError {
+    header_error(lines, HeaderFault::Expected(what))
+}
+
+fn header_line<R: BufRead>(lines: &mut Lines<R>) -> Result<&[u8], FormatError> {
+    match lines.next() {
+        Ok(Some(_)) => Ok(lines.last()),
+        Ok(None) => Err(cut_off()),
+        Err(LineError::TooLong) => Err(header_error(lines, HeaderFault::TooLong)),
+        Err(LineError::Read(error)) => Err(stream_error(error)),
+    }
+}
+
+/// What follows a key and a blank.
+fn field<'l, R: BufRead>(
+    lines: &'l mut Lines<R>,
+    key: &str,
+    what: &'static str,
+) -> Result<&'l [u8], FormatError> {
+    let line = header_line(lines)?;
+    let is_it = line.strip_prefix(key.as_bytes()).is_some_and(|rest| rest.first() == Some(&b' '));
+    if is_it { Ok(&lines.last()[key.len() + 1..]) } else { Err(expected(lines, what)) }
+}
+
+fn text<R: BufRead>(
+    lines: &mut Lines<R>,
+    key: &str,
+    what: &'static str,
+    is_good: impl FnOnce(&str) -> bool,
+) -> Result<String, FormatError> {
+    let mut bytes = Vec::new();
+    let escaped = field(lines, key, what)?;
+    let text = unescape(escaped, &mut bytes).ok().and_then(|()| String::from_utf8(bytes).ok());
+    text.filter(|text| is_good(text)).ok_or_else(|| expected(lines, what))
+}
+
+fn one_number<R: BufRead>(
+    lines: &mut Lines<R>,
+    key: &str,
+    what: &'static str,
+) -> Result<u64, FormatError> {
+    let value = number(field(lines, key, what)?);
+    value.map_err(|_| expected(lines, what))
+}
+
+fn list_count<R: BufRead>(lines: &mut Lines<R>, key: &str) -> Result<ListCount, FormatError> {
+    const WHAT: &str = "clean|patched|compiled|patched-compiled FILES BYTES";
+    let text = field(lines, key, WHAT)?;
+    let mut fields = text.split(|byte| *byte == b' ').map(|field| number(field).ok());
+    let count = match (fields.next().flatten(), fields.next().flatten(), fields.next()) {
+        (Some(files), Some(bytes), None) => Some(ListCount { files, bytes }),
+        _ => None,
+    };
+    count.ok_or_else(|| expected(lines, WHAT))
+}
+
+/// A fault and its column.
+type Fault = (usize, EntryFault);
+
+/// What the entries gave so far.
+#[derive(Default)]
+struct Body {
+    names: NamesBuilder,
+    lists: [FileList; 4],
+    links: Vec<(NameId, States)>,
+    empty_directories: Vec<(NameId, States)>,
+    previous: Vec<u8>,
+    path: Vec<u8>,
+}
+
+impl Body {
+    fn read_entry(&mut self, line: &[u8]) -> Result<(), Fault> {
+        let mut fields = line.splitn(3, |byte| *byte == b' ');
+        let (Some(shared), Some(sizes), Some(rest)) = (fields.next(), fields.next(), fields.next())
+        else {
+            return Err((1, EntryFault::Fields));
+        };
+        let sizes_column = shared.len() + 2;
+        let rest_column = sizes_column + sizes.len() + 1;
+        let shared = number(shared).map_err(|_| (1, EntryFault::Fields))?;
+        let shared = usize::try_from(shared).ok().filter(|shared| *shared <= self.previous.len());
+        let shared = shared.ok_or((1, EntryFault::Shared))?;
+        self.path.clear();
+        self.path.extend_from_slice(&self.previous[..shared]);
+        unescape(rest, &mut self.path)
+            .map_err(|place| (rest_column + place, EntryFault::Escape))?;
+        if compare(&self.previous[shared..], &self.path[shared..]).is_ge() {
+            return Err((rest_column, EntryFault::Order));
+        }
+        let beings = beings(sizes).map_err(|(place, fault)| (sizes_column + place, fault))?;
+        self.add(beings).map_err(|(byte, fault)| {
+            let byte = byte.saturating_sub(shared);
+            (rest_column + escaped_bytes(rest, byte), fault)
+        })?;
+        std::mem::swap(&mut self.path, &mut self.previous);
+        Ok(())
+    }
+
+    /// A fault is at a byte of the path, from 0.
+    fn add(&mut self, beings: [Being; 4]) -> Result<(), Fault> {
+        let is_directory = beings.contains(&Being::EmptyDirectory);
+        let kind = if is_directory { Kind::Directory } else { Kind::File };
+        let id = self
+            .names
+            .add(&self.path, kind)
+            .map_err(|error| (column_of(&self.path, error) - 1, EntryFault::Path(error)))?;
+        let (mut links, mut empty) = (States::default(), States::default());
+        for (state, being) in State::ALL.into_iter().zip(beings) {
+            match being {
+                Being::Absent => {}
+                Being::File(_) | Being::Link if is_directory => {
+                    return Err((0, EntryFault::Path(NameError::KindConflict)));
+                }
+                Being::File(size) => {
+                    let pushed = self.lists[state.index()].try_push(id, size);
+                    pushed.map_err(|_| (0, EntryFault::TooManyBytes))?;
+                }
+                Being::Link => links = links.with(state),
+                Being::EmptyDirectory => empty = empty.with(state),
+            }
+        }
+        if !links.is_empty() {
+            self.links.push((id, links));
+        }
+        if !empty.is_empty() {
+            self.empty_directories.push((id, empty));
+        }
+        Ok(())
+    }
+
+    fn finish(self, header: Header, entries: u64) -> Result<Dataset, FormatError> {
+        expect_count("entries", header.entries, entries)?;
+        for (state, list) in State::ALL.into_iter().zip(&self.lists) {
+            let (said, label) = (header.list(state), state.label());
+            expect_count(&format!("{label} files"), said.files, list.len() as u64)?;
+            expect_count(&format!("{label} bytes"), said.bytes, list.bytes())?;
+        }
+        expect_count("links", header.links, self.links.len() as u64)?;
+        let empty = self.empty_directories.len() as u64;
+        expect_count("empty directories", header.empty_directories, empty)?;
+        let mut dataset = Dataset::from_lists(&header.name, self.names.build(), self.lists);
+        dataset.about = header.about;
+        dataset.links = self.links;
+        dataset.empty_directories = self.empty_directories;
+        Ok(dataset)
+    }
+}
+
+/// What an entry is in the four states: one for all, one for each version, or one for each state.
+fn beings(field: &[u8]) -> Result<[Being; 4], Fault> {
+    let mut beings = [Being::Absent; 4];
+    let mut count = 0;
+    let mut place = 0;
+    for part in field.split(|byte| *byte == b':') {
+        let slot = beings.get_mut(count).ok_or((place, EntryFault::Sizes))?;
+        *slot = being(part).map_err(|fault| (place, fault))?;
+        count += 1;
+        place += part.len() + 1;
+    }
+    let [a, b, ..] = beings;
+    let beings = match count {
+        1 => [a; 4],
+        2 => [a, b, a, b],
+        4 => beings,
+        _ => return Err((0, EntryFault::Sizes)),
+    };
+    if beings == [Being::Absent; 4] { Err((0, EntryFault::Sizes)) } else { Ok(beings) }
+}
+
+fn being(part: &[u8]) -> Result<Being, EntryFault> {
+    match part {
+        b"-" => Ok(Being::Absent),
+        b"l" => Ok(Being::Link),
+        b"d" => Ok(Being::EmptyDirectory),
+        digits => match number(digits) {
+            Ok(size) => Ok(Being::File(size)),
+            Err(NumberError::TooBig) => Err(EntryFault::TooManyBytes),
+            Err(NumberError::NotADigit(_)) => Err(EntryFault::Sizes),
+        },
+    }
+}

@@ -1,0 +1,207 @@
+//! Datasets: the names and sizes of a tree in four states.
+//!
+//! Here are the types; `classic` reads the original's four text files, `format` is treering's own
+//! file, and `order` is the order of its entries. Where datasets are kept, how they are recorded
+//! and what a run makes of them is compilebench's.
+
+pub mod classic;
+pub mod format;
+mod lines;
+pub(crate) mod order;
+mod title;
+
+use std::sync::Arc;
+
+use thiserror::Error;
+use treering_script::{NameId, Names};
+
+pub use title::{TitleError, check_title};
+
+/// The sum of all sizes of a list stays below this: 2^63, as the kernel's own file sizes do.
+pub(crate) const BYTES_END: u64 = 1 << 63;
+
+/// A state that a tree can be in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum State {
+    /// The clean tree.
+    Unpatched,
+    /// The clean tree of the later version.
+    Patched,
+    /// The clean tree after a build.
+    UnpatchedCompiled,
+    /// The later tree after a build.
+    PatchedCompiled,
+}
+
+impl State {
+    /// All four, in the order in which a dataset keeps them.
+    pub const ALL: [Self; 4] =
+        [Self::Unpatched, Self::Patched, Self::UnpatchedCompiled, Self::PatchedCompiled];
+
+    /// Its word in files and tables, the same as the option of `dataset record`.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Unpatched => "clean",
+            Self::Patched => "patched",
+            Self::UnpatchedCompiled => "compiled",
+            Self::PatchedCompiled => "patched-compiled",
+        }
+    }
+
+    /// The word kept with a task.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unpatched => "unpatched",
+            Self::Patched => "patched",
+            Self::UnpatchedCompiled => "unpatched compiled",
+            Self::PatchedCompiled => "patched compiled",
+        }
+    }
+
+    /// Whether the tree has build products.
+    pub const fn is_compiled(self) -> bool {
+        matches!(self, Self::UnpatchedCompiled | Self::PatchedCompiled)
+    }
+
+    /// As an index into an array with a place for every state.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// A set of states.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct States(u8);
+
+impl States {
+    /// With one more.
+    pub const fn with(self, state: State) -> Self {
+        Self(self.0 | 1 << state.index())
+    }
+
+    /// Whether a state is in it.
+    pub const fn contains(self, state: State) -> bool {
+        self.0 & 1 << state.index() != 0
+    }
+
+    /// Whether no state is in it.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Files with their sizes, in a fixed order. Sizes are per list: one name can differ between lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileList {
+    names: Vec<NameId>,
+    sizes: Vec<u64>,
+    bytes: u64,
+}
+
+/// The sizes of a list sum up to 2^63 or more.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("the sizes sum up to more than 9223372036854775807 bytes")]
+pub struct TooManyBytes;
+
+impl FileList {
+    /// Adds a file. The sum of all sizes must stay below 2^63; readers check that.
+    pub fn push(&mut self, name: NameId, size: u64) {
+        self.names.push(name);
+        self.sizes.push(size);
+        self.bytes += size;
+    }
+
+    /// Adds a file unless the sum of all sizes would reach 2^63.
+    pub fn try_push(&mut self, name: NameId, size: u64) -> Result<(), TooManyBytes> {
+        match self.bytes.checked_add(size) {
+            Some(sum) if sum < BYTES_END => self.push(name, size),
+            _ => return Err(TooManyBytes),
+        }
+        Ok(())
+    }
+
+    /// How many files.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The sum of all sizes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The file at a place of the list.
+    pub fn get(&self, place: usize) -> Option<(NameId, u64)> {
+        Some((*self.names.get(place)?, self.sizes[place]))
+    }
+
+    /// All files in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (NameId, u64)> + '_ {
+        self.names.iter().copied().zip(self.sizes.iter().copied())
+    }
+
+    /// Gives back what was reserved for files that never came.
+    fn shrink(&mut self) {
+        self.names.shrink_to_fit();
+        self.sizes.shrink_to_fit();
+    }
+}
+
+/// The states of a tree that a dataset records.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    /// Its name.
+    pub name: String,
+    /// Where it comes from, in the words of whoever recorded it; can be empty.
+    pub about: String,
+    /// Every name of all four states. A symbolic link is a file here that no list mentions.
+    pub names: Arc<Names>,
+    /// The clean tree.
+    pub unpatched: FileList,
+    /// The clean tree of the later version, whole.
+    pub patched: FileList,
+    /// The clean tree after a build: sources and products.
+    pub unpatched_compiled: FileList,
+    /// The later tree after a build: sources and products.
+    pub patched_compiled: FileList,
+    /// Symbolic links and the states in which they are. Where they lead is not recorded.
+    pub links: Vec<(NameId, States)>,
+    /// Directories with nothing in them, and the states in which they are so.
+    pub empty_directories: Vec<(NameId, States)>,
+}
+
+impl Dataset {
+    /// The files of a state.
+    pub fn list(&self, state: State) -> &FileList {
+        match state {
+            State::Unpatched => &self.unpatched,
+            State::Patched => &self.patched,
+            State::UnpatchedCompiled => &self.unpatched_compiled,
+            State::PatchedCompiled => &self.patched_compiled,
+        }
+    }
+
+    /// From names and the four lists in the order of [`State::ALL`].
+    pub fn from_lists(name: &str, names: Names, lists: [FileList; 4]) -> Self {
+        let [unpatched, patched, unpatched_compiled, patched_compiled] = lists.map(|mut list| {
+            list.shrink();
+            list
+        });
+        Self {
+            name: name.to_owned(),
+            about: String::new(),
+            names: Arc::new(names),
+            unpatched,
+            patched,
+            unpatched_compiled,
+            patched_compiled,
+            links: Vec::new(),
+            empty_directories: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Datasets of source trees: where they come from. Their types and files are a language of their
+//! own, in `treering-languages`.
+//!
+//! `record` makes a dataset from trees on disk, `library` finds and keeps them and has the shipped
+//! ones, `report` counts them. What a run makes of them is compilebench's.
+
+mod build_command;
+mod language;
+pub mod library;
+pub mod record;
+mod record_error;
+pub mod report;
+mod scan;
+mod selection;
+
+use crate::language::order;
+pub use crate::language::{
+    Dataset, FileList, State, States, TitleError, TooManyBytes, check_title, classic, format,
+};
+
+pub use scan::Note;
+pub use selection::{Selection, SelectionError};

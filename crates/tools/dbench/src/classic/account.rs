@@ -1,0 +1,163 @@
+//! What clients did, as the counters of a script: their session and their output read them.
+
+use serde::{Deserialize, Serialize};
+use crate::language::Kind;
+use treering_model::Counters;
+use treering_script::Spans;
+
+/// Passes of a client that are reported one by one.
+const PASSES_MAX: usize = 65_536;
+/// Messages of a worker that are reported one by one.
+pub(crate) const MESSAGES_MAX: usize = 100;
+/// The longest message.
+const MESSAGE_BYTES_MAX: usize = 4096;
+
+/// A pass of the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pass {
+    /// How long it took.
+    pub took_ns: u64,
+    /// When it ended, from the client's beginning.
+    pub at_ns: u64,
+}
+
+/// What one client did since the warm-up; without one, since its beginning.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ClientAccount {
+    /// Its number.
+    pub client: u64,
+    /// Lines since the beginning.
+    pub lines: u64,
+    /// Bytes since the beginning.
+    pub all_bytes: u64,
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
+    /// Operations that came out otherwise than the load says.
+    pub surprises: u64,
+    /// When the warm-up was over, nanoseconds of the trial.
+    pub from_ns: u64,
+    /// When the last operation ended, likewise.
+    pub to_ns: u64,
+    /// The passes that it ended.
+    pub passes: Vec<Pass>,
+    /// The operations, by [`Kind`].
+    pub spans: Spans,
+}
+
+impl ClientAccount {
+    /// That of a client that has not begun.
+    pub(crate) fn new(client: u64) -> Self {
+        Self {
+            client,
+            lines: 0,
+            all_bytes: 0,
+            read: 0,
+            written: 0,
+            surprises: 0,
+            from_ns: 0,
+            to_ns: 0,
+            passes: Vec::new(),
+            spans: Spans::new(Kind::COUNT),
+        }
+    }
+
+    /// The warm-up is over: all that is measured begins now.
+    pub(crate) fn reset(&mut self, now_ns: u64) {
+        (self.read, self.written, self.surprises) = (0, 0, 0);
+        self.from_ns = now_ns;
+        self.to_ns = now_ns;
+        self.spans.reset();
+    }
+
+    /// A pass ended.
+    pub(crate) fn passed(&mut self, pass: Pass) {
+        if self.passes.len() < PASSES_MAX {
+            self.passes.push(pass);
+        }
+    }
+}
+
+/// What a worker tells of its clients.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Account {
+    /// What each of them did.
+    pub clients: Vec<ClientAccount>,
+    /// What is said of operations that came out otherwise.
+    pub messages: Vec<String>,
+    /// Messages that were too many.
+    pub unreported: u64,
+    /// Why it could not go on.
+    pub failure: Option<String>,
+}
+
+impl Account {
+    /// Keeps a message, or counts it.
+    pub(crate) fn say(&mut self, message: String) {
+        if self.messages.len() < MESSAGES_MAX {
+            self.messages.push(message);
+        } else {
+            self.unreported += 1;
+        }
+    }
+
+    /// As counters; a message beyond its greatest length is cut.
+    pub(crate) fn counters(&mut self) -> Counters {
+        for text in self.messages.iter_mut().chain(&mut self.failure) {
+            let is_whole = |at: &usize| text.is_char_boundary(*at);
+            let end = (0..=MESSAGE_BYTES_MAX.min(text.len())).rev().find(is_whole);
+            text.truncate(end.unwrap_or(0));
+        }
+        Counters::of(self)
+    }
+
+    /// From counters; `None` when they are none, or of another set of operations.
+    pub(crate) fn read(counters: &Counters) -> Option<Self> {
+        let account: Self = counters.read()?;
+        let is_whole = |client: &ClientAccount| client.spans.rows().len() == Kind::COUNT;
+        account.clients.iter().all(is_whole).then_some(account)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_model::Counters;
+    use treering_script::Spans;
+
+    use super::{Account, ClientAccount, MESSAGE_BYTES_MAX, MESSAGES_MAX, Pass};
+
+    #[test]
+    fn accounts_are_read_as_they_were_written() {
+        let mut account = Account::default();
+        for client in 0..2 {
+            let mut one = ClientAccount::new(client);
+            one.spans.record(3, true, Some(5), Some(5005));
+            one.passed(Pass { took_ns: 7, at_ns: 9 });
+            (one.read, one.to_ns) = (100, u64::MAX);
+            account.clients.push(one);
+        }
+        for number in 0..=MESSAGES_MAX {
+            account.say(format!("[{number}] größer"));
+        }
+        account.failure = Some(String::new());
+        assert_eq!((account.messages.len(), account.unreported), (MESSAGES_MAX, 1));
+        let counters = account.counters();
+        assert_eq!(Account::read(&counters), Some(account.clone()));
+        account.failure = None;
+        assert_eq!(Account::read(&account.counters()).unwrap().failure, None);
+        account.messages = vec!["\u{fc}".repeat(MESSAGE_BYTES_MAX)];
+        let cut = Account::read(&account.counters()).unwrap();
+        assert_eq!(cut.messages[0].len(), MESSAGE_BYTES_MAX);
+    }
+
+    #[test]
+    fn odd_counters_are_refused() {
+        assert_eq!(Account::read(&Counters::default()), None);
+        assert_eq!(Account::read(&Counters::from_json("[0,0,1]".to_owned())), None);
+        let mut client = ClientAccount::new(0);
+        client.spans = Spans::new(1);
+        let mut account = Account { clients: vec![client], ..Account::default() };
+        assert_eq!(Account::read(&account.counters()), None);
+    }
+}

@@ -1,0 +1,251 @@
+//! The original's words: the lines of each second, the table, the result.
+
+use std::fmt::Write;
+
+use crate::language::Kind;
+use treering_script::Spans;
+
+use super::account::{ClientAccount, Pass};
+use super::tick::{FIRST_SECOND, Part, Tick};
+
+/// What is said of a run at its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Result<'r> {
+    /// Megabytes in a second.
+    pub megabytes: f64,
+    /// All clients.
+    pub clients: u32,
+    /// The processes in which they are.
+    pub processes: u32,
+    /// The longest wait.
+    pub latency_ns: u64,
+    /// What was synced how.
+    pub labels: &'r [&'static str],
+}
+
+/// The first lines.
+pub(crate) fn header(seconds: u64, load: &str, warmup: u64) -> String {
+    format!(
+        "dbench version 4.00 - Copyright Andrew Tridgell 1999-2004\n\nRunning for {seconds} \
+         seconds with load '{load}' and minimum warmup {warmup} secs\n"
+    )
+}
+
+/// That all clients are there and go.
+pub(crate) fn releasing(processes: u32) -> String {
+    format!(
+        "0 of {processes} processes prepared for launch   0 sec\n{processes} of {processes} \
+         processes prepared for launch   0 sec\nreleasing clients\n"
+    )
+}
+
+/// Milliseconds.
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+/// The line of a second; none before the first is over.
+pub(crate) fn tick(tick: &Tick) -> String {
+    if tick.seconds < FIRST_SECOND {
+        return String::new();
+    }
+    let word = match tick.part {
+        Part::WarmUp => "warmup",
+        Part::Measured => "execute",
+        Part::Over => return cleanup(tick.active, tick.seconds),
+    };
+    let Tick { active, lines, seconds, latency_ns, .. } = *tick;
+    let (megabytes, latency) = (tick.megabytes(), ms(latency_ns));
+    format!(
+        "{active:4}  {lines:8}  {megabytes:7.2} MB/sec  {word} {seconds:3.0} sec  latency \
+         {latency:.3} ms\n"
+    )
+}
+
+/// The line of a second while clients remove their files.
+pub(crate) fn cleanup(active: u64, seconds: f64) -> String {
+    if seconds < FIRST_SECOND {
+        String::new()
+    } else {
+        format!("{active:4}  cleanup {seconds:3.0} sec\n")
+    }
+}
+
+/// The same for other programs, as dbench 5.0 writes it.
+pub(crate) fn machine_tick(tick: &Tick) -> String {
+    if tick.seconds < FIRST_SECOND {
+        return String::new();
+    }
+    let letter = match tick.part {
+        Part::WarmUp => 'W',
+        Part::Measured => 'R',
+        Part::Over => 'C',
+    };
+    let Tick { active, lines, seconds, latency_ns, .. } = *tick;
+    let (megabytes, latency) = (tick.megabytes(), ms(latency_ns));
+    format!("@{letter}@{active}@{lines}@{megabytes:.2}@{seconds:.0}@{latency:.3}@\n")
+}
+
+/// The table of operations.
+pub(crate) fn table(spans: &Spans) -> String {
+    let mut text = " Operation      Count    AvgLat    MaxLat\n".to_owned();
+    text += &format!(" {}\n", "-".repeat(40));
+    for kind in Kind::ALL {
+        let row = spans.row(kind as usize);
+        if row.count > 0 {
+            let (mean, most) = (row.mean_ns() / 1e6, ms(row.longest_ns));
+            let _ = writeln!(text, " {:12} {:7} {mean:9.3} {most:9.3}", kind.name(), row.count);
+        }
+    }
+    text
+}
+
+/// The same for other programs.
+pub(crate) fn machine_table(spans: &Spans) -> String {
+    let rows = Kind::ALL.into_iter().map(|kind| (kind, spans.row(kind as usize)));
+    rows.filter(|(_, row)| row.count > 0).fold(String::new(), |text, (kind, row)| {
+        let (mean, most) = (row.mean_ns() / 1e6, ms(row.longest_ns));
+        text + &format!(":{}:{}:{mean:.3}:{most:.3}:\n", kind.name(), row.count)
+    })
+}
+
+/// A table for each client.
+pub(crate) fn per_client(clients: &[ClientAccount]) -> String {
+    let tables = clients.iter().map(|client| {
+        let ClientAccount { client, lines, all_bytes, spans, .. } = client;
+        format!("Client {client} did {lines} lines and {all_bytes} bytes\n{}\n", table(spans))
+    });
+    format!("Per client results:\n{}", tables.collect::<String>())
+}
+
+/// How long a client's passes took.
+pub(crate) fn passes(client: u64, passes: &[Pass]) -> String {
+    let line = |pass: &Pass| {
+        let whole = |ns: u64| ns / 1_000_000;
+        let (took, at) = (whole(pass.took_ns), whole(pass.at_ns));
+        format!("{client:4} completed in {took} ms at time {at} ms\n")
+    };
+    passes.iter().map(line).collect()
+}
+
+/// The same for other programs.
+pub(crate) fn machine_passes(client: u64, passes: &[Pass]) -> String {
+    let line = |pass: &Pass| format!("@E@{client}@{}@\n", pass.took_ns / 1_000_000);
+    passes.iter().map(line).collect()
+}
+
+/// The result.
+pub(crate) fn result(result: &Result<'_>) -> String {
+    let Result { clients, processes, latency_ns, labels, .. } = *result;
+    let labels = labels.iter().fold(String::new(), |all, label| all + " (" + label + ")");
+    let (megabytes, latency) = (general(result.megabytes), ms(latency_ns));
+    format!(
+        "Throughput {megabytes} MB/sec{labels}  {clients} clients  {processes} procs  \
+         max_latency={latency:.3} ms\n"
+    )
+}
+
+/// The same for other programs.
+pub(crate) fn machine_result(result: &Result<'_>) -> String {
+    let Result { clients, processes, latency_ns, .. } = *result;
+    let (megabytes, latency) = (general(result.megabytes), ms(latency_ns));
+    format!(";{megabytes};{clients};{processes};{latency:.3};\n")
+}
+
+/// A number as C's `%g` writes it: six digits that count, no zeros behind them.
+fn general(number: f64) -> String {
+    let scientific = format!("{number:.5e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
+    let Ok(exponent) = exponent.parse::<i32>() else { return scientific };
+    let trimmed = |text: &str| {
+        let has_zeros = text.contains('.');
+        let cut = || text.trim_end_matches('0').trim_end_matches('.');
+        if has_zeros { cut().to_owned() } else { text.to_owned() }
+    };
+    if !(-4..6).contains(&exponent) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:02}", trimmed(digits), exponent.abs());
+    }
+    let decimals = usize::try_from(5 - exponent).unwrap_or_default();
+    trimmed(&format!("{number:.decimals$}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_script::Spans;
+
+    use super::{Result, general, machine_passes, machine_result, passes, per_client, result};
+    use super::{machine_table, machine_tick, table, tick};
+    use crate::classic::account::{ClientAccount, Pass};
+    use crate::classic::tick::{Part, Tick};
+    use crate::language::Kind;
+
+    const TICK: Tick = Tick {
+        part: Part::Measured,
+        active: 2,
+        lines: 90_760,
+        bytes: 855_000_000,
+        seconds: 9.0001,
+        latency_ns: 355_893_000,
+        measured_ns: 0,
+    };
+
+    #[test]
+    fn lines_of_a_second_are_the_originals() {
+        let line = "   2     90760    95.00 MB/sec  execute   9 sec  latency 355.893 ms\n";
+        assert_eq!(tick(&TICK), line);
+        let warmup = Tick { part: Part::WarmUp, ..TICK };
+        assert!(tick(&warmup).contains(" MB/sec  warmup   9 sec  latency"));
+        assert_eq!(tick(&Tick { part: Part::Over, ..TICK }), "   2  cleanup   9 sec\n");
+        assert_eq!(tick(&Tick { seconds: 0.8, ..TICK }), "");
+        assert_eq!(machine_tick(&TICK), "@R@2@90760@95.00@9@355.893@\n");
+    }
+
+    #[test]
+    fn tables_and_results_are_the_originals() {
+        let mut spans = Spans::new(Kind::COUNT);
+        for took_ns in [10_000, 16_382_000] {
+            spans.record(Kind::Flush as usize, false, Some(0), Some(took_ns));
+        }
+        let rows = " Operation      Count    AvgLat    MaxLat\n \
+                    ----------------------------------------\n \
+                    Flush              2     8.196    16.382\n";
+        assert_eq!(table(&spans), rows);
+        assert_eq!(machine_table(&spans), ":Flush:2:8.196:16.382:\n");
+        let mut client = ClientAccount::new(1);
+        (client.lines, client.all_bytes, client.spans) = (47, 50_000, spans);
+        let text = format!("Per client results:\nClient 1 did 47 lines and 50000 bytes\n{rows}\n");
+        assert_eq!(per_client(&[client]), text);
+        let mut end = Result {
+            megabytes: 94.99844,
+            clients: 2,
+            processes: 2,
+            latency_ns: 355_893_000,
+            labels: &[],
+        };
+        let line = "Throughput 94.9984 MB/sec  2 clients  2 procs  max_latency=355.893 ms\n";
+        assert_eq!(result(&end), line);
+        assert_eq!(machine_result(&end), ";94.9984;2;2;355.893;\n");
+        end.labels = &["sync open", "sync dirs"];
+        assert!(result(&end).contains(" MB/sec (sync open) (sync dirs)  2 clients"));
+        let samples = [Pass { took_ns: 123_999_999, at_ns: 456_000_000 }];
+        assert_eq!(passes(3, &samples), "   3 completed in 123 ms at time 456 ms\n");
+        assert_eq!(machine_passes(3, &samples), "@E@3@123@\n");
+    }
+
+    #[test]
+    fn numbers_are_written_as_by_c() {
+        for (number, text) in [
+            (0.0, "0"),
+            (94.9984, "94.9984"),
+            (3_156.123_456, "3156.12"),
+            (0.019_997_3, "0.0199973"),
+            (0.00001, "1e-05"),
+            (1_234_567.0, "1.23457e+06"),
+            (999_999.7, "1e+06"),
+            (100.0, "100"),
+        ] {
+            assert_eq!(general(number), text);
+        }
+    }
+}

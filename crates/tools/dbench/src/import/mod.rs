@@ -1,0 +1,194 @@
+//! Output of dbench 3, 4 and 5, and of the variant that MMTests uses: what is to be run, a line
+//! each second, how long each pass over the load took, the table of operations, the result.
+//!
+//! People show the table and the result, and the seconds below them, or the result alone: each
+//! part may be missing.
+
+mod lines;
+mod rates;
+mod trial;
+
+use treering_kit::import::log::Log;
+use treering_kit::import::stretch::Stretch;
+use treering_kit::import::trial::Content;
+use treering_kit::import::{Importer, Reading, Remark, any_begins};
+use lines::{Line, Outcome, Pass, Row, Tick, is_rule, line, may_begin};
+
+/// Reads output of dbench.
+pub(crate) struct Dbench;
+
+/// The tool, and its workload.
+const TOOL: &str = "dbench";
+/// So many lines of somebody else's, or complaints of the run, may stand between two of its lines.
+const GAP_LINES_MOST: usize = 200;
+/// And so many between the result and the seconds, where they are shown below it.
+const DETAIL_GAP_LINES_MOST: usize = 10;
+
+impl Importer for Dbench {
+    fn tool(&self) -> &'static str {
+        TOOL
+    }
+
+    fn begins(&self, log: &Log<'_>, at: usize) -> bool {
+        match log.read_if(may_begin, at, line) {
+            Some((said, _)) => {
+                !matches!(said, Line::Row(_) | Line::OfClient | Line::Failed | Line::Furniture)
+            }
+            None => false,
+        }
+    }
+
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
+        let log = &*log;
+        let mut reader = Reader { log, stretch: Stretch::from(at) };
+        let mut run = Run::default();
+        reader.read(&mut run);
+        if let Some(detail) = reader.detail(&run) {
+            while reader.stretch.next() < detail {
+                reader.stretch.pass(log);
+            }
+            reader.read(&mut run);
+        }
+        let end = reader.stretch.end();
+        let mut remarks = reader.stretch.remarks();
+        let (trial, said) = trial::trial(&run);
+        remarks.extend(said.into_iter().map(|what| Remark { line: at + 1, what }));
+        let outputs = trial.map(|trial| Content::Foreign(Box::new(trial))).into_iter().collect();
+        Reading { end, outputs, remarks }
+    }
+}
+
+/// A run, put together line by line.
+#[derive(Default)]
+struct Run {
+    version: Option<String>,
+    /// Seconds, load, seconds of warm-up.
+    plan: Option<(u64, String, u64)>,
+    warm_up: Vec<Tick>,
+    ticks: Vec<Tick>,
+    passes: Vec<Pass>,
+    /// Whether the table has begun; and whether it is that of one client.
+    has_table: bool,
+    is_of_client: bool,
+    /// How many tables of clients came.
+    client_tables: u64,
+    rows: Vec<Row>,
+    outcome: Option<Outcome>,
+    has_failed: bool,
+}
+
+impl Run {
+    /// Whether this line can be the next one of the run.
+    fn goes_on(&self, said: &Line) -> bool {
+        let is_in_table = self.has_table || !self.rows.is_empty();
+        let has_begun = !self.warm_up.is_empty() || !self.ticks.is_empty() || is_in_table;
+        if self.outcome.is_some() || self.has_failed {
+            // The seconds may be shown below the result.
+            return match said {
+                Line::Tick(tick) => self.has_tick_before(tick),
+                _ => false,
+            };
+        }
+        match said {
+            Line::Started(_) => self.version.is_none() && self.plan.is_none() && !has_begun,
+            Line::Running { .. } => self.plan.is_none() && !has_begun,
+            Line::Tick(tick) => !is_in_table && self.has_tick_before(tick),
+            Line::Pass(_) => !is_in_table,
+            Line::TableBegins => self.is_of_client || !is_in_table,
+            Line::Row(row) => {
+                let is_known = self.rows.iter().any(|known| known.op == row.op);
+                is_in_table && (self.is_of_client || !is_known)
+            }
+            Line::OfClient => is_in_table,
+            Line::Result(_) | Line::Failed | Line::Furniture => true,
+        }
+    }
+
+    /// Whether time goes on with this tick.
+    fn has_tick_before(&self, tick: &Tick) -> bool {
+        let of_phase = if tick.is_warm_up { &self.warm_up } else { &self.ticks };
+        let is_later = of_phase.last().is_none_or(|last| last.seconds < tick.seconds);
+        is_later && (!tick.is_warm_up || self.ticks.is_empty())
+    }
+
+    fn take(&mut self, said: Line) {
+        match said {
+            Line::Started(version) => self.version = Some(version),
+            Line::Running { seconds, load, warm_up_seconds } => {
+                self.plan = Some((seconds, load, warm_up_seconds));
+            }
+            Line::Tick(tick) if tick.is_warm_up => self.warm_up.push(tick),
+            Line::Tick(tick) => self.ticks.push(tick),
+            Line::Pass(pass) => self.passes.push(pass),
+            Line::TableBegins => self.has_table = true,
+            Line::Row(row) if !self.is_of_client => self.rows.push(row),
+            Line::OfClient => {
+                self.is_of_client = true;
+                self.client_tables += 1;
+            }
+            Line::Result(outcome) => self.outcome = Some(outcome),
+            Line::Failed => self.has_failed = true,
+            Line::Row(_) | Line::Furniture => {}
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.outcome.is_some() || self.has_failed
+    }
+}
+
+/// The lines of a run.
+struct Reader<'l, 't> {
+    log: &'l Log<'t>,
+    stretch: Stretch,
+}
+
+impl Reader<'_, '_> {
+    /// Takes lines until the result, or until something else begins.
+    fn read(&mut self, run: &mut Run) {
+        let was_over = run.is_over();
+        while self.stretch.next() < self.log.len().min(self.stretch.end() + GAP_LINES_MOST) {
+            let next = self.stretch.next();
+            let Some((said, count)) = self.log.read(next, line) else {
+                let is_rule = run.has_table && is_rule(self.log.line(next));
+                if is_rule {
+                    self.stretch.take(self.log, 1);
+                } else if any_begins(self.log, next) {
+                    break;
+                } else {
+                    self.stretch.pass(self.log);
+                }
+                continue;
+            };
+            if !run.goes_on(&said) {
+                break;
+            }
+            run.take(said);
+            self.stretch.take(self.log, count);
+            if run.is_over() && !was_over {
+                break;
+            }
+        }
+        self.stretch.go_back();
+    }
+
+    /// Where the seconds begin that are shown below the result: the last of them has its rate.
+    fn detail(&self, run: &Run) -> Option<usize> {
+        let outcome = run.outcome.filter(|_| run.ticks.is_empty() && run.version.is_none())?;
+        let tick = |at: usize| match self.log.read(at, line) {
+            Some((Line::Tick(tick), count)) => Some((tick, count)),
+            _ => None,
+        };
+        let below =
+            self.stretch.end()..self.log.len().min(self.stretch.end() + DETAIL_GAP_LINES_MOST);
+        let first = below.clone().find(|at| any_begins(self.log, *at))?;
+        let (mut last, count) = tick(first)?;
+        let mut next = first + count;
+        while let Some((tick, count)) = tick(next).filter(|(tick, _)| tick.seconds > last.seconds) {
+            last = tick;
+            next += count;
+        }
+        let is_its = (last.mb_per_second - outcome.mb_per_second).abs() < 0.01;
+        (is_its && last.clients == outcome.clients).then_some(first)
+    }
+}

@@ -1,0 +1,164 @@
+//! A configured dbench: what it plays, what it will ask of the filesystem, and the session.
+
+use treering_model::metrics::dbench::PASS_SECONDS;
+use treering_model::metrics::rates;
+use treering_model::{Caution, Metric, Mode, Work};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+
+use super::config::{BASE, Config, Ends};
+use super::headline::Headline;
+use crate::language::{Kind, Template, long_name};
+use super::session::PlaySession;
+use super::weigh::weigh;
+use treering_kit::occupied::refuse_existing;
+
+/// What all loads of the original work in.
+const CLIENTS: &str = "clients";
+
+/// dbench with all its settings.
+#[derive(Debug)]
+pub(super) struct PlayJob {
+    config: Config,
+}
+
+impl PlayJob {
+    /// From the classic command line.
+    pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
+        Ok(Self { config: Config::classic(settings)? })
+    }
+
+    /// From native options.
+    pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        Ok(Self { config: Config::native(settings)? })
+    }
+}
+
+impl Job for PlayJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.config.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        if self.config.classic { Mode::Classic } else { Mode::Native }
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        if !self.config.classic {
+            refuse_existing(facts, |name| name == BASE)?;
+            return Ok(Vec::new());
+        }
+        let sources = self.config.sources.iter();
+        let mut tops = sources.flat_map(|source| source.load.names.iter().map(Template::top));
+        let theirs = |top: &[u8]| {
+            top != CLIENTS.as_bytes() && facts.existing.iter().any(|name| name.as_bytes() == top)
+        };
+        match tops.find(|top| theirs(top)) {
+            None => Ok(Vec::new()),
+            Some(top) => {
+                let name = String::from_utf8_lossy(top).escape_debug().to_string();
+                Err(ConfigError::new(format!("the load works on {name}, which is there already"))
+                    .hint("name an empty directory with -D: the load could remove what is there"))
+            }
+        }
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let mut footprint = Footprint::default();
+        let per_process = u64::from(self.config.per_process);
+        let processes = u64::from(self.config.processes);
+        let fill = self.config.fill.iter().map(|fill| (weigh(fill), processes));
+        let played = self.config.sources.iter().map(|source| {
+            (weigh(&source.load), processes.div_ceil(self.config.sources.len() as u64))
+        });
+        for (weight, processes) in played.chain(fill) {
+            let clients = processes.saturating_mul(per_process);
+            let all = |one: u64| one.saturating_mul(clients);
+            footprint.peak_files = footprint.peak_files.saturating_add(all(weight.files));
+            footprint.peak_dirs = footprint.peak_dirs.saturating_add(all(weight.dirs));
+            footprint.peak_bytes = footprint.peak_bytes.saturating_add(all(weight.bytes));
+            // Half a block is left over in each file.
+            let rest = weight.files.saturating_mul(facts.block_bytes);
+            let in_blocks = weight.bytes.saturating_add(rest);
+            footprint.peak_block_bytes = footprint.peak_block_bytes.saturating_add(all(in_blocks));
+            footprint.written_files = footprint.written_files.saturating_add(all(weight.made));
+            footprint.written_bytes = footprint.written_bytes.saturating_add(all(weight.written));
+        }
+        footprint
+    }
+
+    fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
+        let config = &self.config;
+        let mut lines = Vec::new();
+        for source in &config.sources {
+            lines.extend(source.load.warnings.iter().cloned());
+            let operations: u64 = source.load.counts().iter().sum();
+            let weight = weigh(&source.load);
+            let name = match &source.path {
+                Some(path) => path.to_string_lossy().escape_debug().to_string(),
+                None => source.name.clone(),
+            };
+            lines.push(format!(
+                "{name}: {operations} operations a pass, {} bytes read, {} bytes written",
+                weight.read, weight.written
+            ));
+            let counts = source.load.counts();
+            for kind in Kind::ALL.into_iter().filter(|&kind| counts[kind as usize] > 0) {
+                let count = counts[kind as usize];
+                let percent = count as f64 / operations.max(1) as f64 * 100.0;
+                lines.push(format!("  {count:9}  {percent:5.2} %  {}", long_name(kind)));
+            }
+        }
+        if let Some(fill) = &config.fill {
+            let operations: u64 = fill.counts().iter().sum();
+            lines.push(format!("before, once: {operations} operations that make the files"));
+        }
+        lines.push(format!("{} clients side by side", config.clients()));
+        lines.push(match config.ends {
+            Ends::Passes(passes) => format!("until each has played {passes} passes"),
+            Ends::Time { seconds, .. } if config.manner.passes.is_some() => {
+                format!("until each has played it once, {seconds} seconds at most")
+            }
+            Ends::Time { warmup, seconds } => {
+                format!("for {seconds} seconds after {warmup} seconds of warm-up")
+            }
+        });
+        lines
+    }
+
+    fn work(&self) -> Work {
+        match self.config.ends {
+            Ends::Passes(_) => Work::Fixed,
+            Ends::Time { .. } if self.config.manner.passes.is_some() => Work::Fixed,
+            Ends::Time { .. } => Work::Timed,
+        }
+    }
+
+    fn times_all(&self) -> bool {
+        true
+    }
+
+    fn tasks(&self, _facts: &TargetFacts) -> u64 {
+        let setup = u64::from(!self.config.classic);
+        let groups = 1 + u64::from(self.config.fill.is_some());
+        setup + u64::from(self.config.processes) * groups
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        let counts: Vec<_> =
+            self.config.sources.iter().map(|source| source.load.counts()).collect();
+        let is_played = |kind: &Kind| counts.iter().any(|counts| counts[*kind as usize] > 0);
+        Headline::foreseen(Kind::ALL.into_iter().filter(is_played))
+    }
+
+    fn overall_metric(&self) -> Option<&'static str> {
+        // Whether a pass ends within the time is not known beforehand.
+        Some(match self.work() {
+            Work::Fixed => PASS_SECONDS.name,
+            _ => rates::OPERATIONS_PER_SECOND.name,
+        })
+    }
+
+    fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
+        Box::new(PlaySession::new(&self.config))
+    }
+}

@@ -1,0 +1,119 @@
+//! Opening and closing files.
+
+use super::saying::{line, say};
+use super::{Files, LASTING, OPEN_MAX, Open, PASSING_FILES_MAX, Rule, Walk, pick};
+use crate::language::generate::mix::Purpose;
+
+/// What a `NTCreateX` is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    Open,
+    OpenPlain,
+    Missing,
+    Make,
+}
+
+const OPENINGS: [Opening; 4] = [Opening::Open, Opening::OpenPlain, Opening::Missing, Opening::Make];
+
+/// Files that do not last and are closed: with fewer of them new ones are made sooner.
+const STOCK: usize = 30;
+
+impl Walk {
+    fn openings(&self, files: &Files) -> [u64; 4] {
+        let left = &self.left;
+        let more = self.open.len() < OPEN_MAX;
+        let passing = files.all[LASTING..].iter().filter(|named| named.bytes.is_some()).count();
+        // What is to be removed must have been made before: without a stock of such files unlinks
+        // would wait for the end of the block.
+        let eagerness = if files.idle().count() < STOCK { 30 } else { 1 };
+        let allowed = |count: u64, may: bool| if may { count } else { 0 };
+        [
+            allowed(left.opens, more),
+            allowed(left.opens_plain, more),
+            left.missing,
+            allowed(left.made * eagerness, more && passing < PASSING_FILES_MAX),
+        ]
+    }
+
+    pub(super) fn can_open(&self, files: &Files) -> bool {
+        self.openings(files).iter().any(|&count| count > 0)
+    }
+
+    pub(super) fn create(&mut self, files: &mut Files, out: &mut Vec<u8>) {
+        let openings = self.openings(files);
+        let drawn = self.random.below(openings.iter().sum());
+        let opening = OPENINGS[pick(&openings, drawn)];
+        let handle = files.handle();
+        match opening {
+            Opening::Missing => {
+                self.left.missing -= 1;
+                let path = self.missing();
+                let words = format!(r#"NTCreateX "{path}" 0x40 0x1 {handle}"#);
+                return say(out, &words, "NT_STATUS_OBJECT_NAME_NOT_FOUND");
+            }
+            Opening::Open => self.left.opens -= 1,
+            Opening::OpenPlain => self.left.opens_plain -= 1,
+            Opening::Make => self.left.made -= 1,
+        }
+        let made = opening == Opening::Make;
+        let file = self.choose(made, files);
+        let named = &mut files.all[file];
+        if made {
+            named.bytes = Some(0);
+        }
+        named.open += 1;
+        let (options, disposition) = match opening {
+            Opening::OpenPlain => ("0x0", "0x1"),
+            Opening::Make => ("0x40", "0x2"),
+            _ => ("0x40", "0x1"),
+        };
+        line(out, &format!(r#"NTCreateX "{}" {options} {disposition} {handle}"#, named.path));
+        let purpose = self.purpose(made);
+        self.open.push(Open { handle, file, wants: purpose, purpose, next: 0 });
+    }
+
+    /// The file that is opened: mostly one that lasts, and the last one surely.
+    fn choose(&mut self, made: bool, files: &Files) -> usize {
+        if made {
+            let free: Vec<usize> = files.free().collect();
+            return self.draw_among(files, &free);
+        }
+        let lasting: Vec<usize> = (0..LASTING).collect();
+        let idle: Vec<usize> = files.idle().collect();
+        let last = self.left.opens + self.left.opens_plain < 8;
+        if last || idle.is_empty() || self.random.below(100) < 85 {
+            return self.draw_among(files, &lasting);
+        }
+        self.draw_among(files, &idle)
+    }
+
+    /// What it is opened for, of what is left: new files are mostly written.
+    fn purpose(&mut self, made: bool) -> Purpose {
+        let favoured = |purpose: &Purpose| match (made, purpose.reads, purpose.writes) {
+            (true, _, true) => 6,
+            (true, true, false) => 0,
+            _ => 2,
+        };
+        let purposes = &self.left.purposes;
+        let weights: Vec<u64> =
+            purposes.iter().map(|(purpose, left)| left * favoured(purpose)).collect();
+        let sum: u64 = weights.iter().sum();
+        if sum == 0 {
+            return Purpose { reads: false, writes: false, flushes: false };
+        }
+        let drawn = self.random.below(sum);
+        let at = pick(&weights, drawn);
+        let (purpose, count) = &mut self.left.purposes[at];
+        *count -= 1;
+        self.left.to_read -= u64::from(purpose.reads);
+        self.left.to_write -= u64::from(purpose.writes);
+        *purpose
+    }
+
+    pub(super) fn close(&mut self, rule: Rule, files: &mut Files, out: &mut Vec<u8>) {
+        let Some(at) = self.closable(rule, files) else { return };
+        let open = self.open.remove(at);
+        files.all[open.file].open -= 1;
+        line(out, &format!("Close {}", open.handle));
+    }
+}

@@ -1,0 +1,183 @@
+//! Reads and writes: sizes of what is left, at places where the file allows them.
+
+use super::saying::line;
+use super::{Files, Kind, LASTING, PASSING_MAX, Rule, Walk, pick};
+use crate::language::generate::mix::Effect;
+
+impl Walk {
+    /// The least read that is left.
+    fn least_read(&self) -> u64 {
+        let left = self.left.reads.iter().filter(|(_, count)| *count > 0);
+        left.map(|(size, _)| u64::from(*size)).min().unwrap_or(u64::MAX)
+    }
+
+    /// Whether there are more reads than files that are still to be read once.
+    fn spare_reads(&self) -> bool {
+        let wanting = self.open.iter().filter(|open| open.wants.reads).count() as u64;
+        self.left.of_kind(Kind::Read) > wanting + self.left.to_read
+    }
+
+    /// The same of writes: of those that make no file larger, for files that last.
+    fn spare_writes(&self, lasts: bool) -> bool {
+        let wanting = self.open.iter().filter(|open| open.wants.writes).count() as u64;
+        let over = || self.left.of_effect(Effect::Over);
+        let writes = if lasts { over() } else { self.left.of_kind(Kind::Write) };
+        writes > wanting + self.left.to_write
+    }
+
+    /// The open file that is read next: the latest one, mostly.
+    pub(super) fn reader(&self, rule: Rule, files: &Files) -> Option<usize> {
+        let least = self.least_read();
+        let spare = rule == Rule::Lax || self.spare_reads();
+        let reads = |at: &usize| {
+            let open = &self.open[*at];
+            let opened_for = rule == Rule::Lax || open.purpose.reads;
+            opened_for
+                && (spare || open.wants.reads)
+                && files.all[open.file].bytes.is_some_and(|bytes| bytes >= least)
+        };
+        let suiting = || (0..self.open.len()).rev().filter(reads);
+        // One that was never read comes first, or it could not be closed.
+        suiting().find(|at| self.open[*at].wants.reads).or_else(|| suiting().next())
+    }
+
+    pub(super) fn read(&mut self, rule: Rule, files: &Files, out: &mut Vec<u8>) {
+        let Some(at) = self.reader(rule, files) else { return };
+        let bytes = files.all[self.open[at].file].bytes.unwrap_or_default();
+        let fits = |size: u32| u64::from(size) <= bytes;
+        let weights: Vec<u64> = self
+            .left
+            .reads
+            .iter()
+            .map(|&(size, count)| if fits(size) { count } else { 0 })
+            .collect();
+        let drawn = self.random.below(weights.iter().sum());
+        let chosen = pick(&weights, drawn);
+        self.left.reads[chosen].1 -= 1;
+        let size = self.left.reads[chosen].0;
+        let last = bytes.saturating_sub(u64::from(size));
+        let next = self.open[at].next;
+        let offset = if next > 0 && next <= last && self.random.below(100) < 66 {
+            next
+        } else if self.random.below(100) < 45 {
+            0
+        } else {
+            self.random.below(last / 512 + 1) * 512
+        };
+        let open = &mut self.open[at];
+        open.wants.reads = false;
+        open.next = offset + u64::from(size);
+        line(out, &format!("ReadX {} {offset} {size} {size}", open.handle));
+    }
+
+    /// Whether a write of this effect and size can be done to an open file.
+    fn takes(&self, at: usize, effect: Effect, size: u32, files: &Files) -> bool {
+        let open = &self.open[at];
+        let bytes = files.all[open.file].bytes.unwrap_or_default();
+        let passes = open.file >= LASTING;
+        match effect {
+            Effect::Over => bytes >= u64::from(size),
+            Effect::Straddle => passes && bytes > 0,
+            Effect::Append | Effect::Extend => passes && !self.left.keeps_beginning(),
+        }
+    }
+
+    /// Whether an open file may be written at all, and larger.
+    fn may_write(&self, at: usize, rule: Rule, files: &Files) -> (bool, bool) {
+        if rule == Rule::Lax {
+            return (true, true);
+        }
+        let open = &self.open[at];
+        let may = open.wants.writes || self.spare_writes(open.file < LASTING);
+        (may, may && files.passing_bytes() <= PASSING_MAX)
+    }
+
+    /// The open files that may be written, the latest one first.
+    fn writers(&self, rule: Rule) -> impl Iterator<Item = usize> {
+        let writes = move |at: &usize| rule == Rule::Lax || self.open[*at].purpose.writes;
+        (0..self.open.len()).rev().filter(writes)
+    }
+
+    /// The writes that are left for an open file, by their number and how many.
+    fn writes_for(&self, at: usize, rule: Rule, files: &Files) -> impl Iterator<Item = u64> {
+        let (may, grows) = self.may_write(at, rule, files);
+        self.left.writes.iter().map(move |&(effect, size, count)| {
+            let held = !may || (!grows && effect != Effect::Over);
+            if count == 0 || held || !self.takes(at, effect, size, files) { 0 } else { count }
+        })
+    }
+
+    pub(super) fn can_write(&self, rule: Rule, files: &Files) -> bool {
+        self.writers(rule).any(|at| self.has_write(at, rule, files))
+    }
+
+    /// Whether a write is left for an open file: what [`Walk::writes_for`] says, sooner.
+    fn has_write(&self, at: usize, rule: Rule, files: &Files) -> bool {
+        let left = |effect| self.left.of_effect(effect) > 0;
+        let (may, grows) = self.may_write(at, rule, files);
+        if !may {
+            return false;
+        }
+        if self.open[at].file < LASTING {
+            return left(Effect::Over);
+        }
+        let begins = left(Effect::Append) || left(Effect::Extend);
+        if grows && begins && !self.left.keeps_beginning() {
+            return true;
+        }
+        self.writes_for(at, rule, files).any(|count| count > 0)
+    }
+
+    pub(super) fn write(&mut self, rule: Rule, files: &mut Files, out: &mut Vec<u8>) {
+        let can = |at: &usize| self.has_write(*at, rule, files);
+        let suiting: Vec<usize> = self.writers(rule).filter(can).collect();
+        let wanting = suiting.iter().copied().find(|at| self.open[*at].wants.writes);
+        let Some(at) = wanting.or_else(|| suiting.first().copied()) else { return };
+        let mut weights: Vec<u64> = self.writes_for(at, rule, files).collect();
+        if self.open[at].file >= LASTING {
+            // Only these files may grow: they do so first.
+            let grows = |at: usize| self.left.writes[at].0 != Effect::Over;
+            let some = (0..weights.len()).any(|at| grows(at) && weights[at] > 0);
+            if some && self.random.below(10) < 9 {
+                (0..weights.len()).filter(|at| !grows(*at)).for_each(|at| weights[at] = 0);
+            }
+        }
+        let drawn = self.random.below(weights.iter().sum());
+        let chosen = pick(&weights, drawn);
+        self.left.writes[chosen].2 -= 1;
+        let (effect, size, _) = self.left.writes[chosen];
+        self.left.effects[effect as usize] -= 1;
+        let offset = self.offset(at, effect, size, files);
+        let open = &mut self.open[at];
+        open.wants.writes = false;
+        let end = offset + u64::from(size);
+        let bytes = &mut files.all[open.file].bytes;
+        *bytes = (*bytes).max(Some(end));
+        line(out, &format!("WriteX {} {offset} {size} {size}", open.handle));
+    }
+
+    fn offset(&mut self, at: usize, effect: Effect, size: u32, files: &Files) -> u64 {
+        let bytes = files.all[self.open[at].file].bytes.unwrap_or_default();
+        let size = u64::from(size);
+        match effect {
+            Effect::Append => bytes,
+            // It ends one byte beyond the end; a small file is written whole.
+            Effect::Straddle => (bytes + 1).saturating_sub(size),
+            Effect::Extend => {
+                // As far as the next write that straddles the end needs it.
+                let straddles =
+                    |entry: &&(Effect, u32, u64)| entry.0 == Effect::Straddle && entry.2 > 0;
+                let sizes: Vec<u64> =
+                    self.left.writes.iter().filter(straddles).map(|entry| entry.1.into()).collect();
+                let size = sizes.get(self.random.index(sizes.len())).copied().unwrap_or(4096);
+                (bytes + 1).max(size.saturating_sub(2))
+            }
+            Effect::Over if self.random.below(100) < 30 && self.open[at].next + size <= bytes => {
+                let offset = self.open[at].next;
+                self.open[at].next += size;
+                offset
+            }
+            Effect::Over => self.random.below((bytes - size) / 512 + 1) * 512,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Numbers: as in C, drawn at random, or counted on from the line before.
+
+/// Qualifiers behind a `*`.
+const QUALIFIERS_MAX: usize = 8;
+
+/// How a drawn number is shaped, in the order in which it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// `%y`: the rest of a division by y.
+    Below(u64),
+    /// `/y`: the multiple of y below it.
+    Multiple(u64),
+    /// `+y`: y more.
+    Plus(u64),
+}
+
+/// A number as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    /// As it is written.
+    Fixed(u64),
+    /// `*…`: 64 random bits, shaped.
+    Drawn(Vec<Shape>),
+    /// `+n`: so much more than the same number of the line before.
+    More(u64),
+    /// `+child`: the client's number more.
+    MoreByClient,
+    /// `+num_children`: the number of clients more.
+    MoreByClients,
+}
+
+/// What is right.
+pub(super) const RIGHT: &str = "a number is 4096, 0x1000 or 010000 as in C; *, *%100, */4096 or \
+                                *+7 draw one, +1, +child or +num_children count on";
+
+/// A number from 0 as in C: decimal, hexadecimal, octal.
+pub(super) fn plain(text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?;
+    if !text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return None;
+    }
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return u64::from_str_radix(digits, 16).ok();
+    }
+    match text.strip_prefix('0') {
+        Some(digits) if !digits.is_empty() => u64::from_str_radix(digits, 8).ok(),
+        _ => text.parse().ok(),
+    }
+}
+
+/// A number in any of its forms.
+pub(super) fn number(text: &[u8]) -> Option<Number> {
+    match text.split_first()? {
+        (b'*', rest) => shapes(rest).map(Number::Drawn),
+        (b'+', rest) => Some(match rest.to_ascii_lowercase().as_slice() {
+            b"child" => Number::MoreByClient,
+            b"num_children" => Number::MoreByClients,
+            digits => Number::More(plain(digits)?),
+        }),
+        _ => plain(text).map(Number::Fixed),
+    }
+}
+
+fn shapes(mut rest: &[u8]) -> Option<Vec<Shape>> {
+    let mut shapes = Vec::new();
+    while let Some((&sign, after)) = rest.split_first() {
+        let end = after.iter().position(|byte| b"%/+".contains(byte)).unwrap_or(after.len());
+        let value = plain(&after[..end])?;
+        shapes.push(match sign {
+            b'%' if value > 0 => Shape::Below(value),
+            b'/' if value > 0 => Shape::Multiple(value),
+            b'+' => Shape::Plus(value),
+            _ => return None,
+        });
+        rest = &after[end..];
+        if shapes.len() > QUALIFIERS_MAX {
+            return None;
+        }
+    }
+    Some(shapes)
+}
+
+impl Number {
+    /// What it is now: `bits` are random, `before` is the same number of the line before.
+    pub(crate) fn now(&self, bits: impl FnOnce() -> u64, before: u64, client: u64, clients: u64) -> u64 {
+        match self {
+            Self::Fixed(number) => *number,
+            Self::More(more) => before.wrapping_add(*more),
+            Self::MoreByClient => before.wrapping_add(client),
+            Self::MoreByClients => before.wrapping_add(clients),
+            Self::Drawn(shapes) => shapes.iter().fold(bits(), |number, shape| match *shape {
+                Shape::Below(bound) => number % bound.max(1),
+                Shape::Multiple(of) => number / of.max(1) * of,
+                Shape::Plus(more) => number.wrapping_add(more),
+            }),
+        }
+    }
+
+    /// Its value where that is known beforehand.
+    pub(super) const fn fixed(&self) -> Option<u64> {
+        match self {
+            Self::Fixed(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Number, Shape, number, plain};
+
+    #[test]
+    fn numbers_are_those_of_c() {
+        assert_eq!(plain(b"4096"), Some(4096));
+        assert_eq!(plain(b"0x1000"), Some(4096));
+        assert_eq!(plain(b"010"), Some(8));
+        assert_eq!(plain(b"0"), Some(0));
+        for wrong in [&b"-1"[..], b"", b"0x", b"4k", b"09", b"+1", b"99999999999999999999", b"\xff"]
+        {
+            assert_eq!(plain(wrong), None);
+        }
+    }
+
+    #[test]
+    fn drawn_numbers_are_shaped_in_order() {
+        let drawn = number(b"*/0x1000%100+25").unwrap();
+        let shapes = vec![Shape::Multiple(4096), Shape::Below(100), Shape::Plus(25)];
+        assert_eq!(drawn, Number::Drawn(shapes));
+        assert_eq!(drawn.now(|| 8195, 0, 0, 0), 8192 % 100 + 25);
+        assert_eq!(number(b"*").unwrap().now(|| 7, 0, 0, 0), 7);
+        for wrong in [&b"*%0"[..], b"*/0", b"*x", b"*%", b"**", b"*+1+1+1+1+1+1+1+1+1"] {
+            assert_eq!(number(wrong), None);
+        }
+    }
+
+    #[test]
+    fn others_count_on_from_the_line_before() {
+        assert_eq!(number(b"+16").unwrap().now(|| 0, 100, 3, 8), 116);
+        assert_eq!(number(b"+child").unwrap().now(|| 0, 100, 3, 8), 103);
+        assert_eq!(number(b"+NUM_CHILDREN").unwrap().now(|| 0, 100, 3, 8), 108);
+        assert_eq!(number(b"+1").unwrap().now(|| 0, u64::MAX, 0, 0), 0);
+        assert_eq!(number(b"+"), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! Names as they are written, and the paths they become for a client.
+
+use treering_script::path_components;
+
+use treering_kit::faults::{Fault, Faults, Place, shown};
+
+/// What stands for the client's own name in a load.
+const CLIENT: &[u8] = b"client1";
+/// The longest component: the client's number may add a few digits.
+const COMPONENT_MAX: usize = 240;
+
+/// A path below the directory under test, with slashes, without the first; empty for the directory
+/// itself. `client1` still stands for every client.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Template(Vec<u8>);
+
+/// A name as it is written, checked: backslashes are slashes, and nothing leads upward.
+pub(super) fn template(text: &[u8], place: Place, faults: &Faults) -> Result<Template, Fault> {
+    let mut path: Vec<u8> = Vec::with_capacity(text.len());
+    let parts = text.split(|byte| matches!(byte, b'\\' | b'/'));
+    for part in parts.filter(|part| !part.is_empty() && *part != b".") {
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(part);
+    }
+    let long = path.split(|&byte| byte == b'/').any(|part| part.len() > COMPONENT_MAX);
+    let checked = path_components(&path).map(|_components| ());
+    let what = match checked {
+        Ok(()) if !long => return Ok(Template(path)),
+        Err(_) if path.is_empty() => return Ok(Template(path)),
+        Ok(()) => "a part of it has more than 240 bytes".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let what = format!("'{}' is no name: {what}", shown(text));
+    let right = "a name stays below the directory under test, as \"\\clients\\client1\\a.txt\"";
+    Err(faults.error(place, what).hint(right))
+}
+
+impl Template {
+    /// The path for a client.
+    pub(crate) fn of_client(&self, client: u32) -> Vec<u8> {
+        let own = format!("client{client}").into_bytes();
+        let mut path = Vec::with_capacity(self.0.len() + own.len());
+        let mut rest = self.0.as_slice();
+        while let Some(&byte) = rest.first() {
+            if let Some(after) = rest.strip_prefix(CLIENT) {
+                path.extend_from_slice(&own);
+                rest = after;
+            } else {
+                path.push(byte);
+                rest = &rest[1..];
+            }
+        }
+        path
+    }
+
+    /// Whether it is the directory under test itself.
+    pub(crate) fn is_top(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether `$0` to `$9` stands in it.
+    pub(super) fn has_random(&self) -> bool {
+        self.0.windows(2).any(|pair| pair[0] == b'$' && pair[1].is_ascii_digit())
+    }
+
+    /// The same with `$0` to `$9` replaced; nothing of it can lead elsewhere.
+    pub(crate) fn filled(&self, strings: &[Vec<u8>; 10]) -> Self {
+        let mut path = Vec::with_capacity(self.0.len());
+        let mut rest = self.0.as_slice();
+        while let Some(&byte) = rest.first() {
+            match rest {
+                [b'$', digit @ b'0'..=b'9', after @ ..] => {
+                    path.extend_from_slice(&strings[usize::from(digit - b'0')]);
+                    rest = after;
+                }
+                _ => {
+                    path.push(byte);
+                    rest = &rest[1..];
+                }
+            }
+        }
+        let checked = path_components(&path).is_ok()
+            && path.split(|&byte| byte == b'/').all(|part| part.len() <= COMPONENT_MAX);
+        if checked { Self(path) } else { self.clone() }
+    }
+
+    /// The first component, empty for the directory under test.
+    pub(crate) fn top(&self) -> &[u8] {
+        self.0.split(|&byte| byte == b'/').next().unwrap_or_default()
+    }
+}
+
+/// A text of which parts are drawn: letters, and sets of letters in brackets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RandomText(Vec<Vec<u8>>);
+
+/// The longest drawn text.
+const RANDOM_MAX: usize = 64;
+
+/// `a[bc]d`, with ranges as `[a-z]`; no letter that could end a name.
+pub(super) fn random_text(text: &[u8], place: Place, faults: &Faults) -> Result<RandomText, Fault> {
+    let right = "a random string is letters, with sets of letters in brackets, as \"ab[cd][0-9]\"";
+    let what = format!("'{}' is no random string", shown(text));
+    let wrong = || faults.error(place, &what).hint(right);
+    let mut letters = Vec::new();
+    let mut rest = text;
+    while let Some((&first, after)) = rest.split_first() {
+        let (set, after) = if first == b'[' {
+            let end = after.iter().position(|&byte| byte == b']').ok_or_else(wrong)?;
+            (set(&after[..end]), &after[end + 1..])
+        } else {
+            (vec![first], after)
+        };
+        if set.is_empty() || set.iter().any(|byte| b"/\\.[]$\0".contains(byte)) {
+            return Err(wrong());
+        }
+        letters.push(set);
+        rest = after;
+    }
+    if letters.is_empty() || letters.len() > RANDOM_MAX {
+        return Err(wrong());
+    }
+    Ok(RandomText(letters))
+}
+
+/// The letters of a set, ranges written out.
+fn set(text: &[u8]) -> Vec<u8> {
+    let mut letters = Vec::new();
+    let mut rest = text;
+    while let Some((&first, after)) = rest.split_first() {
+        match after {
+            [b'-', last, beyond @ ..] => {
+                letters.extend(first..=*last);
+                rest = beyond;
+            }
+            _ => {
+                letters.push(first);
+                rest = after;
+            }
+        }
+    }
+    letters
+}
+
+impl RandomText {
+    /// Draws one; `index` gives a number below its argument.
+    pub(crate) fn draw(&self, mut index: impl FnMut(usize) -> usize) -> Vec<u8> {
+        self.0.iter().map(|set| set[index(set.len()).min(set.len() - 1)]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Faults, Place, random_text, template};
+
+    fn path(text: &str, client: u32) -> Result<String, String> {
+        let found = template(text.as_bytes(), Place::START, &Faults::new("f", b""));
+        let path = found.map_err(|fault| fault.what)?.of_client(client);
+        Ok(String::from_utf8(path).unwrap())
+    }
+
+    #[test]
+    fn names_are_paths_below_and_have_the_clients_number() {
+        assert_eq!(
+            path(r"\clients\client1\~dmtmp\A B.TXT", 12).unwrap(),
+            "clients/client12/~dmtmp/A B.TXT"
+        );
+        assert_eq!(path("//a/./b//", 0).unwrap(), "a/b");
+        assert_eq!(path(r"\", 0).unwrap(), "");
+        assert_eq!(path(r"\client1client1", 2).unwrap(), "client2client2");
+        assert!(path(r"\clients\..\x", 0).unwrap_err().contains("'.' or '..' component"));
+        assert!(path(&"a".repeat(241), 0).unwrap_err().contains("240 bytes"));
+        assert!(path(&"a/".repeat(300), 0).unwrap_err().contains("250 levels"));
+    }
+
+    #[test]
+    fn random_strings_are_drawn_letter_by_letter() {
+        let text = random_text(b"a[bc][x-z]", Place::START, &Faults::new("f", b"")).unwrap();
+        assert_eq!(text.draw(|_| 0), b"abx");
+        assert_eq!(text.draw(|length| length - 1), b"acz");
+        for wrong in [&b""[..], b"[", b"[]", b"a/b", b"..", b"[z-a]", b"[!-~]"] {
+            assert!(random_text(wrong, Place::START, &Faults::new("f", b"")).is_err());
+        }
+        let name = template(br"\d\f$0_$1", Place::START, &Faults::new("f", b"")).unwrap();
+        assert!(name.has_random());
+        let mut strings: [Vec<u8>; 10] = Default::default();
+        strings[0] = b"ab".to_vec();
+        assert_eq!(name.filled(&strings).of_client(0), b"d/fab_");
+        strings[1] = b"..".to_vec();
+        strings[0] = b"x/../..".to_vec();
+        assert_eq!(name.filled(&strings).of_client(0), b"d/f$0_$1");
+    }
+}

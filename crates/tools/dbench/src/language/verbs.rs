@@ -1,0 +1,177 @@
+//! The operations by name: how many names and numbers each has.
+
+use super::{Disposition, Kind, NameId, Operation};
+
+/// What a word at the beginning of a line stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    Operation(Kind),
+    Sleep,
+    Loop,
+    EndLoop,
+    Repeat,
+    SetPoint,
+    WaitPoint,
+    WritePattern,
+    RandomString,
+}
+
+/// The operations as they stand in load files.
+const OPERATIONS: [(&str, Kind); Kind::COUNT] = [
+    ("NTCreateX", Kind::NtCreateX),
+    ("Close", Kind::Close),
+    ("ReadX", Kind::ReadX),
+    ("WriteX", Kind::WriteX),
+    ("Flush", Kind::Flush),
+    ("Unlink", Kind::Unlink),
+    ("Rename", Kind::Rename),
+    ("Mkdir", Kind::Mkdir),
+    ("Rmdir", Kind::Rmdir),
+    ("Deltree", Kind::Deltree),
+    ("QUERY_PATH_INFORMATION", Kind::Qpathinfo),
+    ("QUERY_FILE_INFORMATION", Kind::Qfileinfo),
+    ("QUERY_FS_INFORMATION", Kind::Qfsinfo),
+    ("SET_FILE_INFORMATION", Kind::Sfileinfo),
+    ("FIND_FIRST", Kind::Find),
+    ("LockX", Kind::LockX),
+    ("UnlockX", Kind::UnlockX),
+];
+
+const DIRECTIVES: [(&str, Verb); 8] = [
+    ("SLEEP", Verb::Sleep),
+    ("LOOP", Verb::Loop),
+    ("ENDLOOP", Verb::EndLoop),
+    ("REPEAT", Verb::Repeat),
+    ("SETSP", Verb::SetPoint),
+    ("WAITSP", Verb::WaitPoint),
+    ("WRITEPATTERN", Verb::WritePattern),
+    ("RANDOMSTRING", Verb::RandomString),
+];
+
+/// What is right.
+pub(super) const RIGHT: &str = "operations are NTCreateX, Close, ReadX, WriteX, Flush, Unlink, \
+     Rename, Mkdir, Rmdir, Deltree, QUERY_PATH_INFORMATION, QUERY_FILE_INFORMATION, \
+     QUERY_FS_INFORMATION, SET_FILE_INFORMATION, FIND_FIRST, LockX and UnlockX; others are LOOP, \
+     ENDLOOP, REPEAT, SLEEP, SETSP, WAITSP, WRITEPATTERN and RANDOMSTRING; those of NFS, SMB, \
+     iSCSI and block devices are other backends' and not played here";
+
+/// The verb of this name, whatever its case.
+pub(super) fn verb(word: &[u8]) -> Option<Verb> {
+    let is = |name: &str| name.as_bytes().eq_ignore_ascii_case(word);
+    let operation = OPERATIONS.iter().find(|(name, _)| is(name));
+    let directive = || DIRECTIVES.iter().find(|(name, _)| is(name)).map(|&(_, verb)| verb);
+    operation.map(|&(_, kind)| Verb::Operation(kind)).or_else(directive)
+}
+
+/// The name of an operation in load files.
+pub(crate) fn long_name(kind: Kind) -> &'static str {
+    OPERATIONS.iter().find(|&&(_, other)| other == kind).map_or(kind.name(), |&(name, _)| name)
+}
+
+impl Kind {
+    /// The names it has, and the numbers between them and the status: how many it needs, and how
+    /// many it may have.
+    pub(super) const fn words(self) -> (usize, usize, usize) {
+        match self {
+            Self::NtCreateX => (1, 3, 3),
+            Self::Close | Self::Flush => (0, 1, 1),
+            Self::ReadX | Self::WriteX => (0, 4, 4),
+            Self::Unlink => (1, 0, 1),
+            Self::Rename => (2, 0, 0),
+            Self::Mkdir | Self::Rmdir | Self::Deltree => (1, 0, 0),
+            Self::Qpathinfo => (1, 0, 1),
+            Self::Qfileinfo | Self::Sfileinfo => (0, 1, 2),
+            Self::Qfsinfo => (0, 0, 1),
+            Self::Find => (1, 1, 3),
+            Self::LockX | Self::UnlockX => (0, 3, 3),
+        }
+    }
+
+    /// How it is written.
+    pub(super) const fn form(self) -> &'static str {
+        match self {
+            Self::NtCreateX => "NTCreateX NAME OPTIONS DISPOSITION HANDLE STATUS",
+            Self::Close => "Close HANDLE STATUS",
+            Self::ReadX => "ReadX HANDLE OFFSET SIZE MOVED STATUS",
+            Self::WriteX => "WriteX HANDLE OFFSET SIZE MOVED STATUS",
+            Self::Flush => "Flush HANDLE STATUS",
+            Self::Unlink => "Unlink NAME [ATTRIBUTES] STATUS",
+            Self::Rename => "Rename FROM TO STATUS",
+            Self::Mkdir => "Mkdir NAME STATUS",
+            Self::Rmdir => "Rmdir NAME STATUS",
+            Self::Deltree => "Deltree NAME STATUS",
+            Self::Qpathinfo => "QUERY_PATH_INFORMATION NAME LEVEL STATUS",
+            Self::Qfileinfo => "QUERY_FILE_INFORMATION HANDLE LEVEL STATUS",
+            Self::Qfsinfo => "QUERY_FS_INFORMATION LEVEL STATUS",
+            Self::Sfileinfo => "SET_FILE_INFORMATION HANDLE LEVEL STATUS",
+            Self::Find => "FIND_FIRST PATTERN LEVEL MOST COUNT STATUS",
+            Self::LockX => "LockX HANDLE OFFSET SIZE STATUS",
+            Self::UnlockX => "UnlockX HANDLE OFFSET SIZE STATUS",
+        }
+    }
+
+    /// Which of its numbers is a handle.
+    pub(crate) const fn handle_at(self) -> Option<usize> {
+        match self {
+            Self::NtCreateX => Some(2),
+            Self::Close
+            | Self::Flush
+            | Self::ReadX
+            | Self::WriteX
+            | Self::Qfileinfo
+            | Self::Sfileinfo
+            | Self::LockX
+            | Self::UnlockX => Some(0),
+            _ => None,
+        }
+    }
+
+    /// What is to be done with these names and numbers; `None` where a number is too large.
+    pub(crate) fn to_operation(self, names: &[NameId], numbers: &[u64], handle: u32) -> Option<Operation> {
+        let name = names.first().copied().unwrap_or_default();
+        let number = |at: usize| numbers.get(at).copied().unwrap_or_default();
+        let size = |at: usize| u32::try_from(number(at)).ok().filter(|&size| size <= SIZE_MAX);
+        let offset = || i64::try_from(number(1)).ok().map(i64::cast_unsigned);
+        Some(match self {
+            Self::NtCreateX => Operation::Create {
+                name,
+                handle,
+                how: match number(1) {
+                    2 => Disposition::Create,
+                    4 | 5 => Disposition::Overwrite,
+                    _ => Disposition::Open,
+                },
+                directory: number(0) & 1 != 0,
+            },
+            Self::Close => Operation::Close { handle },
+            Self::ReadX => {
+                Operation::Read { handle, offset: offset()?, bytes: size(2)?, moved: size(3)? }
+            }
+            Self::WriteX => {
+                Operation::Write { handle, offset: offset()?, bytes: size(2)?, moved: size(3)? }
+            }
+            Self::Flush => Operation::Flush { handle },
+            Self::Unlink => Operation::Unlink { name },
+            Self::Rename => Operation::Rename { from: name, to: *names.get(1)? },
+            Self::Mkdir => Operation::Mkdir { name },
+            Self::Rmdir => Operation::Rmdir { name },
+            Self::Deltree => Operation::Deltree { name },
+            Self::Qpathinfo => Operation::QueryPath { name },
+            Self::Qfileinfo => Operation::QueryFile { handle },
+            Self::Qfsinfo => Operation::QueryFs,
+            Self::Sfileinfo => Operation::SetFile { handle },
+            Self::Find => {
+                Operation::Find { name, most: u32::try_from(number(1)).unwrap_or(u32::MAX) }
+            }
+            Self::LockX | Self::UnlockX => Operation::Lock {
+                handle,
+                start: u32::try_from(number(1)).ok()?,
+                bytes: u32::try_from(number(2)).ok()?,
+                locks: self == Self::LockX,
+            },
+        })
+    }
+}
+
+/// The most bytes that an operation moves.
+pub(super) const SIZE_MAX: u32 = 1 << 30;

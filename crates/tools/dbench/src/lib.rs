@@ -1,0 +1,40 @@
+//! dbench: clients that replay a load file of SMB operations on files, as dbench 4.00.
+//!
+//! `loadfile` is the language, `player` plays it call by call, `panel` is what a client shows
+//! meanwhile, `clock` decides what counts. Nothing here calls the kernel.
+
+mod classic;
+mod language;
+mod import;
+mod clock;
+mod config;
+mod headline;
+mod job;
+mod load_text;
+mod missing;
+mod options;
+mod output;
+mod panel;
+mod player;
+mod session;
+mod weigh;
+
+use crate::classic::{account, text, tick};
+pub use crate::language::generate;
+use treering_script::ConfigError;
+
+use treering_kit::imitation;
+use job::PlayJob;
+
+/// The line of dbench in the registry.
+pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Dbench), importer: Some(&import::Dbench) };
+
+imitation!(Dbench, PlayJob, over_ranks: Apart);
+
+/// Whether a load file can be read: its warnings, with line and column. `file` is its name in them.
+///
+/// # Errors
+/// When it cannot; says where, and what would be right.
+pub fn check_load(file: &str, text: &[u8]) -> Result<Vec<String>, ConfigError> {
+    language::parse(file, text, None).map(|load| load.warnings)
+}

@@ -1,0 +1,59 @@
+//! What clients print whose directory does not exist: all that the load asks for fails, until the
+//! first operation that the original does not survive. Nothing is called here.
+
+use crate::language::{Expected, HandleId, Load, Operation};
+
+/// The original's lines of one client, for this reason in the system's words.
+pub(super) fn lines(load: &Load, directory: &str, client: u32, why: &str) -> String {
+    let name = |number| {
+        let path = load.names.get(number as usize).map(|name| name.of_client(client));
+        let path = path.unwrap_or_default();
+        format!("{directory}/{}", String::from_utf8_lossy(&path).escape_debug())
+    };
+    let mut text = String::new();
+    for op in &load.ops {
+        let (line, status) = (op.line, load.status(op));
+        let must = status.expected == Expected::Success;
+        let what = match op.operation {
+            Operation::Create { name: file, handle, .. } if must => {
+                let (file, number) = (name(file), number(load, handle));
+                text += &format!("[{line}] open {file} failed for handle {number} ({why})\n");
+                continue;
+            }
+            Operation::Unlink { name: file } if must => format!("unlink {}", name(file)),
+            Operation::Rmdir { name: file } if must => format!("rmdir {}", name(file)),
+            Operation::Rename { from, to } if must => {
+                format!("rename {} {}", name(from), name(to))
+            }
+            operation => match handle(operation) {
+                Some(handle) => {
+                    let number = number(load, handle);
+                    return text + &format!("({line}) ERROR: handle {number} was not found\n");
+                }
+                None => continue,
+            },
+        };
+        return text
+            + &format!("[{line}] {what} failed ({why}) - expected {}\n", status.text)
+            + &format!("ERROR: child {client} failed at line {line}\n");
+    }
+    text
+}
+
+fn number(load: &Load, handle: HandleId) -> u64 {
+    load.handles.get(handle as usize).copied().unwrap_or_default()
+}
+
+/// The open file that an operation needs.
+const fn handle(operation: Operation) -> Option<HandleId> {
+    match operation {
+        Operation::Close { handle }
+        | Operation::QueryFile { handle }
+        | Operation::SetFile { handle }
+        | Operation::Write { handle, .. }
+        | Operation::Read { handle, .. }
+        | Operation::Lock { handle, .. }
+        | Operation::Flush { handle } => Some(handle),
+        _ => None,
+    }
+}

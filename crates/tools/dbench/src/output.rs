@@ -1,0 +1,223 @@
+//! dbench's own way to run and to speak: a line each second, a table and the result.
+
+use std::path::{Path, PathBuf};
+
+use treering_model::{Ending, TaskTotals, TrialEvent};
+use treering_script::{
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Spans,
+    Witness,
+};
+
+use super::account::{Account, ClientAccount};
+use super::load_text::read;
+use crate::language::{Kind, parse};
+use super::missing::lines;
+use super::options::Classic;
+use super::session::PLAY;
+use super::text::{self as output, Result as Outcome};
+use super::tick::{Seen, Tick};
+use treering_kit::cautions;
+
+/// How a classic command line is run. What is wrong with it was reported when the job was made.
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
+    let options = Classic::resolved(settings)?;
+    let processes = options.processes()?;
+    let labels = [
+        (options.style.sync, "sync open"),
+        (options.style.sync_dir, "sync dirs"),
+        (options.style.fsync, "fsync"),
+    ];
+    Ok(ClassicMode {
+        roots: vec![settings.file(&options.directory)],
+        make_roots: MakeRoots::Never,
+        log: None,
+        times_all: true,
+        seed: options.seed.unwrap_or_default(),
+        signal_exit: 130,
+        catches_sigint: false,
+        output: Box::new(Output {
+            load_path: settings.file(&options.loadfile),
+            load: options.loadfile,
+            seconds: options.timelimit,
+            warmup: options.warmup.unwrap_or_default(),
+            processes,
+            clients: processes.saturating_mul(options.clients_per_process),
+            labels: labels.into_iter().filter(|(is, _)| *is).map(|(_, label)| label).collect(),
+            machine: options.machine_readable,
+            per_client: options.per_client_results,
+            shows_passes: options.show_execute_time,
+            once: options.run_once,
+            seen: Seen::default(),
+            accounts: Vec::new(),
+            messages: Vec::new(),
+            unreported: 0,
+            failing: false,
+        }),
+    })
+}
+
+struct Output {
+    load_path: PathBuf,
+    load: String,
+    seconds: u64,
+    warmup: u64,
+    processes: u32,
+    clients: u32,
+    labels: Vec<&'static str>,
+    machine: bool,
+    per_client: bool,
+    shows_passes: bool,
+    once: bool,
+    seen: Seen,
+    accounts: Vec<ClientAccount>,
+    messages: Vec<String>,
+    unreported: u64,
+    /// Whether a client could not go on.
+    failing: bool,
+}
+
+fn out(words: String) -> Said {
+    Said { out: words, ..Said::default() }
+}
+
+impl Output {
+    fn tick(&mut self, tick: Tick) -> Said {
+        self.seen.hear(tick);
+        out(if self.machine { output::machine_tick(&tick) } else { output::tick(&tick) })
+    }
+
+    fn task_ended(&mut self, task: &TaskTotals) {
+        if let Some(account) = Account::read(&task.counters) {
+            self.accounts.extend(account.clients);
+            self.messages.extend(account.messages);
+            self.unreported += account.unreported;
+            self.failing |= account.failure.is_some();
+        }
+    }
+
+    /// Megabytes per second: those of the latest second that counted; where there was none, of the
+    /// time until it was over, or of all.
+    fn megabytes(&self) -> f64 {
+        if let Some(tick) = self.seen.decisive(self.once) {
+            return tick.megabytes();
+        }
+        let bytes: u64 = self.accounts.iter().map(|client| client.read + client.written).sum();
+        let from_ns = self.accounts.iter().map(|client| client.from_ns).min().unwrap_or_default();
+        let to_ns = self.accounts.iter().map(|client| client.to_ns).max().unwrap_or_default();
+        let seconds = to_ns.saturating_sub(from_ns) as f64 / 1e9;
+        if seconds > 0.0 { bytes as f64 / 1e6 / seconds } else { 0.0 }
+    }
+
+    /// What clients said, for standard error.
+    fn messages(&mut self) -> String {
+        let reported = self.messages.drain(..);
+        let mut lines = reported.fold(String::new(), |lines, message| lines + &message + "\n");
+        if self.unreported > 0 {
+            lines += &format!("and {} more\n", std::mem::take(&mut self.unreported));
+        }
+        lines
+    }
+
+    /// After everything, when it went well.
+    fn report(&mut self, wall_ns: u64) -> Said {
+        let mut text = String::new();
+        if self.shows_passes {
+            for client in &self.accounts {
+                let (number, passes) = (client.client, &client.passes);
+                let words = if self.machine { output::machine_passes } else { output::passes };
+                text += &words(number, passes);
+            }
+        }
+        let measured_ns = self.seen.limit.or(self.seen.latest).map_or(0, |tick| tick.measured_ns);
+        let seconds = wall_ns.saturating_sub(measured_ns) as f64 / 1e9;
+        let mut spans = Spans::new(Kind::COUNT);
+        self.accounts.iter().for_each(|client| spans.merge(&client.spans));
+        let longest = spans.rows().iter().map(|row| row.longest_ns).max().unwrap_or_default();
+        let end = Outcome {
+            megabytes: self.megabytes(),
+            clients: self.clients,
+            processes: self.processes,
+            // Without a second that was looked at, the longest operation is all that is known.
+            latency_ns: if self.seen.latency_ns == 0 { longest } else { self.seen.latency_ns },
+            labels: &self.labels,
+        };
+        if self.machine {
+            text += &output::machine_table(&spans);
+            text += &output::machine_result(&end);
+        } else {
+            text += &output::cleanup(0, seconds);
+            text += "\n";
+            text += &output::table(&spans);
+            text += "\n";
+            if self.per_client {
+                text += &output::per_client(&self.accounts);
+            }
+            text += &output::result(&end);
+        }
+        Said { out: text, err: self.messages(), ..Said::default() }
+    }
+
+    /// What the original says when a client could not go on.
+    fn failed(&mut self, why: &str) -> Said {
+        let mut text = String::new();
+        if let Some(rest) = why.strip_prefix("client ")
+            && let Some((client, line)) = rest.split_once(" failed at line ")
+        {
+            let line = line.split(':').next().unwrap_or_default();
+            text = format!("ERROR: child {client} failed at line {line}\n");
+        }
+        let err = self.messages();
+        Said { out: text + "Child failed with status 1\n", err, ..Said::default() }
+    }
+}
+
+impl ClassicOutput for Output {
+    fn open(&mut self, _scene: &ClassicScene) -> Said {
+        let header = output::header(self.seconds, &self.load, self.warmup);
+        out(header + &output::releasing(self.processes))
+    }
+
+    fn without_directory(&mut self, scene: &ClassicScene, path: &Path, why: &str) -> Said {
+        // The original's clients fail of the first file that the load opens there.
+        let mut text = self.open(scene).out;
+        // It was read before, and found good.
+        let load = read(&self.load_path).ok().and_then(|load| parse(&self.load, &load, None).ok());
+        if let Some(load) = load {
+            let directory = path.display().to_string();
+            let clients = (0..self.clients).map(|client| lines(&load, &directory, client, why));
+            text.extend(clients);
+        }
+        out(text + "Child failed with status 1\n")
+    }
+
+    fn refused(&mut self, error: &ConfigError) -> Said {
+        out(format!("{}\n", error.message))
+    }
+
+    fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
+        match event {
+            TrialEvent::Ticked { counters, .. } => {
+                counters.read().map_or_else(Said::default, |tick| self.tick(tick))
+            }
+            TrialEvent::TaskEnded(task) => {
+                self.task_ended(task);
+                Said::default()
+            }
+            // A client that could not go on is reported about when the trial ends.
+            TrialEvent::PhaseEnded(phase) if phase.name == PLAY => {
+                if self.accounts.len() == self.clients as usize && !self.failing {
+                    self.report(phase.wall_ns)
+                } else {
+                    Said::default()
+                }
+            }
+            TrialEvent::Ended { ending: Ending::Failed { why }, .. } => self.failed(why),
+            TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
+            _ => Said::default(),
+        }
+    }
+
+    fn close(&mut self, _signal: Option<i32>) -> Said {
+        Said::default()
+    }
+}

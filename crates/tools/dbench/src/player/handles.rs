@@ -1,0 +1,153 @@
+//! A client's open files, by the handles of its load.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use treering_script::File;
+
+use crate::language::HandleId;
+
+/// Handles whose numbers are drawn, at most.
+const DRAWN_MAX: usize = 1 << 16;
+/// No slot.
+const CLOSED: u16 = u16::MAX;
+
+/// The name that a file was opened by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum OpenedBy {
+    Spot(u32),
+    /// One that was drawn.
+    Path(Vec<u8>),
+}
+
+/// The handles of a client.
+#[derive(Debug)]
+pub(super) struct Handles {
+    /// The slot of each handle's file.
+    slots: Vec<u16>,
+    open: Vec<Option<(HandleId, OpenedBy)>>,
+    first: u16,
+    /// Files that are open under a handle that another one has already: a load may use a number
+    /// again before it is closed.
+    doubles: usize,
+    /// Handles that do not stand in the load, by their number there.
+    drawn: HashMap<u64, HandleId>,
+}
+
+impl Handles {
+    /// Of a load with so many, with these slots for files.
+    pub(super) fn new(handles: usize, slots: Range<u16>) -> Self {
+        let open = slots.clone().map(|_| None).collect();
+        Self {
+            slots: vec![CLOSED; handles],
+            open,
+            first: slots.start,
+            doubles: 0,
+            drawn: HashMap::new(),
+        }
+    }
+
+    /// The handle of a number that was drawn.
+    pub(super) fn of_number(&mut self, number: u64) -> Option<HandleId> {
+        if let Some(&handle) = self.drawn.get(&number) {
+            return Some(handle);
+        }
+        if self.drawn.len() >= DRAWN_MAX {
+            return None;
+        }
+        let handle = HandleId::try_from(self.slots.len()).ok()?;
+        self.slots.push(CLOSED);
+        self.drawn.insert(number, handle);
+        Some(handle)
+    }
+
+    /// The number of a handle that does not stand in the load.
+    pub(super) fn number_of(&self, handle: HandleId) -> Option<u64> {
+        self.drawn.iter().find(|&(_, other)| *other == handle).map(|(number, _)| *number)
+    }
+
+    /// The file of a handle.
+    #[inline]
+    pub(super) fn file(&self, handle: HandleId) -> Option<File> {
+        self.slots.get(handle as usize).filter(|&&slot| slot != CLOSED).map(|&slot| File(slot))
+    }
+
+    /// A slot for one more file.
+    #[inline]
+    pub(super) fn free(&self) -> Option<File> {
+        let free = self.open.iter().position(Option::is_none)?;
+        u16::try_from(free).ok().map(|free| File(self.first + free))
+    }
+
+    #[inline]
+    pub(super) fn opened(&mut self, handle: HandleId, file: File, by: OpenedBy) {
+        let slot = &mut self.slots[handle as usize];
+        if *slot != CLOSED {
+            self.doubles += 1;
+        }
+        // The first in the table is the one that is found, as in the original.
+        *slot = (*slot).min(file.0);
+        self.open[usize::from(file.0 - self.first)] = Some((handle, by));
+    }
+
+    #[inline]
+    pub(super) fn closed(&mut self, file: File) {
+        let Some((handle, _)) = self.open[usize::from(file.0 - self.first)].take() else { return };
+        self.slots[handle as usize] = CLOSED;
+        if self.doubles > 0 {
+            self.find_double(handle);
+        }
+    }
+
+    #[cold]
+    fn find_double(&mut self, handle: HandleId) {
+        let is = |open: &Option<(HandleId, OpenedBy)>| {
+            open.as_ref().is_some_and(|(other, _)| *other == handle)
+        };
+        if let Some(other) = self.open.iter().position(is) {
+            self.doubles -= 1;
+            self.slots[handle as usize] = self.first + u16::try_from(other).unwrap_or_default();
+        }
+    }
+
+    /// The name that a file was opened by.
+    pub(super) fn name(&self, file: File) -> Option<&OpenedBy> {
+        self.open[usize::from(file.0 - self.first)].as_ref().map(|(_, by)| by)
+    }
+
+    /// Any file that is still open.
+    pub(super) fn any(&self) -> Option<File> {
+        let open = self.open.iter().position(Option::is_some)?;
+        u16::try_from(open).ok().map(|open| File(self.first + open))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_script::File;
+
+    use super::{Handles, OpenedBy};
+
+    #[test]
+    fn handles_have_files_until_they_are_closed() {
+        let mut handles = Handles::new(2, 100..102);
+        assert_eq!(handles.file(0), None);
+        handles.opened(0, handles.free().unwrap(), OpenedBy::Spot(7));
+        handles.opened(1, handles.free().unwrap(), OpenedBy::Spot(8));
+        assert_eq!(handles.free(), None);
+        assert_eq!((handles.file(0), handles.file(1)), (Some(File(100)), Some(File(101))));
+        assert_eq!(handles.name(File(101)), Some(&OpenedBy::Spot(8)));
+        handles.closed(File(100));
+        assert_eq!((handles.file(0), handles.any()), (None, Some(File(101))));
+        // The same handle once more, and both closed.
+        handles.opened(1, handles.free().unwrap(), OpenedBy::Spot(9));
+        assert_eq!(handles.file(1), Some(File(100)));
+        handles.closed(File(100));
+        assert_eq!(handles.file(1), Some(File(101)));
+        handles.closed(File(101));
+        assert_eq!((handles.file(1), handles.any()), (None, None));
+        let drawn = handles.of_number(77).unwrap();
+        assert_eq!(handles.of_number(77), Some(drawn));
+        assert_eq!((drawn, handles.number_of(drawn)), (2, Some(77)));
+    }
+}

@@ -1,0 +1,400 @@
+//! The code of a worker: it plays a load for one client, or each line for several in turn.
+//!
+//! `client` is what each has of its own, `places` and `handles` what it has open, `resolve` how
+//! names are looked for, `operations` and `transfer` what a line asks for, `deltree` the removal of
+//! files.
+
+mod client;
+mod deltree;
+mod handles;
+mod operations;
+mod places;
+mod resolve;
+mod transfer;
+
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use treering_model::Counters;
+use treering_script::{Dir, Errno, Expect, Io, MAX_DIRS, Script, Stop};
+
+use super::account::Account;
+use crate::language::{Expected, Load, NameId, Op, Operation};
+use super::panel::{Dial, Panel, Signal};
+use super::tick::Part;
+use client::Client;
+
+/// The slot of a directory that is read or synced.
+const SCAN: Dir = Dir(1);
+/// The first slot of the directories that a removal of files is in, and how many it has.
+const TREE: u16 = 2;
+const TREE_LEVELS: usize = 32;
+/// The first slot of the directories that stay open.
+const KEPT: u16 = TREE + 32;
+/// Files that a client has open, at most; as the original.
+const OPEN_MAX: u16 = 200;
+/// Clients of one worker, at most.
+pub(super) const CLIENTS_MAX: u32 = 32;
+/// Nothing ends a wait early: it is made in pieces.
+const PIECE_NS: u64 = 20_000_000;
+/// How often another client is asked whether it has come to a point.
+const POLL_NS: u64 = 1_000_000;
+/// Lines without a call before one is made, so that a signal is heard.
+const SILENT_MAX: u32 = 1000;
+
+/// How a load is played.
+#[derive(Clone, Debug)]
+pub(super) struct Manner {
+    /// Where the load's directory under test is, in the target; empty for the target.
+    pub(super) base: Vec<u8>,
+    /// Whether a name that is not there is looked for in its directory.
+    pub(super) resolve: bool,
+    pub(super) sync_dir: bool,
+    pub(super) fsync: bool,
+    pub(super) xattr: bool,
+    pub(super) stat_check: bool,
+    pub(super) fake_io: bool,
+    pub(super) one_byte_write_fix: bool,
+    /// Whether the client's files are removed at the end.
+    pub(super) cleans_up: bool,
+    /// Bytes per second of each client.
+    pub(super) rate: Option<f64>,
+    /// Passes after which a client ends; else it is told when.
+    pub(super) passes: Option<u64>,
+    pub(super) clients: u32,
+    pub(super) seed: u64,
+}
+
+/// What is in common to all clients while they play.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Common {
+    pub(super) signal: Signal,
+    /// One for each client.
+    pub(super) panels: Vec<Panel>,
+}
+
+/// What the filesystem answered to a call.
+type Answer<T> = Result<T, Errno>;
+
+/// The code of a worker.
+pub(super) struct Player {
+    plan: Arc<Manner>,
+    common: Common,
+    clients: Vec<Client>,
+    /// Whose turn it is.
+    present: usize,
+    op: Op,
+    /// The names of the present operation, and the slots of their directories.
+    named: [NameId; 2],
+    at: [Dir; 2],
+    found: [bool; 2],
+    /// Why a name's directory could not be opened.
+    lost: [Option<Errno>; 2],
+    /// Whether the next call is the first of an operation.
+    begins: bool,
+    /// When the first call of the present operation began, if it was timed.
+    op_began_ns: Option<u64>,
+    now_ns: u64,
+    began_ns: u64,
+    silent: u32,
+    xattrs: u64,
+    account: Account,
+}
+
+impl Player {
+    /// The player of these clients, by their numbers.
+    pub(super) fn new(
+        plan: Arc<Manner>,
+        common: &Common,
+        load: &Arc<Load>,
+        numbers: &[u32],
+    ) -> Self {
+        let count = u16::try_from(numbers.len()).unwrap_or(u16::MAX).max(1);
+        let dirs = (MAX_DIRS - KEPT) / count;
+        let files = (256 / count).min(OPEN_MAX);
+        let clients = (0..).zip(numbers).map(|(at, &number): (u16, _)| {
+            let first = KEPT + at * dirs;
+            let first_file = u8::try_from(at * files).unwrap_or(u8::MAX);
+            let last_file = u8::try_from((at + 1) * files).unwrap_or(u8::MAX);
+            let panel = common.panels.get(number as usize).cloned().unwrap_or_default();
+            Client::new(
+                number,
+                Arc::clone(load),
+                &plan.base,
+                first..first + dirs,
+                u16::from(first_file)..u16::from(last_file),
+                plan.seed,
+            )
+            .showing(panel)
+        });
+        Self {
+            clients: clients.collect(),
+            plan,
+            common: common.clone(),
+            present: 0,
+            op: Op { operation: Operation::QueryFs, line: 0, status: 0 },
+            named: [0; 2],
+            at: [Dir::TARGET; 2],
+            found: [false; 2],
+            lost: [None; 2],
+            begins: false,
+            op_began_ns: None,
+            now_ns: 0,
+            began_ns: 0,
+            silent: 0,
+            xattrs: 0,
+            account: Account::default(),
+        }
+    }
+
+    #[inline]
+    fn client(&mut self) -> &mut Client {
+        &mut self.clients[self.present]
+    }
+
+    #[inline]
+    fn spot(&self, which: usize) -> &places::Spot {
+        self.clients[self.present].places.spot(self.named[which])
+    }
+
+    /// What a name is called in its directory.
+    #[inline]
+    fn name(&self, which: usize) -> &CStr {
+        &self.spot(which).name
+    }
+
+    fn shown(&mut self, which: usize) -> String {
+        let spot = self.named[which];
+        self.client().shown(spot)
+    }
+
+    fn expected(&self) -> Expected {
+        self.clients[self.present].expected(&self.op)
+    }
+
+    /// What tells the value of an attribute: a new one in four of five writes.
+    fn xattr_value(&mut self) -> u64 {
+        self.xattrs += 1;
+        self.xattrs - u64::from(self.xattrs.is_multiple_of(5))
+    }
+
+    /// Something came out otherwise than the load says.
+    fn say(&mut self, what: String) {
+        let line = self.op.line;
+        self.account.say(format!("[{line}] {what}"));
+    }
+
+    /// It cannot go on; the others need not.
+    fn give_up(&mut self, what: String) {
+        let (line, number) = (self.op.line, self.clients[self.present].number);
+        self.say(what.clone());
+        if self.account.failure.is_none() {
+            let why = format!("client {number} failed at line {line}: {what}");
+            self.account.failure = Some(why);
+        }
+        self.common.signal.set(Part::Over);
+    }
+
+    /// What the filesystem answered to the call that was just made. When that was is taken down.
+    #[inline]
+    fn heard<T>(&mut self, io: &dyn Io, done: Result<T, Stop>) -> Result<Answer<T>, Stop> {
+        self.silent = 0;
+        if let Some((began_ns, ended_ns)) = io.timed() {
+            self.now_ns = ended_ns;
+            let begins = std::mem::take(&mut self.begins);
+            let client = &mut self.clients[self.present];
+            client.panel.set(Dial::Seen, ended_ns);
+            if begins {
+                self.op_began_ns = Some(began_ns);
+                let gap_ns = began_ns.saturating_sub(client.op_began_ns);
+                client.op_began_ns = began_ns;
+                if gap_ns > client.panel.get(Dial::Gap) {
+                    client.panel.set(Dial::Gap, gap_ns);
+                }
+            }
+        }
+        done.or_errno()
+    }
+
+    fn pause(&mut self, io: &mut dyn Io, ns: u64) -> Result<(), Stop> {
+        let paused = io.pause(ns);
+        self.heard(io, paused).map(|_| ())
+    }
+
+    /// The present client's turn: its lines up to the end of an operation, or its own end.
+    fn turn(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        loop {
+            self.silent += 1;
+            if self.silent > SILENT_MAX {
+                self.pause(io, 1)?;
+            }
+            let part = self.common.signal.part();
+            if part == Part::Over {
+                return self.leave(io);
+            }
+            let now_ns = self.now_ns;
+            let client = self.client();
+            if part == Part::Measured && !client.measured {
+                client.measured = true;
+                client.account.reset(now_ns);
+            }
+            let Client { cursor, load, .. } = client;
+            let Some(op) = cursor.take(load) else {
+                if self.ends_with_pass(io)? {
+                    return self.leave(io);
+                }
+                continue;
+            };
+            let Some(kind) = load.kind(op.operation) else {
+                self.directive(io, op)?;
+                continue;
+            };
+            self.op = op;
+            let clients = self.plan.clients;
+            let client = self.client();
+            client.account.lines += 1;
+            client.panel.set(Dial::Lines, client.account.lines);
+            let Some(operation) = client.drawn(op, clients) else {
+                self.say("a number that was drawn is too large".to_owned());
+                self.client().done(kind, true, None, now_ns);
+                return Ok(());
+            };
+            if let Some(behind_ns) = self.behind_rate()
+                && !self.wait(io, behind_ns)?
+            {
+                continue;
+            }
+            self.begins = true;
+            self.op_began_ns = None;
+            let surprise = self.operate(io, operation)?;
+            let (began_ns, now_ns) = (self.op_began_ns, self.now_ns);
+            self.client().done(kind, surprise, began_ns, now_ns);
+            return Ok(());
+        }
+    }
+
+    /// With a rate, how long the present operation has to wait.
+    fn behind_rate(&mut self) -> Option<u64> {
+        let rate = self.plan.rate?;
+        let now_ns = self.now_ns;
+        let client = self.client();
+        let bytes = client.account.all_bytes;
+        let (bytes_before, then_ns) = client.rate.replace((bytes, now_ns))?;
+        if bytes_before == 0 {
+            return None;
+        }
+        let due_s = bytes.saturating_sub(bytes_before) as f64 / rate;
+        let left_ms = due_s * 1e3 - now_ns.saturating_sub(then_ns) as f64 / 1e6;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below 0")]
+        let left_ms = left_ms.clamp(0.0, 1e9) as u64;
+        if left_ms == 0 {
+            return None;
+        }
+        // From the end of the wait on.
+        client.rate = Some((bytes, now_ns + left_ms * 1_000_000));
+        Some(left_ms * 1_000_000)
+    }
+
+    /// Waits so long; `false` where all is over before.
+    fn wait(&mut self, io: &mut dyn Io, ns: u64) -> Result<bool, Stop> {
+        let mut left = ns;
+        while left > 0 {
+            if self.common.signal.part() == Part::Over {
+                return Ok(false);
+            }
+            let piece = left.min(PIECE_NS);
+            self.pause(io, piece)?;
+            left -= piece;
+        }
+        Ok(true)
+    }
+
+    /// A line that is no operation.
+    fn directive(&mut self, io: &mut dyn Io, op: Op) -> Result<(), Stop> {
+        let now_ns = self.now_ns;
+        let rated = self.plan.rate.is_some();
+        let client = self.client();
+        client.account.lines += u64::from(!matches!(op.operation, Operation::Until { .. }));
+        match op.operation {
+            Operation::Sleep { us } => _ = self.wait(io, u64::from(us) * 1000)?,
+            Operation::Until { us } if !rated => {
+                let age_us = now_ns.saturating_sub(client.cursor.pass_began_ns) / 1000;
+                self.wait(io, us.saturating_sub(age_us) * 1000)?;
+            }
+            Operation::SetPoint { point } => client.panel.set(Dial::Point, point.saturating_add(1)),
+            Operation::WaitPoint { client, point } => self.wait_for_point(io, client, point)?,
+            Operation::DrawText { into, text } => client.draw_text(into, text),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Waits until another client has set a point.
+    fn wait_for_point(&mut self, io: &mut dyn Io, client: u32, point: u64) -> Result<(), Stop> {
+        let Some(panel) = self.common.panels.get(client as usize).cloned() else { return Ok(()) };
+        while panel.get(Dial::Point) <= point
+            && panel.get(Dial::Done) == 0
+            && self.common.signal.part() != Part::Over
+        {
+            self.pause(io, POLL_NS)?;
+        }
+        Ok(())
+    }
+
+    /// Closes what a pass has left open. Whether it was the client's last.
+    fn ends_with_pass(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
+        while let Some(file) = self.client().handles.any() {
+            self.client().handles.closed(file);
+            let closed = io.close(file);
+            let _whatever = self.heard(io, closed)?;
+        }
+        let (now_ns, began_ns) = (self.now_ns, self.began_ns);
+        let client = self.client();
+        client.passed(now_ns, began_ns);
+        let passes = client.cursor.passes;
+        Ok(self.plan.passes.is_some_and(|most| passes >= most))
+    }
+
+    /// The present client is over: it removes its files, if it is to.
+    fn leave(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        if self.plan.cleans_up && self.account.failure.is_none() {
+            let own = self.client().own_directory();
+            self.named = [own; 2];
+            self.deltree(io)?;
+        }
+        let client = self.client();
+        client.finished = true;
+        client.panel.set(Dial::Done, 1);
+        Ok(())
+    }
+}
+
+impl Script for Player {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let at_ns = io.began_ns();
+        self.began_ns = at_ns;
+        self.now_ns = at_ns;
+        for client in &mut self.clients {
+            client.account.from_ns = at_ns;
+            client.account.to_ns = at_ns;
+            client.cursor.pass_began_ns = at_ns;
+            client.op_began_ns = at_ns;
+            client.panel.set(Dial::Began, at_ns);
+            client.panel.set(Dial::Seen, at_ns);
+        }
+        while self.clients.iter().any(|client| !client.finished) {
+            for present in 0..self.clients.len() {
+                self.present = present;
+                if !self.client().finished {
+                    self.turn(io)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.account.clients = self.clients.iter().map(|client| client.account.clone()).collect();
+        self.account.counters()
+    }
+}

@@ -1,0 +1,371 @@
+//! The operations of a load. Each says whether it came out otherwise than was recorded.
+
+use treering_script::{CreateHow, Errno, File, Io, OpenHow, Stop};
+
+use super::client::words;
+use super::handles::OpenedBy;
+use super::transfer::Transfer;
+use super::{Player, SCAN};
+use crate::language::{Disposition, Expected, HandleId, Operation};
+
+/// Bytes of the attribute.
+const XATTR_BYTES: u32 = 44;
+
+impl Player {
+    /// Does the present operation.
+    pub(super) fn operate(&mut self, io: &mut dyn Io, operation: Operation) -> Result<bool, Stop> {
+        match operation {
+            Operation::Create { name, handle, how, directory } => {
+                self.find_name(io, name)?;
+                self.create(io, handle, how, directory)
+            }
+            Operation::Unlink { name } => {
+                self.find_name(io, name)?;
+                self.remove(io, false)
+            }
+            Operation::Rmdir { name } => {
+                self.find_name(io, name)?;
+                self.remove(io, true)
+            }
+            Operation::Mkdir { name } => {
+                self.find_name(io, name)?;
+                self.make_dir(io).map(|()| false)
+            }
+            Operation::Rename { from, to } => {
+                self.named = [from, to];
+                self.resolve(io, 2)?;
+                self.rename(io)
+            }
+            Operation::QueryPath { name } => self.find_name(io, name).map(|()| false),
+            Operation::Find { name, most } => {
+                self.find_name(io, name)?;
+                self.find(io, most).map(|()| false)
+            }
+            Operation::Deltree { name } => {
+                self.named = [name, name];
+                self.deltree(io).map(|()| false)
+            }
+            Operation::QueryFs => self.query_fs(io),
+            Operation::Close { handle } => self.close(io, handle),
+            Operation::Flush { handle } => self.flush(io, handle),
+            Operation::QueryFile { handle } => self.query_file(io, handle),
+            Operation::SetFile { handle } => self.set_file(io, handle),
+            Operation::Lock { handle, start, bytes, locks } => {
+                self.lock(io, handle, (start, bytes), locks)
+            }
+            Operation::Read { handle, offset, bytes, moved } => {
+                self.read(io, Transfer { handle, offset, bytes, moved })
+            }
+            Operation::Write { handle, offset, bytes, moved } => {
+                self.write(io, Transfer { handle, offset, bytes, moved })
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn find_name(&mut self, io: &mut dyn Io, name: u32) -> Result<(), Stop> {
+        self.named = [name, name];
+        self.resolve(io, 1)
+    }
+
+    /// Whether a call can be left out since it would change nothing: with `--stat-check` only.
+    fn pointless(&self, already: bool) -> bool {
+        self.plan.stat_check && already
+    }
+
+    fn create(
+        &mut self,
+        io: &mut dyn Io,
+        handle: HandleId,
+        how: Disposition,
+        directory: bool,
+    ) -> Result<bool, Stop> {
+        if directory {
+            self.make_dir(io)?;
+        }
+        let Some(file) = self.client().handles.free() else {
+            let name = self.shown(0);
+            self.give_up(format!("file table full for {name}"));
+            return Ok(true);
+        };
+        if let Some(errno) = self.lost[0] {
+            return Ok(self.not_opened(handle, errno));
+        }
+        let (at, name) = (self.at[0], self.name(0));
+        let mut is_dir = directory;
+        let mut opened = match how {
+            _ if directory => io.open(at, name, OpenHow::Directory, file),
+            Disposition::Create if !self.pointless(self.found[0]) => {
+                io.create(at, name, CreateHow::OrOpen, file)
+            }
+            Disposition::Open | Disposition::Create => io.open(at, name, OpenHow::ReadWrite, file),
+            Disposition::Overwrite => io.create(at, name, CreateHow::TruncateToRead, file),
+        };
+        let mut answer = self.heard(io, opened)?;
+        if !directory && answer == Err(Errno::ISDIR) {
+            is_dir = true;
+            opened = io.open(at, self.name(0), OpenHow::Directory, file);
+            answer = self.heard(io, opened)?;
+        }
+        match answer {
+            Err(errno) => Ok(self.not_opened(handle, errno)),
+            Ok(()) => self.opened(io, handle, file, is_dir),
+        }
+    }
+
+    fn not_opened(&mut self, handle: HandleId, errno: Errno) -> bool {
+        let surprise = self.expected() == Expected::Success;
+        if surprise {
+            let (name, why) = (self.shown(0), words(errno));
+            let number = self.client().handle_number(handle);
+            self.say(format!("open {name} failed for handle {number} ({why})"));
+        }
+        surprise
+    }
+
+    fn opened(
+        &mut self,
+        io: &mut dyn Io,
+        handle: HandleId,
+        file: File,
+        is_dir: bool,
+    ) -> Result<bool, Stop> {
+        if self.expected() == Expected::Failure {
+            let (name, number) = (self.shown(0), self.client().handle_number(handle));
+            self.say(format!("open {name} succeeded for handle {number}"));
+            let closed = io.close(file);
+            let _whatever = self.heard(io, closed)?;
+            return Ok(true);
+        }
+        let spot = self.named[0];
+        let places = &self.client().places;
+        let by = if places.is_drawn(spot) {
+            OpenedBy::Path(places.path(places.spot(spot)))
+        } else {
+            OpenedBy::Spot(spot)
+        };
+        self.client().handles.opened(handle, file, by);
+        self.stat_file(io, file)?;
+        if self.plan.xattr && !is_dir {
+            self.get_xattr(io, file)?;
+            self.set_xattr(io, file)?;
+        }
+        Ok(false)
+    }
+
+    fn make_dir(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        if self.lost[0].is_none() && !self.pointless(self.found[0]) {
+            let made = io.make_dir(self.at[0], self.name(0));
+            let _whatever = self.heard(io, made)?;
+        }
+        Ok(())
+    }
+
+    /// An unlink or a rmdir must succeed or fail as the load says.
+    fn remove(&mut self, io: &mut dyn Io, directory: bool) -> Result<bool, Stop> {
+        if directory && self.lost[0].is_none() && self.pointless(!self.found[0]) {
+            self.lost[0] = Some(Errno::NOENT);
+        }
+        let failed = match self.lost[0] {
+            Some(errno) => Some(errno),
+            None => {
+                let (at, name) = (self.at[0], self.name(0));
+                let removed = if directory { io.remove_dir(at, name) } else { io.unlink(at, name) };
+                self.heard(io, removed)?.err()
+            }
+        };
+        if failed.is_none() {
+            let spot = self.named[0];
+            self.client().places.moved(spot);
+        }
+        let (verb, name) = (if directory { "rmdir" } else { "unlink" }, self.shown(0));
+        if self.must(failed, &format!("{verb} {name}")) {
+            return Ok(true);
+        }
+        self.sync_parent(io, 0)
+    }
+
+    fn rename(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
+        let mut failed = self.lost[0].or(self.lost[1]);
+        if self.pointless(!self.found[0]) {
+            failed = Some(Errno::NOENT);
+        }
+        if failed.is_none() {
+            let [at, to_at] = self.at;
+            let renamed = io.rename(at, self.name(0), to_at, self.name(1));
+            failed = self.heard(io, renamed)?.err();
+        }
+        if failed.is_none() {
+            let [from, to] = self.named;
+            self.client().places.moved(from);
+            self.client().places.moved(to);
+        }
+        let what = format!("rename {} {}", self.shown(0), self.shown(1));
+        if self.must(failed, &what) {
+            return Ok(true);
+        }
+        self.sync_parent(io, 1)
+    }
+
+    /// Whether an operation that must come out as recorded did not: then it all ends.
+    fn must(&mut self, failed: Option<Errno>, what: &str) -> bool {
+        let right = match self.expected() {
+            Expected::Either => true,
+            Expected::Success => failed.is_none(),
+            Expected::Failure => failed.is_some(),
+        };
+        if !right {
+            let status = self.clients[self.present].load.status(&self.op).text.clone();
+            let came = match failed {
+                Some(errno) => format!("failed ({})", words(errno)),
+                None => "succeeded".to_owned(),
+            };
+            self.give_up(format!("{what} {came} - expected {status}"));
+        }
+        !right
+    }
+
+    /// With `--sync-dir`, the directory of a name is synced.
+    fn sync_parent(&mut self, io: &mut dyn Io, which: usize) -> Result<bool, Stop> {
+        if !self.plan.sync_dir || self.lost[which].is_some() {
+            return Ok(false);
+        }
+        if let Err(errno) = self.open_parent(io, which)? {
+            let (name, why) = (self.shown(which), words(errno));
+            self.say(format!("open directory of {name} for sync failed: {why}"));
+            return Ok(true);
+        }
+        let synced = io.sync_dir(SCAN, true);
+        let synced = self.heard(io, synced)?;
+        if let Err(errno) = synced {
+            let (name, why) = (self.shown(which), words(errno));
+            self.say(format!("datasync directory of {name} failed: {why}"));
+        }
+        let closed = io.close_dir(SCAN);
+        let _whatever = self.heard(io, closed)?;
+        Ok(synced.is_err())
+    }
+
+    /// Reads the directory of a pattern up to so many entries.
+    fn find(&mut self, io: &mut dyn Io, most: u32) -> Result<(), Stop> {
+        let is_pattern = self.name(0).to_bytes().iter().any(|byte| b"<>*?\"".contains(byte));
+        if self.lost[0].is_some() || !is_pattern || self.open_parent(io, 0)?.is_err() {
+            return Ok(());
+        }
+        // The directory itself and the one above it come first.
+        let mut entries = 2usize;
+        loop {
+            let batch = io.read_dir(SCAN).map(Iterator::count);
+            let batch = self.heard(io, batch)?.unwrap_or(0);
+            entries = entries.saturating_add(batch);
+            if batch == 0 || entries >= most as usize {
+                break;
+            }
+        }
+        let closed = io.close_dir(SCAN);
+        let _whatever = self.heard(io, closed)?;
+        Ok(())
+    }
+
+    fn query_fs(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
+        // Below a directory of our own it may never have been opened.
+        let (dir, _reached) = self.reach(io, 0)?;
+        let room = io.room(dir);
+        Ok(self.heard(io, room)?.is_err())
+    }
+
+    /// The file of a handle; said where there is none.
+    pub(super) fn file_of(&mut self, handle: HandleId) -> Option<File> {
+        let file = self.client().handles.file(handle);
+        if file.is_none() {
+            let number = self.client().handle_number(handle);
+            self.say(format!("handle {number} was not found"));
+        }
+        file
+    }
+
+    fn close(&mut self, io: &mut dyn Io, handle: HandleId) -> Result<bool, Stop> {
+        let Some(file) = self.file_of(handle) else { return Ok(true) };
+        self.client().handles.closed(file);
+        let closed = io.close(file);
+        Ok(self.heard(io, closed)?.is_err())
+    }
+
+    fn flush(&mut self, io: &mut dyn Io, handle: HandleId) -> Result<bool, Stop> {
+        let Some(file) = self.file_of(handle) else { return Ok(true) };
+        let synced = io.fsync(file);
+        let answer = self.heard(io, synced)?;
+        Ok(self.has_failed("fsync", handle, answer))
+    }
+
+    fn lock(
+        &mut self,
+        io: &mut dyn Io,
+        handle: HandleId,
+        (start, bytes): (u32, u32),
+        locks: bool,
+    ) -> Result<bool, Stop> {
+        let Some(file) = self.file_of(handle) else { return Ok(true) };
+        let locked = io.lock(file, start.into(), bytes.into(), locks);
+        let answer = self.heard(io, locked)?;
+        Ok(self.has_failed(if locks { "lock" } else { "unlock" }, handle, answer))
+    }
+
+    /// Whether an operation on a handle failed, and says why.
+    fn has_failed(&mut self, what: &str, handle: HandleId, answer: Result<(), Errno>) -> bool {
+        if let Err(errno) = answer {
+            let number = self.client().handle_number(handle);
+            self.say(format!("{what} failed on handle {number} ({})", words(errno)));
+        }
+        answer.is_err()
+    }
+
+    fn query_file(&mut self, io: &mut dyn Io, handle: HandleId) -> Result<bool, Stop> {
+        let Some(file) = self.file_of(handle) else { return Ok(true) };
+        self.stat_file(io, file)?;
+        if self.plan.xattr {
+            self.get_xattr(io, file)?;
+        }
+        Ok(false)
+    }
+
+    fn set_file(&mut self, io: &mut dyn Io, handle: HandleId) -> Result<bool, Stop> {
+        let Some(file) = self.file_of(handle) else { return Ok(true) };
+        if self.plan.xattr {
+            self.get_xattr(io, file)?;
+        }
+        self.stat_file(io, file)?;
+        self.named[0] = match self.client().handles.name(file).cloned() {
+            Some(OpenedBy::Spot(spot)) => spot,
+            Some(OpenedBy::Path(path)) => self.client().places.take(0, &path),
+            None => return Ok(true),
+        };
+        let dir = self.spot(0).dir;
+        let (at, _reached) = self.reach(io, dir)?;
+        if !self.name(0).is_empty() {
+            let set = io.set_times(at, self.name(0));
+            let _whatever = self.heard(io, set)?;
+        }
+        if self.plan.xattr {
+            self.get_xattr(io, file)?;
+            self.set_xattr(io, file)?;
+        }
+        Ok(false)
+    }
+
+    fn stat_file(&mut self, io: &mut dyn Io, file: File) -> Result<(), Stop> {
+        let size = io.file_size(file);
+        self.heard(io, size).map(|_whatever| ())
+    }
+
+    fn get_xattr(&mut self, io: &mut dyn Io, file: File) -> Result<(), Stop> {
+        let got = io.get_file_xattr(file);
+        self.heard(io, got).map(|_whatever| ())
+    }
+
+    fn set_xattr(&mut self, io: &mut dyn Io, file: File) -> Result<(), Stop> {
+        let value = self.xattr_value();
+        let set = io.set_file_xattr(file, XATTR_BYTES, value);
+        self.heard(io, set).map(|_whatever| ())
+    }
+}

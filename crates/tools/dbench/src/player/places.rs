@@ -1,0 +1,300 @@
+//! Where a client's names are: the directories of a load, kept open in slots, and last components.
+//!
+//! All paths are made when the client is, those of drawn names when they are drawn.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::ops::Range;
+
+use treering_script::Dir;
+
+use crate::language::{Load, Template};
+
+/// A directory, by its number.
+pub(super) type DirId = u32;
+/// The directory under test.
+const TOP: DirId = 0;
+/// Directories of drawn names beyond these are forgotten.
+const DRAWN_MAX: usize = 4096;
+/// Names that are drawn at the same time: those of a rename.
+const DRAWN_SPOTS: usize = 2;
+
+/// A name: its directory, and what it is called there; nothing for the directory under test.
+#[derive(Clone, Debug)]
+pub(super) struct Spot {
+    pub(super) dir: DirId,
+    pub(super) name: CString,
+    /// The directory that it is itself, where names are below it.
+    is: Option<DirId>,
+}
+
+#[derive(Debug)]
+struct Place {
+    /// From the target.
+    path: CString,
+    slot: Option<usize>,
+}
+
+/// The names of a client.
+#[derive(Debug)]
+pub(super) struct Places {
+    base: Vec<u8>,
+    dirs: Vec<Place>,
+    by_path: HashMap<Vec<u8>, DirId>,
+    spots: Vec<Spot>,
+    /// Directories of names that stand in the load.
+    fixed: usize,
+    slots: Range<u16>,
+    holders: Vec<Option<DirId>>,
+    hand: usize,
+}
+
+fn c_string(bytes: &[u8]) -> CString {
+    // Checked when they were read: there is no NUL.
+    CString::new(bytes).unwrap_or_default()
+}
+
+impl Places {
+    /// Those of a client, below `base` in the target, with these slots for directories.
+    pub(super) fn new(load: &Load, client: u32, base: &[u8], slots: Range<u16>) -> Self {
+        let holders = vec![None; slots.len()];
+        let mut places = Self {
+            base: base.to_vec(),
+            dirs: Vec::new(),
+            by_path: HashMap::new(),
+            spots: Vec::with_capacity(load.names.len() + DRAWN_SPOTS),
+            fixed: 0,
+            slots,
+            holders,
+            hand: 0,
+        };
+        places.dir(b"");
+        for name in &load.names {
+            let spot = places.spot_of(&name.of_client(client));
+            places.spots.push(spot);
+        }
+        let top = Spot { dir: TOP, name: CString::default(), is: Some(TOP) };
+        places.spots.extend(std::iter::repeat_n(top, DRAWN_SPOTS));
+        places.fixed = places.dirs.len();
+        for at in 0..places.spots.len() {
+            let path = places.path(&places.spots[at]);
+            places.spots[at].is = places.by_path.get(&path).copied();
+        }
+        places
+    }
+
+    /// The path of a name, below the directory under test.
+    pub(super) fn path(&self, spot: &Spot) -> Vec<u8> {
+        let dir = self.dirs[spot.dir as usize].path.as_bytes();
+        let dir = dir.strip_prefix(self.base.as_slice()).unwrap_or(dir);
+        let dir = dir.strip_prefix(b"/").unwrap_or(dir);
+        let mut path = dir.to_vec();
+        if !path.is_empty() && !spot.name.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(spot.name.as_bytes());
+        path
+    }
+
+    fn dir(&mut self, path: &[u8]) -> DirId {
+        if let Some(&dir) = self.by_path.get(path) {
+            return dir;
+        }
+        let mut full = self.base.clone();
+        if !full.is_empty() && !path.is_empty() {
+            full.push(b'/');
+        }
+        full.extend_from_slice(path);
+        let dir = DirId::try_from(self.dirs.len()).unwrap_or(DirId::MAX);
+        self.dirs.push(Place { path: c_string(&full), slot: None });
+        self.by_path.insert(path.to_vec(), dir);
+        dir
+    }
+
+    fn spot_of(&mut self, path: &[u8]) -> Spot {
+        let (dir, name) = match path.iter().rposition(|&byte| byte == b'/') {
+            Some(slash) => (&path[..slash], &path[slash + 1..]),
+            None => (&b""[..], path),
+        };
+        Spot { dir: self.dir(dir), name: c_string(name), is: None }
+    }
+
+    /// The number of a name that is drawn.
+    pub(super) fn drawn(&self, which: usize) -> u32 {
+        let at = self.spots.len() - DRAWN_SPOTS + which.min(DRAWN_SPOTS - 1);
+        u32::try_from(at).unwrap_or(u32::MAX)
+    }
+
+    /// Whether a name is one of those that are drawn.
+    pub(super) fn is_drawn(&self, spot: u32) -> bool {
+        spot >= self.drawn(0)
+    }
+
+    /// Takes a name that was drawn.
+    pub(super) fn draw(&mut self, which: usize, name: &Template, client: u32) -> u32 {
+        self.take(which, &name.of_client(client))
+    }
+
+    /// Takes a path in the place of a drawn one.
+    pub(super) fn take(&mut self, which: usize, path: &[u8]) -> u32 {
+        if self.dirs.len() > self.fixed + DRAWN_MAX {
+            self.forget_drawn();
+        }
+        let mut spot = self.spot_of(path);
+        spot.is = self.by_path.get(path).copied();
+        self.put(which, spot)
+    }
+
+    fn put(&mut self, which: usize, spot: Spot) -> u32 {
+        let at = self.drawn(which);
+        self.spots[at as usize] = spot;
+        at
+    }
+
+    fn forget_drawn(&mut self) {
+        let fixed = self.fixed;
+        self.dirs.truncate(fixed);
+        self.by_path.retain(|_, dir| (*dir as usize) < fixed);
+        for holder in &mut self.holders {
+            holder.take_if(|dir| *dir as usize >= fixed);
+        }
+        for which in 0..DRAWN_SPOTS {
+            self.put(which, Spot { dir: TOP, name: CString::default(), is: Some(TOP) });
+        }
+    }
+
+    #[inline]
+    pub(super) fn spot(&self, spot: u32) -> &Spot {
+        &self.spots[spot as usize]
+    }
+
+    /// The path of a directory from the target; empty for the target itself.
+    pub(super) fn dir_path(&self, dir: DirId) -> &CString {
+        &self.dirs[dir as usize].path
+    }
+
+    /// The slot of a directory, and whether it must be opened into it first.
+    #[inline]
+    pub(super) fn reach(&mut self, dir: DirId) -> (Dir, bool) {
+        let place = &self.dirs[dir as usize];
+        if let Some(slot) = place.slot {
+            return (self.slot(slot), false);
+        }
+        if place.path.is_empty() {
+            return (Dir::TARGET, false);
+        }
+        let slot = self.free_slot();
+        self.holders[slot] = Some(dir);
+        self.dirs[dir as usize].slot = Some(slot);
+        (self.slot(slot), true)
+    }
+
+    fn slot(&self, number: usize) -> Dir {
+        Dir(self.slots.start + u16::try_from(number).unwrap_or_default())
+    }
+
+    /// A slot for one more directory; another one may have to give up its own.
+    fn free_slot(&mut self) -> usize {
+        if let Some(slot) = self.holders.iter().position(Option::is_none) {
+            return slot;
+        }
+        self.hand = (self.hand + 1) % self.holders.len();
+        self.leave(self.hand);
+        self.hand
+    }
+
+    fn leave(&mut self, slot: usize) {
+        if let Some(dir) = self.holders[slot].take() {
+            self.dirs[dir as usize].slot = None;
+        }
+    }
+
+    /// A directory could not be opened.
+    pub(super) fn lost(&mut self, dir: DirId) {
+        if let Some(slot) = self.dirs[dir as usize].slot {
+            self.leave(slot);
+        }
+    }
+
+    /// A name was removed or renamed: it, and what is below it, are other directories from now on.
+    pub(super) fn moved(&mut self, spot: u32) {
+        let Some(dir) = self.spots[spot as usize].is else { return };
+        let path = self.dirs[dir as usize].path.as_bytes().to_vec();
+        for slot in 0..self.holders.len() {
+            let Some(held) = self.holders[slot] else { continue };
+            let rest = self.dirs[held as usize].path.as_bytes().strip_prefix(path.as_slice());
+            if rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/') {
+                self.leave(slot);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_script::Dir;
+
+    use super::Places;
+    use crate::language::parse;
+
+    fn places(names: &[&str], base: &[u8], slots: u16) -> Places {
+        let line = |text: String, name: &&str| text + "Mkdir \"" + name + "\" *\n";
+        let text = names.iter().fold(String::new(), line);
+        let load = parse("f", text.as_bytes(), None).unwrap();
+        Places::new(&load, 5, base, 10..10 + slots)
+    }
+
+    #[test]
+    fn a_directory_is_opened_once_and_again_when_it_moved() {
+        let mut places = places(&["/a/client1/x", "/a/client1", "/a", "/b"], b"", 4);
+        let dir = places.spot(0).dir;
+        assert_eq!(places.dir_path(dir).to_bytes(), b"a/client5");
+        assert_eq!(places.path(places.spot(0)), b"a/client5/x");
+        assert_eq!(places.reach(dir), (Dir(10), true));
+        assert_eq!(places.reach(dir), (Dir(10), false));
+        places.moved(0);
+        assert_eq!(places.reach(dir), (Dir(10), false), "a file");
+        places.moved(2);
+        assert_eq!(places.reach(dir), (Dir(10), true), "a directory above it");
+        let top = places.spot(3).dir;
+        assert_eq!(places.reach(top), (Dir::TARGET, false));
+        places.lost(dir);
+        assert_eq!(places.reach(dir), (Dir(10), true));
+    }
+
+    #[test]
+    fn below_a_base_even_the_top_is_opened() {
+        let mut places = places(&["/x"], b"dbench", 4);
+        let dir = places.spot(0).dir;
+        assert_eq!(places.dir_path(dir).to_bytes(), b"dbench");
+        assert_eq!(places.path(places.spot(0)), b"x");
+        assert_eq!(places.reach(dir), (Dir(10), true));
+    }
+
+    #[test]
+    fn with_more_directories_than_slots_they_take_turns() {
+        let mut places = places(&["/a/x", "/b/x", "/c/x"], b"", 2);
+        let reach = |places: &mut Places, at| {
+            let dir = places.spot(at).dir;
+            places.reach(dir)
+        };
+        assert_eq!(reach(&mut places, 0), (Dir(10), true));
+        assert_eq!(reach(&mut places, 1), (Dir(11), true));
+        assert_eq!(reach(&mut places, 2), (Dir(11), true));
+        assert_eq!(reach(&mut places, 0), (Dir(10), false));
+        assert_eq!(reach(&mut places, 1), (Dir(10), true));
+    }
+
+    #[test]
+    fn drawn_names_do_not_pile_up() {
+        let mut places = places(&["/a/x"], b"", 2);
+        for number in 0..20_000 {
+            let spot = places.take(0, format!("d{number}/f").as_bytes());
+            assert!(places.is_drawn(spot));
+            let dir = places.spot(spot).dir;
+            assert!(places.reach(dir).1);
+        }
+        assert!(places.dirs.len() < 5000);
+        assert_eq!(places.path(places.spot(0)), b"a/x");
+    }
+}

@@ -1,0 +1,130 @@
+//! Reading and writing, in pieces where a piece would be too long for one call.
+
+use treering_script::{Errno, File, Io, Stop};
+
+use super::Player;
+use super::client::words;
+use crate::language::HandleId;
+
+/// The most that one call moves.
+const PIECE: u32 = 4 << 20;
+
+/// A read or a write of a load: what is asked for, and what was moved when it was recorded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    pub(super) handle: HandleId,
+    pub(super) offset: u64,
+    pub(super) bytes: u32,
+    pub(super) moved: u32,
+}
+
+impl Transfer {
+    /// The next piece, after so many bytes.
+    fn piece(&self, moved: u64) -> (u32, u64) {
+        let left = u64::from(self.bytes).saturating_sub(moved);
+        let bytes = u32::try_from(left).unwrap_or(PIECE).min(PIECE);
+        (bytes, self.offset.saturating_add(moved))
+    }
+}
+
+impl Player {
+    pub(super) fn read(&mut self, io: &mut dyn Io, what: Transfer) -> Result<bool, Stop> {
+        let Some(file) = self.file_of(what.handle) else { return Ok(true) };
+        let surprise = !self.plan.fake_io && self.read_pieces(io, file, what)?;
+        self.client().moved(what.bytes.into(), 0);
+        Ok(surprise)
+    }
+
+    fn read_pieces(&mut self, io: &mut dyn Io, file: File, what: Transfer) -> Result<bool, Stop> {
+        let mut moved = 0;
+        let failed = loop {
+            let (bytes, position) = what.piece(moved);
+            let read = io.read_at(file, bytes, position);
+            match self.heard(io, read)? {
+                Ok(got) => {
+                    moved += got;
+                    if got != u64::from(PIECE) || moved >= u64::from(what.bytes) {
+                        break None;
+                    }
+                }
+                Err(errno) => break Some(errno),
+            }
+        };
+        let surprise = failed.is_some() || moved != u64::from(what.moved);
+        if surprise {
+            let wanted = what.moved;
+            let why = failed.map_or_else(|| format!("{moved} bytes instead of {wanted}"), words);
+            let number = self.client().handle_number(what.handle);
+            self.say(format!("read failed on handle {number} ({why})"));
+        }
+        Ok(surprise)
+    }
+
+    pub(super) fn write(&mut self, io: &mut dyn Io, what: Transfer) -> Result<bool, Stop> {
+        let Some(file) = self.file_of(what.handle) else { return Ok(true) };
+        let last = if self.plan.fake_io {
+            Ok(())
+        } else if self.plan.one_byte_write_fix && what.bytes == 1 {
+            self.one_byte(io, file, what.offset)?
+        } else {
+            if !self.write_pieces(io, file, what)? {
+                return Ok(true);
+            }
+            if self.plan.fsync {
+                let synced = io.fsync(file);
+                self.heard(io, synced)?
+            } else {
+                Ok(())
+            }
+        };
+        self.client().moved(0, what.bytes.into());
+        Ok(self.plan.fsync && last.is_err())
+    }
+
+    /// Whether all was written; a write that is too short ends it all.
+    fn write_pieces(&mut self, io: &mut dyn Io, file: File, what: Transfer) -> Result<bool, Stop> {
+        let mut moved = 0;
+        let failed = loop {
+            let (bytes, position) = what.piece(moved);
+            let written = io.write_at(file, bytes, position);
+            match self.heard(io, written)? {
+                Ok(written) => {
+                    moved += written;
+                    if written == 0 || moved >= u64::from(what.bytes.min(what.moved)) {
+                        break None;
+                    }
+                }
+                Err(errno) => break Some(errno),
+            }
+        };
+        if failed.is_none() && moved == u64::from(what.moved) {
+            return Ok(true);
+        }
+        let (number, wanted) = (self.client().handle_number(what.handle), what.moved);
+        self.give_up(match failed {
+            Some(errno) => format!("write failed on handle {number} ({})", words(errno)),
+            None => {
+                format!("wrote {moved} bytes, expected to write {wanted} bytes on handle {number}")
+            }
+        });
+        Ok(false)
+    }
+
+    /// A single byte: it is there already, or the file is made longer by it. What is written is
+    /// taken to be zero, as the original's is.
+    fn one_byte(
+        &mut self,
+        io: &mut dyn Io,
+        file: File,
+        offset: u64,
+    ) -> Result<Result<(), Errno>, Stop> {
+        let size = io.file_size(file);
+        let is_there = self.heard(io, size)?.is_ok_and(|bytes| bytes > offset);
+        let done = if is_there {
+            io.read_at(file, 1, offset).map(|_bytes| ())
+        } else {
+            io.truncate(file, offset.saturating_add(1))
+        };
+        self.heard(io, done)
+    }
+}

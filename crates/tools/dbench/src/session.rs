@@ -1,0 +1,303 @@
+//! One run: natively its directory is made and filled; then all clients play side by side until it
+//! is over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use treering_model::metrics::dbench::{CLASSIC_LATENCY_NS_MAX, THROUGHPUT_MIB_PER_SECOND};
+use treering_model::{Caution, CautionCode, Counters, Metric, Op, Scope, TaskTotals};
+use treering_script::{
+    Dir, Io, ParallelGroup, Phase, Script, Session, SessionError, SideBySide, Stop, Task,
+    Unfinished,
+};
+
+use super::account::Account;
+use super::clock::Clock;
+use super::config::{BASE, Config, Ends};
+use super::headline::Headline;
+use crate::language::{Kind, Load};
+use super::panel::{Dial, Panel};
+use super::player::{Common, Manner, Player};
+use super::tick::{Part, Seen};
+
+/// The phases, by name.
+const SETUP: &str = "setup";
+const FILL: &str = "fill";
+pub(super) const PLAY: &str = "play";
+
+/// How often clients are looked at: as the original does, and natively.
+const TICK_CLASSIC: Duration = Duration::from_secs(1);
+const TICK_NATIVE: Duration = Duration::from_millis(50);
+/// Messages that a caution shows.
+const SHOWN_MAX: usize = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Setup,
+    Fill,
+    Play,
+}
+
+/// A run in progress.
+pub(super) struct PlaySession<'j> {
+    config: &'j Config,
+    stage: Option<Stage>,
+    /// Whether the phase's group was given out.
+    given: bool,
+    common: Common,
+    clock: Clock,
+    headline: Headline,
+    seen: Seen,
+    messages: Vec<String>,
+    unreported: u64,
+    failure: Option<SessionError>,
+    /// What first came out otherwise than the load says in the worker that failed, before it did.
+    before_failure: Option<String>,
+}
+
+impl<'j> PlaySession<'j> {
+    /// A run that has not begun.
+    pub(super) fn new(config: &'j Config) -> Self {
+        Self {
+            config,
+            stage: None,
+            given: false,
+            common: Common::default(),
+            clock: Clock::new(0, None, Dial::Bytes, TICK_CLASSIC),
+            headline: Headline::default(),
+            seen: Seen::default(),
+            messages: Vec::new(),
+            unreported: 0,
+            failure: None,
+            before_failure: None,
+        }
+    }
+
+    /// The result as the original prints it.
+    fn printed(&self) -> Vec<Metric> {
+        let of_latency = |ns: u64| CLASSIC_LATENCY_NS_MAX.of(Scope::Trial, ns as f64);
+        let latency = Some(self.seen.latency_ns).filter(|ns| *ns > 0).map(of_latency);
+        let Some(tick) = self.seen.latest else { return latency.into_iter().collect() };
+        let mib = tick.megabytes() * 1e6 / 1_048_576.0;
+        let rate = THROUGHPUT_MIB_PER_SECOND.of(Scope::Trial, mib);
+        latency.into_iter().chain([rate]).collect()
+    }
+
+    fn next_stage(&self) -> Option<Stage> {
+        match self.stage {
+            None if !self.config.classic => Some(Stage::Setup),
+            None => Some(Stage::Play),
+            Some(Stage::Setup) if self.config.fill.is_some() => Some(Stage::Fill),
+            Some(Stage::Setup | Stage::Fill) => Some(Stage::Play),
+            Some(Stage::Play) => None,
+        }
+    }
+
+    fn tasks(&self, kind: &str, manner: &Manner, load: impl Fn(u32) -> Arc<Load>) -> Vec<Task> {
+        let manner = Arc::new(manner.clone());
+        let per_process = self.config.per_process;
+        let tasks = (0..self.config.processes).map(|process| {
+            let first = process * per_process;
+            let numbers: Vec<u32> = (first..first + per_process).collect();
+            let load = load(process);
+            let player = Player::new(Arc::clone(&manner), &self.common, &load, &numbers);
+            let subject = match per_process {
+                1 => format!("client{first}"),
+                _ => format!("client{first} to client{}", first + per_process - 1),
+            };
+            let synchronous = self.config.synchronous.into();
+            Task { synchronous, ..Task::new(kind, &subject, Op::Create, Box::new(player)) }
+        });
+        tasks.collect()
+    }
+
+    fn new_common(&mut self) {
+        let panels = (0..self.config.clients()).map(|_| Panel::default());
+        self.common = Common { signal: super::panel::Signal::default(), panels: panels.collect() };
+    }
+
+    fn side_by_side(&self) -> SideBySide {
+        SideBySide {
+            workers: self.config.workers,
+            unfinished: Unfinished::Reported,
+            ..SideBySide::default()
+        }
+    }
+
+    fn fill(&mut self) -> Option<ParallelGroup> {
+        let fill = Arc::clone(self.config.fill.as_ref()?);
+        self.new_common();
+        self.common.signal.set(Part::Measured);
+        let manner = Manner { passes: Some(1), rate: None, ..self.config.manner.clone() };
+        let tasks = self.tasks(FILL, &manner, |_| Arc::clone(&fill));
+        Some(ParallelGroup { tasks, side_by_side: self.side_by_side(), ..ParallelGroup::default() })
+    }
+
+    fn play(&mut self) -> ParallelGroup {
+        self.new_common();
+        let config = self.config;
+        let once = config.manner.passes.is_some();
+        let (warmup, seconds) = match config.ends {
+            Ends::Time { seconds, .. } if once => (0, Some(seconds)),
+            Ends::Time { warmup, seconds } => (warmup, Some(seconds)),
+            Ends::Passes(_) => (0, None),
+        };
+        if warmup == 0 {
+            self.common.signal.set(Part::Measured);
+        }
+        let moves = |load: &Load| {
+            let counts = load.counts();
+            counts[Kind::ReadX as usize] + counts[Kind::WriteX as usize] > 0
+        };
+        let all_move = config.sources.iter().all(|source| moves(&source.load));
+        let works = if all_move { Dial::Bytes } else { Dial::Lines };
+        let every = if config.classic { TICK_CLASSIC } else { TICK_NATIVE };
+        self.clock = Clock::new(warmup, seconds, works, every);
+        let tasks = self.tasks(PLAY, &config.manner, |process| Arc::clone(config.load_of(process)));
+        ParallelGroup {
+            tasks,
+            side_by_side: self.side_by_side(),
+            tick_every: Some(every),
+            ..ParallelGroup::default()
+        }
+    }
+}
+
+impl Session for PlaySession<'_> {
+    fn next_phase(&mut self) -> Option<Phase> {
+        let stage = self.next_stage()?;
+        self.stage = Some(stage);
+        self.given = false;
+        let (name, tasks) = match stage {
+            Stage::Setup => (SETUP, 1),
+            Stage::Fill => (FILL, self.config.processes),
+            Stage::Play => (PLAY, self.config.processes),
+        };
+        Some(Phase { name: name.to_owned(), tasks })
+    }
+
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        if std::mem::replace(&mut self.given, true) {
+            return None;
+        }
+        match self.stage? {
+            Stage::Setup => {
+                let task = Task::new(SETUP, BASE, Op::MakeDir, Box::new(MakeBase));
+                Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
+            }
+            Stage::Fill => self.fill(),
+            Stage::Play => Some(self.play()),
+        }
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        let Some(account) = Account::read(&totals.counters) else { return };
+        self.unreported += account.unreported;
+        self.messages.extend(account.messages.iter().cloned());
+        if self.failure.is_none()
+            && let Some(why) = &account.failure
+        {
+            self.failure = Some(match why.split_once(": ") {
+                Some((place, what)) => SessionError::at(place, what),
+                None => SessionError::new(why),
+            });
+            // Of other workers nothing tells whether theirs came before it.
+            let first = account.messages.first();
+            self.before_failure = first.filter(|message| !is_of_failure(message, why)).cloned();
+        }
+        if self.stage == Some(Stage::Play) {
+            self.headline.played(&account, totals);
+        }
+    }
+
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        if self.stage == Some(Stage::Play)
+            && let Some(account) = Account::read(&totals.counters)
+        {
+            self.headline.played(&account, totals);
+        }
+    }
+
+    fn tick(&mut self, elapsed_ns: u64) -> Counters {
+        let Self { clock, common, .. } = self;
+        let tick = clock.tick(elapsed_ns, &common.signal, &common.panels);
+        tick.iter().for_each(|tick| self.seen.hear(*tick));
+        tick.as_ref().map(Counters::of).unwrap_or_default()
+    }
+
+    fn failure(&self) -> Option<SessionError> {
+        let mut failure = self.failure.clone()?;
+        if self.config.classic {
+            return Some(failure);
+        }
+        // A load goes on for a while after the first call that fails: that one tells more.
+        if let Some(before) = &self.before_failure {
+            failure.what += &format!("; before that: {before}");
+        }
+        Some(failure)
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let mut metrics = self.headline.metrics();
+        if self.config.classic && !metrics.is_empty() {
+            metrics.extend(self.printed());
+        }
+        metrics
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        let count = self.messages.len() as u64 + self.unreported;
+        if count == 0 {
+            return self.headline.cautions();
+        }
+        let mut shown: Vec<String> = self.messages.iter().take(SHOWN_MAX).cloned().collect();
+        let more = count - shown.len() as u64;
+        if more > 0 {
+            shown.push(format!("and {more} more"));
+        }
+        let message = format!(
+            "{count} operations came out otherwise than the load says: {}",
+            shown.join("; ")
+        );
+        let mut cautions = self.headline.cautions();
+        cautions.push(Caution { code: CautionCode::OtherwiseThanRecorded, message });
+        cautions
+    }
+
+    fn remains(&self) -> Vec<String> {
+        if self.config.classic || self.stage.is_none() {
+            return Vec::new();
+        }
+        vec![BASE.to_owned()]
+    }
+}
+
+/// Whether a message, `[LINE] WHAT`, tells of the failure itself: `client N failed at line LINE:
+/// WHAT`.
+fn is_of_failure(message: &str, why: &str) -> bool {
+    let place = why.split_once(" failed at line ").and_then(|(_, place)| place.split_once(": "));
+    place.is_some_and(|(line, what)| message == format!("[{line}] {what}"))
+}
+
+/// Makes the directory that a native run works in.
+struct MakeBase;
+
+impl Script for MakeBase {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        io.make_dir(Dir::TARGET, c"dbench-0")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_failure;
+
+    #[test]
+    fn the_message_of_a_failure_is_distinguished_from_those_before_it() {
+        let why = "client 3 failed at line 12: rename a: b failed";
+        assert!(is_of_failure("[12] rename a: b failed", why));
+        for other in ["[12] b failed", "[2] rename a: b failed", "rename a: b failed", ""] {
+            assert!(!is_of_failure(other, why), "{other}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What a load asks of a filesystem, found by keeping account of its files while nothing is done.
+
+use std::collections::HashMap;
+
+use crate::language::{Disposition, Load, NameId, Operation};
+
+/// Files and bytes of one client in a pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Weight {
+    /// That stand at the same time, at most.
+    pub(super) files: u64,
+    pub(super) dirs: u64,
+    pub(super) bytes: u64,
+    /// That are made in all.
+    pub(super) made: u64,
+    pub(super) read: u64,
+    pub(super) written: u64,
+}
+
+/// Names that all removals of trees look at, at most: beyond them what stands is reported too high.
+const LOOKS_MAX: usize = 20_000_000;
+
+#[derive(Default)]
+struct Account {
+    looks: usize,
+    weight: Weight,
+    sizes: HashMap<NameId, u64>,
+    open: HashMap<u32, NameId>,
+    standing: u64,
+}
+
+/// What one client asks for, loops counted once, drawn operations not at all.
+pub(super) fn weigh(load: &Load) -> Weight {
+    let mut account = Account::default();
+    for op in &load.ops {
+        account.take(op.operation, load);
+    }
+    account.weight
+}
+
+impl Account {
+    fn take(&mut self, operation: Operation, load: &Load) {
+        match operation {
+            Operation::Create { name, directory: true, .. } | Operation::Mkdir { name } => {
+                let made = self.sizes.insert(name, 0).is_none();
+                self.weight.dirs += u64::from(made);
+            }
+            Operation::Create { name, handle, how, .. } => {
+                self.open.insert(handle, name);
+                if how != Disposition::Open && self.sizes.insert(name, 0).is_none() {
+                    self.weight.made += 1;
+                    self.weight.files = self.weight.files.max(self.sizes.len() as u64);
+                }
+            }
+            Operation::Write { handle, offset, bytes, .. } => {
+                self.weight.written = self.weight.written.saturating_add(bytes.into());
+                let end = offset.saturating_add(bytes.into());
+                let Some(size) = self.open.get(&handle).map(|name| self.sizes.entry(*name)) else {
+                    return;
+                };
+                let size = size.or_insert(0);
+                if end > *size {
+                    self.standing = self.standing.saturating_add(end - *size);
+                    *size = end;
+                    self.weight.bytes = self.weight.bytes.max(self.standing);
+                }
+            }
+            Operation::Read { bytes, .. } => {
+                self.weight.read = self.weight.read.saturating_add(bytes.into());
+            }
+            Operation::Unlink { name } => self.forget(name),
+            Operation::Rename { from, to } => {
+                self.forget(to);
+                if let Some(bytes) = self.sizes.remove(&from) {
+                    self.sizes.insert(to, bytes);
+                }
+            }
+            Operation::Deltree { name } => self.forget_below(name, load),
+            _ => {}
+        }
+    }
+
+    fn forget(&mut self, name: NameId) {
+        let bytes = self.sizes.remove(&name).unwrap_or_default();
+        self.standing = self.standing.saturating_sub(bytes);
+    }
+
+    fn forget_below(&mut self, name: NameId, load: &Load) {
+        self.looks = self.looks.saturating_add(self.sizes.len());
+        if self.looks > LOOKS_MAX {
+            return;
+        }
+        let path = |name: NameId| load.names[name as usize].of_client(1);
+        let mut top = path(name);
+        top.push(b'/');
+        let below: Vec<NameId> =
+            self.sizes.keys().copied().filter(|name| path(*name).starts_with(&top)).collect();
+        below.into_iter().for_each(|name| self.forget(name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Weight, weigh};
+    use crate::language::parse;
+
+    #[test]
+    fn what_stands_at_the_same_time_is_counted() {
+        let load = br#"Mkdir "\d" 0x0
+NTCreateX "\d\a" 0x40 0x2 1 0x0
+WriteX 1 99 1 1 0x0
+WriteX 1 0 100 100 0x0
+ReadX 1 0 50 50 0x0
+NTCreateX "\d\b" 0x40 0x2 2 0x0
+WriteX 2 0 30 30 0x0
+Unlink "\d\a" 0x0
+Rename "\d\b" "\d\c" 0x0
+WriteX 2 0 30 30 0x0
+Deltree "\d" 0x0"#;
+        let weight = weigh(&parse("f", load, None).unwrap());
+        let expected = Weight { files: 3, dirs: 1, bytes: 130, made: 2, read: 50, written: 161 };
+        assert_eq!(weight, expected);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_load_that_is_read_is_weighed(
+            lines in proptest::collection::vec((0..LINES.len(), 0u64..1 << 63), 0..60),
+        ) {
+            let line = |(line, number): (usize, u64)| LINES[line].replace('#', &number.to_string());
+            let text: Vec<String> = lines.into_iter().map(line).collect();
+            if let Ok(load) = parse("f", text.join("\n").as_bytes(), None) {
+                weigh(&load);
+            }
+        }
+    }
+
+    const LINES: [&str; 7] = [
+        r#"NTCreateX "\d\a" 0x40 0x2 1 0x0"#,
+        "WriteX 1 # 1073741824 9 0x0",
+        "ReadX 1 # 1073741824 9 0x0",
+        r#"Unlink "\d\a" 0x0"#,
+        r#"Rename "\d\a" "\d\b" 0x0"#,
+        r#"Deltree "\d" 0x0"#,
+        r#"Mkdir "\d" 0x0"#,
+    ];
+}

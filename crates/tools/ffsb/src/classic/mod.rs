@@ -1,0 +1,4 @@
+//! FFSB 6.0-RC2.
+
+pub(crate) mod tally;
+pub(crate) mod text;

@@ -1,0 +1,133 @@
+//! What a worker of FFSB did, in FFSB's own way of counting: operations, transactions, bytes, and
+//! the times of the calls that it times.
+
+use serde::{Deserialize, Serialize};
+
+use crate::language::TimedCall;
+use crate::language::operation::Operation;
+
+/// What was done of one operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Done {
+    /// How often it was carried out.
+    pub operations: u64,
+    /// FFSB's transactions: blocks for operations on content, operations for the rest.
+    pub transactions: u64,
+    /// Bytes as FFSB counts them.
+    pub bytes: u64,
+}
+
+/// Times of one kind of call, in whole microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CallTimes {
+    /// How many.
+    pub calls: u64,
+    /// The time of all.
+    pub sum_us: u64,
+    /// The least; 0 when there was none.
+    pub min_us: u64,
+    /// The most.
+    pub max_us: u64,
+    /// Calls in each range of the profile, in the profile's order.
+    pub in_range: Vec<u64>,
+}
+
+/// What a worker, or all of a group, did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    /// By [`Operation::place`].
+    pub done: [Done; Operation::COUNT],
+    /// By [`TimedCall::place`].
+    pub calls: [CallTimes; TimedCall::COUNT],
+}
+
+impl Tally {
+    /// Operations of all kinds.
+    pub(crate) fn operations(&self) -> u64 {
+        self.done.iter().map(|done| done.operations).sum()
+    }
+
+    /// Transactions of all kinds.
+    pub(crate) fn transactions(&self) -> u64 {
+        self.done.iter().map(|done| done.transactions).sum()
+    }
+
+    /// Adds what another did, of the same group or of one with the same ranges.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (done, more) in self.done.iter_mut().zip(&other.done) {
+            done.operations += more.operations;
+            done.transactions += more.transactions;
+            done.bytes += more.bytes;
+        }
+        for (times, more) in self.calls.iter_mut().zip(&other.calls) {
+            times.add(more);
+        }
+    }
+}
+
+impl CallTimes {
+    /// A call took so long.
+    #[inline]
+    pub(crate) fn record(&mut self, us: u64) {
+        self.min_us = if self.calls == 0 { us } else { self.min_us.min(us) };
+        self.max_us = self.max_us.max(us);
+        self.sum_us += us;
+        self.calls += 1;
+    }
+
+    fn add(&mut self, more: &Self) {
+        if more.calls > 0 {
+            self.min_us = if self.calls == 0 { more.min_us } else { self.min_us.min(more.min_us) };
+        }
+        self.max_us = self.max_us.max(more.max_us);
+        self.sum_us += more.sum_us;
+        self.calls += more.calls;
+        self.in_range.resize(self.in_range.len().max(more.in_range.len()), 0);
+        for (count, more) in self.in_range.iter_mut().zip(&more.in_range) {
+            *count += more;
+        }
+    }
+}
+
+/// Whether the files of an earlier run were taken over; nothing is counted when it went no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Prepared {
+    /// Whether they were.
+    pub reused: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_model::Counters;
+
+    use super::{CallTimes, Done, Tally};
+
+    fn tally() -> Tally {
+        let mut tally = Tally::default();
+        tally.done[3] = Done { operations: 2, transactions: 20, bytes: 81_920 };
+        for us in [7, 3, 11] {
+            tally.calls[0].record(us);
+        }
+        tally.calls[0].in_range = vec![1, 2];
+        tally
+    }
+
+    #[test]
+    fn counters_name_operations_and_calls() {
+        let counters = Counters::of(&tally());
+        assert_eq!(counters.read(), Some(tally()));
+        let done = r#""bytes":81920,"operations":2,"transactions":20"#;
+        assert!(counters.json().contains(done), "{}", counters.json());
+    }
+
+    #[test]
+    fn sums_keep_the_least_and_the_most() {
+        let mut sum = Tally::default();
+        sum.add(&tally());
+        sum.add(&Tally::default());
+        sum.add(&tally());
+        let open = CallTimes { calls: 6, sum_us: 42, min_us: 3, max_us: 11, in_range: vec![2, 4] };
+        assert_eq!(sum.calls[0], open);
+        assert_eq!((sum.operations(), sum.transactions()), (4, 40));
+    }
+}

@@ -1,0 +1,323 @@
+//! A filesystem's files as all workers know them: names, directories, sizes, and how full it is.
+
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use treering_script::{Deadline, Random, Room, SessionError};
+
+use super::original_draw;
+use super::plan::{Kept, Plan};
+use super::population::{Population, Series};
+use crate::language::{Filesystem, Sizes};
+
+/// The blocks in which space is reckoned.
+const BLOCK_BYTES: u64 = 4096;
+
+/// What a filesystem holds.
+#[derive(Debug)]
+pub(super) struct Fileset {
+    /// The files that are worked on.
+    pub(super) data: Population,
+    /// Those that fill it up when it is aged; all directly in `data`.
+    pub(super) fill: Population,
+    /// The directories of `metaop`; in the place of a directory stands whether one was renamed.
+    pub(super) meta: Population,
+    /// The directories of the files that are worked on.
+    pub(super) dirs: Series,
+    sizes: SizeDraw,
+    /// Its room before anything was made.
+    room_before: OnceLock<Room>,
+    /// Bytes in whole blocks by which its files have grown since.
+    grown: AtomicI64,
+}
+
+impl Fileset {
+    /// An empty one; sizes of files are whole blocks when they must suit `O_DIRECT`.
+    pub(super) fn new(filesystem: &Filesystem, direct: bool) -> Self {
+        Self {
+            data: Population::default(),
+            fill: Population::default(),
+            meta: Population::default(),
+            dirs: Series::new(filesystem.dirs),
+            sizes: SizeDraw::new(filesystem, direct),
+            room_before: OnceLock::new(),
+            grown: AtomicI64::new(0),
+        }
+    }
+
+    /// The files of a kind.
+    #[inline]
+    pub(super) const fn files(&self, kept: Kept) -> &Population {
+        match kept {
+            Kept::Data => &self.data,
+            Kept::Fill => &self.fill,
+        }
+    }
+
+    /// The size of a new file.
+    pub(super) fn draw_size(&self, random: &mut Random) -> u64 {
+        self.sizes.draw(random)
+    }
+
+    /// Whether a file of an earlier run has a size that a new one could have.
+    pub(super) fn could_make(&self, bytes: u64) -> bool {
+        self.sizes.could_be(bytes)
+    }
+
+    /// The directory of a new file: 0 is `data` itself, the others are `datadir`s.
+    pub(super) fn draw_dir(&self, random: &mut Random) -> u32 {
+        let dir = random.below(u64::from(self.dirs.count()) + 1);
+        u32::try_from(dir).unwrap_or(0)
+    }
+
+    /// A file of one size has another one.
+    pub(super) fn resized(&self, from: u64, to: u64) {
+        let blocks = |bytes: u64| i64::try_from(bytes.div_ceil(BLOCK_BYTES)).unwrap_or(i64::MAX);
+        let change = blocks(to).saturating_sub(blocks(from));
+        self.grown.fetch_add(change.saturating_mul(BLOCK_BYTES.cast_signed()), Ordering::Relaxed);
+    }
+
+    /// Takes down the room before anything is made; the first word stands.
+    pub(super) fn begins_with(&self, room: Room) {
+        let _first_word_stands = self.room_before.set(room);
+    }
+
+    /// The share of it that is used, and by how many bytes it has grown. A filesystem that writes
+    /// later says so later: what was written counts at once.
+    pub(super) fn fullness(&self, room: Room) -> (f64, u64) {
+        let before = self.room_before.get().copied().unwrap_or(room);
+        let used = |room: Room| room.capacity_bytes.saturating_sub(room.unused_bytes);
+        let written = u64::try_from(self.grown.load(Ordering::Relaxed)).unwrap_or(0);
+        let grown = used(room).saturating_sub(used(before)).max(written);
+        let full = (used(before) + grown).max(used(room));
+        (full as f64 / room.capacity_bytes.max(1) as f64, grown)
+    }
+}
+
+/// The sizes with the weights that they are drawn with.
+pub(super) fn drawn_sizes(filesystem: &Filesystem) -> Sizes {
+    match &filesystem.sizes {
+        Sizes::Weights(rows) if filesystem.sizes_as_original => {
+            Sizes::Weights(original_draw::weights(rows))
+        }
+        sizes => sizes.clone(),
+    }
+}
+
+/// Draws sizes.
+#[derive(Debug)]
+enum SizeDraw {
+    /// From the first on, below the second; whether in whole blocks, and drawn as by the original.
+    Range(u64, u64, bool, bool),
+    /// Sizes with the sum of the weights up to them.
+    Weights(Vec<(u64, u64)>),
+}
+
+impl SizeDraw {
+    fn new(filesystem: &Filesystem, direct: bool) -> Self {
+        let whole = |bytes: u64| if direct { bytes.next_multiple_of(BLOCK_BYTES) } else { bytes };
+        match &drawn_sizes(filesystem) {
+            Sizes::Range(least, below) => {
+                Self::Range(*least, *below, direct, filesystem.sizes_as_original)
+            }
+            Sizes::Weights(weights) => {
+                let mut sum = 0;
+                let sums = weights.iter().map(|&(bytes, weight)| {
+                    sum += weight;
+                    (whole(bytes), sum)
+                });
+                Self::Weights(sums.collect())
+            }
+        }
+    }
+
+    /// Whether it is one of the sizes; the end of a range is one as well.
+    fn could_be(&self, bytes: u64) -> bool {
+        match self {
+            Self::Range(least, most, true, _) => {
+                let whole = |bytes: u64| bytes.next_multiple_of(BLOCK_BYTES);
+                (whole(*least)..=whole(*most)).contains(&bytes) && bytes == whole(bytes)
+            }
+            Self::Range(least, most, false, _) => (*least..=*most).contains(&bytes),
+            Self::Weights(sums) => sums.iter().any(|&(size, _)| size == bytes),
+        }
+    }
+
+    fn draw(&self, random: &mut Random) -> u64 {
+        match self {
+            Self::Range(least, below, direct, as_original) => {
+                let choices = below.saturating_sub(*least);
+                let drawn = if *as_original {
+                    original_draw::below(choices, random)
+                } else {
+                    random.below(choices)
+                };
+                let bytes = least + drawn;
+                if *direct { bytes.next_multiple_of(BLOCK_BYTES) } else { bytes }
+            }
+            Self::Weights(sums) => {
+                let drawn = random.below(sums.last().map_or(0, |&(_, sum)| sum));
+                sums.iter().find(|&&(_, sum)| drawn < sum).map_or(0, |&(bytes, _)| bytes)
+            }
+        }
+    }
+}
+
+fn makers(filesystems: usize) -> Arc<[AtomicU32]> {
+    (0..filesystems).map(|_| AtomicU32::new(0)).collect()
+}
+
+/// What the workers of a run have in common beside the files.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Common {
+    /// Rings when they are to end.
+    pub(super) deadline: Deadline,
+    /// How many of them make files in each filesystem.
+    makers: Arc<[AtomicU32]>,
+    trouble: Arc<Mutex<Option<SessionError>>>,
+}
+
+impl Common {
+    /// That of a run on so many filesystems.
+    pub(super) fn new(filesystems: usize) -> Self {
+        Self { makers: makers(filesystems), ..Self::default() }
+    }
+
+    /// Another common, with a deadline of its own, of the same run.
+    pub(super) fn another(&self) -> Self {
+        let (deadline, trouble) = (Deadline::default(), Arc::clone(&self.trouble));
+        Self { deadline, makers: makers(self.makers.len()), trouble }
+    }
+
+    /// The filesystems in which one with this plan works.
+    fn reach(&self, plan: &Plan) -> &[AtomicU32] {
+        match plan.bound {
+            Some(number) => self.makers.get(number..=number).unwrap_or_default(),
+            None => &self.makers,
+        }
+    }
+
+    /// One with this plan will work.
+    pub(super) fn join(&self, plan: &Plan) {
+        for makers in self.reach(plan).iter().filter(|_| plan.makes_files) {
+            makers.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// One with this plan has ended.
+    pub(super) fn leave(&self, plan: &Plan) {
+        for makers in self.reach(plan).iter().filter(|_| plan.makes_files) {
+            makers.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether anybody still makes files where one with this plan works.
+    pub(super) fn has_makers(&self, plan: &Plan) -> bool {
+        self.reach(plan).iter().any(|makers| makers.load(Ordering::Relaxed) > 0)
+    }
+
+    /// Something that none of them can go on after; the first word stands.
+    pub(super) fn fail(&self, why: SessionError) {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        self.deadline.reach();
+    }
+
+    /// What they cannot go on after.
+    pub(super) fn trouble(&self) -> Option<SessionError> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Common, Fileset};
+    use crate::language::{Filesystem, Sizes};
+    use treering_script::{Random, Room, SessionError};
+
+    fn filesystem(sizes: Sizes) -> Filesystem {
+        Filesystem {
+            location: "/m".to_owned(),
+            files: 0,
+            dirs: 3,
+            sizes,
+            sizes_as_original: false,
+            init_bytes: 0,
+            init_share: 0.0,
+            create_block_bytes: 4096,
+            age_block_bytes: 4096,
+            reuse: false,
+            aging: None,
+        }
+    }
+
+    #[test]
+    fn sizes_have_exactly_their_weights() {
+        let table = vec![(4096, 33), (8192, 21), (1 << 20, 46)];
+        let fileset = Fileset::new(&filesystem(Sizes::Weights(table.clone())), false);
+        let mut random = Random::new(3);
+        let drawn: Vec<u64> = (0..100_000).map(|_| fileset.draw_size(&mut random)).collect();
+        for (bytes, weight) in table {
+            let share = drawn.iter().filter(|&&size| size == bytes).count() as f64 / 1000.0;
+            // Four standard deviations of a share of 100,000 draws.
+            assert!((share - weight as f64).abs() < 0.65, "{bytes}: {share} %");
+        }
+    }
+
+    #[test]
+    fn a_range_ends_before_its_end_and_suits_direct_io_when_asked() {
+        let fileset = Fileset::new(&filesystem(Sizes::Range(10, 13)), false);
+        let mut random = Random::new(3);
+        let drawn: std::collections::BTreeSet<u64> =
+            (0..100).map(|_| fileset.draw_size(&mut random)).collect();
+        assert_eq!(drawn.into_iter().collect::<Vec<_>>(), [10, 11, 12]);
+        let same = Fileset::new(&filesystem(Sizes::Range(10, 10)), false);
+        assert_eq!(same.draw_size(&mut random), 10);
+        let direct = Fileset::new(&filesystem(Sizes::Range(10, 5000)), true);
+        assert!((0..100).all(|_| [4096, 8192].contains(&direct.draw_size(&mut random))));
+    }
+
+    #[test]
+    fn files_of_an_earlier_run_have_sizes_that_new_ones_could_have() {
+        let could = |sizes: Sizes, direct, bytes: &[u64]| {
+            let fileset = Fileset::new(&filesystem(sizes), direct);
+            bytes.iter().map(|&bytes| fileset.could_make(bytes)).collect::<Vec<_>>()
+        };
+        let sizes = [4999, 5000, 8192, 9000, 9001, 12_288, 16_384];
+        let plain = could(Sizes::Range(5000, 9000), false, &sizes);
+        assert_eq!(plain, [false, true, true, true, false, false, false]);
+        let direct = could(Sizes::Range(5000, 9000), true, &sizes);
+        assert_eq!(direct, [false, false, true, false, false, true, false]);
+        let table = || Sizes::Weights(vec![(5000, 1), (8192, 3)]);
+        assert_eq!(could(table(), false, &sizes[..3]), [false, true, true]);
+        assert_eq!(could(table(), true, &sizes[..3]), [false, false, true]);
+    }
+
+    #[test]
+    fn fullness_is_what_the_filesystem_says_or_what_was_written() {
+        let fileset = Fileset::new(&filesystem(Sizes::Range(0, 0)), false);
+        let room = |used: u64| Room {
+            capacity_bytes: 1 << 20,
+            free_bytes: 0,
+            unused_bytes: (1 << 20) - used,
+            inodes: None,
+        };
+        fileset.begins_with(room(1 << 18));
+        assert_eq!(fileset.fullness(room(1 << 18)), (0.25, 0));
+        fileset.resized(0, 1 << 18);
+        assert_eq!(fileset.fullness(room(1 << 18)), (0.5, 1 << 18), "it says so later");
+        assert_eq!(fileset.fullness(room(3 << 18)), (0.75, 1 << 19));
+        fileset.resized(1 << 18, 0);
+        assert_eq!(fileset.fullness(room(1 << 18)), (0.25, 0));
+    }
+
+    #[test]
+    fn the_first_trouble_stands() {
+        let common = Common::default();
+        assert_eq!(common.trouble(), None);
+        common.another().fail(SessionError::new("one"));
+        assert!(!common.deadline.is_reached(), "each has its own");
+        common.fail(SessionError::new("two"));
+        assert_eq!(common.trouble(), Some(SessionError::new("one")));
+        assert!(common.deadline.is_reached());
+    }
+}

@@ -1,0 +1,290 @@
+//! The lines of a report of FFSB.
+
+use super::bytes_per_second;
+use treering_kit::import::log::first_word;
+use treering_kit::import::number::{decimal, whole};
+
+/// What a line says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Line {
+    /// The first one, with the version.
+    Started(String),
+    /// A thread group follows.
+    Group(u64),
+    /// A filesystem follows.
+    Filesystem(String),
+    /// A name and its value: of the profile, its weights and sizes.
+    Setting(String, String),
+    /// The file set was made, in so many seconds.
+    SetUp(u64),
+    /// The benchmark began.
+    StartingAt(String),
+    /// And took so many seconds.
+    Took(f64),
+    /// The names of the columns.
+    TableBegins,
+    /// A kind of operation.
+    Row(OpRow),
+    /// Of all kinds, per second.
+    Transactions(f64),
+    /// Bytes read or written per second.
+    Throughput(&'static str, f64),
+    /// The calls of a thread group follow.
+    CallsBegin,
+    /// Latency of a kind of call in milliseconds: least, mean, most; how many.
+    Call(&'static str, [f64; 3], u64),
+    /// User, system or all CPU in percent.
+    Cpu(&'static str, f64),
+    /// Belongs to it and says nothing.
+    Furniture,
+}
+
+/// A row of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct OpRow {
+    pub(super) op: String,
+    pub(super) transactions: u64,
+    pub(super) transactions_per_second: f64,
+    /// Of all operations that ran, in percent with three decimals.
+    pub(super) operations_percent: f64,
+    /// `None` where no data are moved.
+    pub(super) bytes_per_second: Option<f64>,
+}
+
+/// Every kind of operation, in the order of FFSB.
+const OPS: [&str; 15] = [
+    "read",
+    "readall",
+    "write",
+    "create",
+    "append",
+    "delete",
+    "metaop",
+    "createdir",
+    "stat",
+    "writeall",
+    "writeall_fsync",
+    "open_close",
+    "write_fsync",
+    "create_fsync",
+    "append_fsync",
+];
+const CALLS: [&str; 8] = ["open", "read", "write", "create", "lseek", "unlink", "close", "stat"];
+
+/// The names of settings.
+const NAMES: [&str; 25] = [
+    "benchmark time",
+    "num_threads",
+    "read_random",
+    "read_size",
+    "read_blocksize",
+    "read_skip",
+    "read_skipsize",
+    "write_random",
+    "write_size",
+    "fsync_file",
+    "write_blocksize",
+    "wait time",
+    "num_dirs",
+    "starting files",
+    "min file size",
+    "max file size",
+    "directio",
+    "alignedio",
+    "bufferedio",
+    "current utilization",
+    "desired utilization",
+    "init size",
+    "init util",
+    "create_blocksize",
+    "age_blocksize",
+];
+/// What else a line may begin with, but for figures and rules.
+const FIRST_WORDS: [&str; 21] = [
+    "FFSB",
+    "ThreadGroup",
+    "FileSystem",
+    "fs",
+    "Starting",
+    "Benchmark",
+    "Op",
+    "Read",
+    "Write",
+    "aging",
+    "System",
+    "bound",
+    "op",
+    "Fileset",
+    "Results:",
+    "Total",
+    "Throughput",
+    "Min",
+    "creating",
+    "reusing",
+    "Aging",
+];
+
+/// Whether a line, or the first of several that were one, can be one of these.
+pub(super) fn may_begin(text: &str) -> bool {
+    let first = first_word(text);
+    let figure = |byte: u8| byte.is_ascii_digit() || b"[=-".contains(&byte);
+    let is_of_name =
+        |name: &&str| first_word(name) == first || first.split('=').next() == Some(*name);
+    first.bytes().next().is_some_and(figure)
+        || FIRST_WORDS.contains(&first)
+        || ["Syncing()...", "msec_range["].iter().any(|word| first.starts_with(word))
+        || NAMES.iter().chain(&OPS).any(is_of_name)
+}
+
+/// Reads a line. Text may be somebody else's unless the whole line is as FFSB prints it.
+pub(super) fn line(text: &str) -> Option<Line> {
+    let text = text.trim();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words.as_slice() {
+        ["FFSB", "version", version, "started"] => Some(Line::Started((*version).to_owned())),
+        ["ThreadGroup", number] => whole(number).map(Line::Group),
+        ["FileSystem", place] => Some(Line::Filesystem((*place).to_owned())),
+        ["fs", "setup", "took", seconds, "secs"] => whole(seconds).map(Line::SetUp),
+        ["Starting", "Actual", "Benchmark", "At:", ..] => {
+            text.split_once("At: ").map(|(_, when)| Line::StartingAt(when.to_owned()))
+        }
+        ["Benchmark", "took", seconds, "sec"] => decimal(seconds).map(Line::Took),
+        ["Op", "Name", "Transactions", ..] => {
+            (words.last() == Some(&"Throughput")).then_some(Line::TableBegins)
+        }
+        [rate, "Transactions", "per", "Second"] => decimal(rate).map(Line::Transactions),
+        ["Read", "Throughput:", rate] => Some(Line::Throughput("read", bytes_per_second(rate)?)),
+        ["Write", "Throughput:", rate] => Some(Line::Throughput("write", bytes_per_second(rate)?)),
+        [percent, "User", "Time"] => cpu("User Time", percent),
+        [percent, "System", "Time"] => cpu("System Time", percent),
+        [percent, "CPU", "Utilization"] => cpu("CPU Utilization", percent),
+        ["aging", "is", how @ ("on" | "off")] => Some(setting("aging", how)),
+        ["System", "Call", "Latency", ..] => Some(Line::CallsBegin),
+        ["bound", "to", "fs", number] => Some(setting("bound to fs", number)),
+        [size, "(", .., "->", weight, _] => size_weight(size, weight),
+        [size, rest, "->", weight, _] if rest.starts_with('(') => size_weight(size, weight),
+        [op, ":", figures @ ..] => row(op, figures).map(Line::Row),
+        _ if is_furniture(&words) => Some(Line::Furniture),
+        _ => call(text).or_else(|| named_value(text)),
+    }
+}
+
+fn setting(name: &str, value: &str) -> Line {
+    Line::Setting(name.to_owned(), value.to_owned())
+}
+
+fn size_weight(size: &str, weight: &str) -> Option<Line> {
+    whole(size)?;
+    whole(weight)?;
+    Some(setting(&format!("size weight {size}"), weight))
+}
+
+fn cpu(what: &'static str, percent: &str) -> Option<Line> {
+    Some(Line::Cpu(what, decimal(percent.strip_suffix('%')?)?))
+}
+
+fn row(op: &str, figures: &[&str]) -> Option<OpRow> {
+    let op = OPS.into_iter().find(|known| *known == op)?;
+    // Long figures run into one another only at their percent signs.
+    let joined = figures.join(" ").replace('%', "% ");
+    let words: Vec<&str> = joined.split_whitespace().collect();
+    let [transactions, rate, _share, weight, throughput] = words.as_slice() else { return None };
+    let bytes_per_second = match *throughput {
+        "NA" => None,
+        size => Some(bytes_per_second(size)?),
+    };
+    Some(OpRow {
+        op: op.to_owned(),
+        transactions: whole(transactions)?,
+        transactions_per_second: decimal(rate)?,
+        operations_percent: decimal(weight.strip_suffix('%')?)?,
+        bytes_per_second,
+    })
+}
+
+/// `[   open]<TAB>0.050000<TAB>3.980161<TAB>41.840000<TAB>31`.
+fn call(text: &str) -> Option<Line> {
+    let (name, figures) = text.strip_prefix('[')?.split_once(']')?;
+    let call = CALLS.into_iter().find(|call| *call == name.trim())?;
+    let words: Vec<&str> = figures.split_whitespace().collect();
+    let [least, mean, most, calls] = words.as_slice() else { return None };
+    Some(Line::Call(call, [decimal(least)?, decimal(mean)?, decimal(most)?], whole(calls)?))
+}
+
+/// `num_threads      = 4`, `readall = 1 (10.00%)`: known names only.
+fn named_value(text: &str) -> Option<Line> {
+    let (name, value) = text.split_once('=')?;
+    let (name, value) = (name.trim(), value.trim());
+    let value = value.split_whitespace().next().unwrap_or("");
+    if OPS.contains(&name) {
+        whole(value)?;
+        return Some(setting(&format!("{name} weight"), value));
+    }
+    let name = NAMES.into_iter().find(|known| *known == name)?;
+    let plain = value.split('(').next().unwrap_or(value).trim();
+    Some(setting(name, plain))
+}
+
+fn is_furniture(words: &[&str]) -> bool {
+    let is_rule = |word: &&str| !word.is_empty() && word.bytes().all(|byte| b"=-".contains(&byte));
+    if !words.is_empty() && words.iter().all(is_rule) {
+        return true;
+    }
+    match words {
+        ["op", "weights"]
+        | ["Fileset", "weight:"]
+        | ["Results:"]
+        | ["Total" | "Throughput", "Results"]
+        | ["Min", "Avg", "Max", "Total", "Calls"]
+        | ["creating" | "reusing", ..]
+        | ["Aging", "ThreadGroup", ..]
+        | ["aging", "fs", ..] => true,
+        [syncing, "sec"] => syncing.starts_with("Syncing()..."),
+        ["FFSB", "benchmark", "finished", ..] => true,
+        [range, ..] => range.starts_with("msec_range["),
+        [] => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, line};
+
+    #[test]
+    fn the_lines_that_count_are_read() {
+        let Some(Line::Row(row)) = line(
+            "       create_fsync :         8234\t    719.78\t77.878%\t\t15.789%\t   2.81MB/sec",
+        ) else {
+            panic!()
+        };
+        assert_eq!((row.op.as_str(), row.transactions), ("create_fsync", 8234));
+        assert_eq!((row.transactions_per_second, row.operations_percent), (719.78, 15.789));
+        assert_eq!(row.bytes_per_second, Some(2.81 * 1_048_576.0));
+        let Some(Line::Row(row)) = line("delete : 4\t 0.35\t 0.038%\t\t10.526%\t NA") else {
+            panic!()
+        };
+        assert_eq!(row.bytes_per_second, None);
+        let said = |text: &str| match line(text) {
+            Some(Line::Setting(name, value)) => format!("{name}={value}"),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(said("\t read_size        = 40960\t(40KB)"), "read_size=40960");
+        assert_eq!(said("\t         readall = 1 (10.00%)"), "readall weight=1");
+        assert_eq!(said("\t\t     33554432 (  32MB) -> 1 (1.00%)"), "size weight 33554432=1");
+        assert_eq!(said("\t\t       524288 ( 512KB) -> 3 (3.00%)"), "size weight 524288=3");
+        assert_eq!(said("\t current utilization = 26.19%"), "current utilization=26.19%");
+        assert_eq!(said("\t aging is off"), "aging=off");
+        let call = line("[   open]\t0.050000\t3.980161\t41.840000\t          31");
+        assert_eq!(call, Some(Line::Call("open", [0.05, 3.980_161, 41.84], 31)));
+        assert_eq!(line("10.0% CPU Utilization"), Some(Line::Cpu("CPU Utilization", 10.0)));
+        assert_eq!(line("   -"), Some(Line::Furniture));
+        assert_eq!(line("Syncing()...1 sec"), Some(Line::Furniture));
+    }
+
+    #[test]
+    fn what_others_print_is_not_read() {
+        for text in ["", "x = 3", "[   sync] 1 2 3 4", "create : 1 2 3", "anything at all"] {
+            assert_eq!(line(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The lines of a profile: sections and settings, with their places.
+//!
+//! A `#` begins a comment wherever it stands. The original deletes every blank before it looks at a
+//! line; here names lose theirs, and of a value it is decided by its kind.
+
+use std::borrow::Cow;
+
+use treering_kit::cursor;
+use treering_kit::faults::{Fault, Faults, Place, shown};
+
+/// The longest profile.
+const BYTES_MAX: usize = 1 << 20;
+
+/// A line that says something.
+#[derive(Debug, PartialEq)]
+pub(super) enum Line<'t> {
+    /// `[word]`, without brackets and the digits after the word.
+    Section { word: String, place: Place },
+    /// `key = value`; the value has no blanks at its ends.
+    Setting { key: String, place: Place, value: &'t str, value_place: Place },
+    /// Words without `=`; at least one.
+    Words(Vec<(&'t str, Place)>),
+}
+
+/// What C calls white space, within a line.
+const fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\r' | '\x0b' | '\x0c')
+}
+
+/// The text without any blank.
+pub(super) fn squeezed(text: &str) -> Cow<'_, str> {
+    if text.contains(is_blank) {
+        Cow::Owned(text.chars().filter(|c| !is_blank(*c)).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// The lines with something in them; those that make no sense are kept as faults.
+pub(super) fn lines<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<Line<'t>>, Fault> {
+    if text.len() > BYTES_MAX {
+        let what = format!("the profile has {} bytes", text.len());
+        let right = format!("a profile has at most {BYTES_MAX} bytes: is this one?");
+        return Err(faults.error(Place::START, what).hint(right));
+    }
+    let mut found = Vec::new();
+    for (place, line) in cursor::lines(text, 0) {
+        let cut = Cut { line, place, faults };
+        let read = cut.read();
+        found.extend(faults.taken(read).flatten());
+        if faults.is_full() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// One line, on its way.
+struct Cut<'t, 'f> {
+    line: &'t [u8],
+    place: Place,
+    faults: &'f Faults<'t>,
+}
+
+impl<'t> Cut<'t, '_> {
+    fn read(&self) -> Result<Option<Line<'t>>, Fault> {
+        let content = self.content()?;
+        let (body, place, value) = cursor::setting(content, self.place, is_blank);
+        if let Some(rest) = body.strip_prefix('[') {
+            let rest = content.trim_matches(is_blank).strip_prefix('[').unwrap_or(rest);
+            return self.section(rest, place).map(Some);
+        }
+        if let Some((value, value_place)) = value {
+            let key = squeezed(body).into_owned();
+            return Ok(Some(Line::Setting { key, place, value, value_place }));
+        }
+        let words = body.split(is_blank).filter(|word| !word.is_empty());
+        // Where a word stands follows from where its text stands in that of the line.
+        let offset = |word: &str| word.as_ptr() as usize - content.as_ptr() as usize;
+        let words: Vec<_> = words.map(|word| (word, self.place.after(offset(word)))).collect();
+        Ok((!words.is_empty()).then_some(Line::Words(words)))
+    }
+
+    /// What stands before the comment, as text without control characters.
+    fn content(&self) -> Result<&'t str, Fault> {
+        let content = cursor::before(self.line, b"#");
+        let content = cursor::text(content, self.place, "a profile is text in UTF-8", self.faults)?;
+        match content.char_indices().find(|(_, c)| c.is_control() && !is_blank(*c)) {
+            Some((byte, c)) => {
+                let what = format!("the control character {}", c.escape_debug());
+                Err(self.faults.error(self.place.after(byte), what).hint("a profile is plain text"))
+            }
+            None => Ok(content),
+        }
+    }
+
+    /// A section from what follows its bracket.
+    fn section(&self, rest: &str, place: Place) -> Result<Line<'t>, Fault> {
+        let right = "a section is a line like [filesystem0], [threadgroup0], [stats] or [end]";
+        let Some(close) = rest.find(']') else {
+            let what = format!("'[{}' has no ]", shown(rest));
+            return Err(self.faults.error(place, what).hint(right));
+        };
+        let after = rest[close + 1..].trim_start_matches(is_blank);
+        if !after.is_empty() {
+            let what = format!("'{}' stands after the section's ]", shown(after));
+            let place = place.after(1 + rest.len() - after.len());
+            return Err(self.faults.error(place, what).hint(right));
+        }
+        let name = squeezed(&rest[..close]);
+        let word = name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+        Ok(Line::Section { word, place })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Faults, Line, Place, lines};
+
+    fn cut(text: &[u8]) -> Vec<Line<'_>> {
+        lines(text, &mut Faults::new("f", text)).unwrap()
+    }
+
+    fn refused(text: &[u8]) -> String {
+        let mut faults = Faults::new("f", text);
+        let read = lines(text, &mut faults);
+        let error = read.err().map(|fault| faults.refuse(fault));
+        error
+            .unwrap_or_else(|| faults.check().unwrap_err())
+            .message
+            .lines()
+            .next()
+            .unwrap()
+            .to_owned()
+    }
+
+    fn place(line: usize, column: usize) -> Place {
+        Place::new(line, column)
+    }
+
+    #[test]
+    fn lines_are_cut_with_their_places() {
+        let text =
+            b"\xef\xbb\xbftime=3 # s\r\n\t[ file system 12 ]\r\n\n\x0c size_weight\t4k  33\n  \
+                     num_ threads =  1 0";
+        let setting = |key: &str, at, value, value_place| Line::Setting {
+            key: key.to_owned(),
+            place: at,
+            value,
+            value_place,
+        };
+        assert_eq!(
+            cut(text),
+            [
+                setting("time", place(1, 1), "3", place(1, 6)),
+                Line::Section { word: "filesystem".into(), place: place(2, 2) },
+                Line::Words(vec![
+                    ("size_weight", place(4, 3)),
+                    ("4k", place(4, 15)),
+                    ("33", place(4, 19))
+                ]),
+                setting("num_threads", place(5, 3), "1 0", place(5, 19)),
+            ]
+        );
+        assert_eq!(cut(b""), []);
+        assert_eq!(cut(b"# caf\xe9 \0\n  \n"), []);
+        assert_eq!(cut(b"="), [setting("", place(1, 1), "", place(1, 2))]);
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused_with_its_place() {
+        assert_eq!(refused(b"\n a\xffb"), "f:2:3: the byte 0xff is no UTF-8");
+        assert_eq!(refused(b"ti\0me"), "f:1:3: the control character \\0");
+        assert_eq!(refused(b"a=\x1b[31m"), "f:1:3: the control character \\u{1b}");
+        assert_eq!(refused(b"[end"), "f:1:1: '[end' has no ]");
+        assert_eq!(refused(b" [end] x"), "f:1:8: 'x' stands after the section's ]");
+        assert_eq!(refused(&vec![b'\n'; (1 << 20) + 1]), "f:1:1: the profile has 1048577 bytes");
+        assert_eq!(cut(&vec![b'\n'; 1 << 20]), []);
+    }
+}

@@ -1,0 +1,143 @@
+//! The operations of FFSB, in its order: names, what locks a file, what is counted.
+
+/// An operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Operation {
+    /// Reads some bytes of a file.
+    Read,
+    /// Reads a whole file.
+    ReadAll,
+    /// Overwrites some bytes of a file.
+    Write,
+    /// Creates a file.
+    Create,
+    /// Makes a file longer.
+    Append,
+    /// Removes a file.
+    Delete,
+    /// Creates, renames or removes a directory.
+    MetaOp,
+    /// Creates a directory.
+    CreateDir,
+    /// Looks a file up.
+    Stat,
+    /// Overwrites a whole file.
+    WriteAll,
+    /// The same with an fsync at the end.
+    WriteAllFsync,
+    /// Opens a file and closes it.
+    OpenClose,
+    /// `Write` with an fsync at the end.
+    WriteFsync,
+    /// `Create` with an fsync at the end.
+    CreateFsync,
+    /// `Append` with an fsync at the end.
+    AppendFsync,
+}
+
+impl Operation {
+    /// Every operation, in the order of their numbers: that of the original's tables.
+    pub(crate) const ALL: [Self; 15] = [
+        Self::Read,
+        Self::ReadAll,
+        Self::Write,
+        Self::Create,
+        Self::Append,
+        Self::Delete,
+        Self::MetaOp,
+        Self::CreateDir,
+        Self::Stat,
+        Self::WriteAll,
+        Self::WriteAllFsync,
+        Self::OpenClose,
+        Self::WriteFsync,
+        Self::CreateFsync,
+        Self::AppendFsync,
+    ];
+
+    /// How many there are.
+    pub(crate) const COUNT: usize = Self::ALL.len();
+
+    /// The name in tables; a profile's key is this and `_weight`.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::ReadAll => "readall",
+            Self::Write => "write",
+            Self::Create => "create",
+            Self::Append => "append",
+            Self::Delete => "delete",
+            Self::MetaOp => "metaop",
+            Self::CreateDir => "createdir",
+            Self::Stat => "stat",
+            Self::WriteAll => "writeall",
+            Self::WriteAllFsync => "writeall_fsync",
+            Self::OpenClose => "open_close",
+            Self::WriteFsync => "write_fsync",
+            Self::CreateFsync => "create_fsync",
+            Self::AppendFsync => "append_fsync",
+        }
+    }
+
+    /// Its place in tables.
+    pub(crate) const fn place(self) -> usize {
+        self as usize
+    }
+
+    /// Whether it reads a file's content.
+    pub(crate) const fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::ReadAll)
+    }
+
+    /// Whether it writes content.
+    pub(crate) const fn writes(self) -> bool {
+        matches!(
+            self,
+            Self::Write
+                | Self::WriteFsync
+                | Self::WriteAll
+                | Self::WriteAllFsync
+                | Self::Create
+                | Self::CreateFsync
+                | Self::Append
+                | Self::AppendFsync
+        )
+    }
+
+    /// Whether it ends with an fsync.
+    pub(crate) const fn syncs(self) -> bool {
+        matches!(
+            self,
+            Self::WriteFsync | Self::WriteAllFsync | Self::CreateFsync | Self::AppendFsync
+        )
+    }
+
+    /// Whether it makes a file.
+    pub(crate) const fn makes(self) -> bool {
+        matches!(self, Self::Create | Self::CreateFsync)
+    }
+
+    /// Whether it makes a file larger.
+    pub(crate) const fn appends(self) -> bool {
+        matches!(self, Self::Append | Self::AppendFsync)
+    }
+
+    /// Whether a filesystem can be aged with it.
+    pub(crate) const fn ages(self) -> bool {
+        self.makes() || self.appends() || matches!(self, Self::Delete)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Operation;
+
+    #[test]
+    fn numbers_and_names_agree() {
+        for (number, operation) in Operation::ALL.into_iter().enumerate() {
+            assert_eq!(operation.place(), number);
+            assert_eq!(operation.syncs(), operation.name().ends_with("_fsync"));
+        }
+    }
+}

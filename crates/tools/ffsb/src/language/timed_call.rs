@@ -1,0 +1,60 @@
+//! The calls whose times FFSB takes.
+
+/// The calls whose times FFSB takes, in the order of its table. `create` stands in a profile's
+/// `ignore` only: creates count as opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum TimedCall {
+    /// `open`, also of a file that is created.
+    Open,
+    /// `read`.
+    Read,
+    /// `write`.
+    Write,
+    /// Accepted in a profile; never timed.
+    Create,
+    /// `lseek`.
+    Seek,
+    /// `unlink`.
+    Unlink,
+    /// `close`.
+    Close,
+    /// `stat`.
+    Stat,
+}
+
+impl TimedCall {
+    /// Every one, in the order of their numbers.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Open,
+        Self::Read,
+        Self::Write,
+        Self::Create,
+        Self::Seek,
+        Self::Unlink,
+        Self::Close,
+        Self::Stat,
+    ];
+
+    /// How many there are.
+    pub(crate) const COUNT: usize = Self::ALL.len();
+
+    /// The name in the table and in a profile.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Create => "create",
+            Self::Seek => "lseek",
+            Self::Unlink => "unlink",
+            Self::Close => "close",
+            Self::Stat => "stat",
+        }
+    }
+
+    /// Its place in tables.
+    pub(crate) const fn place(self) -> usize {
+        self as usize
+    }
+}

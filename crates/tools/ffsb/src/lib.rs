@@ -1,0 +1,44 @@
+//! FFSB: threads that draw operations by weight over filesystems full of files, as the Flexible
+//! File System Benchmark 6.0-RC2.
+//!
+//! `profile` is the language, `plan` what a worker makes of it, `worker` the operations, `fileset`
+//! and `population` the files that all workers share, `prepare` what is done before. Nothing here
+//! calls the kernel.
+
+mod classic;
+mod language;
+mod import;
+mod fileset;
+mod headline;
+mod job;
+mod names;
+mod namespace;
+mod options;
+mod original_draw;
+mod output;
+mod plan;
+mod population;
+mod prepare;
+mod session;
+mod slots;
+mod worker;
+
+use crate::classic::{tally, text};
+use crate::language::operation;
+use treering_script::ConfigError;
+
+use treering_kit::imitation;
+use job::BenchJob;
+
+/// The line of ffsb in the registry.
+pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Ffsb), importer: Some(&import::Ffsb) };
+
+imitation!(Ffsb, BenchJob, over_ranks: Apart);
+
+/// Whether a profile can be read: its warnings, with line and column. `file` is its name in them.
+///
+/// # Errors
+/// When it cannot; says where, and what would be right.
+pub fn check_profile(file: &str, text: &[u8]) -> Result<Vec<String>, ConfigError> {
+    language::parse(file, text).map(|profile| profile.warnings)
+}

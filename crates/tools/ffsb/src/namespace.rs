@@ -1,0 +1,38 @@
+//! The filesystems of a run: where they are, and what they hold.
+
+use std::sync::Arc;
+
+use super::fileset::Fileset;
+use crate::language::Filesystem;
+
+/// What the names of native filesystems begin with.
+pub(super) const DIRECTORY: &str = "ffsb-";
+
+/// The directory of a native filesystem.
+pub(super) fn directory(number: usize) -> String {
+    format!("{DIRECTORY}{number}")
+}
+
+/// Where the files of a filesystem are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the place of this number.
+    Root(u16),
+    /// In a directory of the target that has its number.
+    Below,
+}
+
+/// The files of all filesystems, and where they are.
+#[derive(Clone, Debug)]
+pub(super) struct Namespace {
+    pub(super) filesets: Arc<[Fileset]>,
+    pub(super) places: Arc<[Place]>,
+}
+
+impl Namespace {
+    /// The filesystems of a profile, in these places.
+    pub(super) fn new(filesystems: &[Filesystem], places: Vec<Place>, direct: bool) -> Self {
+        let filesets = filesystems.iter().map(|filesystem| Fileset::new(filesystem, direct));
+        Self { filesets: filesets.collect::<Vec<_>>().into(), places: Arc::from(places) }
+    }
+}

@@ -1,0 +1,224 @@
+//! FFSB's own way to run and to speak: the configuration, lines while it goes on, the report.
+
+use std::path::PathBuf;
+
+use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
+use treering_script::{
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
+};
+
+use super::job::read_profile;
+use super::options::Classic;
+use crate::language::Profile;
+use super::session::{AGE, BENCHMARK, FINAL_SYNC, PREPARE, SETUP, SYNC, group_kind};
+use super::tally::{Prepared, Tally};
+use super::text::{self, GroupReport};
+use treering_kit::cautions;
+
+/// How a classic command line is run.
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
+    let options = Classic::read(settings)?;
+    let (_, profile) = read_profile(settings, options.profile.as_deref())?;
+    let roots: Vec<PathBuf> =
+        profile.filesystems.iter().map(|filesystem| filesystem.location.clone().into()).collect();
+    let groups = vec![Tally::default(); profile.groups.len()];
+    Ok(ClassicMode {
+        roots,
+        make_roots: MakeRoots::OneLevel,
+        log: None,
+        times_all: profile.groups.iter().any(|group| group.stats.is_some()),
+        seed: options.seed.unwrap_or(settings.started_unix_ms),
+        signal_exit: 130,
+        catches_sigint: false,
+        output: Box::new(Output {
+            shares: vec![0.0; profile.filesystems.len()],
+            aging: vec![false; profile.filesystems.len()],
+            profile,
+            groups,
+            began_ns: None,
+            ended_ns: 0,
+            user_ns: 0,
+            system_ns: 0,
+            final_sync: false,
+            starting: false,
+            set_up_ns: None,
+            reported: false,
+        }),
+    })
+}
+
+struct Output {
+    profile: Profile,
+    /// The share of each filesystem that was used at the start.
+    shares: Vec<f64>,
+    /// Filesystems of which it was said that they age.
+    aging: Vec<bool>,
+    /// How long the files took, until it is said.
+    set_up_ns: Option<u64>,
+    groups: Vec<Tally>,
+    /// The work, from the first thread's start to the end of the sync after it.
+    began_ns: Option<u64>,
+    ended_ns: u64,
+    user_ns: u64,
+    system_ns: u64,
+    final_sync: bool,
+    /// Whether the start is still to be reported.
+    starting: bool,
+    reported: bool,
+}
+
+fn out(words: String) -> Said {
+    Said { out: words, ..Said::default() }
+}
+
+/// Whole seconds, cut.
+const fn seconds(ns: u64) -> u64 {
+    ns / 1_000_000_000
+}
+
+impl Output {
+    fn filesystem(&self, location: &str) -> Option<usize> {
+        self.profile.filesystems.iter().position(|filesystem| filesystem.location == location)
+    }
+
+    fn is_reused(&self, location: &str) -> bool {
+        self.filesystem(location).is_some_and(|number| self.profile.filesystems[number].reuse)
+    }
+
+    fn work(&mut self, task: &TaskTotals) {
+        let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
+        self.began_ns = Some(began_ns);
+        self.until(task);
+        let group = (0..self.groups.len()).find(|&group| group_kind(group) == task.kind);
+        if let (Some(group), Some(tally)) = (group, task.counters.read::<Tally>()) {
+            self.groups[group].add(&tally);
+        }
+    }
+
+    fn until(&mut self, task: &TaskTotals) {
+        self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
+        self.user_ns += task.cpu.user_ns;
+        self.system_ns += task.cpu.system_ns;
+    }
+
+    fn task_began(&mut self, kind: &str, subject: &str) -> Said {
+        let Some(number) = self.filesystem(subject).filter(|_| kind == AGE) else {
+            return Said::default();
+        };
+        let aging = self.profile.filesystems[number].aging.as_ref();
+        match aging.filter(|_| !std::mem::replace(&mut self.aging[number], true)) {
+            Some(aging) => out(text::aging(subject, self.shares[number], aging.until_share)),
+            None => Said::default(),
+        }
+    }
+
+    fn task_ended(&mut self, task: &TaskTotals, witness: &mut dyn Witness) -> Said {
+        if task.kind == PREPARE {
+            let Some(Prepared { reused }) = task.counters.read() else { return Said::default() };
+            return out(match (reused, self.is_reused(&task.subject)) {
+                (true, _) => text::reusing(&task.subject),
+                (false, true) => text::recreating(&task.subject),
+                (false, false) => text::creating(&task.subject),
+            });
+        }
+        if task.kind != SYNC {
+            if task.kind.starts_with("threadgroup") {
+                self.work(task);
+            }
+            return Said::default();
+        }
+        let syncing = text::syncing(seconds(task.wall_ns));
+        if !self.final_sync {
+            return out(syncing);
+        }
+        self.until(task);
+        out(syncing + &text::finished(&witness.time()))
+    }
+
+    /// How long the setup took, when something comes after it: one that failed is not reported.
+    fn set_up(&mut self) -> Said {
+        let words = self.set_up_ns.take().map(|ns| text::set_up(seconds(ns)));
+        words.map(out).unwrap_or_default()
+    }
+
+    /// The report, once, of what was done so far.
+    fn report(&mut self) -> Said {
+        let Some(began_ns) = self.began_ns.filter(|_| !std::mem::replace(&mut self.reported, true))
+        else {
+            return Said::default();
+        };
+        let all = self.profile.groups.iter().zip(&self.groups);
+        let groups: Vec<GroupReport<'_>> =
+            all.map(|(group, tally)| GroupReport { tally, stats: group.stats.as_ref() }).collect();
+        let in_seconds = |ns: u64| ns as f64 / 1e9;
+        let took = in_seconds(self.ended_ns.saturating_sub(began_ns));
+        let (user, system) = (in_seconds(self.user_ns), in_seconds(self.system_ns));
+        out(text::report(&groups, took, user, system))
+    }
+}
+
+impl ClassicOutput for Output {
+    fn open(&mut self, scene: &ClassicScene) -> Said {
+        for (share, room) in self.shares.iter_mut().zip(&scene.rooms) {
+            let used = room.capacity_bytes.saturating_sub(room.unused_bytes);
+            *share = used as f64 / room.capacity_bytes.max(1) as f64;
+        }
+        let lines = self
+            .profile
+            .warnings
+            .iter()
+            .fold(String::new(), |lines, warning| lines + "treering: " + warning + "\n");
+        let out = text::configuration(&self.profile, &self.shares);
+        Said { out, err: lines, ..Said::default() }
+    }
+
+    fn refused(&mut self, error: &ConfigError) -> Said {
+        out(format!("{}\n", error.message))
+    }
+
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+        match event {
+            TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => {
+                // A command comes between the sync and the start.
+                let command = self.profile.callout.as_deref().map(text::calling_out);
+                match command {
+                    Some(words) => {
+                        self.starting = true;
+                        out(words)
+                    }
+                    None => out(text::starting(&witness.time())),
+                }
+            }
+            TrialEvent::TaskBegan { kind, .. }
+                if kind.starts_with("threadgroup") && std::mem::take(&mut self.starting) =>
+            {
+                out(text::starting(&witness.time()))
+            }
+            TrialEvent::PhaseBegan { name, .. } => {
+                self.final_sync = name == FINAL_SYNC;
+                self.set_up()
+            }
+            TrialEvent::TaskBegan { kind, subject, .. } => self.task_began(kind, subject),
+            TrialEvent::TaskEnded(task) => self.task_ended(task, witness),
+            TrialEvent::PhaseEnded(phase) if phase.name == SETUP => {
+                self.set_up_ns = Some(phase.wall_ns);
+                Said::default()
+            }
+            TrialEvent::Ended { ending: Ending::Completed, .. } => {
+                self.set_up_ns.take().map_or_else(Said::default, |wall_ns| {
+                    out(text::set_up(seconds(wall_ns)) + &text::set_up_only())
+                })
+            }
+            // What was done before it failed is not lost.
+            TrialEvent::Ended { ending: Ending::Failed { .. }, .. } => self.report(),
+            TrialEvent::Cautioned(caution) => {
+                cautions::reported(caution, &[CautionCode::TooFewOperations])
+            }
+            _ => Said::default(),
+        }
+    }
+
+    fn close(&mut self, _signal: Option<i32>) -> Said {
+        self.report()
+    }
+}

@@ -1,0 +1,197 @@
+//! What a worker is to do: the profile's thread group in the form in which it is followed.
+
+use treering_script::Random;
+
+use super::operation::Operation;
+use crate::language::{Filesystem, Stats, ThreadGroup};
+
+/// How a run as a whole is followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Manner {
+    /// Whether random offsets are whole 4 KiB blocks.
+    pub(super) align: bool,
+    /// Whether files are opened with `O_DIRECT`.
+    pub(super) direct: bool,
+    /// As the original: with a stat before each transfer, and its own times of calls.
+    pub(super) classic: bool,
+}
+
+/// Which files a worker has to do with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// Those that are worked on.
+    Data,
+    /// Those that fill the filesystem up.
+    Fill,
+}
+
+/// What a worker is to do.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) manner: Manner,
+    pub(super) files: Kept,
+    /// The filesystem that it keeps to.
+    pub(super) bound: Option<usize>,
+    /// Between two operations.
+    pub(super) delay_ns: u64,
+    pub(super) read: Transfer,
+    pub(super) write: Transfer,
+    /// Bytes that are left out after each block that is read.
+    pub(super) skip_bytes: Option<u64>,
+    pub(super) stats: Option<Stats>,
+    /// Whether any of its operations makes files.
+    pub(super) makes_files: bool,
+    /// Whether new files stay empty.
+    pub(super) empty_files: bool,
+    /// Operations that have a weight, with the sum of the weights up to them.
+    draws: Vec<(u64, Operation)>,
+}
+
+fn makes_files(group: &ThreadGroup) -> bool {
+    Operation::ALL.into_iter().any(|operation| operation.makes() && group.weight(operation) > 0)
+}
+
+/// How much is moved by an operation, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Transfer {
+    /// By an operation.
+    pub(super) bytes: u64,
+    /// By a call.
+    pub(super) block_bytes: u32,
+    /// Whether each call has an offset of its own.
+    pub(super) random: bool,
+}
+
+impl Plan {
+    /// That of a thread group.
+    pub(super) fn of_group(group: &ThreadGroup, manner: Manner) -> Self {
+        let mut sum = 0;
+        let draws = Operation::ALL.into_iter().filter_map(|operation| {
+            let weight = group.weight(operation);
+            sum += weight;
+            (weight > 0).then_some((sum, operation))
+        });
+        Self {
+            manner,
+            files: Kept::Data,
+            bound: group.bound,
+            delay_ns: u64::from(group.delay_ms) * 1_000_000,
+            read: Transfer {
+                // Whole blocks only.
+                bytes: group.read_bytes
+                    - group.read_bytes % u64::from(group.read_block_bytes.max(1)),
+                block_bytes: group.read_block_bytes,
+                random: group.read_random,
+            },
+            write: Transfer {
+                bytes: group.write_bytes,
+                block_bytes: group.write_block_bytes,
+                random: group.write_random,
+            },
+            skip_bytes: group.read_skip_bytes,
+            stats: group.stats.clone(),
+            makes_files: makes_files(group),
+            empty_files: false,
+            draws: draws.collect(),
+        }
+    }
+
+    /// That of a group that ages a filesystem.
+    pub(super) fn of_aging(group: &ThreadGroup, place: usize, block: u32, manner: Manner) -> Self {
+        let plan = Self::of_group(group, manner);
+        let write = Transfer { block_bytes: block, ..plan.write };
+        Self { files: Kept::Fill, bound: Some(place), write, stats: None, ..plan }
+    }
+
+    /// That of making the files of a filesystem.
+    pub(super) fn of_filling(
+        filesystem: &Filesystem,
+        place: usize,
+        files: Kept,
+        manner: Manner,
+    ) -> Self {
+        let block_bytes = match files {
+            Kept::Data => filesystem.create_block_bytes,
+            Kept::Fill => filesystem.age_block_bytes,
+        };
+        Self {
+            manner,
+            files,
+            bound: Some(place),
+            delay_ns: 0,
+            read: Transfer::default(),
+            write: Transfer { block_bytes, ..Transfer::default() },
+            skip_bytes: None,
+            stats: None,
+            makes_files: true,
+            empty_files: false,
+            draws: vec![(1, Operation::Create)],
+        }
+    }
+
+    /// The next operation, each as likely as its weight says.
+    #[inline]
+    pub(super) fn draw(&self, random: &mut Random) -> Operation {
+        let all = self.draws.last().map_or(0, |&(sum, _)| sum);
+        let drawn = if self.draws.len() > 1 { random.below(all) } else { 0 };
+        let chosen = self.draws.iter().find(|&&(sum, _)| drawn < sum);
+        chosen.map_or(Operation::Stat, |&(_, operation)| operation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Manner, Plan};
+    use crate::operation::Operation;
+    use crate::language::ThreadGroup;
+    use treering_script::Random;
+
+    fn group(weights: &[(Operation, u64)]) -> ThreadGroup {
+        let mut group = ThreadGroup {
+            threads: 1,
+            bound: None,
+            delay_ms: 0,
+            read_random: false,
+            read_bytes: 10_000,
+            read_block_bytes: 4096,
+            read_skip_bytes: None,
+            read_skip_bytes_given: 0,
+            write_random: false,
+            write_bytes: 10_000,
+            write_block_bytes: 4096,
+            weights: [0; Operation::COUNT],
+            stats: None,
+        };
+        for &(operation, weight) in weights {
+            group.weights[operation.place()] = weight;
+        }
+        group
+    }
+
+    #[test]
+    fn operations_have_exactly_their_weights() {
+        // Shares that the original's generator gets wrong by a third.
+        let weights =
+            [(Operation::Stat, 86), (Operation::OpenClose, 43), (Operation::CreateFsync, 43)];
+        let plan = Plan::of_group(&group(&weights), Manner::default());
+        assert_eq!((plan.read.bytes, plan.write.bytes), (8192, 10_000));
+        let mut random = Random::new(11);
+        let mut counts = [0_u64; Operation::COUNT];
+        for _ in 0..172_000 {
+            counts[plan.draw(&mut random).place()] += 1;
+        }
+        for (operation, weight) in weights {
+            let share = counts[operation.place()] as f64 / 1000.0;
+            // Four standard deviations.
+            assert!((share - weight as f64).abs() < 0.9, "{operation:?}: {share}");
+        }
+        assert_eq!(counts.iter().sum::<u64>(), 172_000);
+    }
+
+    #[test]
+    fn a_single_operation_needs_no_draw() {
+        let plan = Plan::of_group(&group(&[(Operation::Delete, 1)]), Manner::default());
+        let mut random = Random::new(1);
+        assert!((0..10).all(|_| plan.draw(&mut random) == Operation::Delete));
+    }
+}

@@ -1,0 +1,261 @@
+//! Before anything is made in a filesystem: what an earlier run left is taken over or removed, and
+//! the directories are made.
+//!
+//! Removed is what a run can have made, by its names. Anything else in `data` or `meta` ends the
+//! run: it is somebody's.
+
+use std::collections::HashSet;
+use std::ffi::{CStr, CString};
+
+use treering_model::Counters;
+use treering_script::{Dir, EntryKind, Expect, Io, Script, SessionError, Stop};
+
+use super::fileset::{Common, Fileset};
+use super::names::{DATA, DATADIR, META, Ours};
+use super::namespace::{Namespace, Place, directory};
+use crate::language::Filesystem;
+use super::tally::Prepared;
+
+const ROOT: Dir = Dir(1);
+const DATA_DIR: Dir = Dir(2);
+const META_DIR: Dir = Dir(3);
+const SUB_DIR: Dir = Dir(4);
+
+/// Files of an earlier run are taken over up to this number: no run has made as many.
+const NUMBERS_MAX: u64 = 1 << 32;
+
+/// What was found in a filesystem.
+#[derive(Debug, Default)]
+struct Left {
+    /// Files: directory (0 is `data`), and which.
+    files: Vec<(u32, Ours)>,
+    dirs: Vec<u32>,
+    metas: Vec<Ours>,
+    data: bool,
+    meta: bool,
+}
+
+/// The code that prepares one filesystem.
+pub(super) struct Prepare {
+    filesystem: Filesystem,
+    number: usize,
+    namespace: Namespace,
+    common: Common,
+    left: Left,
+    reused: bool,
+    looks_only: bool,
+}
+
+fn c(bytes: impl Into<Vec<u8>>) -> CString {
+    CString::new(bytes).unwrap_or_default()
+}
+
+fn datadir(number: u32) -> CString {
+    c([DATADIR, number.to_string().as_bytes()].concat())
+}
+
+/// The directory of a file that was found, which is opened unless it is the one that is open.
+fn open_datadir(io: &mut dyn Io, dir: u32, open: &mut u32) -> Result<Dir, Stop> {
+    if dir == 0 {
+        return Ok(DATA_DIR);
+    }
+    if *open != dir {
+        io.open_dir(DATA_DIR, &datadir(dir - 1), SUB_DIR)?;
+        *open = dir;
+    }
+    Ok(SUB_DIR)
+}
+
+impl Prepare {
+    /// The preparation of one filesystem.
+    pub(super) fn new(
+        filesystem: &Filesystem,
+        number: usize,
+        namespace: Namespace,
+        common: Common,
+    ) -> Self {
+        Self {
+            filesystem: filesystem.clone(),
+            number,
+            namespace,
+            common,
+            left: Left::default(),
+            reused: false,
+            looks_only: false,
+        }
+    }
+
+    /// The same, which only looks for what no run has made.
+    pub(super) fn looks_only(self) -> Self {
+        Self { looks_only: true, ..self }
+    }
+
+    fn fileset(&self) -> &Fileset {
+        &self.namespace.filesets[self.number]
+    }
+
+    /// Whether something was found, here or in another filesystem, that no run has made.
+    fn is_hindered(&self) -> bool {
+        self.common.trouble().is_some()
+    }
+
+    /// Lists `data` with the directories in it, and `meta`.
+    fn list_all(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.left.data = self.list(io, ROOT, DATA, DATA_DIR, 0)?;
+        for place in 0..self.left.dirs.len() {
+            if self.is_hindered() {
+                return Ok(());
+            }
+            let number = self.left.dirs[place];
+            self.list(io, DATA_DIR, &datadir(number), SUB_DIR, number + 1)?;
+        }
+        if !self.is_hindered() {
+            self.left.meta = self.list(io, ROOT, META, META_DIR, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Lists a directory as far as all in it is ours. Whether it is there.
+    fn list(
+        &mut self,
+        io: &mut dyn Io,
+        at: Dir,
+        name: &CStr,
+        into: Dir,
+        number: u32,
+    ) -> Result<bool, Stop> {
+        if io.open_dir(at, name, into).unless_missing()?.is_none() {
+            return Ok(false);
+        }
+        loop {
+            let entries = io.read_dir(into)?;
+            if entries.is_empty() {
+                return Ok(true);
+            }
+            for entry in entries {
+                let (name, kind) = (entry.name.to_bytes(), entry.kind);
+                let ours = match into {
+                    DATA_DIR => Ours::in_data(name, kind),
+                    META_DIR => Ours::in_meta(name, kind),
+                    _ => Ours::in_datadir(name, kind),
+                };
+                match ours {
+                    Some(Ours::Dir(number)) => self.left.dirs.push(number),
+                    Some(meta @ Ours::Meta(..)) => self.left.metas.push(meta),
+                    Some(file) => self.left.files.push((number, file)),
+                    None => {
+                        self.foreign(into, number, entry.name, kind);
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+    }
+
+    fn foreign(&self, dir: Dir, number: u32, name: &CStr, kind: EntryKind) {
+        let place = match dir {
+            DATA_DIR => "data".to_owned(),
+            META_DIR => "meta".to_owned(),
+            _ => format!("data/datadir{}", number.saturating_sub(1)),
+        };
+        let what = if kind == EntryKind::Directory { "directory" } else { "entry" };
+        let name: String = name.to_string_lossy().chars().flat_map(char::escape_debug).collect();
+        self.common.fail(SessionError::new(format!(
+            "{}/{place} holds the {what} {name}, which no run has made: nothing was removed; move \
+             it away, or name another location",
+            self.filesystem.location
+        )));
+    }
+
+    /// Whether all is there that a run of this profile would make, but for the sizes.
+    fn could_be_reused(&self) -> bool {
+        let Left { files, dirs, metas, data, meta } = &self.left;
+        let mut numbers = HashSet::new();
+        let plain = files.iter().all(|(_, file)| match file {
+            Ours::Data(number) => *number < NUMBERS_MAX && numbers.insert(number),
+            _ => false,
+        });
+        let wanted = self.filesystem.files;
+        let count = wanted == 0 || files.len() as u64 == wanted;
+        let below = dirs.iter().all(|&dir| dir < self.filesystem.dirs);
+        let all_dirs = below && dirs.len() == self.filesystem.dirs as usize;
+        *data && *meta && metas.is_empty() && plain && count && all_dirs && !files.is_empty()
+    }
+
+    /// Takes the files of the earlier run over, if their sizes suit. Whether they do.
+    fn take_over(&self, io: &mut dyn Io) -> Result<bool, Stop> {
+        let (mut sizes, mut open) = (Vec::new(), 0);
+        for &(dir, file) in &self.left.files {
+            let at = open_datadir(io, dir, &mut open)?;
+            sizes.push(io.size(at, &c(file.name()))?);
+        }
+        if !sizes.iter().all(|&bytes| self.fileset().could_make(bytes)) {
+            return Ok(false);
+        }
+        for (&(dir, file), bytes) in self.left.files.iter().zip(sizes) {
+            if let Ours::Data(number) = file {
+                self.fileset().data.adopt(number, dir, bytes);
+            }
+        }
+        self.fileset().begins_with(io.room(ROOT)?);
+        Ok(true)
+    }
+
+    /// Removes what was found, and makes the directories.
+    fn build(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.left.files.sort_unstable();
+        let mut open = 0;
+        for &(dir, file) in &self.left.files {
+            let at = open_datadir(io, dir, &mut open)?;
+            io.unlink(at, &c(file.name()))?;
+        }
+        for &number in &self.left.dirs {
+            io.remove_dir(DATA_DIR, &datadir(number))?;
+        }
+        for meta in &self.left.metas {
+            io.remove_dir(META_DIR, &c(meta.name()))?;
+        }
+        for (is_there, name) in [(self.left.data, DATA), (self.left.meta, META)] {
+            if !is_there {
+                io.make_dir(ROOT, name)?;
+            }
+        }
+        self.fileset().begins_with(io.room(ROOT)?);
+        io.open_dir(ROOT, DATA, DATA_DIR)?;
+        for number in 0..self.filesystem.dirs {
+            io.make_dir(DATA_DIR, &datadir(number))?;
+        }
+        Ok(())
+    }
+}
+
+impl Script for Prepare {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        match self.namespace.places[self.number] {
+            Place::Root(root) => {
+                io.open_root(root, ROOT)?;
+                self.list_all(io)?;
+            }
+            Place::Below => {
+                let name = c(directory(self.number));
+                io.make_dir(Dir::TARGET, &name)?;
+                io.open_dir(Dir::TARGET, &name, ROOT)?;
+            }
+        }
+        if self.looks_only || self.is_hindered() {
+            return Ok(());
+        }
+        self.reused = self.filesystem.reuse && self.could_be_reused() && self.take_over(io)?;
+        if !self.reused {
+            self.build(io)?;
+        }
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Counters {
+        if self.is_hindered() {
+            return Counters::default();
+        }
+        Counters::of(&Prepared { reused: self.reused })
+    }
+}

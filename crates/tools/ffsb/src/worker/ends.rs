@@ -1,0 +1,79 @@
+//! When a worker ends, and what it looks at to know.
+
+use treering_script::{Io, SessionError, Stop};
+
+use super::Worker;
+use crate::plan::Kept;
+use crate::slots::Part;
+
+/// After so many operations an aging worker looks how full the filesystem is, and sooner when it
+/// has written this share of it.
+const LOOK_EVERY: u64 = 16;
+const LOOK_SHARE: u64 = 500;
+/// Operations without the filesystem getting any fuller.
+const STUCK_AFTER: u64 = 2_000_000;
+
+/// When a worker ends, beside when the deadline is reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Ends {
+    /// Only then.
+    AtDeadline,
+    /// After so many operations.
+    After(u64),
+    /// When the filesystem has grown by so many bytes.
+    Grown(u64),
+    /// When this share of the filesystem is used.
+    Filled(f64),
+    /// When this share is used; then all that age the filesystem do.
+    Aged(f64),
+}
+
+impl Worker {
+    /// Looks how full the filesystem is, where that decides when it ends and may have changed.
+    #[inline]
+    pub(super) fn look_if_due(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let (written, enough) = self.unweighed;
+        match self.ends {
+            Ends::AtDeadline | Ends::After(_) => Ok(()),
+            Ends::Aged(_) if written < enough && !self.done.is_multiple_of(LOOK_EVERY) => Ok(()),
+            Ends::Grown(_) | Ends::Filled(_) | Ends::Aged(_) => self.look(io),
+        }
+    }
+
+    fn look(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let filesystem = self.plan.bound.unwrap_or(0);
+        let root = self.open_part(io, filesystem, Part::Root)?;
+        let room = io.room(root)?;
+        self.unweighed = (0, room.capacity_bytes / LOOK_SHARE);
+        let (share, grown) = self.namespace.filesets[filesystem].fullness(room);
+        let is_over = match self.ends {
+            Ends::Grown(bytes) => grown >= bytes,
+            Ends::Filled(until) | Ends::Aged(until) => share >= until,
+            Ends::AtDeadline | Ends::After(_) => false,
+        };
+        if share > self.fullest.0 {
+            self.fullest = (share, self.done);
+        }
+        if is_over {
+            self.ends = Ends::After(self.done);
+            if self.plan.files == Kept::Fill {
+                self.common.deadline.reach();
+            }
+        } else if self.done - self.fullest.1 > STUCK_AFTER {
+            let what = if matches!(self.ends, Ends::Aged(_)) { "aging" } else { "making files" };
+            self.common.fail(SessionError::new(format!(
+                "{what} does not fill the filesystem: after {STUCK_AFTER} more operations it is \
+                 still at {:.2} %; give creates and appends more weight than deletes",
+                self.fullest.0 * 100.0
+            )));
+        }
+        Ok(())
+    }
+
+    /// Whether it is to end now.
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        self.common.deadline.is_reached()
+            || matches!(self.ends, Ends::After(most) if self.done >= most)
+    }
+}

@@ -1,0 +1,54 @@
+//! `metaop`: two directories are made, one is removed, one gets another name.
+
+use treering_script::{Dir, Io, Stop};
+
+use super::Worker;
+use crate::names::{METAFILE, Name};
+use crate::population::{Found, Hold, Population};
+
+/// The name of a directory; one that was renamed has an `a` behind its number.
+fn name(number: u64, is_renamed: bool) -> Name {
+    let mut name = Name::default();
+    if is_renamed {
+        name.set_renamed(METAFILE, number);
+    } else {
+        name.set(METAFILE, number);
+    }
+    name
+}
+
+fn is_renamed(meta: &Population, number: u64) -> bool {
+    meta.dir(number) != 0
+}
+
+impl Worker {
+    /// Carries out a metaop. Where no directory is free, a call is left out.
+    pub(super) fn metaop(
+        &mut self,
+        io: &mut dyn Io,
+        filesystem: usize,
+        dir: Dir,
+    ) -> Result<(), Stop> {
+        let Self { namespace, random, crowd, .. } = self;
+        let meta = &namespace.filesets[filesystem].meta;
+        for _ in 0..2 {
+            let number = meta.conceive(|| 0).number;
+            io.make_dir(dir, name(number, is_renamed(meta, number)).as_c_str())?;
+            meta.born(number, 0);
+        }
+        if let Found::File(held) = meta.find(random, Hold::Alone, *crowd) {
+            let number = held.number;
+            io.remove_dir(dir, name(number, is_renamed(meta, number)).as_c_str())?;
+            meta.set_dir(number, 0);
+            meta.bury(number);
+        }
+        if let Found::File(held) = meta.find(random, Hold::Alone, *crowd) {
+            let (number, before) = (held.number, is_renamed(meta, held.number));
+            let (from, to) = (name(number, before), name(number, !before));
+            io.rename(dir, from.as_c_str(), dir, to.as_c_str())?;
+            meta.set_dir(number, u32::from(!before));
+            meta.let_go(number, Hold::Alone, *crowd);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,359 @@
+//! A worker: draws operations and carries them out until it is to end.
+//!
+//! The same worker makes the first files, ages a filesystem and runs the benchmark: what differs is
+//! its plan and when it ends.
+
+mod ends;
+mod meta;
+mod transfer;
+
+use std::ffi::CString;
+use std::sync::Arc;
+
+use treering_model::Counters;
+use treering_script::{Dir, Io, Random, Script, SessionError, Stop};
+
+use super::fileset::Common;
+use super::names::{DATA, DATADIR, DATAFILE, FILLFILE, META, Name};
+use super::namespace::{Namespace, Place, directory};
+use super::operation::Operation;
+use super::plan::{Kept, Plan};
+use super::population::{Crowd, Found, Held, Hold};
+use crate::language::TimedCall;
+use super::slots::{Part, Slots};
+use super::tally::{CallTimes, Tally};
+pub(super) use ends::Ends;
+
+/// Nothing ends a wait early: it is made in pieces.
+const PIECE_NS: u64 = 20_000_000;
+/// How long is waited when all files are in use, and when there is none.
+const BUSY_NS: u64 = 50_000;
+const NO_FILE_NS: u64 = 1_000_000;
+/// Operations that are drawn in vain before it is said that there are no files.
+const VAIN_MAX: u32 = 1000;
+
+/// What an operation moved.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moved {
+    bytes: u64,
+    /// Blocks, as transactions count them.
+    blocks: u64,
+}
+
+/// The code of a worker.
+pub(super) struct Worker {
+    plan: Arc<Plan>,
+    namespace: Namespace,
+    common: Common,
+    ends: Ends,
+    /// Draws operations and sizes: what is done does not depend on what others do meanwhile.
+    choices: Random,
+    /// Draws files, directories and offsets.
+    random: Random,
+    crowd: Crowd,
+    slots: Slots,
+    tally: Tally,
+    /// That of the present file or directory.
+    name: Name,
+    /// Operations carried out.
+    done: u64,
+    vain: u32,
+    /// Bytes that were written since the last look at the room, and how many call for another one.
+    unweighed: (u64, u64),
+    /// The greatest share that was used so far, and after how many operations.
+    fullest: (f64, u64),
+}
+
+impl Worker {
+    /// A worker with a generator of its own, one of so many.
+    pub(super) fn new(
+        plan: Arc<Plan>,
+        namespace: Namespace,
+        common: Common,
+        ends: Ends,
+        random: Random,
+        workers: u16,
+    ) -> Self {
+        common.join(&plan);
+        let mut tally = Tally::default();
+        let ranges = plan.stats.as_ref().map_or(0, |stats| stats.ranges_ms.len());
+        for times in &mut tally.calls {
+            *times = CallTimes { in_range: vec![0; ranges], ..CallTimes::default() };
+        }
+        Self {
+            slots: Slots::new(namespace.filesets.len(), workers),
+            crowd: if workers == 1 { Crowd::One } else { Crowd::Many },
+            plan,
+            namespace,
+            common,
+            ends,
+            choices: random.clone(),
+            random: random.apart(),
+            tally,
+            name: Name::default(),
+            done: 0,
+            vain: 0,
+            unweighed: (0, 0),
+            fullest: (0.0, 0),
+        }
+    }
+
+    /// Draws an operation, and where it is done, and carries it out. Whether it did: there may be
+    /// no file for it.
+    fn operate(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
+        let operation = self.plan.draw(&mut self.choices);
+        let filesystem = match self.plan.bound {
+            Some(filesystem) => filesystem,
+            None if self.namespace.filesets.len() == 1 => 0,
+            None => self.choices.index(self.namespace.filesets.len()),
+        };
+        let part = if operation == Operation::MetaOp { Part::Meta } else { Part::Data };
+        let dir = self.open_part(io, filesystem, part)?;
+        if self.common.deadline.is_reached() {
+            return Ok(false);
+        }
+        let mut moved = Moved::default();
+        match operation {
+            Operation::MetaOp => self.metaop(io, filesystem, dir)?,
+            Operation::CreateDir => self.create_dir(io, filesystem, dir)?,
+            _ => {
+                let Some(file) = self.choose_file(io, operation, filesystem)? else {
+                    return Ok(false);
+                };
+                let dir = self.open_datadir(io, filesystem, dir, file.dir)?;
+                moved = self.use_file(io, operation, filesystem, dir, file)?;
+                self.let_go(operation, filesystem, file, moved.bytes);
+            }
+        }
+        let done = &mut self.tally.done[operation.place()];
+        done.operations += 1;
+        done.bytes += moved.bytes;
+        let moves = operation.reads() || operation.writes();
+        done.transactions += if moves { moved.blocks } else { 1 };
+        self.done += 1;
+        self.vain = 0;
+        self.unweighed.0 += moved.bytes;
+        Ok(true)
+    }
+
+    /// A part of a filesystem, which is opened unless it is open.
+    #[inline]
+    fn open_part(&mut self, io: &mut dyn Io, filesystem: usize, part: Part) -> Result<Dir, Stop> {
+        if self.slots.opens_part(filesystem, part) {
+            self.open_new_part(io, filesystem, part)?;
+        }
+        Ok(Slots::part(filesystem, part))
+    }
+
+    #[cold]
+    fn open_new_part(
+        &mut self,
+        io: &mut dyn Io,
+        filesystem: usize,
+        part: Part,
+    ) -> Result<(), Stop> {
+        let into = Slots::part(filesystem, part);
+        let name = match part {
+            Part::Data => DATA,
+            Part::Meta => META,
+            Part::Root => {
+                return match self.namespace.places[filesystem] {
+                    Place::Root(root) => io.open_root(root, into),
+                    Place::Below => {
+                        let name = CString::new(directory(filesystem)).unwrap_or_default();
+                        io.open_dir(Dir::TARGET, &name, into)
+                    }
+                };
+            }
+        };
+        let root = self.open_part(io, filesystem, Part::Root)?;
+        io.open_dir(root, name, into)
+    }
+
+    /// The directory in which a file is, which is opened unless it is open.
+    #[inline]
+    fn open_datadir(
+        &mut self,
+        io: &mut dyn Io,
+        filesystem: usize,
+        data: Dir,
+        number: u32,
+    ) -> Result<Dir, Stop> {
+        if number == 0 {
+            return Ok(data);
+        }
+        let dir = self.slots.dir(filesystem, number);
+        if self.slots.opens_dir(filesystem, number) {
+            self.name.set(DATADIR, u64::from(number - 1));
+            io.open_dir(data, self.name.as_c_str(), dir)?;
+        }
+        Ok(dir)
+    }
+
+    /// A file for an operation, or the number of a new one; `None` where there is none, or where it
+    /// is to end.
+    #[inline]
+    fn choose_file(
+        &mut self,
+        io: &mut dyn Io,
+        operation: Operation,
+        filesystem: usize,
+    ) -> Result<Option<Held>, Stop> {
+        let Self { plan, namespace, common, random, crowd, .. } = self;
+        let fileset = &namespace.filesets[filesystem];
+        let files = fileset.files(plan.files);
+        if operation.makes() {
+            let dir = || if plan.files == Kept::Fill { 0 } else { fileset.draw_dir(random) };
+            return Ok(Some(files.conceive(dir)));
+        }
+        let hold = if operation == Operation::Delete { Hold::Alone } else { Hold::Shared };
+        loop {
+            match files.find(random, hold, *crowd) {
+                Found::File(file) => return Ok(Some(file)),
+                Found::Busy => io.pause(BUSY_NS)?,
+                Found::Nothing => break,
+            }
+            if common.deadline.is_reached() {
+                return Ok(None);
+            }
+        }
+        self.found_nothing(io)?;
+        Ok(None)
+    }
+
+    /// There is no file that the operation could be done to: another operation will be drawn.
+    #[cold]
+    fn found_nothing(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.vain += 1;
+        if self.vain < VAIN_MAX {
+            return Ok(());
+        }
+        self.vain = 0;
+        if self.plan.makes_files || self.common.has_makers(&self.plan) {
+            return io.pause(NO_FILE_NS);
+        }
+        self.common.fail(SessionError::new(
+            "no files are left, and nothing in the profile makes new ones: give more files, less \
+             time, or a create_weight",
+        ));
+        Ok(())
+    }
+
+    /// Carries out an operation on a file.
+    #[inline]
+    fn use_file(
+        &mut self,
+        io: &mut dyn Io,
+        operation: Operation,
+        filesystem: usize,
+        dir: Dir,
+        file: Held,
+    ) -> Result<Moved, Stop> {
+        let word = match self.plan.files {
+            Kept::Data => DATAFILE,
+            Kept::Fill => FILLFILE,
+        };
+        self.name.set(word, file.number);
+        match operation {
+            Operation::Stat => {
+                io.stat(dir, self.name.as_c_str())?;
+                self.timed(io, TimedCall::Stat);
+            }
+            Operation::Delete => {
+                io.unlink(dir, self.name.as_c_str())?;
+                self.timed(io, TimedCall::Unlink);
+            }
+            _ => {
+                self.open(io, operation, dir)?;
+                let mut moved = Moved::default();
+                if operation != Operation::OpenClose {
+                    let wanted = self.draw_wanted(operation, filesystem, file.bytes);
+                    moved = self.transfer(io, operation, wanted, file.bytes)?;
+                }
+                self.close(io, operation.syncs())?;
+                return Ok(moved);
+            }
+        }
+        Ok(Moved::default())
+    }
+
+    /// The operation is done: the files are taken to be as they are now.
+    #[inline]
+    fn let_go(&self, operation: Operation, filesystem: usize, file: Held, moved: u64) {
+        let fileset = &self.namespace.filesets[filesystem];
+        let files = fileset.files(self.plan.files);
+        if operation.makes() {
+            fileset.resized(0, moved);
+            files.born(file.number, moved);
+        } else if operation == Operation::Delete {
+            fileset.resized(file.bytes, 0);
+            files.bury(file.number);
+        } else {
+            if operation.appends() {
+                fileset.resized(file.bytes, file.bytes + moved);
+                files.grow(file.number, moved);
+            }
+            files.let_go(file.number, Hold::Shared, self.crowd);
+        }
+    }
+
+    /// `createdir`: one more directory for files.
+    fn create_dir(&mut self, io: &mut dyn Io, filesystem: usize, data: Dir) -> Result<(), Stop> {
+        let dirs = &self.namespace.filesets[filesystem].dirs;
+        let number = dirs.give();
+        self.name.set(DATADIR, number.into());
+        io.make_dir(data, self.name.as_c_str())?;
+        dirs.done(number);
+        Ok(())
+    }
+
+    /// Takes down how long the last call took, where the original does.
+    #[inline]
+    fn timed(&mut self, io: &dyn Io, call: TimedCall) {
+        let Some(stats) = self.plan.stats.as_ref().filter(|_| self.plan.manner.classic) else {
+            return;
+        };
+        if stats.ignored[call.place()] {
+            return;
+        }
+        let Some((began_ns, ended_ns)) = io.timed() else { return };
+        let us = ended_ns.saturating_sub(began_ns) / 1000;
+        let times = &mut self.tally.calls[call.place()];
+        times.record(us);
+        let ms = us as f64 / 1000.0;
+        let range = stats.ranges_ms.iter().position(|&(from, to)| from <= ms && ms <= to);
+        if let Some(count) = range.and_then(|range| times.in_range.get_mut(range)) {
+            *count += 1;
+        }
+    }
+
+    /// The delay between two operations.
+    #[inline]
+    fn rest(&self, io: &mut dyn Io) -> Result<(), Stop> {
+        let mut left_ns = self.plan.delay_ns;
+        while left_ns > 0 && !self.is_over() {
+            let piece_ns = left_ns.min(PIECE_NS);
+            left_ns -= piece_ns;
+            io.pause(piece_ns)?;
+        }
+        Ok(())
+    }
+}
+
+impl Script for Worker {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.look_if_due(io)?;
+        while !self.is_over() {
+            if self.operate(io)? {
+                self.look_if_due(io)?;
+                self.rest(io)?;
+            }
+        }
+        self.common.leave(&self.plan);
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.tally)
+    }
+}

@@ -1,0 +1,1 @@
+../../../../examples/filebench/varmail.f

@@ -1,0 +1,1 @@
+../../../../examples/filebench/webserver.f

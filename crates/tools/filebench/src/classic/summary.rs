@@ -1,0 +1,74 @@
+//! The IO Summary: what all lines of the results come to.
+
+use super::tally::Tally;
+
+/// A line of the results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Its name.
+    pub name: String,
+    /// How its flowops count.
+    pub class: Class,
+}
+
+/// How a flowop counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// A read.
+    Read,
+    /// A write.
+    Write,
+    /// Any other operation on files.
+    Other,
+    /// None.
+    Beside,
+}
+
+impl Class {
+    /// Whether it counts in the summary.
+    pub(crate) const fn counts(self) -> bool {
+        !matches!(self, Self::Beside)
+    }
+}
+
+/// The figures of the IO Summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Summary {
+    /// Operations on files.
+    pub operations: u64,
+    /// Reads among them.
+    pub reads: u64,
+    /// Writes among them.
+    pub writes: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// How many of them were timed.
+    pub timed: u64,
+    /// The mean latency of those.
+    pub mean_ns: f64,
+}
+
+impl Summary {
+    /// Of all rows.
+    pub(crate) fn of(rows: &[Row], sums: &[Tally]) -> Self {
+        let mut summary = Self::default();
+        let (mut total_ns, mut weight) = (0.0, 0_u64);
+        for (row, sum) in rows.iter().zip(sums).filter(|(row, _)| row.class.counts()) {
+            summary.operations += sum.count;
+            summary.bytes = summary.bytes.saturating_add(sum.bytes);
+            match row.class {
+                Class::Read => summary.reads += sum.count,
+                Class::Write => summary.writes += sum.count,
+                Class::Other | Class::Beside => {}
+            }
+            if sum.timed > 0 {
+                // A sample stands for all of its row.
+                total_ns += sum.mean_ns() * sum.count as f64;
+                weight += sum.count;
+                summary.timed += sum.timed;
+            }
+        }
+        summary.mean_ns = if weight > 0 { total_ns / weight as f64 } else { 0.0 };
+        summary
+    }
+}

@@ -1,0 +1,153 @@
+//! What a worker's flowops came to, by their names.
+
+use serde::{Deserialize, Serialize};
+use treering_model::Latency;
+
+/// Powers of two that are counted.
+pub(crate) const BUCKETS: usize = 64;
+
+/// What the flowops of one name came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    /// How many.
+    pub count: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Flowops whose calls were all timed.
+    pub timed: u64,
+    /// Whether some took several calls: then a sample of calls is none of flowops.
+    pub several: bool,
+    /// The time of those that were timed.
+    pub total_ns: u64,
+    /// The least time; 0 when there was none.
+    pub least_ns: u64,
+    /// The most.
+    pub most_ns: u64,
+    /// The latencies of those that were timed; none where none was.
+    pub latency: Option<Latency>,
+    /// How many took less than each power of two, and not less than the one before.
+    pub buckets: Option<Vec<u64>>,
+}
+
+impl Tally {
+    /// One took so long.
+    #[inline]
+    pub(crate) fn took(&mut self, ns: u64) {
+        self.least_ns = if self.timed == 0 { ns } else { self.least_ns.min(ns) };
+        self.most_ns = self.most_ns.max(ns);
+        self.total_ns = self.total_ns.saturating_add(ns);
+        self.timed += 1;
+        self.latency.get_or_insert_default().record(ns);
+        if let Some(buckets) = &mut self.buckets {
+            let bits = (u64::BITS - ns.leading_zeros()) as usize;
+            buckets[bits.min(BUCKETS - 1)] += 1;
+        }
+    }
+
+    /// Whether the latencies are those of all, or a fair sample.
+    pub(crate) fn is_fair(&self) -> bool {
+        self.timed > 0 && (!self.several || self.timed == self.count)
+    }
+
+    /// The mean of those that were timed; 0 without one.
+    pub(crate) fn mean_ns(&self) -> f64 {
+        if self.timed == 0 { 0.0 } else { self.total_ns as f64 / self.timed as f64 }
+    }
+
+    /// Adds another's.
+    pub(crate) fn add(&mut self, other: &Self) {
+        if other.timed > 0 {
+            let least = other.least_ns;
+            self.least_ns = if self.timed == 0 { least } else { self.least_ns.min(least) };
+        }
+        self.count += other.count;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.timed += other.timed;
+        self.several |= other.several;
+        self.most_ns = self.most_ns.max(other.most_ns);
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        if let Some(more) = &other.latency {
+            self.latency.get_or_insert_default().merge(more);
+        }
+        if let Some(more) = &other.buckets {
+            let buckets = self.buckets.get_or_insert_with(|| vec![0; BUCKETS]);
+            buckets.iter_mut().zip(more.iter()).for_each(|(count, more)| *count += more);
+        }
+    }
+}
+
+/// What a worker did, and until when: its rows by their numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Account {
+    /// When its first flowop could begin, in nanoseconds from the start of the trial.
+    pub began_ns: u64,
+    /// Whether it ended since it had nothing to do any more.
+    pub ran_out: bool,
+    /// What was done, by the numbers of the rows.
+    pub rows: Vec<(usize, Tally)>,
+}
+
+impl Account {
+    /// Adds what was done to the sums of all rows.
+    pub(crate) fn add_to(&self, sums: &mut [Tally]) {
+        for (row, tally) in &self.rows {
+            if let Some(sum) = sums.get_mut(*row) {
+                sum.add(tally);
+            }
+        }
+    }
+}
+
+/// What became of what an earlier run left of a fileset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Became {
+    /// There was nothing.
+    Made,
+    /// It was taken over.
+    Reused,
+    /// It was removed.
+    Cleared,
+    /// There is something in the way.
+    Foreign,
+}
+
+/// The tree of a fileset.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TreeCounters {
+    /// What was there before.
+    pub became: Became,
+    /// Bytes of all its files.
+    pub bytes: u64,
+    /// How deep it is on average.
+    pub mean_depth: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_model::Counters;
+
+    use super::{Account, BUCKETS, Tally};
+
+    fn tally() -> Tally {
+        let mut tally = Tally { count: 4, bytes: 100, ..Tally::default() };
+        tally.buckets = Some(vec![0; BUCKETS]);
+        [7, 1000, 3].into_iter().for_each(|ns| tally.took(ns));
+        tally
+    }
+
+    #[test]
+    fn counters_tell_all() {
+        let plain = Tally { count: 2, several: true, ..Tally::default() };
+        let rows = vec![(3, tally()), (0, plain)];
+        let account = Account { began_ns: 9, ran_out: true, rows };
+        assert_eq!(Counters::of(&account).read(), Some(account.clone()));
+        let mut sums = vec![Tally::default(); 4];
+        account.add_to(&mut sums);
+        account.add_to(&mut sums);
+        let sum = &sums[3];
+        assert_eq!((sum.count, sum.timed, sum.least_ns, sum.most_ns), (8, 6, 3, 1000));
+        assert_eq!(sum.buckets.as_ref().unwrap()[3], 2);
+        assert!(sum.is_fair() && !sums[0].is_fair());
+    }
+}

@@ -1,0 +1,263 @@
+//! The lines of filebench 1.4 and 1.5. Most begin with the seconds since its start, those of 1.4
+//! with the number of the process before that.
+
+use treering_kit::import::number::{decimal, whole};
+
+/// What a line says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Line {
+    /// The first one, with the version.
+    Version(String),
+    /// What was loaded.
+    Personality(String),
+    /// A set of files: its name, and what it is like.
+    Fileset(String, Vec<(&'static str, String)>),
+    /// So many processes or threads of this name.
+    Starting(u64, String, &'static str),
+    /// It ran for so many seconds.
+    Took(u64),
+    /// The kinds of operation follow.
+    Breakdown,
+    /// One of them.
+    Flow(Flow),
+    /// All of them.
+    Summary(Summary),
+    /// Some thread had nothing left to do, so that the figures are of less than was asked for.
+    Early,
+    /// The last one.
+    End,
+    /// Belongs to it and says nothing.
+    Furniture,
+}
+
+/// The figures of a kind of operation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Flow {
+    pub(super) name: String,
+    pub(super) calls: u64,
+    pub(super) ops_per_second: f64,
+    pub(super) mib_per_second: f64,
+    pub(super) mean_ms: f64,
+    /// In 1.4.
+    pub(super) cpu_us: Option<f64>,
+    pub(super) least_ms: f64,
+    pub(super) most_ms: f64,
+    /// How many took so many powers of two of nanoseconds, where it was told to count them.
+    pub(super) counts: Vec<u64>,
+}
+
+/// The figures of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Summary {
+    pub(super) operations: u64,
+    pub(super) ops_per_second: f64,
+    pub(super) reads_per_second: f64,
+    pub(super) writes_per_second: f64,
+    pub(super) mib_per_second: f64,
+    pub(super) mean_ms: f64,
+    /// In 1.4.
+    pub(super) cpu_us: Option<f64>,
+}
+
+/// Buckets of the counts of a kind.
+const BUCKETS: usize = 64;
+
+/// Reads a line.
+pub(super) fn line(text: &str) -> Option<Line> {
+    let text = text.trim();
+    if let Some(version) = text.strip_prefix("Filebench Version ") {
+        let is_word = !version.is_empty() && version.len() <= 40 && !version.contains(' ');
+        return is_word.then(|| Line::Version(version.to_owned()));
+    }
+    if let Some(flow) = flow(text) {
+        return Some(Line::Flow(flow));
+    }
+    let rest = untimed(text);
+    if let Some(text) =
+        text.strip_prefix("IO Summary:").or_else(|| rest?.strip_prefix("IO Summary:"))
+    {
+        return summary(text).map(Line::Summary);
+    }
+    let rest = rest?;
+    Some(said(rest).unwrap_or(Line::Furniture))
+}
+
+/// The rest of a line behind its time.
+fn untimed(text: &str) -> Option<&str> {
+    let (first, rest) = text.split_once(": ")?;
+    let is_time = |word: &str| word.contains('.') && decimal(word).is_some();
+    if is_time(first) {
+        return Some(rest.trim());
+    }
+    whole(first)?;
+    let (time, rest) = rest.trim_start().split_once(": ")?;
+    is_time(time).then(|| rest.trim())
+}
+
+fn said(text: &str) -> Option<Line> {
+    if let Some(name) = text.strip_suffix(" personality successfully loaded") {
+        return Some(Line::Personality(name.to_owned()));
+    }
+    if text.contains("NO VALID RESULTS") || text.contains("Run stopped early") {
+        return Some(Line::Early);
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words.as_slice() {
+        ["Starting", count, name, "instances"] => {
+            Some(Line::Starting(whole(count)?, (*name).to_owned(), "instances"))
+        }
+        ["Starting", count, name, "threads"] => {
+            Some(Line::Starting(whole(count)?, (*name).to_owned(), "threads"))
+        }
+        ["Run", "took", seconds, ..] => whole(seconds).map(Line::Took),
+        ["Per-Operation", "Breakdown"] => Some(Line::Breakdown),
+        ["Shutting", "down", "processes"] => Some(Line::End),
+        ["Fileset", name, ..] => fileset(name.trim_end_matches(':'), text),
+        [name, "populated:", ..] => fileset(name, text),
+        _ => None,
+    }
+}
+
+/// `bigfileset populated: 10000 files, avg. dir. width = 1000000, avg. dir. depth = 0.7, 0
+/// leafdirs, 156.250MB total size`, and in 1.4 `Fileset bigfileset: 20000 files, 0 leafdirs, avg
+/// dir width = 200, avg dir depth = 1.9, 2483.404MB`.
+fn fileset(name: &str, text: &str) -> Option<Line> {
+    let (_, rest) = text.split_once(": ")?;
+    let mut found = Vec::new();
+    for part in rest.split(", ") {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        match words.as_slice() {
+            [count, "files"] => found.push(("files", whole(count)?.to_string())),
+            [count, "leafdirs"] => found.push(("leafdirs", whole(count)?.to_string())),
+            ["avg." | "avg", "dir." | "dir", "width", "=", width] => {
+                found.push(("dir width", whole(width)?.to_string()));
+            }
+            _ => {}
+        }
+    }
+    (!found.is_empty()).then(|| Line::Fileset(name.to_owned(), found))
+}
+
+/// `readfile6  157274ops  15524ops/s 127.3mb/s    0.031ms/op [0.001ms - 274.650ms]`, in 1.4 with
+/// `2489us/op-cpu` before the brackets.
+fn flow(text: &str) -> Option<Flow> {
+    let (figures, rest) = text.split_once('[')?;
+    let (range, rest) = rest.split_once(']')?;
+    let (least, most) = range.split_once(" - ")?;
+    let words: Vec<&str> = figures.split_whitespace().collect();
+    let (words, cpu) = match words.as_slice() {
+        [words @ .., cpu] if cpu.ends_with("us/op-cpu") => (words, Some(*cpu)),
+        words => (words, None),
+    };
+    let [name, calls, rate, data, mean] = words else { return None };
+    let ms = |word: &str| decimal(word.trim().strip_suffix("ms")?);
+    let cpu_us = match cpu {
+        Some(cpu) => Some(decimal(cpu.strip_suffix("us/op-cpu")?)?),
+        None => None,
+    };
+    Some(Flow {
+        name: (*name).to_owned(),
+        calls: whole(calls.strip_suffix("ops")?)?,
+        ops_per_second: decimal(rate.strip_suffix("ops/s")?)?,
+        mib_per_second: decimal(data.strip_suffix("mb/s")?)?,
+        mean_ms: decimal(mean.strip_suffix("ms/op")?)?,
+        cpu_us,
+        least_ms: ms(least)?,
+        most_ms: ms(most)?,
+        counts: counts(rest).unwrap_or_default(),
+    })
+}
+
+/// `[ 0 0 12 … ]`.
+fn counts(text: &str) -> Option<Vec<u64>> {
+    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let all: Option<Vec<u64>> = inner.split_whitespace().map(whole).collect();
+    all.filter(|all| all.len() <= BUCKETS)
+}
+
+/// `2988457 ops 294980.482 ops/s 77631/15530 rd/wr 759.1mb/s 0.099ms/op`, and in 1.4 `19565 ops,
+/// 1956.320 ops/s, (0/0 r/w),   0.0mb/s,      0us cpu/op,   0.0ms latency`.
+fn summary(text: &str) -> Option<Summary> {
+    let plain = text.replace(['(', ')', ','], " ");
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    let [operations, "ops", rate, "ops/s", both, "rd/wr" | "r/w", rest @ ..] = words.as_slice()
+    else {
+        return None;
+    };
+    let (reads, writes) = both.split_once('/')?;
+    let (data, mean, cpu_us) = match rest {
+        [data, mean] => (data, mean.strip_suffix("ms/op")?, None),
+        [data, cpu, "cpu/op", mean, "latency"] => {
+            (data, mean.strip_suffix("ms")?, Some(decimal(cpu.strip_suffix("us")?)?))
+        }
+        _ => return None,
+    };
+    Some(Summary {
+        operations: whole(operations)?,
+        ops_per_second: decimal(rate)?,
+        reads_per_second: decimal(reads)?,
+        writes_per_second: decimal(writes)?,
+        mib_per_second: decimal(data.strip_suffix("mb/s")?)?,
+        mean_ms: decimal(mean)?,
+        cpu_us,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Flow, Line, Summary, line};
+
+    #[test]
+    fn lines_of_both_versions_are_read() {
+        let new = Flow {
+            name: "readfile6".into(),
+            calls: 157_274,
+            ops_per_second: 15_524.0,
+            mib_per_second: 127.3,
+            mean_ms: 0.031,
+            least_ms: 0.001,
+            most_ms: 274.65,
+            ..Flow::default()
+        };
+        let text = "readfile6  157274ops  15524ops/s 127.3mb/s    0.031ms/op [0.001ms - 274.650ms]";
+        assert_eq!(line(text), Some(Line::Flow(new.clone())));
+        let counted = Flow { counts: vec![0, 12], ..new };
+        assert_eq!(line(&format!("{text}\t[ 0 12 ]")), Some(Line::Flow(counted)));
+        let old =
+            "statfile1  19565ops  1956ops/s  0.0mb/s  10.1ms/op  2489us/op-cpu [2ms - 1296ms]";
+        let Some(Line::Flow(old)) = line(old) else { panic!() };
+        assert_eq!((old.cpu_us, old.least_ms, old.most_ms), (Some(2489.0), 2.0, 1296.0));
+        let summary = Summary {
+            operations: 19_565,
+            ops_per_second: 1956.32,
+            reads_per_second: 3.0,
+            writes_per_second: 4.0,
+            mib_per_second: 0.5,
+            mean_ms: 0.1,
+            cpu_us: None,
+        };
+        let new = "11.770: IO Summary: 19565 ops 1956.320 ops/s 3/4 rd/wr   0.5mb/s 0.100ms/op";
+        assert_eq!(line(new), Some(Line::Summary(summary)));
+        let old = " 481: 11.770: IO Summary: 19565 ops, 1956.320 ops/s, (3/4 r/w),   0.5mb/s,      \
+                   7us cpu/op,   0.1ms latency";
+        assert_eq!(line(old), Some(Line::Summary(Summary { cpu_us: Some(7.0), ..summary })));
+        assert_eq!(line("35318: 422.793: Running..."), Some(Line::Furniture));
+        assert_eq!(line("0.010: Run took 60 seconds..."), Some(Line::Took(60)));
+    }
+
+    #[test]
+    fn lines_of_others_and_broken_ones_are_none() {
+        for text in [
+            "",
+            "Portfolio Summary: 7",
+            "12: a list",
+            "11.770: IO Summary: 19565 ops 1956.320 ops/s 3/4 rd/wr",
+            "readfile6  157274ops  15524ops/s 127.3mb/s    0.031ms/op [0.001ms -",
+            "Filebench Version 1 and more",
+        ] {
+            let said = line(text);
+            assert!(matches!(said, None | Some(Line::Furniture)), "{text}: {said:?}");
+        }
+        assert_eq!(line("11.770: IO Summary: 19565 ops 1956.320 ops/s 3/4 rd/wr"), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! Outputs of filebench 1.4 and 1.5: what was loaded, the files, the kinds of operation, and the
+//! line with the sums.
+//!
+//! `psrun` prints figures again and again: of all so far, of which the last stand, or of each
+//! period, which then are rows.
+
+mod line;
+
+use treering_model::metrics::filebench::{CPU_NS_MEAN, READS_PER_SECOND, WRITES_PER_SECOND};
+use treering_model::metrics::latency::LATENCY_NANOSECONDS;
+use treering_model::metrics::{MetricSpec, rates, times};
+use treering_model::{
+    Caution, CautionCode, IMPORT_FACT, ITERATION_PHASE, Metric, OPERATIONS_FEW, PhaseTotals, Scope,
+};
+
+use treering_kit::import::log::Log;
+use treering_kit::import::number::nanoseconds;
+use treering_kit::import::stretch::Stretch;
+use treering_kit::import::trial::{Content, ForeignTrial};
+use treering_kit::import::{Importer, Reading, Remark, any_begins};
+use line::{Flow, Line, Summary, line};
+
+/// The tool, and its workload.
+const TOOL: &str = "filebench";
+/// So many lines of somebody else's may stand between two of filebench's.
+const GAP_LINES_MOST: usize = 40;
+/// So many times as long as the first the second of several tables is at least, when each is of
+/// all so far.
+const GROWTH: f64 = 1.05;
+
+/// Reads outputs of filebench.
+pub(crate) struct Filebench;
+
+impl Importer for Filebench {
+    fn tool(&self) -> &'static str {
+        TOOL
+    }
+
+    fn begins(&self, log: &Log<'_>, at: usize) -> bool {
+        let text = log.line(at);
+        let is_near = ["Filebench Version ", "Per-Operation Breakdown", "IO Summary:"]
+            .into_iter()
+            .any(|words| text.contains(words));
+        let said = || log.read(at, line).map(|(said, _)| said);
+        is_near && matches!(said(), Some(Line::Version(_) | Line::Breakdown | Line::Summary(_)))
+    }
+
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
+        let mut output = Output::default();
+        let mut stretch = Stretch::from(at);
+        while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) {
+            let next = stretch.next();
+            let read = if log.line(next).trim().is_empty() { None } else { log.read(next, line) };
+            let is_new = match &read {
+                Some((Line::Version(_), _)) => next > at,
+                Some((Line::Breakdown | Line::Summary(_), _)) => false,
+                _ => next > at && any_begins(log, next),
+            };
+            if is_new {
+                break;
+            }
+            let Some((said, count)) = read else {
+                stretch.pass(log);
+                continue;
+            };
+            let is_last = said == Line::End;
+            output.take(said);
+            stretch.take(log, count);
+            if is_last {
+                break;
+            }
+        }
+        let end = stretch.end();
+        let mut remarks = stretch.remarks();
+        let trial = output.finish(at, &mut remarks);
+        Reading { end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
+    }
+}
+
+/// An output, put together line by line.
+#[derive(Default)]
+struct Output {
+    trial: ForeignTrial,
+    version: String,
+    is_early: bool,
+    /// The kinds of operation of the table that is being read.
+    flows: Vec<Flow>,
+    /// Each table with its sums.
+    tables: Vec<(Vec<Flow>, Summary)>,
+}
+
+impl Output {
+    fn take(&mut self, said: Line) {
+        let trial = &mut self.trial;
+        match said {
+            Line::Version(version) => self.version = version,
+            Line::Personality(name) => trial.parameter("personality", name),
+            Line::Fileset(name, found) => {
+                for (what, value) in found {
+                    trial.parameter(&format!("{name} {what}"), value);
+                }
+            }
+            Line::Starting(count, name, what) => {
+                trial.parameter(&format!("{name} {what}"), count);
+            }
+            Line::Took(seconds) => trial.fact("import.nominal_seconds", seconds),
+            Line::Breakdown => self.flows.clear(),
+            Line::Flow(flow) => self.flows.push(flow),
+            Line::Summary(summary) => {
+                self.tables.push((std::mem::take(&mut self.flows), summary));
+            }
+            Line::Early => self.is_early = true,
+            Line::End | Line::Furniture => {}
+        }
+    }
+
+    fn finish(mut self, at: usize, remarks: &mut Vec<Remark>) -> ForeignTrial {
+        let mut remark = |what: String| remarks.push(Remark { line: at + 1, what });
+        self.trial.workload = TOOL;
+        let tool = format!("{TOOL} {}", self.version);
+        self.trial.facts.insert(
+            0,
+            treering_model::Fact {
+                name: IMPORT_FACT.to_owned(),
+                value: tool.trim_end().to_owned(),
+            },
+        );
+        if self.is_early {
+            remark(
+                "it ran out of files: its figures are not valid; kept as interrupted".to_owned(),
+            );
+            self.trial.is_interrupted = true;
+        }
+        let Some((flows, summary)) = self.tables.last().cloned() else {
+            remark("it has no summary; kept as interrupted".to_owned());
+            self.trial.is_interrupted = true;
+            return self.trial;
+        };
+        if are_of_all(&self.tables) {
+            if self.tables.len() > 1 {
+                let what = format!("of {} cumulative tables the last is used", self.tables.len());
+                remark(what);
+            }
+            self.all(&flows, &summary);
+        } else {
+            self.periods();
+        }
+        self.trial
+    }
+
+    /// The figures of one table, which is of all.
+    fn all(&mut self, flows: &[Flow], summary: &Summary) {
+        let seconds = seconds(summary);
+        self.trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
+        of_summary(&Scope::Trial, summary, true, &mut self.trial.metrics);
+        let operations = summary.operations as f64;
+        self.trial.metrics.push(rates::OPERATIONS.of(Scope::Trial, operations));
+        if seconds > 0.0 {
+            self.trial.metrics.push(times::ELAPSED_SECONDS.of(Scope::Trial, seconds));
+        }
+        // What decides nothing and was never done is no kind of operation.
+        for flow in flows.iter().filter(|flow| flow.calls > 0) {
+            of_flow(flow, seconds, &mut self.trial);
+        }
+        self.few(summary.operations);
+    }
+
+    /// Tables of periods, each a row.
+    fn periods(&mut self) {
+        let mut all = Summary::default();
+        let mut wall = 0.0;
+        for (number, (_, summary)) in (0..).zip(&self.tables) {
+            let name = format!("{ITERATION_PHASE}{}", number + 1);
+            let length = seconds(summary);
+            wall += length;
+            all.operations = all.operations.saturating_add(summary.operations);
+            of_summary(&Scope::Phase(name.clone()), summary, false, &mut self.trial.metrics);
+            self.trial.phases.push(PhaseTotals {
+                phase: number,
+                name,
+                wall_ns: nanoseconds(length).unwrap_or(0),
+                ..PhaseTotals::default()
+            });
+        }
+        self.trial.wall_ns = nanoseconds(wall).unwrap_or(0);
+        let rate = all.operations as f64 / wall;
+        if rate.is_finite() {
+            let rate = rates::OPERATIONS_PER_SECOND.of(Scope::Trial, rate);
+            self.trial.metrics.push(rate.primary().of_tasks(self.tables.len() as u64));
+        }
+        self.few(all.operations);
+    }
+
+    fn few(&mut self, operations: u64) {
+        if operations < OPERATIONS_FEW {
+            let message = format!(
+                "only {operations} operations ran; below some {OPERATIONS_FEW} the random draw \
+                 decides the figures"
+            );
+            let caution = Caution { code: CautionCode::TooFewOperations, message };
+            self.trial.cautions.push(caution);
+        }
+    }
+}
+
+/// How long it was measured, which is not said: operations over their rate.
+fn seconds(summary: &Summary) -> f64 {
+    let seconds = summary.operations as f64 / summary.ops_per_second;
+    if seconds.is_finite() { seconds } else { 0.0 }
+}
+
+/// Whether each of several tables is of all so far: then their times grow, and else they are alike.
+fn are_of_all(tables: &[(Vec<Flow>, Summary)]) -> bool {
+    let [(_, first), (_, second), ..] = tables else { return true };
+    let grow = |pair: &[(Vec<Flow>, Summary)]| match pair {
+        [(_, earlier), (_, later)] => earlier.operations <= later.operations,
+        _ => true,
+    };
+    seconds(second) > GROWTH * seconds(first) && tables.windows(2).all(grow)
+}
+
+fn of_summary(scope: &Scope, of: &Summary, decides: bool, metrics: &mut Vec<Metric>) {
+    let rate = rates::OPERATIONS_PER_SECOND.of(scope.clone(), of.ops_per_second);
+    metrics.push(rate.primary_if(decides));
+    let mut take = |spec: MetricSpec, value: f64| {
+        // What was not done has no rate, as in native runs.
+        if value > 0.0 {
+            metrics.push(spec.of(scope.clone(), value));
+        }
+    };
+    take(READS_PER_SECOND, of.reads_per_second);
+    take(WRITES_PER_SECOND, of.writes_per_second);
+    take(rates::MIB_PER_SECOND, of.mib_per_second);
+    of.cpu_us.into_iter().for_each(|us| take(CPU_NS_MEAN, us * 1e3));
+    let mean_ns = of.mean_ms * 1e6;
+    metrics.push(LATENCY_NANOSECONDS.of_member(&["mean"], scope.clone(), mean_ns));
+}
+
+fn of_flow(of: &Flow, seconds: f64, trial: &mut ForeignTrial) {
+    let scope = || Scope::Kind(of.name.clone());
+    // The rate is in whole operations: with all its digits it follows from their number.
+    let exact = of.calls as f64 / seconds;
+    let is_same = exact.is_finite() && (exact - of.ops_per_second).abs() <= 1.0;
+    let rate = if is_same { exact } else { of.ops_per_second };
+    trial.metrics.extend([
+        rates::OPERATIONS_PER_SECOND.of(scope(), rate),
+        rates::CALLS.of(scope(), of.calls as f64),
+    ]);
+    if of.mib_per_second > 0.0 {
+        trial.metrics.push(rates::MIB_PER_SECOND.of(scope(), of.mib_per_second));
+    }
+    for (what, ms) in [("mean", of.mean_ms), ("min", of.least_ms), ("max", of.most_ms)] {
+        trial.metrics.push(LATENCY_NANOSECONDS.of_member(&[what], scope(), ms * 1e6));
+    }
+    trial.metrics.extend(of.cpu_us.map(|us| CPU_NS_MEAN.of(scope(), us * 1e3)));
+    let counts = (0..).zip(&of.counts).filter(|(_, count)| **count > 0);
+    let counts: Vec<String> =
+        counts.map(|(power, count): (u32, _)| format!("{power}={count}")).collect();
+    if !counts.is_empty() {
+        trial.fact(&format!("import.{}.latency_powers_of_two_ns", of.name), counts.join(", "));
+    }
+}

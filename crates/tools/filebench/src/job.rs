@@ -1,0 +1,299 @@
+//! A configured filebench: the plan of a file, what it will ask of the filesystem, and the session.
+
+use std::path::PathBuf;
+
+use treering_kit::nearest::nearest;
+use treering_model::metrics::rates;
+use treering_model::{Caution, Metric, Mode, Work};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+
+use super::draw::whole;
+use super::headline::Headline;
+use super::names::{DIRECTORY, directory};
+use super::options::{Classic, Native, WORKLOAD};
+use super::personalities::{find, names};
+use super::plan::{FilesetPlan, Plan, SECONDS_MAX, Wishes};
+use super::session::{BenchSession, Manner};
+use crate::language::{self, Action, Quit, Script};
+use treering_kit::occupied::{is_numbered, refuse_existing};
+
+/// No workload file is as long; more is not read.
+const BYTES_MAX: u64 = 2 << 20;
+
+/// A file that was read and understood.
+#[derive(Clone, Debug)]
+pub(super) struct Understood {
+    /// The name of a personality, or the full path.
+    pub(super) named: String,
+    pub(super) script: Script,
+    pub(super) plan: Plan,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Filebench with all its settings.
+#[derive(Debug)]
+pub(super) struct BenchJob {
+    understood: Understood,
+    manner: Manner,
+    parameters: Vec<(String, String)>,
+}
+
+/// The text of a personality or of a file, and its name.
+fn text(settings: &Settings, named: &str, by_name: bool) -> Result<(String, Vec<u8>), ConfigError> {
+    if by_name && let Some(text) = find(named) {
+        return Ok((named.to_owned(), text.as_bytes().to_vec()));
+    }
+    let path = settings.file(named);
+    let text = settings.files.read(&path, BYTES_MAX).map_err(|error| {
+        let shown = named.escape_debug();
+        let wrong = ConfigError::new(format!("cannot read the workload file {shown}: {error}"));
+        match nearest(named, names()) {
+            Some(near) if by_name => wrong.hint(format!("perhaps {near} is meant")),
+            _ => {
+                let names: Vec<_> = names().collect();
+                wrong.hint(format!("personalities are {}; or give a path", names.join(", ")))
+            }
+        }
+    })?;
+    let full: PathBuf = std::path::absolute(&path).unwrap_or(path);
+    Ok((full.display().to_string(), text))
+}
+
+/// Reads what the settings name.
+pub(super) fn understand(
+    settings: &Settings,
+    named: &str,
+    by_name: bool,
+    overrides: &language::Overrides,
+    wishes: &Wishes,
+) -> Result<Understood, ConfigError> {
+    let (full, text) = text(settings, named, by_name)?;
+    let (script, mut faults) = language::parse(named, &text, overrides)?;
+    if script.run.is_none() && wishes.seconds.is_none() {
+        let named = named.escape_debug();
+        return Err(ConfigError::new(format!("{named}: the file has no run"))
+            .hint("end it with a line `run 60`; natively, --seconds 60 does it"));
+    }
+    let plan = Plan::new(&script, wishes, &mut faults)?;
+    Ok(Understood { named: full, script, plan, warnings: faults.into_warnings() })
+}
+
+/// What the classic command line means.
+pub(super) fn understand_classic(
+    settings: &Settings,
+    options: &mut Classic,
+) -> Result<(Understood, Manner), ConfigError> {
+    let seed = *options.seed.get_or_insert(settings.started_unix_ms);
+    let wishes = Wishes { sizes: options.meaning.sizes(), seconds: None, seed };
+    let manner = Manner { classic: true, seed, queue: options.meaning.queue() };
+    if options.cvars.is_some() {
+        // Nothing is run: any file will do.
+        return Ok((understand(settings, "varmail", true, &[], &wishes)?, manner));
+    }
+    let Some(named) = options.file.as_deref() else {
+        return Err(ConfigError::new("usage: filebench {-f <wmlscript> | -h | -c [cvartype]}"));
+    };
+    Ok((understand(settings, named, false, &[], &wishes)?, manner))
+}
+
+fn parameter(name: &str, value: impl ToString) -> (String, String) {
+    (name.to_owned(), value.to_string())
+}
+
+/// What the file says: its variables under their names, then the lines of the rest.
+fn contents(script: &Script) -> Vec<(String, String)> {
+    let text = language::text(script);
+    let mut lines = 0;
+    let one = |line: &str| match line.strip_prefix("set $").and_then(|set| set.split_once('=')) {
+        Some((name, value)) => parameter(&format!("{WORKLOAD}.${name}"), value),
+        None => {
+            lines += 1;
+            parameter(&format!("{WORKLOAD}.line.{lines}"), line)
+        }
+    };
+    text.lines().map(one).collect()
+}
+
+/// Variables that are given on the command line.
+fn overrides(options: &Native) -> Result<Vec<(String, String)>, ConfigError> {
+    let mut all = Vec::new();
+    for pair in &options.set {
+        let Some((name, value)) = pair.split_once('=') else {
+            let shown = pair.escape_debug();
+            return Err(ConfigError::new(format!("--set: '{shown}' sets nothing"))
+                .hint("write NAME=VALUE, as nfiles=1000"));
+        };
+        let name = name.trim().trim_start_matches('$');
+        all.push((name.to_owned(), value.trim().to_owned()));
+    }
+    for (given, variable) in [(options.files, "nfiles"), (options.threads, "nthreads")] {
+        all.extend(given.map(|number| (variable.to_owned(), number.to_string())));
+    }
+    Ok(all)
+}
+
+impl BenchJob {
+    /// From the classic command line.
+    pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
+        let mut options = Classic::read(settings)?;
+        let (understood, manner) = understand_classic(settings, &mut options)?;
+        options.meaning.queue = None;
+        let mut parameters = vec![parameter(WORKLOAD, &understood.named)];
+        parameters.extend(contents(&understood.script));
+        parameters.extend(options.parameters());
+        Ok(Self { understood, manner, parameters })
+    }
+
+    /// From native options.
+    pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        let mut options = Native::read(settings)?;
+        let Some(named) = &options.workload else {
+            let names: Vec<_> = names().collect();
+            return Err(ConfigError::new("no workload is given").hint(format!(
+                "treering run filebench NAME --dir DIR; personalities are {}; or a file's path",
+                names.join(", ")
+            )));
+        };
+        let Native { seconds, seed, .. } = options;
+        let wishes = Wishes { sizes: options.meaning.sizes(), seconds, seed };
+        let overrides = overrides(&options)?;
+        let understood = understand(settings, named, true, &overrides, &wishes)?;
+        let manner = Manner { classic: false, seed, queue: options.meaning.queue() };
+        let mut parameters = vec![parameter(WORKLOAD, &understood.named)];
+        let given = |(name, value): &(String, String)| parameter("set", format!("{name}={value}"));
+        parameters.extend(overrides.iter().map(given));
+        if !understood.plan.threads.iter().any(|thread| thread.queued) {
+            options.meaning.queue = None;
+        }
+        parameters.extend(options.parameters());
+        parameters.extend(contents(&understood.script));
+        Ok(Self { understood, manner, parameters })
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.understood.plan
+    }
+}
+
+/// Files that stand at the beginning, their bytes, and directories, about.
+fn prepared(fileset: &FilesetPlan) -> (u64, u64, u64) {
+    let share = fileset.prealloc.unwrap_or(0) as f64 / 100.0;
+    let files = whole((fileset.entries as f64 * share).ceil());
+    let bytes = whole(fileset.size.mean() * files as f64);
+    let entries = (fileset.entries + fileset.leafdirs) as f64;
+    let dirs = whole((entries / fileset.width.mean().max(1.0)).ceil()).saturating_add(2);
+    (files, bytes, dirs.saturating_add(fileset.leafdirs))
+}
+
+impl Job for BenchJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        if self.manner.classic { Mode::Classic } else { Mode::Native }
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        refuse_existing(facts, |name| !self.manner.classic && is_numbered(name, DIRECTORY))?;
+        Ok(Vec::new())
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let block = facts.block_bytes.max(1);
+        let mut footprint = Footprint::default();
+        for fileset in &self.plan().filesets {
+            let (files, bytes, dirs) = prepared(fileset);
+            let mean = bytes / files.max(1);
+            let in_blocks = mean.div_ceil(block).saturating_mul(block).saturating_mul(files);
+            footprint.written_files = footprint.written_files.saturating_add(files);
+            footprint.written_bytes = footprint.written_bytes.saturating_add(bytes);
+            footprint.peak_dirs = footprint.peak_dirs.saturating_add(dirs);
+            // Whatever is made meanwhile, there are never more than the entries.
+            footprint.peak_files = footprint.peak_files.saturating_add(fileset.entries);
+            footprint.peak_bytes = footprint.peak_bytes.saturating_add(bytes);
+            footprint.peak_block_bytes =
+                footprint.peak_block_bytes.saturating_add(in_blocks.max(bytes));
+        }
+        footprint
+    }
+
+    fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
+        // The file as it is understood: the outline is a workload file again.
+        let text = language::text(&self.understood.script);
+        let mut lines: Vec<OutlineLine> = text.lines().map(str::to_owned).collect();
+        let mut say = |words: String| lines.push(format!("# {words}"));
+        self.understood.warnings.iter().cloned().for_each(&mut say);
+        for (number, fileset) in self.plan().filesets.iter().enumerate() {
+            let place = if self.manner.classic {
+                format!("{}/{}", fileset.path, fileset.name).escape_debug().to_string()
+            } else {
+                directory(number).to_string_lossy().into_owned()
+            };
+            let (files, bytes, _) = prepared(fileset);
+            let entries = fileset.entries;
+            say(format!("setup: {place}: about {files} of {entries} files, {bytes} bytes in all"));
+        }
+        for thread in &self.plan().threads {
+            let (process, name) = (thread.process.escape_debug(), thread.name.escape_debug());
+            let (count, steps) = (thread.instances, thread.steps.len());
+            say(format!("process {process}, thread {name}: {count} threads of {steps} flowops"));
+        }
+        say(match (self.plan().run_length.seconds, self.plan().run_length.quit) {
+            (Some(seconds), Quit::Timeout) => format!("for {seconds} seconds"),
+            (Some(seconds), _) => format!("until it is done, for {seconds} seconds at most"),
+            (None, _) => "until it is done".to_owned(),
+        });
+        lines
+    }
+
+    fn work(&self) -> Work {
+        match self.plan().run_length.quit {
+            Quit::Timeout => Work::Timed,
+            Quit::AllDone | Quit::FirstDone => Work::Drawn,
+        }
+    }
+
+    fn times_all(&self) -> bool {
+        self.manner.classic || self.plan().histograms
+    }
+
+    fn tasks(&self, _facts: &TargetFacts) -> u64 {
+        let sleeps = |action: &&Action| matches!(action, Action::Sleep(_));
+        let sleeps = self.understood.script.actions.iter().filter(sleeps).count() as u64;
+        let syncs = if self.manner.classic { 0 } else { 2 };
+        2 * self.plan().filesets.len() as u64 + self.plan().workers() + syncs + sleeps
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        Headline::foreseen(self.plan())
+    }
+
+    fn overall_metric(&self) -> Option<&'static str> {
+        Some(rates::OPERATIONS_PER_SECOND.name)
+    }
+
+    fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
+        Box::new(BenchSession::new(self.plan(), self.manner, self.sleeps()))
+    }
+}
+
+impl BenchJob {
+    /// Seconds that the file sleeps before its run.
+    fn sleeps(&self) -> u64 {
+        use crate::language::{Value, Variable};
+        let number = |value: &Value| if let Value::Number(number) = value { *number } else { 0 };
+        let one = |action: &Action| match action {
+            Action::Sleep(given) => match &given.value {
+                Value::Variable(name) => match self.understood.script.variables.get(name) {
+                    Some(Variable::Plain(given)) => number(&given.value),
+                    _ => 0,
+                },
+                value => number(value),
+            },
+            _ => 0,
+        };
+        let all = self.understood.script.actions.iter().map(one);
+        all.fold(0, u64::saturating_add).min(SECONDS_MAX)
+    }
+}

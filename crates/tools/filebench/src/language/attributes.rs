@@ -1,0 +1,173 @@
+//! Which attributes each thing has, and what kind of value each takes.
+
+use treering_kit::faults::{Fault, Faults, Place, shown};
+use treering_kit::nearest::nearest;
+
+/// Whose attribute it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    File,
+    Fileset,
+    Process,
+    Thread,
+    Flowop,
+    Eventgen,
+    Randvar,
+    Cvar,
+}
+
+impl Owner {
+    /// As messages say it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::File => "a file",
+            Self::Fileset => "a fileset",
+            Self::Process => "a process",
+            Self::Thread => "a thread",
+            Self::Flowop => "a flowop",
+            Self::Eventgen => "eventgen",
+            Self::Randvar => "a random variable",
+            Self::Cvar => "a custom variable",
+        }
+    }
+
+    const fn attributes(self) -> &'static [(&'static str, Takes)] {
+        match self {
+            Self::File => &FILE,
+            Self::Fileset => &FILESET,
+            Self::Process => &PROCESS,
+            Self::Thread => &THREAD,
+            Self::Flowop => &FLOWOP,
+            Self::Eventgen => &[("rate", Number)],
+            Self::Randvar => &RANDVAR,
+            Self::Cvar => &CVAR,
+        }
+    }
+}
+
+/// What an attribute takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// A number, or a variable that is drawn.
+    Number,
+    /// `true` or `false`; the attribute alone is true.
+    Switch,
+    /// A percentage, `true` for all or `false` for none.
+    Share,
+    /// A name or path.
+    Text,
+}
+
+use Takes::{Number, Share, Switch, Text};
+
+const FILE: [(&str, Takes); 9] = [
+    ("name", Text),
+    ("path", Text),
+    ("size", Number),
+    ("prealloc", Share),
+    ("paralloc", Switch),
+    ("reuse", Switch),
+    ("trusttree", Switch),
+    ("readonly", Switch),
+    ("writeonly", Switch),
+];
+
+const FILESET: [(&str, Takes); 14] = [
+    ("name", Text),
+    ("path", Text),
+    ("entries", Number),
+    ("size", Number),
+    ("dirwidth", Number),
+    ("dirdepthrv", Number),
+    ("dirgamma", Number),
+    ("leafdirs", Number),
+    ("prealloc", Share),
+    ("paralloc", Switch),
+    ("reuse", Switch),
+    ("trusttree", Switch),
+    ("readonly", Switch),
+    ("writeonly", Switch),
+];
+
+const PROCESS: [(&str, Takes); 3] = [("name", Text), ("instances", Number), ("nice", Number)];
+
+const THREAD: [(&str, Takes); 5] = [
+    ("name", Text),
+    ("instances", Number),
+    ("memsize", Number),
+    ("useism", Switch),
+    ("ioprio", Number),
+];
+
+const FLOWOP: [(&str, Takes); 17] = [
+    ("name", Text),
+    ("filename", Text),
+    ("fd", Number),
+    ("srcfd", Number),
+    ("iosize", Number),
+    ("iters", Number),
+    ("random", Switch),
+    ("workingset", Number),
+    ("directio", Switch),
+    ("dsync", Switch),
+    ("opennext", Switch),
+    ("indexed", Number),
+    ("target", Text),
+    ("value", Number),
+    ("blocking", Switch),
+    ("highwater", Number),
+    ("noreadahead", Switch),
+];
+
+const RANDVAR: [(&str, Takes); 8] = [
+    ("type", Text),
+    ("randsrc", Text),
+    ("seed", Number),
+    ("min", Number),
+    ("mean", Number),
+    ("gamma", Number),
+    ("round", Number),
+    ("randtable", Text),
+];
+
+const CVAR: [(&str, Takes); 5] =
+    [("type", Text), ("parameters", Text), ("min", Number), ("max", Number), ("round", Number)];
+
+/// Other names of attributes.
+const OTHERWISE: [(&str, &str); 2] = [("filesetname", "filename"), ("filesize", "size")];
+
+/// Attributes of other versions, and what to do instead.
+const FOREIGN: [(&str, &str, &str); 5] = [
+    (
+        "cached",
+        "filebench 1.5 has no such attribute",
+        "leave it out: caches are dropped by the plan, or `remount = true` in it",
+    ),
+    ("filesizegamma", "filebench 1.5 has no such attribute", "use --sizes gamma, as 1.4 drew them"),
+    ("namelength", "filebench 1.5 has no such attribute", "leave it out"),
+    ("possetname", "treering has no position sets", "use random and workingset"),
+    ("procname", "a thread belongs to the process it stands in", "leave it out"),
+];
+
+/// The name by which an attribute is kept, and what it takes.
+pub(super) fn attribute(
+    typed: &str,
+    owner: Owner,
+    place: Place,
+    faults: &Faults,
+) -> Result<(&'static str, Takes), Fault> {
+    let meant = OTHERWISE.iter().find(|(other, _)| *other == typed).map_or(typed, |(_, name)| name);
+    if let Some(found) = owner.attributes().iter().find(|(name, _)| *name == meant) {
+        return Ok(*found);
+    }
+    if let Some((_, why, instead)) = FOREIGN.iter().find(|(name, ..)| *name == typed) {
+        return Err(faults.error(place, format!("{typed}: {why}")).hint(*instead));
+    }
+    let what = format!("'{}' is no attribute of {}", shown(typed), owner.name());
+    let names = || owner.attributes().iter().map(|(name, _)| *name);
+    let hint = match nearest(typed, names()) {
+        Some(name) => format!("perhaps {name} is meant"),
+        None => format!("it has {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    Err(faults.error(place, what).hint(hint))
+}

@@ -1,0 +1,545 @@
+//! Statements, in their order.
+
+use super::attributes::{Owner, Takes, attribute};
+use super::lexer::{Piece, Token, Word, words};
+use super::{
+    Action, Attribute, Composite, Fileset, Flowop, Given, Process, Quit, Run, Script, Thing,
+    Thread, Value, Variable,
+};
+use treering_kit::faults::{Fault, Faults, Place, shown};
+use treering_kit::nearest::nearest;
+
+/// Things of all kinds that a file may define.
+const THINGS_MAX: usize = 100_000;
+
+/// Every word that begins a statement.
+const STATEMENTS: [&str; 18] = [
+    "set",
+    "define",
+    "create",
+    "run",
+    "psrun",
+    "sleep",
+    "echo",
+    "list",
+    "eventgen",
+    "enable",
+    "version",
+    "debug",
+    "quit",
+    "usage",
+    "system",
+    "domultisync",
+    "shutdown",
+    "exit",
+];
+
+/// Reads the whole file; behind a statement that is wrong, at the next one.
+pub(super) fn script<'t>(
+    text: &'t [u8],
+    overrides: &[(String, Value)],
+    faults: &mut Faults<'t>,
+) -> Result<Script, Fault> {
+    let tokens = words(text, faults)?;
+    // Words that make no sense are left out: statements would be blamed for it.
+    if faults.has_some() {
+        return Ok(Script::default());
+    }
+    let mut reader =
+        Reader { tokens, at: 0, faults, script: Script::default(), overrides, things: 0 };
+    while reader.statement_or_next() {}
+    Ok(reader.script)
+}
+
+pub(super) struct Reader<'m, 't> {
+    tokens: Vec<Token>,
+    at: usize,
+    pub(super) faults: &'m mut Faults<'t>,
+    pub(super) script: Script,
+    pub(super) overrides: &'m [(String, Value)],
+    things: usize,
+}
+
+impl Reader<'_, '_> {
+    fn peek(&self) -> &Word {
+        &self.tokens[self.at].word
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.tokens[self.at].place
+    }
+
+    pub(super) fn next(&mut self) -> Token {
+        let token = self.tokens[self.at].clone();
+        // The last one stays.
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    fn is_sign(&self, sign: char) -> bool {
+        *self.peek() == Word::Sign(sign)
+    }
+
+    pub(super) fn take_sign(&mut self, sign: char) -> bool {
+        let there = self.is_sign(sign);
+        if there {
+            self.next();
+        }
+        there
+    }
+
+    pub(super) fn error(&self, place: Place, what: impl std::fmt::Display) -> Fault {
+        self.faults.error(place, what)
+    }
+
+    /// What stands here is not what must.
+    pub(super) fn expected(&self, what: &str) -> Fault {
+        let found = self.peek();
+        let arithmetic = matches!(found, Word::Text(text) if text.starts_with(['/', '-']));
+        let error = self.error(self.place(), format!("{} stands where {what} must", found.shown()));
+        if arithmetic {
+            return error.hint("there is no arithmetic, as in filebench 1.5: write the result");
+        }
+        error.hint(format!("write {what}"))
+    }
+
+    pub(super) fn sign(&mut self, sign: char) -> Result<(), Fault> {
+        if self.take_sign(sign) { Ok(()) } else { Err(self.expected(&format!("'{sign}'"))) }
+    }
+
+    pub(super) fn name(&mut self, what: &str) -> Result<(String, Place), Fault> {
+        let place = self.place();
+        match self.peek() {
+            Word::Text(name) => {
+                let name = name.clone();
+                self.next();
+                Ok((name, place))
+            }
+            _ => Err(self.expected(what)),
+        }
+    }
+
+    /// One of several words.
+    fn one_of(&mut self, what: &str, words: &[&'static str]) -> Result<&'static str, Fault> {
+        let (name, place) = self.name(what)?;
+        let found = words.iter().find(|word| **word == name);
+        found.copied().ok_or_else(|| {
+            let what = format!("'{}' is not {what}", shown(&name));
+            self.error(place, what).hint(format!("write one of: {}", words.join(", ")))
+        })
+    }
+
+    /// A statement. Where it is wrong, the fault is kept, and the next one is the first that begins
+    /// a line.
+    fn statement_or_next(&mut self) -> bool {
+        let start = self.at;
+        match self.statement() {
+            Ok(more) => return more,
+            Err(fault) => self.faults.keep(fault),
+        }
+        if self.faults.is_full() {
+            return false;
+        }
+        // A variable that could not be set is not unknown as well.
+        if let [set, Token { word: Word::Variable(name), place }, ..] = &self.tokens[start..]
+            && set.word == Word::Text("set".to_owned())
+        {
+            let given = Given { value: Value::Number(0), place: *place };
+            self.script.variables.entry(name.clone()).or_insert(Variable::Plain(given));
+        }
+        let from = self.at.saturating_sub(1).max(start);
+        let mut pairs = self.tokens[from..].windows(2);
+        let begins =
+            |word: &Word| matches!(word, Word::Text(text) if STATEMENTS.contains(&text.as_str()));
+        let is_next =
+            |pair: &[Token]| pair[0].place.line < pair[1].place.line && begins(&pair[1].word);
+        match pairs.position(is_next) {
+            Some(place) => self.at = from + place + 1,
+            None => return false,
+        }
+        true
+    }
+
+    fn statement(&mut self) -> Result<bool, Fault> {
+        if *self.peek() == Word::End {
+            return Ok(false);
+        }
+        let (word, place) = self.name("a statement")?;
+        match word.as_str() {
+            "set" => self.set()?,
+            "define" => self.define(place)?,
+            "create" => {
+                self.one_of("what can be created", &["files", "fileset", "filesets", "file"])?;
+                self.script.actions.push(Action::CreateFiles);
+            }
+            "run" | "psrun" => {
+                self.run(place, word == "psrun")?;
+                if *self.peek() != Word::End {
+                    let after = self.place();
+                    self.faults.warn(after, "what stands after the run is never reached");
+                }
+                return Ok(false);
+            }
+            "sleep" => {
+                let given = self.number_or_variable("seconds")?;
+                self.script.actions.push(Action::Sleep(given));
+            }
+            "echo" => {
+                let words = self.words_said()?;
+                self.script.actions.push(Action::Echo(words));
+            }
+            "list" => {
+                let all = ["fileset", "filesets", "flowop", "flowops"];
+                let listed = self.one_of("what can be listed", &all)?;
+                let flowops = listed.starts_with("flowop");
+                let action = if flowops { Action::ListFlowops } else { Action::ListFilesets };
+                self.script.actions.push(action);
+            }
+            "eventgen" => {
+                let thing = self.thing(Owner::Eventgen, place)?;
+                self.script.rate = thing.get("rate").cloned();
+            }
+            "version" => self.script.actions.push(Action::Version),
+            "debug" => {
+                self.number_or_variable("a level")?;
+                self.faults.warn(place, "debug has no effect");
+            }
+            "quit" | "exit" => return Ok(false),
+            "usage" => {
+                self.words_said()?;
+                self.faults.warn(place, "usage has no effect; filebench 1.5 refuses it");
+            }
+            "enable" => self.enable(place)?,
+            _ => return Err(self.unknown(&word, place)),
+        }
+        Ok(true)
+    }
+
+    fn unknown(&self, word: &str, place: Place) -> Fault {
+        let (why, hint) = match word {
+            word if word.starts_with(['/', '-']) => (
+                "there is no arithmetic, as in filebench 1.5",
+                "write the result where this stands",
+            ),
+            "system" => (
+                "system: treering runs no commands from a workload file",
+                "run the command before, or put it into the `before` of a plan",
+            ),
+            "domultisync" => (
+                "domultisync: several machines are not kept in step",
+                "leave it out, and start treering on each machine",
+            ),
+            "shutdown" => ("shutdown: a run ends by itself", "leave it out"),
+            "load" | "foreach" | "stats" | "log" | "vars" => (
+                "this is of the interactive filebench 1.4",
+                "write the whole workload into the file; docs/workloads/filebench-wml.md",
+            ),
+            _ => {
+                let error = self.error(place, format!("'{}' is no statement", shown(word)));
+                let near = nearest(word, STATEMENTS);
+                return error.hint(near.map_or_else(
+                    || format!("statements are {}", STATEMENTS.join(", ")),
+                    |name| format!("perhaps {name} is meant"),
+                ));
+            }
+        };
+        self.error(place, why).hint(hint)
+    }
+
+    fn enable(&mut self, place: Place) -> Result<(), Fault> {
+        let (what, _) = self.name("lathist")?;
+        match what.as_str() {
+            "lathist" => {
+                self.script.histograms = true;
+                self.script.actions.push(Action::Histograms);
+                Ok(())
+            }
+            "multi" => Err(self
+                .error(place, "enable multi: several machines are not kept in step")
+                .hint("leave it out, and start treering on each machine")),
+            other => Err(self
+                .error(place, format!("'{}' cannot be enabled", shown(other)))
+                .hint("lathist can")),
+        }
+    }
+
+    fn run(&mut self, place: Place, by_period: bool) -> Result<(), Fault> {
+        let mut period = None;
+        if by_period {
+            period = Some(match *self.peek() {
+                Word::Number(period) => (period, false),
+                Word::Negative(period) => (period, true),
+                _ => (0, false),
+            });
+            if matches!(self.peek(), Word::Number(_) | Word::Negative(_)) {
+                self.next();
+            }
+        }
+        let has_seconds = matches!(self.peek(), Word::Number(_) | Word::Variable(_));
+        let seconds = has_seconds.then(|| self.number_or_variable("seconds")).transpose()?;
+        self.script.run = Some(Run { place, seconds, period });
+        Ok(())
+    }
+
+    fn number_or_variable(&mut self, what: &str) -> Result<Given, Fault> {
+        let place = self.place();
+        let value = match self.peek() {
+            Word::Number(number) => Value::Number(*number),
+            Word::Variable(name) => Value::Variable(name.clone()),
+            _ => return Err(self.expected(what)),
+        };
+        self.next();
+        Ok(Given { value, place })
+    }
+
+    /// What an `echo` says: its variables are looked up at once.
+    fn words_said(&mut self) -> Result<String, Fault> {
+        let place = self.place();
+        let Word::Quoted(pieces) = self.peek().clone() else {
+            return Err(self.expected("a text in quotation marks"));
+        };
+        self.next();
+        let mut said = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => said.push_str(&text),
+                Piece::Variable(name) => said.push_str(&self.said(&name, place)?),
+            }
+        }
+        Ok(said)
+    }
+
+    /// A variable as an `echo` says it.
+    fn said(&self, name: &str, place: Place) -> Result<String, Fault> {
+        match self.script.variables.get(name) {
+            Some(Variable::Plain(given)) => Ok(match &given.value {
+                Value::Number(number) => number.to_string(),
+                Value::Switch(switch) => switch.to_string(),
+                Value::Text(text) => text.clone(),
+                Value::Variable(_) | Value::Table(_) => format!("${name}"),
+            }),
+            Some(Variable::Drawn(_)) => Ok(format!("${name}")),
+            None => Err(self
+                .error(place, format!("${} is not set before", shown(name)))
+                .hint("set it first, or write \\$ for the sign itself")),
+        }
+    }
+
+    fn define(&mut self, place: Place) -> Result<(), Fault> {
+        let (what, at) = self.name("what is defined")?;
+        match what.as_str() {
+            "file" | "files" | "fileset" | "filesets" => {
+                let is_file = matches!(what.as_str(), "file" | "files");
+                let owner = if is_file { Owner::File } else { Owner::Fileset };
+                let thing = self.thing(owner, place)?;
+                self.script.filesets.push(Fileset { is_file, thing });
+            }
+            "process" | "processes" => self.process(place)?,
+            "flowop" => self.composite(place)?,
+            "randvar" => {
+                return Err(self
+                    .error(at, "define randvar: filebench 1.5 has no such statement")
+                    .hint("write set $name=randvar(type=..., ...)"));
+            }
+            other => {
+                let what = format!("'{}' cannot be defined", shown(other));
+                return Err(self.error(at, what).hint("file, fileset, process and flowop can"));
+            }
+        }
+        Ok(())
+    }
+
+    fn count_thing(&mut self, place: Place) -> Result<(), Fault> {
+        self.things += 1;
+        if self.things <= THINGS_MAX {
+            return Ok(());
+        }
+        let what = format!("there are more than {THINGS_MAX} things in the file");
+        Err(self.error(place, what).hint("use fewer flowops"))
+    }
+
+    fn process(&mut self, place: Place) -> Result<(), Fault> {
+        let thing = self.thing(Owner::Process, place)?;
+        self.sign('{')?;
+        let mut threads = Vec::new();
+        while !self.take_sign('}') {
+            let (word, place) = self.name("thread")?;
+            if word != "thread" {
+                let what = format!("'{}' stands in a process", shown(&word));
+                return Err(self.error(place, what).hint("a process has threads: thread name=..."));
+            }
+            let thing = self.thing(Owner::Thread, place)?;
+            let flowops = self.flowops()?;
+            threads.push(Thread { thing, flowops });
+        }
+        if threads.is_empty() {
+            return Err(self.error(place, "the process has no thread").hint("write thread name=x"));
+        }
+        self.script.processes.push(Process { thing, threads });
+        Ok(())
+    }
+
+    fn flowops(&mut self) -> Result<Vec<Flowop>, Fault> {
+        let begin = self.place();
+        self.sign('{')?;
+        let mut flowops = Vec::new();
+        while !self.take_sign('}') {
+            let (word, place) = self.name("flowop")?;
+            if word != "flowop" {
+                let what = format!("'{}' stands among flowops", shown(&word));
+                return Err(self.error(place, what).hint("write flowop KIND name=..."));
+            }
+            let (kind, place) = self.name("the kind of the flowop")?;
+            let mut thing = Thing { place, attributes: Vec::new() };
+            let mut locals = Vec::new();
+            self.count_thing(place)?;
+            loop {
+                if let Word::Variable(name) = self.peek().clone() {
+                    self.next();
+                    self.sign('=')?;
+                    locals.push((name, self.value(Takes::Number)?));
+                } else if matches!(self.peek(), Word::Text(word) if word != "flowop") {
+                    let attribute = self.attribute(Owner::Flowop)?;
+                    thing.attributes.push(attribute);
+                } else {
+                    break;
+                }
+                if !self.take_sign(',') {
+                    break;
+                }
+            }
+            flowops.push(Flowop { kind, thing, locals });
+        }
+        if flowops.is_empty() {
+            let error = self.error(begin, "there is no flowop between the braces");
+            return Err(error.hint("write flowop KIND name=..."));
+        }
+        Ok(flowops)
+    }
+
+    fn composite(&mut self, place: Place) -> Result<(), Fault> {
+        let (mut name, mut locals) = (None, Vec::new());
+        self.count_thing(place)?;
+        loop {
+            if let Word::Variable(local) = self.peek().clone() {
+                self.next();
+                let given = self.take_sign('=').then(|| self.value(Takes::Number)).transpose()?;
+                locals.push((local, given));
+            } else {
+                let attribute = self.attribute(Owner::Flowop)?;
+                match (attribute.name, &attribute.given.value) {
+                    ("name", Value::Text(text)) => name = Some(text.clone()),
+                    _ => {
+                        let what = "a composite flowop has a name and variables of its own";
+                        return Err(self
+                            .error(attribute.given.place, what)
+                            .hint("give other attributes where it is used"));
+                    }
+                }
+            }
+            if !self.take_sign(',') {
+                break;
+            }
+        }
+        let Some(name) = name else {
+            return Err(self.error(place, "the flowop has no name").hint("write name=..."));
+        };
+        let flowops = self.flowops()?;
+        self.script.composites.push(Composite { name, place, locals, flowops });
+        Ok(())
+    }
+
+    /// The attributes of a thing, with commas between.
+    pub(super) fn thing(&mut self, owner: Owner, place: Place) -> Result<Thing, Fault> {
+        self.count_thing(place)?;
+        let mut attributes = vec![self.attribute(owner)?];
+        while self.take_sign(',') {
+            attributes.push(self.attribute(owner)?);
+        }
+        Ok(Thing { place, attributes })
+    }
+
+    fn attribute(&mut self, owner: Owner) -> Result<Attribute, Fault> {
+        let (typed, place) = self.name("an attribute")?;
+        let (name, takes) = attribute(&typed, owner, place, self.faults)?;
+        if owner == Owner::Randvar && name == "randtable" {
+            self.sign('=')?;
+            let given = self.table()?;
+            return Ok(Attribute { name, given });
+        }
+        if self.take_sign('=') {
+            let given = self.value(takes)?;
+            return Ok(Attribute { name, given });
+        }
+        match takes {
+            Takes::Switch | Takes::Share => {
+                Ok(Attribute { name, given: Given { value: Value::Switch(true), place } })
+            }
+            Takes::Number | Takes::Text => {
+                Err(self.error(place, format!("{typed} has no value")).hint(match takes {
+                    Takes::Text => format!("write {typed}=NAME"),
+                    _ => format!("write {typed}=NUMBER, or {typed}=$variable"),
+                }))
+            }
+        }
+    }
+
+    /// A value of a kind, or a variable, which is looked at later.
+    pub(super) fn value(&mut self, takes: Takes) -> Result<Given, Fault> {
+        let place = self.place();
+        let value = match self.peek().clone() {
+            Word::Number(number) => Value::Number(number),
+            Word::Variable(name) => Value::Variable(name),
+            Word::Text(text) if takes != Takes::Text && text == "true" => Value::Switch(true),
+            Word::Text(text) if takes != Takes::Text && text == "false" => Value::Switch(false),
+            Word::Text(text) => Value::Text(text),
+            Word::Quoted(pieces) => match pieces.as_slice() {
+                [] => Value::Text(String::new()),
+                [Piece::Text(text)] => Value::Text(text.clone()),
+                [Piece::Variable(name)] => Value::Variable(name.clone()),
+                _ => {
+                    let what = "a variable within a text is looked up by echo only";
+                    return Err(self.error(place, what).hint("write the text itself"));
+                }
+            },
+            _ => return Err(self.expected("a value")),
+        };
+        self.next();
+        Ok(Given { value, place })
+    }
+
+    fn table(&mut self) -> Result<Given, Fault> {
+        let place = self.place();
+        self.sign('{')?;
+        let mut rows = Vec::new();
+        loop {
+            self.sign('{')?;
+            let percent = self.number_or_variable("percent")?;
+            self.sign(',')?;
+            let least = self.number_or_variable("the least value")?;
+            self.sign(',')?;
+            let most = self.number_or_variable("the greatest value")?;
+            self.sign('}')?;
+            rows.push([percent, least, most]);
+            if !self.take_sign(',') {
+                break;
+            }
+        }
+        self.sign('}')?;
+        Ok(Given { value: Value::Table(rows), place })
+    }
+
+    pub(super) fn quit_mode(&mut self) -> Result<(), Fault> {
+        let what = self.one_of("a mode", &["quit", "nousestats"])?;
+        if what == "nousestats" {
+            return Ok(());
+        }
+        let modes = ["timeout", "alldone", "firstdone"];
+        self.script.quit = match self.one_of("a way to end", &modes)? {
+            "alldone" => Quit::AllDone,
+            "firstdone" => Quit::FirstDone,
+            _ => Quit::Timeout,
+        };
+        Ok(())
+    }
+}

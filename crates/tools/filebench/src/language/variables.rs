@@ -1,0 +1,272 @@
+//! `set`: variables with a value, and such that are drawn.
+
+use super::attributes::{Owner, Takes};
+use super::lexer::{Word, words};
+use super::read::Reader;
+use super::{Given, Script, Thing, Value, Variable};
+use treering_script::ConfigError;
+
+use treering_kit::faults::{Fault, Faults, Place, shown};
+use treering_kit::nearest::nearest;
+
+/// A variable that is drawn: its attributes, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Random {
+    /// How its values are spread.
+    pub spread: Spread,
+    /// Its attributes.
+    pub thing: Thing,
+    /// The parameters of a custom variable, in the order of its kind.
+    pub parameters: Vec<f64>,
+    /// The rows of a table: percent, least, most.
+    pub table: Vec<[Given; 3]>,
+}
+
+/// How values are spread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Spread {
+    /// From the minimum to as far behind the mean.
+    Uniform,
+    /// By mean and shape.
+    Gamma,
+    /// By a table.
+    Table,
+    /// `cvar-...`, by parameters.
+    Custom(&'static Custom),
+}
+
+/// A kind of custom variable: its parameters with their defaults.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Custom {
+    pub name: &'static str,
+    pub parameters: &'static [(&'static str, f64)],
+}
+
+/// Every kind of custom variable.
+pub(crate) static CUSTOM: [Custom; 8] = [
+    Custom { name: "cvar-erlang", parameters: &[("shape", 1.0), ("rate", 1.0)] },
+    Custom { name: "cvar-exponential", parameters: &[("mean", 1.0)] },
+    Custom { name: "cvar-gamma", parameters: &[("mean", 4096.0), ("gamma", 1.5)] },
+    Custom { name: "cvar-lognormal", parameters: &[("shape", 1.0), ("scale", 1.0)] },
+    Custom { name: "cvar-normal", parameters: &[("mean", 0.0), ("sigma", 1.0)] },
+    Custom {
+        name: "cvar-triangular",
+        parameters: &[("lower", 0.0), ("upper", 1.0), ("mode", 0.5)],
+    },
+    Custom { name: "cvar-uniform", parameters: &[("lower", 0.0), ("upper", 1.0)] },
+    Custom { name: "cvar-weibull", parameters: &[("shape", 1.0), ("scale", 1.0)] },
+];
+
+/// The greatest parameter: beyond, sizes overflow.
+const PARAMETER_MAX: f64 = 1e18;
+
+impl Reader<'_, '_> {
+    pub(super) fn set(&mut self) -> Result<(), Fault> {
+        let token = self.next();
+        let name = match token.word {
+            Word::Text(word) if word == "mode" => return self.quit_mode(),
+            Word::Variable(name) => name,
+            other => {
+                let what = format!("{} cannot be set", other.shown());
+                return Err(self.error(token.place, what).hint("write set $name=VALUE"));
+            }
+        };
+        self.sign('=')?;
+        let given = self.value(Takes::Number)?;
+        let is_function = matches!(&given.value, Value::Text(_)) && self.take_sign('(');
+        let variable = match &given.value {
+            Value::Text(function) if is_function => {
+                let drawn = self.drawn(function, given.place)?;
+                self.sign(')')?;
+                drawn
+            }
+            // As it is now: what is set later does not change it.
+            Value::Variable(other) => match self.script.variables.get(other) {
+                Some(variable) => variable.clone(),
+                None => {
+                    let what = format!("${} has no value yet", shown(other));
+                    return Err(self.error(given.place, what).hint("set it in a line before"));
+                }
+            },
+            _ => Variable::Plain(given.clone()),
+        };
+        let overridden = self.overrides.iter().rev().find(|(given, _)| *given == name);
+        let variable = match overridden {
+            None => variable,
+            Some((_, value)) => Variable::Plain(Given { value: value.clone(), place: given.place }),
+        };
+        self.script.variables.insert(name, variable);
+        Ok(())
+    }
+
+    fn drawn(&mut self, function: &str, place: Place) -> Result<Variable, Fault> {
+        let owner = match function {
+            "randvar" => Owner::Randvar,
+            "cvar" => Owner::Cvar,
+            _ => {
+                let what = format!("'{}(' draws nothing", shown(function));
+                return Err(self.error(place, what).hint("write randvar(...) or cvar(...)"));
+            }
+        };
+        let thing = self.thing(owner, place)?;
+        let mut random =
+            Random { spread: Spread::Gamma, thing, parameters: Vec::new(), table: Vec::new() };
+        if owner == Owner::Cvar {
+            self.custom(&mut random)?;
+        } else {
+            self.random(&mut random)?;
+        }
+        Ok(Variable::Drawn(random))
+    }
+
+    fn random(&mut self, random: &mut Random) -> Result<(), Fault> {
+        if let Some(Given { value: Value::Table(rows), .. }) = random.thing.get("randtable") {
+            random.table.clone_from(rows);
+        }
+        let word = |given: Option<&Given>| match given.map(|given| &given.value) {
+            Some(Value::Text(word)) => Some(word.clone()),
+            _ => None,
+        };
+        let kind = random.thing.get("type");
+        random.spread = match (word(kind).as_deref(), kind) {
+            (None | Some("gamma"), None) | (Some("gamma"), _) if random.table.is_empty() => {
+                Spread::Gamma
+            }
+            (Some("uniform"), _) if random.table.is_empty() => Spread::Uniform,
+            // A table makes it tabular, whatever is said.
+            (None | Some("tabular" | "gamma" | "uniform"), _) if !random.table.is_empty() => {
+                Spread::Table
+            }
+            (Some("tabular"), Some(kind)) => {
+                let error = self.error(kind.place, "type=tabular has no randtable");
+                return Err(error.hint("add randtable={{PERCENT,LEAST,MOST},...}"));
+            }
+            (_, kind) => {
+                let place = kind.map_or(random.thing.place, |kind| kind.place);
+                let error = self.error(place, "the type is none of a random variable");
+                return Err(error.hint("types are uniform, gamma and tabular"));
+            }
+        };
+        for name in ["randsrc", "seed"] {
+            if let Some(given) = random.thing.get(name) {
+                if name == "randsrc"
+                    && !matches!(word(Some(given)).as_deref(), Some("rand48" | "urandom"))
+                {
+                    let error = self.error(given.place, "the source is not known");
+                    return Err(error.hint("sources are rand48 and urandom"));
+                }
+                let what = format!("{name} has no effect: the seed of the run decides all draws");
+                self.faults.warn(given.place, what);
+            }
+        }
+        Ok(())
+    }
+
+    fn custom(&mut self, random: &mut Random) -> Result<(), Fault> {
+        let kinds = || CUSTOM.iter().map(|custom| custom.name).collect::<Vec<_>>().join(", ");
+        let Some(kind) = random.thing.get("type") else {
+            let error = self.error(random.thing.place, "the custom variable has no type");
+            return Err(error.hint(format!("types are {}", kinds())));
+        };
+        let found = CUSTOM.iter().find(|custom| kind.value == Value::Text(custom.name.to_owned()));
+        let Some(custom) = found else {
+            let error = self.error(kind.place, "the type is none of a custom variable");
+            return Err(error.hint(format!("types are {}", kinds())));
+        };
+        random.spread = Spread::Custom(custom);
+        random.parameters = custom.parameters.iter().map(|(_, default)| *default).collect();
+        let given = random.thing.get("parameters").cloned();
+        let Some(Given { value: Value::Text(text), place }) = given else {
+            if let Some(given) = given {
+                let error = self.error(given.place, "parameters are no text");
+                return Err(error.hint("write parameters=NAME:NUMBER;NAME:NUMBER"));
+            }
+            return Ok(());
+        };
+        for pair in text.split(';').filter(|pair| !pair.is_empty()) {
+            let (name, number) = pair.split_once(':').unwrap_or((pair, ""));
+            let Some(at) = custom.parameters.iter().position(|(known, _)| *known == name) else {
+                let what = format!("'{}' is no parameter of {}", shown(name), custom.name);
+                let names: Vec<_> = custom.parameters.iter().map(|(name, _)| *name).collect();
+                let hint = format!("it has {}", names.join(", "));
+                return Err(self.error(place, what).hint(hint));
+            };
+            let parsed = number.parse::<f64>().ok();
+            let Some(number) = parsed.filter(|number| number.abs() <= PARAMETER_MAX) else {
+                let what = format!("{name}: '{}' is not a number", shown(number));
+                return Err(self.error(place, what).hint("numbers go up to 1e18"));
+            };
+            random.parameters[at] = number;
+        }
+        self.sound(custom, &random.parameters, place)
+    }
+
+    /// Whether parameters make sense together.
+    fn sound(&self, custom: &Custom, parameters: &[f64], place: Place) -> Result<(), Fault> {
+        let wrong = match (custom.name, parameters) {
+            ("cvar-erlang", [shape, _]) if !(1.0..=1000.0).contains(shape) => {
+                Some("shape is from 1 to 1000")
+            }
+            ("cvar-gamma", [_, gamma]) if *gamma <= 0.0 => Some("gamma is above 0"),
+            ("cvar-weibull", [shape, _]) if *shape <= 0.0 => Some("shape is above 0"),
+            ("cvar-uniform", [lower, upper]) if lower > upper => Some("lower is not above upper"),
+            ("cvar-triangular", [lower, upper, mode]) if !(lower <= mode && mode <= upper) => {
+                Some("lower, mode and upper stand in this order")
+            }
+            ("cvar-normal" | "cvar-lognormal", [a, b])
+                if custom.name == "cvar-normal" && *b < 0.0
+                    || custom.name == "cvar-lognormal" && *a < 0.0 =>
+            {
+                Some("the spread is not below 0")
+            }
+            _ => None,
+        };
+        match wrong {
+            None => Ok(()),
+            Some(right) => Err(self
+                .error(place, format!("the parameters of {} make no sense", custom.name))
+                .hint(right)),
+        }
+    }
+}
+
+/// What is given for a variable must have one to stand for.
+pub(super) fn all_overrides_met(
+    script: &Script,
+    overrides: &[(String, Value)],
+) -> Result<(), ConfigError> {
+    let set = &script.variables;
+    let Some((name, _)) = overrides.iter().find(|(name, _)| !set.contains_key(name)) else {
+        return Ok(());
+    };
+    let error = ConfigError::new(format!("the file sets no variable ${}", shown(name)));
+    let near = nearest(name, set.keys().map(String::as_str));
+    Err(error.hint(match near {
+        Some(near) => format!("perhaps {near} is meant"),
+        None if set.is_empty() => "it sets none at all".to_owned(),
+        None => {
+            let names: Vec<_> = set.keys().take(40).map(String::as_str).collect();
+            format!("it sets {}", names.join(", "))
+        }
+    }))
+}
+
+/// A value as it is typed on the command line, in the words of the language.
+pub(super) fn typed(text: &str) -> Result<Value, ConfigError> {
+    let mut faults = Faults::new("--set", text.as_bytes());
+    let plain = || Value::Text(text.to_owned());
+    let found = words(text.as_bytes(), &mut faults).ok().filter(|_| faults.check().is_ok());
+    match found.as_deref() {
+        Some([one, end]) if end.word == Word::End => Ok(match &one.word {
+            Word::Number(number) => Value::Number(*number),
+            Word::Text(word) if word == "true" => Value::Switch(true),
+            Word::Text(word) if word == "false" => Value::Switch(false),
+            _ => plain(),
+        }),
+        _ if text.starts_with(|first: char| first.is_ascii_digit()) => {
+            Err(ConfigError::new(format!("--set: '{}' is not a number", shown(text)))
+                .hint("a number has digits, and k, m or g behind for powers of 1024"))
+        }
+        _ => Ok(plain()),
+    }
+}

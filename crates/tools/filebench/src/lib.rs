@@ -1,0 +1,48 @@
+//! filebench: workload files in WML, the language of filebench 1.5, and personalities by name.
+//!
+//! `wml` is the language and `plan` what a file means; `tree` lays filesets out and `pool` knows
+//! what of them stands; `prepare` makes them, `worker` does the flowops of a thread.
+//! Nothing here calls the kernel.
+
+mod classic;
+mod language;
+mod import;
+mod draw;
+mod headline;
+mod job;
+mod names;
+mod namespace;
+mod options;
+mod output;
+mod personalities;
+mod plan;
+mod pool;
+mod prepare;
+mod session;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod worker;
+
+pub use personalities::names as personality_names;
+use crate::classic::{summary, tally, text};
+use treering_script::ConfigError;
+
+use treering_kit::imitation;
+use job::BenchJob;
+
+/// The line of filebench in the registry.
+pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Filebench), importer: Some(&import::Filebench) };
+
+imitation!(Filebench, BenchJob, over_ranks: Apart);
+
+/// A workload file as it is understood, written again, and what is to be said of it. `file` is its
+/// name in messages.
+///
+/// # Errors
+/// When it cannot be read, or makes no sense; says where, and what would be right.
+pub fn show_workload(file: &str, text: &[u8]) -> Result<(String, Vec<String>), ConfigError> {
+    let (script, mut faults) = language::parse(file, text, &[])?;
+    plan::Plan::new(&script, &plan::Wishes::default(), &mut faults)?;
+    Ok((language::text(&script), faults.into_warnings()))
+}

@@ -1,0 +1,345 @@
+//! Filebench's own way to run and to speak: lines with the seconds before them, and the results.
+
+use std::path::PathBuf;
+
+use treering_model::{Counters, Ending, TaskTotals, TrialEvent};
+use treering_script::{
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
+};
+
+use super::job::{Understood, understand_classic};
+use super::namespace::roots;
+use super::options::Classic;
+use super::session::{ALLOCATION, BENCHMARK, DIRECTORIES, SETUP};
+use super::tally::{Account, Became, Tally, TreeCounters};
+use super::text::report;
+use crate::language::{Action, CUSTOM, Value, Variable};
+use treering_kit::cautions;
+
+/// How a classic command line is run.
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
+    let mut options = Classic::read(settings)?;
+    let (understood, manner) = understand_classic(settings, &mut options)?;
+    let only = options.cvars.as_deref().map(custom_variables).transpose()?;
+    let (paths, _) = roots(&understood.plan);
+    let roots: Vec<PathBuf> = match paths.as_slice() {
+        // A file without filesets works nowhere.
+        [] => vec![PathBuf::from(".")],
+        paths => paths.iter().map(PathBuf::from).collect(),
+    };
+    let rows = understood.plan.rows.len();
+    Ok(ClassicMode {
+        roots,
+        make_roots: MakeRoots::WithParents,
+        log: None,
+        times_all: true,
+        seed: manner.seed,
+        signal_exit: 1,
+        catches_sigint: true,
+        output: Box::new(Output {
+            understood,
+            only,
+            sums: vec![Tally::default(); rows],
+            before: vec![Tally::default(); rows],
+            reported_ns: 0,
+            began_ns: None,
+            ended_ns: 0,
+            reported: false,
+            allocating: None,
+        }),
+    })
+}
+
+/// What there is to say of custom variables: of all, or of one.
+fn custom_variables(asked: &str) -> Result<String, ConfigError> {
+    let all = || CUSTOM.iter().map(|custom| custom.name).collect::<Vec<_>>();
+    if asked == "all" {
+        return Ok(format!("Custom variable types:\n{}\n", all().join("\n")));
+    }
+    let Some(custom) = CUSTOM.iter().find(|custom| custom.name == asked) else {
+        let what = format!("-c: '{}' is no custom variable", asked.escape_debug());
+        return Err(ConfigError::new(what).hint(format!("there are {}", all().join(", "))));
+    };
+    let rows =
+        custom.parameters.iter().map(|(name, default)| format!("\t{name}\t\t{default:.1}\n"));
+    let example: Vec<String> =
+        custom.parameters.iter().map(|(name, default)| format!("{name}:{default:.1}")).collect();
+    Ok(format!(
+        "{}\n\tparameter\tdefault\n\t---------\t-------\n{}Example: '{}'\n",
+        custom.name,
+        rows.collect::<String>(),
+        example.join(";")
+    ))
+}
+
+struct Output {
+    understood: Understood,
+    /// All that is to be said.
+    only: Option<String>,
+    sums: Vec<Tally>,
+    /// What the last snapshot reported, and when, where each begins anew.
+    before: Vec<Tally>,
+    reported_ns: u64,
+    /// The work, from the first thread's start to the last one's end.
+    began_ns: Option<u64>,
+    ended_ns: u64,
+    reported: bool,
+    /// The fileset whose files are being made.
+    allocating: Option<String>,
+}
+
+/// A line with the seconds before it.
+fn line(at_ns: u64, words: &str) -> String {
+    format!("{:.3}: {words}\n", at_ns as f64 / 1e9)
+}
+
+fn out(words: String) -> Said {
+    Said { out: words, ..Said::default() }
+}
+
+/// What was done since.
+fn since(now: &[Tally], before: &[Tally]) -> Vec<Tally> {
+    let one = |(now, before): (&Tally, &Tally)| Tally {
+        count: now.count.saturating_sub(before.count),
+        bytes: now.bytes.saturating_sub(before.bytes),
+        timed: now.timed.saturating_sub(before.timed),
+        total_ns: now.total_ns.saturating_sub(before.total_ns),
+        ..now.clone()
+    };
+    now.iter().zip(before).map(one).collect()
+}
+
+impl Output {
+    fn begins_anew(&self) -> bool {
+        self.understood.plan.run_length.period.is_some_and(|(_, anew)| anew)
+    }
+
+    fn filesets_begin(at_ns: u64) -> Said {
+        out(line(at_ns, "Populating and pre-allocating filesets"))
+    }
+
+    fn task_began(&mut self, kind: &str, subject: &str, at_ns: u64) -> Said {
+        if kind != ALLOCATION || self.allocating.as_deref() == Some(subject) {
+            return Said::default();
+        }
+        self.allocating = Some(subject.to_owned());
+        out(line(at_ns, &format!("Pre-allocating files in {} tree", subject.escape_debug())))
+    }
+
+    /// The directories of a fileset are there.
+    fn directories(&self, task: &TaskTotals) -> Said {
+        let at_ns = task.began_ns + task.wall_ns;
+        let name = task.subject.escape_debug().to_string();
+        let found = self.understood.plan.filesets.iter().find(|one| one.name == task.subject);
+        let Some(fileset) = found else { return Said::default() };
+        let Some(tree) = task.counters.read::<TreeCounters>() else { return Said::default() };
+        let (bytes, depth) = (tree.bytes, tree.mean_depth);
+        let mut words = line(
+            task.began_ns,
+            &format!(
+                "{name} populated: {} files, avg. dir. width = {:.0}, avg. dir. depth = {depth:.1}, {} \
+                 leafdirs, {:.3}MB total size",
+                fileset.entries,
+                fileset.width.mean(),
+                fileset.leafdirs,
+                bytes as f64 / 1_048_576.0
+            ),
+        );
+        if tree.became == Became::Reused {
+            words += &line(at_ns, &format!("Reusing existing {name} tree"));
+        } else {
+            words += &line(task.began_ns, &format!("Removing {name} tree (if exists)"));
+            if fileset.prealloc.is_some() {
+                words += &line(at_ns, &format!("Pre-allocating directories in {name} tree"));
+            }
+        }
+        out(words)
+    }
+
+    fn running(&self, at_ns: u64) -> Said {
+        let mut words = String::new();
+        let mut processes: Vec<(&str, u64)> = Vec::new();
+        for process in &self.understood.script.processes {
+            let name = process.thing.get("name").map(|given| &given.value);
+            if let Some(Value::Text(name)) = name {
+                let instances = process.thing.get("instances").map(|given| &given.value);
+                processes.push((name, instances.map_or(1, |value| self.number(value))));
+            }
+        }
+        for (name, instances) in processes.iter().rev() {
+            words +=
+                &line(at_ns, &format!("Starting {instances} {} instances", name.escape_debug()));
+        }
+        out(words + &line(at_ns, "Running..."))
+    }
+
+    /// A number, or the variable that it is.
+    fn number(&self, value: &Value) -> u64 {
+        match value {
+            Value::Number(number) => *number,
+            Value::Variable(name) => match self.understood.script.variables.get(name) {
+                Some(Variable::Plain(given)) => self.number(&given.value),
+                _ => 1,
+            },
+            _ => 1,
+        }
+    }
+
+    fn worked(&mut self, task: &TaskTotals) {
+        let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
+        self.began_ns = Some(began_ns);
+        self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
+        if let Some(account) = task.counters.read::<Account>() {
+            account.add_to(&mut self.sums);
+        }
+    }
+
+    fn results(&mut self, sums: &[Tally], at_ns: u64, elapsed_ns: u64) -> String {
+        let (shown, since_ns) = if self.begins_anew() {
+            let shown = since(sums, &self.before);
+            let since_ns = elapsed_ns.saturating_sub(self.reported_ns);
+            self.before = sums.to_vec();
+            self.reported_ns = elapsed_ns;
+            (shown, since_ns)
+        } else {
+            (sums.to_vec(), elapsed_ns)
+        };
+        let plan = &self.understood.plan;
+        let seconds = since_ns as f64 / 1e9;
+        let [table, summary] = report(&plan.rows, &shown, seconds, plan.histograms);
+        line(at_ns, &table) + &line(at_ns, &summary)
+    }
+
+    /// A period of a `psrun` is over.
+    fn snapshot(&mut self, counters: &Counters, at_ns: u64) -> Said {
+        let Some(account) = counters.read::<Account>() else { return Said::default() };
+        let mut sums = vec![Tally::default(); self.sums.len()];
+        account.add_to(&mut sums);
+        let words = self.results(&sums, at_ns, account.began_ns);
+        out(words)
+    }
+
+    /// The results, once, of what was done.
+    fn report(&mut self, at_ns: u64) -> Said {
+        let Some(began_ns) = self.began_ns.filter(|_| !std::mem::replace(&mut self.reported, true))
+        else {
+            return Said::default();
+        };
+        let elapsed_ns = self.ended_ns.saturating_sub(began_ns);
+        let took = (elapsed_ns as f64 / 1e9).round();
+        let mut words = line(at_ns, &format!("Run took {took:.0} seconds..."));
+        let sums = self.sums.clone();
+        words += &self.results(&sums, at_ns, elapsed_ns);
+        out(words + &line(at_ns, "Shutting down processes"))
+    }
+
+    fn failed(why: &str, at_ns: u64) -> Said {
+        let mut words = String::new();
+        if let Some((flowop, _)) = why.split_once(" could not obtain a file") {
+            words += &line(
+                at_ns,
+                &format!(
+                    "WARNING! Run stopped early:\n                flowop {flowop} could not obtain a \
+                     file. Please\n                reduce runtime, increase fileset entries \
+                     ($nfiles), or switch modes."
+                ),
+            );
+        }
+        let none = "NO VALID RESULTS! Filebench run terminated prematurely";
+        out(words + &line(at_ns, none))
+    }
+
+    fn phase_ended(name: &str, at_ns: u64) -> Said {
+        if name != SETUP {
+            return Said::default();
+        }
+        let waiting = "Waiting for pre-allocation to finish (in case of a parallel pre-allocation)";
+        let done = "Population and pre-allocation of filesets completed";
+        out(line(at_ns, waiting) + &line(at_ns, done))
+    }
+}
+
+impl ClassicOutput for Output {
+    fn only_says(&self) -> Option<String> {
+        self.only.clone()
+    }
+
+    fn open(&mut self, _scene: &ClassicScene) -> Said {
+        let mut words = String::from("Filebench Version 1.5-alpha3\n");
+        for action in &self.understood.script.actions {
+            match action {
+                Action::Echo(text) => {
+                    // What a file says is text: no control character reaches a terminal.
+                    let plain: Vec<String> =
+                        text.split('\n').map(|line| line.escape_debug().to_string()).collect();
+                    let plain = plain.join("\n").replace("\\\"", "\"").replace("\\'", "'");
+                    words += &line(0, &plain);
+                }
+                Action::Version => words += &line(0, "Filebench Version: 1.5-alpha3"),
+                Action::Histograms => words += &line(0, "Latency histogram enabled"),
+                Action::ListFilesets => {
+                    for fileset in &self.understood.plan.filesets {
+                        let place = format!("{}/{}", fileset.path, fileset.name);
+                        words += &line(0, &format!("fileset {}", place.escape_debug()));
+                    }
+                }
+                Action::ListFlowops => {
+                    for row in &self.understood.plan.rows {
+                        words += &line(0, &format!("flowop-list {}", row.name.escape_debug()));
+                    }
+                }
+                Action::Sleep(_) => words += &line(0, "Sleeping..."),
+                Action::CreateFiles => {}
+            }
+        }
+        let warn = |lines: String, warning: &String| lines + "treering: " + warning + "\n";
+        let err = self.understood.warnings.iter().fold(String::new(), warn);
+        Said { out: words, err, ..Said::default() }
+    }
+
+    fn refused(&mut self, error: &ConfigError) -> Said {
+        Said::err_line(&error.message)
+    }
+
+    fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
+        match event {
+            TrialEvent::PhaseBegan { name, at_ns, .. } if name == SETUP => {
+                Self::filesets_begin(*at_ns)
+            }
+            TrialEvent::PhaseBegan { name, at_ns, .. } if name == BENCHMARK => self.running(*at_ns),
+            TrialEvent::TaskBegan { kind, subject, .. } => {
+                let at_ns = self.ended_ns;
+                self.task_began(kind, subject, at_ns)
+            }
+            TrialEvent::TaskEnded(task) if task.kind == DIRECTORIES => {
+                self.ended_ns = task.began_ns + task.wall_ns;
+                self.directories(task)
+            }
+            TrialEvent::TaskEnded(task) if task.kind == ALLOCATION => {
+                self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
+                Said::default()
+            }
+            TrialEvent::TaskEnded(task) if task.phase > 0 => {
+                self.worked(task);
+                Said::default()
+            }
+            TrialEvent::Ticked { counters, at_ns, .. } if !counters.is_empty() => {
+                self.snapshot(counters, *at_ns)
+            }
+            TrialEvent::PhaseEnded(phase) => {
+                Self::phase_ended(&phase.name, phase.began_ns + phase.wall_ns)
+            }
+            TrialEvent::Ended { ending, at_ns } => match ending {
+                Ending::Completed | Ending::Interrupted => self.report(*at_ns),
+                Ending::Failed { why } => Self::failed(why, *at_ns),
+                Ending::Invalid { .. } => Said::default(),
+            },
+            TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
+            _ => Said::default(),
+        }
+    }
+
+    fn close(&mut self, _signal: Option<i32>) -> Said {
+        Said::default()
+    }
+}

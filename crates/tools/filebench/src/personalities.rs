@@ -1,0 +1,45 @@
+//! The personalities that are built in: files of `examples/filebench`, by links in `shared` of the
+//! crate, since a package holds nothing from outside its folder.
+
+macro_rules! personality {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../personalities/", $name, ".f")))
+    };
+}
+
+/// Names with the text of their files.
+static ALL: [(&str, &str); 6] = [
+    personality!("webproxy"),
+    personality!("varmail"),
+    personality!("fileserver"),
+    personality!("webserver"),
+    personality!("videoserver"),
+    personality!("oltp"),
+];
+
+/// The file of a personality.
+pub(super) fn find(name: &str) -> Option<&'static str> {
+    ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// All names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|(name, _)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::show_workload;
+    use super::{ALL, find, names};
+
+    #[test]
+    fn every_one_can_be_run() {
+        for (name, text) in ALL {
+            let (_, warnings) = show_workload(name, text.as_bytes()).unwrap();
+            assert!(warnings.iter().all(|warning| warning.contains("useism")), "{warnings:?}");
+            assert!(text.contains("\nrun "), "{name}");
+        }
+        assert_eq!(names().count(), ALL.len());
+        assert!(find("webproxy").is_some() && find("webproxy.f").is_none());
+    }
+}

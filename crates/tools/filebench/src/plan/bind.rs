@@ -1,0 +1,322 @@
+//! Variables are looked up: what each attribute comes to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use treering_kit::faults::{Fault, Faults, Place, shown};
+use treering_kit::nearest::nearest;
+use treering_script::Random;
+
+use super::super::draw::{Amount, Kind, Spread, whole};
+use crate::language::{self, Given, Script, Thing, Value, Variable};
+use super::{PERIOD, RunLength, SECONDS, SECONDS_MAX, Wishes};
+
+/// Local variables of a composite flowop, already looked up where it is used.
+pub(super) type Locals = BTreeMap<String, Found>;
+
+/// What a value comes to.
+#[derive(Clone, Debug)]
+pub(super) enum Found {
+    Number(u64),
+    Switch(bool),
+    Text(String),
+    Drawn(Arc<Spread>),
+}
+
+/// Looks values up.
+pub(super) struct Binder<'s, 't> {
+    pub(super) script: &'s Script,
+    pub(super) faults: &'s mut Faults<'t>,
+    pub(super) wishes: Wishes,
+    /// For numbers that are drawn once.
+    random: Random,
+    spreads: BTreeMap<String, Arc<Spread>>,
+    pub(super) targets: Vec<Target>,
+}
+
+/// A flowop that speaks of another one, by its name.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) thread: usize,
+    pub(super) step: usize,
+    pub(super) name: String,
+    pub(super) place: Place,
+}
+
+impl<'s, 't> Binder<'s, 't> {
+    pub(super) fn new(script: &'s Script, wishes: &Wishes, faults: &'s mut Faults<'t>) -> Self {
+        let random = Random::for_part(wishes.seed, "filebench constants");
+        let (spreads, targets) = (BTreeMap::new(), Vec::new());
+        Self { script, faults, wishes: *wishes, random, spreads, targets }
+    }
+}
+
+impl Binder<'_, '_> {
+    pub(super) fn error(&self, place: Place, what: impl std::fmt::Display) -> Fault {
+        self.faults.error(place, what)
+    }
+
+    /// What a value comes to.
+    pub(super) fn find(&mut self, given: &Given, locals: &Locals) -> Result<Found, Fault> {
+        let name = match &given.value {
+            Value::Variable(name) => name,
+            plain => return Ok(Self::plain(plain)),
+        };
+        if let Some(found) = locals.get(name) {
+            return Ok(found.clone());
+        }
+        match self.script.variables.get(name) {
+            Some(Variable::Plain(set)) => Ok(Self::plain(&set.value)),
+            Some(Variable::Drawn(random)) => {
+                if let Some(spread) = self.spreads.get(name) {
+                    return Ok(Found::Drawn(Arc::clone(spread)));
+                }
+                let spread = Arc::new(self.spread(random)?);
+                self.spreads.insert(name.clone(), Arc::clone(&spread));
+                Ok(Found::Drawn(spread))
+            }
+            None => {
+                let error = self.error(given.place, format!("${} is not set", shown(name)));
+                let names = self.script.variables.keys().map(String::as_str);
+                let near = nearest(name, names.chain(locals.keys().map(String::as_str)));
+                Err(error.hint(match near {
+                    Some(near) => format!("perhaps ${near} is meant"),
+                    None => format!("write set ${}=VALUE before the run", shown(name)),
+                }))
+            }
+        }
+    }
+
+    fn plain(value: &Value) -> Found {
+        match value {
+            Value::Number(number) => Found::Number(*number),
+            Value::Switch(switch) => Found::Switch(*switch),
+            Value::Text(text) => Found::Text(text.clone()),
+            Value::Variable(_) | Value::Table(_) => Found::Text(String::new()),
+        }
+    }
+
+    /// An attribute that is a number, or one that is drawn.
+    pub(super) fn amount(
+        &mut self,
+        thing: &Thing,
+        name: &str,
+        locals: &Locals,
+    ) -> Result<Option<Amount>, Fault> {
+        let Some(given) = thing.get(name) else { return Ok(None) };
+        match self.find(given, locals)? {
+            Found::Number(number) => Ok(Some(Amount::Fixed(number))),
+            Found::Drawn(spread) => Ok(Some(Amount::Drawn(spread))),
+            Found::Switch(_) | Found::Text(_) => Err(self
+                .error(given.place, format!("{name} is not a number"))
+                .hint("write a number, with k, m or g behind for powers of 1024")),
+        }
+    }
+
+    /// A number, drawn once where it is drawn, within bounds.
+    pub(super) fn number(
+        &mut self,
+        thing: &Thing,
+        name: &str,
+        locals: &Locals,
+        most: u64,
+    ) -> Result<Option<u64>, Fault> {
+        let Some(amount) = self.amount(thing, name, locals)? else { return Ok(None) };
+        let number = amount.draw(&mut self.random);
+        let place = thing.get(name).map_or(thing.place, |given| given.place);
+        self.bounded(number, most, name, place).map(Some)
+    }
+
+    fn bounded(&self, number: u64, most: u64, name: &str, place: Place) -> Result<u64, Fault> {
+        if number <= most {
+            return Ok(number);
+        }
+        let error = self.error(place, format!("{name}: {number} is more than treering does"));
+        Err(error.hint(format!("it goes up to {most}")))
+    }
+
+    /// A switch; a number counts as true unless it is 0.
+    pub(super) fn switch(
+        &mut self,
+        thing: &Thing,
+        name: &str,
+        locals: &Locals,
+    ) -> Result<bool, Fault> {
+        let Some(given) = thing.get(name) else { return Ok(false) };
+        match self.find(given, locals)? {
+            Found::Switch(switch) => Ok(switch),
+            Found::Number(number) => Ok(number != 0),
+            Found::Text(_) | Found::Drawn(_) => Err(self
+                .error(given.place, format!("{name} is neither true nor false"))
+                .hint("write true or false")),
+        }
+    }
+
+    /// A name.
+    pub(super) fn text(
+        &mut self,
+        thing: &Thing,
+        name: &str,
+        locals: &Locals,
+    ) -> Result<Option<String>, Fault> {
+        let Some(given) = thing.get(name) else { return Ok(None) };
+        match self.find(given, locals)? {
+            Found::Text(text) => Ok(Some(text)),
+            Found::Number(number) => Ok(Some(number.to_string())),
+            Found::Switch(_) | Found::Drawn(_) => {
+                Err(self.error(given.place, format!("{name} is no name")).hint("write a name"))
+            }
+        }
+    }
+
+    /// A random or custom variable.
+    fn spread(&mut self, random: &language::Random) -> Result<Spread, Fault> {
+        let none = Locals::new();
+        let thing = &random.thing;
+        let mut number = |name: &str| -> Result<Option<f64>, Fault> {
+            let Some(given) = thing.get(name) else { return Ok(None) };
+            let number = self.constant(given, name, &none)?;
+            Ok(Some(number as f64))
+        };
+        let (least, most) = (number("min")?, number("max")?);
+        let round = number("round")?.unwrap_or(0.0);
+        let shape = number("gamma")?.unwrap_or(1500.0) / 1000.0;
+        let mean = number("mean")?;
+        let from = least.unwrap_or(0.0);
+        let kind = match random.spread {
+            language::Spread::Uniform => {
+                let mean = mean.unwrap_or(0.0);
+                Kind::Uniform { from, to: (2.0 * mean - from).max(from) }
+            }
+            language::Spread::Gamma => {
+                if shape <= 0.0 {
+                    let error = self.error(thing.place, "gamma is 0");
+                    return Err(error.hint("it is a thousand times the shape: 1500"));
+                }
+                // As the original: without a mean it is the shape.
+                let mean = (mean.unwrap_or(shape) - from).max(0.0);
+                Kind::Gamma { from, mean, shape }
+            }
+            language::Spread::Table => Kind::Table(self.table(random, from, mean)?),
+            language::Spread::Custom(custom) => {
+                return Ok(Spread {
+                    kind: custom_kind(custom.name, &random.parameters),
+                    least,
+                    most,
+                    round,
+                });
+            }
+        };
+        // The minimum of these is where they begin.
+        Ok(Spread { kind, least: None, most: None, round })
+    }
+
+    /// A number that must not be drawn.
+    fn constant(&mut self, given: &Given, name: &str, locals: &Locals) -> Result<u64, Fault> {
+        if let Value::Variable(variable) = &given.value
+            && let Some(Variable::Drawn(_)) = self.script.variables.get(variable)
+        {
+            let error = self.error(given.place, format!("{name} is drawn itself"));
+            return Err(error.hint("write a number"));
+        }
+        match self.find(given, locals)? {
+            Found::Number(number) => Ok(number),
+            _ => Err(self
+                .error(given.place, format!("{name} is not a number"))
+                .hint("write a number, with k, m or g behind for powers of 1024")),
+        }
+    }
+
+    /// As the original: ranges are moved and stretched to the minimum and the mean.
+    fn table(
+        &mut self,
+        random: &language::Random,
+        least: f64,
+        mean: Option<f64>,
+    ) -> Result<Box<[(f64, f64); 100]>, Fault> {
+        let none = Locals::new();
+        let mut slots = Vec::new();
+        for row in &random.table {
+            let percent = self.constant(&row[0], "percent", &none)?;
+            let from = self.constant(&row[1], "the least value", &none)?;
+            let to = self.constant(&row[2], "the greatest value", &none)?;
+            if from > to {
+                let error = self.error(row[1].place, "the least value is above the greatest");
+                return Err(error.hint("write {PERCENT,LEAST,MOST}"));
+            }
+            if percent > 100 || slots.len() as u64 + percent > 100 {
+                let error = self.error(row[0].place, "the percentages sum to more than 100");
+                return Err(error.hint("they sum to 100"));
+            }
+            slots.extend((0..percent).map(|_| (from as f64, to as f64)));
+        }
+        let Ok(mut slots) = <Box<[(f64, f64); 100]>>::try_from(slots.into_boxed_slice()) else {
+            let error = self.error(random.thing.place, "the percentages do not sum to 100");
+            return Err(error.hint("they sum to 100"));
+        };
+        let lowest = slots.iter().map(|(from, _)| *from).fold(f64::INFINITY, f64::min);
+        let middle = slots.iter().map(|(from, to)| f64::midpoint(*from, *to)).sum::<f64>() / 100.0;
+        let wanted = mean.filter(|mean| *mean > 0.0).unwrap_or(middle);
+        let stretch = if middle > lowest { (wanted - least) / (middle - lowest) } else { 0.0 };
+        for (from, to) in slots.iter_mut() {
+            let begin = *from;
+            let range = *to - begin;
+            *from = least + (begin - lowest) * stretch;
+            *to = *from + range * stretch;
+        }
+        Ok(slots)
+    }
+
+    pub(super) fn rate(&mut self) -> Result<Option<u64>, Fault> {
+        let Some(given) = self.script.rate.clone() else { return Ok(None) };
+        match self.find(&given, &Locals::new())? {
+            Found::Number(rate) => {
+                let rate = self.bounded(rate, 1_000_000_000, "rate", given.place)?;
+                Ok(Some(rate).filter(|rate| *rate > 0))
+            }
+            Found::Drawn(spread) => Ok(Some(whole(spread.mean())).filter(|rate| *rate > 0)),
+            Found::Switch(_) | Found::Text(_) => Err(self
+                .error(given.place, "rate is not a number")
+                .hint("write events per second; 0 for no limit")),
+        }
+    }
+
+    pub(super) fn run_length(&mut self) -> Result<RunLength, Fault> {
+        let quit = self.script.quit;
+        let run = self.script.run.clone();
+        let given = match run.as_ref().and_then(|run| run.seconds.as_ref()) {
+            None => 0,
+            Some(given) => {
+                let number = self.constant(given, "run", &Locals::new())?;
+                self.bounded(number, SECONDS_MAX, "run", given.place)?
+            }
+        };
+        let seconds = self.wishes.seconds.or(Some(given).filter(|seconds| *seconds > 0));
+        let seconds = match quit {
+            language::Quit::Timeout => Some(seconds.unwrap_or(SECONDS)),
+            language::Quit::AllDone | language::Quit::FirstDone => seconds,
+        };
+        let period = run.and_then(|run| run.period).map(|(period, anew)| {
+            (if period == 0 { PERIOD } else { period.min(SECONDS_MAX) }, anew)
+        });
+        Ok(RunLength { quit, seconds, period })
+    }
+}
+
+/// The distribution of a custom variable.
+fn custom_kind(name: &str, parameters: &[f64]) -> Kind {
+    match (name, parameters) {
+        // Whatever its name, the original takes the rate for the mean.
+        ("cvar-erlang", [shape, rate]) => Kind::Erlang { shape: shape.trunc(), mean: *rate },
+        ("cvar-exponential", [mean]) => Kind::Exponential { mean: mean.max(0.0) },
+        ("cvar-gamma", [mean, shape]) => Kind::Gamma { from: 0.0, mean: *mean, shape: *shape },
+        ("cvar-lognormal", [shape, scale]) => Kind::Lognormal { shape: *shape, scale: *scale },
+        ("cvar-normal", [mean, sigma]) => Kind::Normal { mean: *mean, deviation: *sigma },
+        ("cvar-triangular", [lower, upper, mode]) => {
+            Kind::Triangular { lower: *lower, upper: *upper, mode: *mode }
+        }
+        ("cvar-weibull", [shape, scale]) => Kind::Weibull { shape: *shape, scale: *scale },
+        ("cvar-uniform", [lower, upper]) => Kind::Uniform { from: *lower, to: *upper },
+        _ => Kind::Uniform { from: 0.0, to: 0.0 },
+    }
+}

@@ -1,0 +1,172 @@
+//! The whole is looked at: who speaks of whom, what is open where, and what cannot be.
+
+use std::collections::BTreeSet;
+
+use treering_kit::faults::{Fault, Place, shown};
+use treering_kit::nearest::nearest;
+
+use super::bind::{Binder, Target};
+use super::{FDS, Kind, Plan, Row, Step};
+
+pub(super) fn check(binder: &Binder<'_, '_>, plan: &mut Plan) -> Result<(), Fault> {
+    let begin = |index: usize| binder.script.processes.get(index).map(|one| one.thing.place);
+    if plan.workers() == 0 {
+        let place = binder.script.run.as_ref().map_or(Place::START, |run| run.place);
+        let error = binder.error(begin(0).unwrap_or(place), "there is no thread that could work");
+        return Err(error.hint("write define process name=... { thread name=... { flowop ... } }"));
+    }
+    for target in &binder.targets {
+        aim(binder, plan, target)?;
+    }
+    watch(plan);
+    let places = thread_places(binder);
+    for (number, place) in (0..plan.threads.len()).zip(places) {
+        opens(binder, plan, number, place)?;
+        through(binder, plan, number, place)?;
+        rotates(binder, plan, number, place)?;
+    }
+    for thread in &mut plan.threads {
+        thread.queued = thread.steps.iter().any(|step| step.kind == Kind::AioWrite);
+    }
+    Ok(())
+}
+
+/// Where each thread stands.
+fn thread_places(binder: &Binder<'_, '_>) -> Vec<Place> {
+    let threads = binder.script.processes.iter().flat_map(|process| &process.threads);
+    threads.map(|thread| thread.thing.place).collect()
+}
+
+/// A flowop finds the one it speaks of.
+fn aim(binder: &Binder<'_, '_>, plan: &mut Plan, target: &Target) -> Result<(), Fault> {
+    let Target { thread, step, name, place } = target;
+    let kind = plan.threads[*thread].steps[*step].kind;
+    // Within composite flowops the short name does, too.
+    let is_short = |row: &Row| row.name.rsplit('.').next() == Some(name.as_str());
+    let exact = plan.rows.iter().position(|row| row.name == *name);
+    let Some(row) = exact.or_else(|| plan.rows.iter().position(is_short)) else {
+        let error = binder.error(*place, format!("there is no flowop {}", shown(name)));
+        let near = nearest(name, plan.rows.iter().map(|row| row.name.as_str()));
+        return Err(error.hint(match near {
+            Some(near) => format!("perhaps {near} is meant"),
+            None => "the target is the name of a flowop".to_owned(),
+        }));
+    };
+    let wanted = match kind {
+        Kind::SemPost => Some((Kind::SemBlock, "semblock")),
+        Kind::Wakeup => Some((Kind::Block, "block")),
+        _ => None,
+    };
+    let all = || plan.threads.iter().flat_map(|thread| &thread.steps);
+    if let Some((wanted, word)) = wanted
+        && !all().any(|step| step.row == row && step.kind == wanted)
+    {
+        let error = binder.error(*place, format!("{} is no {word}", shown(name)));
+        return Err(error.hint(format!("its target is a flowop of the kind {word}")));
+    }
+    let bytes = matches!(kind, Kind::BwLimit | Kind::FinishOnBytes);
+    if bytes && !matches!(plan.rows[row].class, super::Class::Read | super::Class::Write) {
+        let error = binder.error(*place, format!("{} moves no bytes", shown(name)));
+        return Err(error.hint("name a flowop that reads or writes"));
+    }
+    plan.threads[*thread].steps[*step].target = Some(row);
+    Ok(())
+}
+
+/// Rows at which somebody looks are counted for all, and filesets know that files go.
+fn watch(plan: &mut Plan) {
+    let looks = |step: &&Step| {
+        let limits = [Kind::OpsLimit, Kind::IopsLimit, Kind::BwLimit];
+        let finishes = [Kind::FinishOnCount, Kind::FinishOnBytes];
+        limits.contains(&step.kind) || finishes.contains(&step.kind)
+    };
+    let all = || plan.threads.iter().flat_map(|thread| &thread.steps);
+    let rows: BTreeSet<usize> = all().filter(looks).filter_map(|step| step.target).collect();
+    let deleting = [Kind::DeleteFile, Kind::RemoveDir];
+    let deletes: BTreeSet<usize> = all()
+        .filter(|step| deleting.contains(&step.kind))
+        .filter_map(|step| step.fileset)
+        .collect();
+    // By its descriptor a file of any fileset can go.
+    let any = all().any(|step| deleting.contains(&step.kind) && step.fileset.is_none());
+    let ends = [Kind::FinishOnCount, Kind::FinishOnBytes];
+    plan.watches_all = all().any(|step| ends.contains(&step.kind) && step.target.is_none());
+    for step in plan.threads.iter_mut().flat_map(|thread| &mut thread.steps) {
+        step.watched = rows.contains(&step.row);
+    }
+    for (number, fileset) in plan.filesets.iter_mut().enumerate() {
+        fileset.deletes = any || deletes.contains(&number);
+    }
+}
+
+/// Whether a step opens a file when its descriptor has none.
+fn opens_by_itself(step: &Step) -> bool {
+    use Kind::{AioWrite, AppendFile, AppendFileRand, Read, ReadWholeFile, Write, WriteWholeFile};
+    let moves = [Read, Write, ReadWholeFile, WriteWholeFile, AppendFile, AppendFileRand, AioWrite];
+    moves.contains(&step.kind)
+}
+
+/// Whoever works on a descriptor finds a file there.
+fn opens(binder: &Binder<'_, '_>, plan: &Plan, thread: usize, place: Place) -> Result<(), Fault> {
+    let steps = &plan.threads[thread].steps;
+    let fills = |step: &Step| {
+        matches!(step.kind, Kind::OpenFile | Kind::CreateFile)
+            || opens_by_itself(step) && step.fileset.is_some()
+    };
+    for step in steps {
+        let needs = matches!(step.kind, Kind::CloseFile | Kind::Fsync)
+            || (opens_by_itself(step) || matches!(step.kind, Kind::DeleteFile | Kind::StatFile))
+                && step.fileset.is_none();
+        if needs && !steps.iter().any(|other| fills(other) && other.fd == step.fd) {
+            let name = shown(&plan.rows[step.row].name);
+            let error = binder.error(place, format!("{name}: nothing opens fd {}", step.fd));
+            return Err(error.hint("name a filesetname, or open a file with this fd before"));
+        }
+    }
+    Ok(())
+}
+
+/// How files are opened is the same for all that open in a thread.
+fn through(
+    binder: &Binder<'_, '_>,
+    plan: &mut Plan,
+    thread: usize,
+    place: Place,
+) -> Result<(), Fault> {
+    let steps = &plan.threads[thread].steps;
+    let opened: BTreeSet<u8> = steps
+        .iter()
+        .filter(|step| matches!(step.kind, Kind::OpenFile | Kind::CreateFile))
+        .map(|step| step.fd)
+        .collect();
+    let opener = |step: &&Step| {
+        matches!(step.kind, Kind::OpenFile | Kind::CreateFile)
+            || opens_by_itself(step) && !opened.contains(&step.fd)
+    };
+    let mut ways = steps.iter().filter(opener).map(|step| (step.direct, step.synchronous));
+    let first = ways.next().unwrap_or_default();
+    if ways.any(|way| way != first) {
+        let what = "the flowops of this thread open files in several ways";
+        let hint = "give all that open files the same directio and dsync, or use two threads";
+        return Err(binder.error(place, what).hint(hint));
+    }
+    (plan.threads[thread].direct, plan.threads[thread].synchronous) = first;
+    Ok(())
+}
+
+/// One descriptor for each file of the fileset, up to half of the table.
+fn rotates(binder: &Binder<'_, '_>, plan: &Plan, thread: usize, place: Place) -> Result<(), Fault> {
+    for step in plan.threads[thread].steps.iter().filter(|step| step.opens_next && step.fd == 0) {
+        let name = shown(&plan.rows[step.row].name);
+        let Some(fileset) = step.fileset else {
+            let error = binder.error(place, format!("{name}: opennext without a fileset"));
+            return Err(error.hint("write filesetname=NAME"));
+        };
+        if plan.filesets[fileset].entries > FDS / 2 {
+            let what = format!("{name}: opennext keeps all files of the fileset open");
+            let hint = format!("the fileset may have {} entries then", FDS / 2);
+            return Err(binder.error(place, what).hint(hint));
+        }
+    }
+    Ok(())
+}

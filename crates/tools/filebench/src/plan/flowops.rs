@@ -1,0 +1,94 @@
+//! The kinds of flowops: how they count, and which attributes they need.
+
+use treering_kit::faults::{Fault, Place, shown};
+use treering_kit::nearest::nearest;
+
+use crate::language::Thing;
+use super::bind::Binder;
+use super::{Class, Kind};
+
+/// What there is to know of a kind.
+pub(super) struct Known {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) class: Class,
+    /// What must be given.
+    needs: &'static [&'static str],
+}
+
+const fn known(
+    name: &'static str,
+    kind: Kind,
+    class: Class,
+    needs: &'static [&'static str],
+) -> Known {
+    Known { name, kind, class, needs }
+}
+
+use Class::{Beside, Other, Read, Write};
+
+const KNOWN: [Known; 30] = [
+    known("read", Kind::Read, Read, &["iosize"]),
+    known("write", Kind::Write, Write, &["iosize"]),
+    known("readwholefile", Kind::ReadWholeFile, Read, &[]),
+    known("writewholefile", Kind::WriteWholeFile, Write, &[]),
+    known("appendfile", Kind::AppendFile, Write, &["iosize"]),
+    known("appendfilerand", Kind::AppendFileRand, Write, &["iosize"]),
+    known("openfile", Kind::OpenFile, Other, &["filename"]),
+    known("createfile", Kind::CreateFile, Other, &["filename"]),
+    known("closefile", Kind::CloseFile, Other, &[]),
+    known("deletefile", Kind::DeleteFile, Other, &[]),
+    known("statfile", Kind::StatFile, Other, &[]),
+    known("fsync", Kind::Fsync, Other, &[]),
+    known("fsyncset", Kind::FsyncSet, Other, &["filename"]),
+    known("makedir", Kind::MakeDir, Other, &["filename"]),
+    known("removedir", Kind::RemoveDir, Other, &["filename"]),
+    known("listdir", Kind::ListDir, Other, &["filename"]),
+    known("aiowrite", Kind::AioWrite, Write, &["iosize", "random"]),
+    known("aiowait", Kind::AioWait, Other, &[]),
+    known("block", Kind::Block, Beside, &[]),
+    known("wakeup", Kind::Wakeup, Beside, &["target"]),
+    known("semblock", Kind::SemBlock, Beside, &["value"]),
+    known("sempost", Kind::SemPost, Beside, &["target", "value"]),
+    known("hog", Kind::Hog, Beside, &["value"]),
+    known("delay", Kind::Delay, Beside, &["value"]),
+    known("eventlimit", Kind::EventLimit, Beside, &[]),
+    known("opslimit", Kind::OpsLimit, Beside, &[]),
+    known("iopslimit", Kind::IopsLimit, Beside, &[]),
+    known("bwlimit", Kind::BwLimit, Beside, &[]),
+    known("finishoncount", Kind::FinishOnCount, Beside, &["value"]),
+    known("finishonbytes", Kind::FinishOnBytes, Beside, &["value"]),
+];
+
+/// What is known of a kind; `None` where a composite flowop of this name must be looked for.
+pub(super) fn find(name: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.name == name)
+}
+
+/// Nothing of this name is known.
+pub(super) fn unknown(binder: &Binder<'_, '_>, name: &str, place: Place) -> Fault {
+    if name == "print" || name == "testrandvar" {
+        let error = binder.error(place, format!("{name}: treering does not do this"));
+        return error.hint("leave it out: it was made to look into filebench itself");
+    }
+    let error = binder.error(place, format!("'{}' is no flowop", shown(name)));
+    let composites = binder.script.composites.iter().map(|composite| composite.name.as_str());
+    let names = KNOWN.iter().map(|known| known.name).chain(composites);
+    match nearest(name, names) {
+        Some(near) => error.hint(format!("perhaps {near} is meant")),
+        None => error.hint("docs/workloads/filebench-wml.md lists the flowops"),
+    }
+}
+
+/// What a flowop needs must be given.
+pub(super) fn complete(binder: &Binder<'_, '_>, known: &Known, thing: &Thing) -> Result<(), Fault> {
+    let missing = known.needs.iter().find(|name| thing.get(name).is_none());
+    let Some(missing) = missing else { return Ok(()) };
+    let error = binder.error(thing.place, format!("{} has no {missing}", known.name));
+    Err(match (*missing, known.kind) {
+        ("random", _) => error.hint("add random: in filebench, too, only random writes can be"),
+        ("filename", _) => error.hint("write filesetname=NAME"),
+        ("target", _) => error.hint("write target=NAME of the flowop it speaks of"),
+        _ => error.hint(format!("write {missing}=NUMBER")),
+    })
+}

@@ -1,0 +1,221 @@
+//! What a workload file means: filesets, and for each thread a program of flowops with every
+//! variable looked up.
+
+mod bind;
+mod checks;
+mod filesets;
+mod flowops;
+mod threads;
+
+use std::sync::Arc;
+
+use treering_kit::faults::{Fault, Faults};
+use treering_script::ConfigError;
+
+use super::draw::{Amount, Spread};
+use super::summary::{Class, Row};
+use crate::language::{Quit, Script};
+use bind::Binder;
+
+/// Filesets of a file; each needs slots for directories.
+pub(super) const FILESETS_MAX: usize = 64;
+/// Entries of all filesets: files and leaf directories.
+pub(super) const ENTRIES_MAX: u64 = 10_000_000;
+/// Threads of all processes.
+pub(super) const THREADS_MAX: u64 = 4096;
+/// Descriptors of a thread.
+pub(super) const FDS: u64 = 128;
+/// Steps of the programs of all threads' definitions.
+pub(super) const STEPS_MAX: usize = 1 << 18;
+/// Bytes of one read or write.
+pub(super) const IO_BYTES_MAX: u64 = 1 << 30;
+/// Seconds of a run.
+pub(super) const SECONDS_MAX: u64 = 10_000_000;
+/// Seconds of a run when the file has no other number.
+pub(super) const SECONDS: u64 = 60;
+/// The period of snapshots when the file has no other number.
+const PERIOD: u64 = 10;
+
+/// How fixed sizes are understood.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum FileSizes {
+    /// As they are: filebench 1.5.
+    #[default]
+    Exact,
+    /// As the mean of a gamma distribution of the shape 1.5: filebench 1.4.
+    Gamma,
+}
+
+/// How a plan is made of a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wishes {
+    pub(super) sizes: FileSizes,
+    /// Seconds, whatever the file says.
+    pub(super) seconds: Option<u64>,
+    pub(super) seed: u64,
+}
+
+/// A fileset.
+#[derive(Clone, Debug)]
+pub(super) struct FilesetPlan {
+    pub(super) name: String,
+    pub(super) path: String,
+    pub(super) entries: u64,
+    pub(super) leafdirs: u64,
+    pub(super) size: Amount,
+    pub(super) width: Amount,
+    /// A distribution of depths around the mean depth.
+    pub(super) depth: Option<Arc<Spread>>,
+    /// The shape of the distributions of widths and depths; 0 for none.
+    pub(super) shape: f64,
+    /// Percent of the entries that are made before; `None` where not even directories are.
+    pub(super) prealloc: Option<u64>,
+    pub(super) paralloc: bool,
+    pub(super) reuse: bool,
+    pub(super) trust: bool,
+    pub(super) readonly: bool,
+    pub(super) writeonly: bool,
+    /// Whether somebody deletes files of it meanwhile.
+    pub(super) deletes: bool,
+}
+
+/// What a flowop does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Write,
+    ReadWholeFile,
+    WriteWholeFile,
+    AppendFile,
+    AppendFileRand,
+    OpenFile,
+    CreateFile,
+    CloseFile,
+    DeleteFile,
+    StatFile,
+    Fsync,
+    FsyncSet,
+    MakeDir,
+    RemoveDir,
+    ListDir,
+    AioWrite,
+    AioWait,
+    Block,
+    Wakeup,
+    SemBlock,
+    SemPost,
+    Hog,
+    Delay,
+    EventLimit,
+    OpsLimit,
+    IopsLimit,
+    BwLimit,
+    FinishOnCount,
+    FinishOnBytes,
+    /// A composite flowop begins.
+    Enter,
+    /// It ends; it goes on at the step behind its beginning, or behind this.
+    Leave,
+}
+
+/// A step of a program.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) kind: Kind,
+    pub(super) row: usize,
+    pub(super) fileset: Option<usize>,
+    pub(super) fd: u8,
+    pub(super) source_fd: u8,
+    pub(super) io_bytes: Amount,
+    pub(super) iterations: Amount,
+    pub(super) random: bool,
+    pub(super) working_set: u64,
+    pub(super) opens_next: bool,
+    pub(super) indexed: Option<Amount>,
+    pub(super) value: Amount,
+    /// The row it speaks of.
+    pub(super) target: Option<usize>,
+    pub(super) blocking: bool,
+    pub(super) direct: bool,
+    pub(super) synchronous: bool,
+    pub(super) no_readahead: bool,
+    /// The step at which a composite flowop begins, of its end.
+    pub(super) begin: usize,
+    /// Its semaphore, or what it waits for, among those of its thread's definition.
+    pub(super) gate: usize,
+    /// Whether others look at how often its row was done.
+    pub(super) watched: bool,
+}
+
+/// What threads of one definition do.
+#[derive(Clone, Debug)]
+pub(super) struct ThreadPlan {
+    pub(super) process: String,
+    pub(super) name: String,
+    pub(super) instances: u64,
+    pub(super) steps: Vec<Step>,
+    pub(super) direct: bool,
+    pub(super) synchronous: bool,
+    pub(super) queued: bool,
+    /// Rows of its semaphores and blocks, in the order of `Step::gate`, with their highwater.
+    pub(super) gates: Vec<(usize, u64)>,
+}
+
+/// How long a run lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RunLength {
+    pub(super) quit: Quit,
+    /// Seconds at most; `None` where only the threads end it.
+    pub(super) seconds: Option<u64>,
+    /// The period of snapshots in seconds, and whether each begins anew.
+    pub(super) period: Option<(u64, bool)>,
+}
+
+/// A workload with every variable looked up.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) filesets: Vec<FilesetPlan>,
+    pub(super) rows: Vec<Row>,
+    pub(super) threads: Vec<ThreadPlan>,
+    pub(super) run_length: RunLength,
+    /// Events a second; `None` without a generator, or with one that does not limit.
+    pub(super) rate: Option<u64>,
+    /// Whether somebody looks at how much all threads have done.
+    pub(super) watches_all: bool,
+    pub(super) histograms: bool,
+}
+
+impl Plan {
+    /// What a file means.
+    pub(super) fn new(
+        script: &Script,
+        wishes: &Wishes,
+        faults: &mut Faults,
+    ) -> Result<Self, ConfigError> {
+        Self::bound(script, wishes, faults).map_err(|fault| faults.refuse(fault))
+    }
+
+    fn bound(script: &Script, wishes: &Wishes, faults: &mut Faults) -> Result<Self, Fault> {
+        let mut binder = Binder::new(script, wishes, faults);
+        let mut plan = Self {
+            filesets: filesets::plan(&mut binder)?,
+            rows: Vec::new(),
+            threads: Vec::new(),
+            run_length: binder.run_length()?,
+            rate: binder.rate()?,
+            watches_all: false,
+            histograms: script.histograms,
+        };
+        threads::plan(&mut binder, &mut plan)?;
+        checks::check(&binder, &mut plan)?;
+        Ok(plan)
+    }
+
+    /// Threads of all definitions.
+    pub(super) fn workers(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.instances).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;

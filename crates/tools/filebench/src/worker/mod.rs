@@ -1,0 +1,372 @@
+//! A thread at work: the flowops of its program, one after the other and again from the first,
+//! until the time is over, there is no file left for it, or another thread ends the run.
+//!
+//! Which flowop comes next is found by a program counter, since a workload file is a program. What
+//! a flowop does is one function each.
+
+mod directories;
+mod files;
+mod gates;
+mod limits;
+mod moves;
+mod rows;
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use treering_model::Counters;
+use treering_script::{File, Io, Random, Script, SessionError, Stop};
+
+use super::names::Name;
+use super::namespace::Namespace;
+use super::plan::{FDS, Kind, Step as Flow};
+use super::tally::Account;
+use crate::language::Quit;
+use directories::Slots;
+use files::Descriptor;
+use limits::Limits;
+use rows::Rows;
+
+/// Nothing ends a wait early: it is made in pieces.
+const WAIT_NS: u64 = 20_000_000;
+/// A wait for another thread to put something back.
+const MOMENT_NS: u64 = 10_000;
+/// Flowops without a call after which the engine is asked whether to go on.
+const SILENT_MAX: u32 = 1000;
+/// Requests of a thread under way.
+pub(super) const DEPTH: u16 = 128;
+
+/// How a flowop ends that is not done.
+#[derive(Clone, Copy, Debug)]
+enum Exit {
+    /// Other threads have what it needs in hand: it begins anew a moment later.
+    Busy,
+    /// It did nothing, and does not count.
+    Skipped,
+    /// The thread has no work any more.
+    Over,
+    /// A call ended the task.
+    Stop(Stop),
+}
+
+impl From<Stop> for Exit {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+/// The flowop that is being done.
+#[derive(Clone, Copy, Debug, Default)]
+struct Present {
+    fd: u8,
+    /// Bytes that it moved.
+    moved: u64,
+    /// How often a file was looked for that nobody has open.
+    tries: u64,
+    /// Of the calls that belong to it: how many, how many were timed, and when they were.
+    calls: u32,
+    timed: u32,
+    began_ns: u64,
+    ended_ns: u64,
+}
+
+impl Present {
+    /// The slot of its file.
+    const fn file(&self) -> File {
+        File(self.fd as u16)
+    }
+}
+
+/// The code of a thread.
+pub(super) struct Worker {
+    namespace: Arc<Namespace>,
+    number: usize,
+    steps: Arc<[Flow]>,
+    random: Random,
+    /// The program counter.
+    pc: usize,
+    /// Iterations that are left of each flowop in the loops that are under way.
+    left: Vec<u64>,
+    present: Present,
+    fds: Vec<Descriptor>,
+    fd_rotor: usize,
+    slots: Slots,
+    name: Name,
+    serials: Vec<u32>,
+    rows: Rows,
+    limits: Limits,
+    /// Values that are drawn once.
+    constants: Vec<u64>,
+    /// Of requests that are not under way.
+    tags: Vec<u16>,
+    began_ns: u64,
+    snapshot: u64,
+    silent: u32,
+    /// Pieces of waits without anybody passing a gate, and how many had passed before.
+    stuck: (u32, u64),
+    ran_out: bool,
+}
+
+impl Worker {
+    /// The worker of a number, of these threads.
+    pub(super) fn new(namespace: &Arc<Namespace>, number: usize, thread: usize, seed: u64) -> Self {
+        let plan = &namespace.plan;
+        let steps: Arc<[Flow]> = plan.threads[thread].steps.clone().into();
+        let mut random = Random::for_part(seed, &format!("filebench worker {number}"));
+        let constants = steps.iter().map(|step| step.value.draw(&mut random)).collect();
+        Self {
+            number,
+            random,
+            pc: 0,
+            left: vec![0; steps.len()],
+            present: Present::default(),
+            fds: vec![Descriptor::default(); usize::try_from(FDS).unwrap_or(0)],
+            fd_rotor: 0,
+            slots: Slots::new(namespace),
+            name: Name::default(),
+            serials: Vec::new(),
+            rows: Rows::new(&steps, plan.histograms),
+            limits: Limits::new(steps.len()),
+            constants,
+            tags: (0..DEPTH).rev().collect(),
+            began_ns: 0,
+            snapshot: 0,
+            silent: 0,
+            stuck: (0, 0),
+            ran_out: false,
+            steps,
+            namespace: Arc::clone(namespace),
+        }
+    }
+
+    #[inline]
+    fn flow(&self) -> &Flow {
+        &self.steps[self.pc]
+    }
+
+    /// An iteration of the present flowop.
+    #[inline]
+    fn iteration(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+        if self.namespace.plan.run_length.period.is_some() {
+            self.tell_snapshot();
+        }
+        if self.left[self.pc] == 0 {
+            let iterations = self.steps[self.pc].iterations.draw(&mut self.random);
+            if iterations == 0 {
+                self.skip_flow();
+                return Err(Exit::Skipped);
+            }
+            self.left[self.pc] = iterations;
+        }
+        let flow = &self.steps[self.pc];
+        self.present = Present { fd: flow.fd, ..Present::default() };
+        let kind = flow.kind;
+        loop {
+            let ended = self.flowop(io, kind);
+            if !matches!(ended, Err(Exit::Busy)) {
+                return ended;
+            }
+            io.pause(MOMENT_NS)?;
+            self.called(io);
+            self.go_on()?;
+        }
+    }
+
+    /// A flowop without iterations: a composite one is passed over whole.
+    fn skip_flow(&mut self) {
+        self.left[self.pc] = 1;
+        if self.flow().kind == Kind::Enter {
+            self.pc = self.flow().begin;
+        }
+    }
+
+    /// One iteration of the present flowop is over: the next one, or the next flowop.
+    #[inline]
+    fn next_flow(&mut self) {
+        let flow = &self.steps[self.pc];
+        match flow.kind {
+            Kind::Enter => {
+                self.pc += 1;
+            }
+            Kind::Leave => {
+                let begin = flow.begin;
+                self.left[self.pc] = 0;
+                self.left[begin] -= 1;
+                self.pc = if self.left[begin] > 0 { begin } else { self.pc + 1 };
+            }
+            _ => {
+                let left = &mut self.left[self.pc];
+                *left -= 1;
+                if *left == 0 {
+                    self.pc += 1;
+                }
+            }
+        }
+        if self.pc >= self.steps.len() {
+            self.pc = 0;
+        }
+    }
+
+    /// What a flowop of this kind does.
+    #[inline]
+    fn flowop(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
+        match kind {
+            Kind::OpenFile => self.open_file(io),
+            Kind::CreateFile => self.create_file(io),
+            Kind::CloseFile => self.close_file(io),
+            Kind::DeleteFile => self.delete_file(io),
+            Kind::StatFile => self.stat_file(io),
+            Kind::Fsync => self.sync_file(io),
+            Kind::FsyncSet => self.sync_set(io),
+            Kind::Read
+            | Kind::Write
+            | Kind::ReadWholeFile
+            | Kind::WriteWholeFile
+            | Kind::AppendFile
+            | Kind::AppendFileRand
+            | Kind::AioWrite => self.move_bytes(io, kind),
+            Kind::AioWait => self.wait_for_requests(io),
+            Kind::MakeDir | Kind::RemoveDir => self.leaf_dir(io, kind),
+            Kind::ListDir => self.list_dir(io),
+            Kind::SemBlock => self.sem_block(io),
+            Kind::SemPost => self.sem_post(io),
+            Kind::Block => self.block(io),
+            Kind::Wakeup => {
+                self.wake_up();
+                Ok(())
+            }
+            Kind::Hog => {
+                self.hog();
+                Ok(())
+            }
+            Kind::Delay => self.delay(io),
+            Kind::EventLimit | Kind::OpsLimit | Kind::IopsLimit | Kind::BwLimit => {
+                self.limit(io, kind)
+            }
+            Kind::FinishOnCount | Kind::FinishOnBytes => self.finish(kind),
+            Kind::Enter => Ok(()),
+            Kind::Leave => Err(Exit::Skipped),
+        }
+    }
+
+    /// The last call belongs to the flowop, and its time to the flowop's.
+    #[inline]
+    fn called(&mut self, io: &dyn Io) {
+        let present = &mut self.present;
+        present.calls += 1;
+        if let Some((began_ns, ended_ns)) = io.timed() {
+            if present.timed == 0 {
+                present.began_ns = began_ns;
+            }
+            present.timed += 1;
+            present.ended_ns = ended_ns;
+        }
+    }
+
+    /// After a wait: the thread is over where the run is.
+    fn go_on(&self) -> Result<(), Exit> {
+        if self.namespace.common.deadline.is_reached() { Err(Exit::Over) } else { Ok(()) }
+    }
+
+    /// The flowop is done.
+    #[inline]
+    fn count(&mut self) {
+        let present = self.present;
+        let flow = &self.steps[self.pc];
+        let common = &self.namespace.common;
+        let took = (present.calls > 0 && present.timed == present.calls)
+            .then(|| present.ended_ns.saturating_sub(present.began_ns));
+        self.rows.count(self.pc, present.moved, present.calls, took);
+        if flow.watched {
+            let watched = &common.watched[flow.row];
+            watched.count.fetch_add(1, Ordering::Relaxed);
+            watched.bytes.fetch_add(present.moved, Ordering::Relaxed);
+        }
+        if self.namespace.plan.watches_all && self.namespace.plan.rows[flow.row].class.counts() {
+            common.total.count.fetch_add(1, Ordering::Relaxed);
+            common.total.bytes.fetch_add(present.moved, Ordering::Relaxed);
+        }
+        self.silent = if present.calls > 0 { 0 } else { self.silent };
+        self.next_flow();
+    }
+
+    /// There is no file for a flowop.
+    #[cold]
+    fn out_of_files(&mut self) -> Exit {
+        self.ran_out = true;
+        match self.namespace.plan.run_length.quit {
+            Quit::AllDone => {}
+            Quit::FirstDone => self.namespace.common.deadline.reach(),
+            Quit::Timeout => {
+                let name =
+                    self.namespace.plan.rows[self.flow().row].name.escape_debug().to_string();
+                self.namespace.common.fail(SessionError::new(format!(
+                    "{name} could not obtain a file: reduce the runtime, increase the entries of \
+                     the fileset ($nfiles), or set another mode"
+                )));
+            }
+        }
+        Exit::Over
+    }
+
+    /// Something that the run cannot go on after.
+    #[cold]
+    fn fail(&self, why: &str) -> Exit {
+        let name = self.namespace.plan.rows[self.flow().row].name.escape_debug().to_string();
+        self.namespace.common.fail(SessionError::at(name, why));
+        Exit::Over
+    }
+
+    fn tell_snapshot(&mut self) {
+        let asked = self.namespace.common.snapshot.load(Ordering::Relaxed);
+        if asked != self.snapshot {
+            self.snapshot = asked;
+            let account = self.account();
+            if let Some(Ok(mut reported)) =
+                self.namespace.common.reported.get(self.number).map(Mutex::lock)
+            {
+                *reported = account;
+            }
+        }
+    }
+
+    fn account(&self) -> Account {
+        Account {
+            began_ns: self.began_ns,
+            ran_out: self.ran_out,
+            rows: self.rows.tallies(&self.steps),
+        }
+    }
+}
+
+impl Script for Worker {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.began_ns = io.began_ns();
+        let namespace = Arc::clone(&self.namespace);
+        for fileset in 0..namespace.filesets.len() {
+            namespace.open_above(io, fileset)?;
+            namespace.open_root(io, fileset)?;
+        }
+        while !namespace.common.deadline.is_reached() {
+            self.silent += 1;
+            if self.silent > SILENT_MAX {
+                self.silent = 0;
+                io.pause(0)?;
+                continue;
+            }
+            match self.iteration(io) {
+                Ok(()) => self.count(),
+                Err(Exit::Skipped | Exit::Busy) => self.next_flow(),
+                Err(Exit::Over) => break,
+                Err(Exit::Stop(stop)) => return Err(stop),
+            }
+        }
+        // Nobody waits for it any more.
+        namespace.common.working.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.account())
+    }
+}

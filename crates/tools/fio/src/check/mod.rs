@@ -1,0 +1,127 @@
+//! The same job by the original and natively: what each did, and which requests each made.
+//!
+//! Who runs them, and what the differences mean, is the caller's.
+
+mod iolog;
+
+use crate::language::Section;
+use treering_model::TaskTotals;
+use treering_script::{ConfigError, Job, Settings};
+
+use super::job::FileJob;
+use super::tally::Tally;
+use super::with_fio::{ForeignJob, program_of, straightened};
+
+pub use iolog::{Moved, moved};
+
+/// What a clone did. First read, then written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Bytes.
+    pub bytes: [u64; 2],
+    /// Requests.
+    pub requests: [u64; 2],
+}
+
+/// What the clone of a task did, natively or by the original; `None` for other tasks. The totals
+/// must be those of this process: what the store keeps does not say it.
+pub fn done(task: &TaskTotals) -> Option<Done> {
+    let tally = Tally::read(&task.counters)?;
+    let [read, write, _trim] = &tally.directions;
+    Some(Done { bytes: [read.bytes, write.bytes], requests: [read.requests, write.requests] })
+}
+
+/// A job both ways.
+pub struct BothWays {
+    /// Natively.
+    pub ours: Box<dyn Job>,
+    /// By the original.
+    pub theirs: Box<dyn Job>,
+}
+
+/// The job of these settings both ways.
+///
+/// # Errors
+/// When the settings, the job file or the original is not as it must be.
+pub fn both_ways(settings: &Settings) -> Result<BothWays, ConfigError> {
+    let path = program_of(settings);
+    let settings = straightened(settings);
+    let ours = Box::new(FileJob::native(&settings)?);
+    Ok(BothWays { ours, theirs: Box::new(ForeignJob::new(&settings, path, &|_| Vec::new())?) })
+}
+
+/// The first clone of each job, so that the requests of each can be determined.
+pub struct Sequences {
+    /// The jobs natively: each task of a phase that is not the setup is one of them.
+    pub ours: Box<dyn Job>,
+    /// By the original, which writes logs.
+    pub theirs: Box<dyn Job>,
+    /// The jobs in their order.
+    pub jobs: Vec<Logged>,
+}
+
+/// A job whose requests are logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Logged {
+    /// Its name.
+    pub name: String,
+    /// Where its log is, from the target.
+    pub log: String,
+    /// Why its requests cannot be the same.
+    pub differs: Option<&'static str>,
+}
+
+/// So long is logged of a job that does not end before.
+const LOGGED_SECONDS: u64 = 1;
+
+/// The job of these settings, once more for the sake of its requests.
+///
+/// # Errors
+/// As [`both_ways`].
+pub fn sequences(settings: &Settings) -> Result<Sequences, ConfigError> {
+    let alone = |job: &mut Section| {
+        job.clones = 1;
+        (job.ramp_us, job.start_delay_us) = (0, [0; 2]);
+    };
+    let path = program_of(settings);
+    let settings = &straightened(settings);
+    let ours = FileJob::native_but(settings, &alone)?;
+    let more = |number: usize| {
+        let pair = |key: &str, value: String| (key.to_owned(), value);
+        vec![
+            pair("numjobs", "1".to_owned()),
+            pair("runtime", format!("{LOGGED_SECONDS}s")),
+            pair("ramp_time", "0".to_owned()),
+            pair("startdelay", "0".to_owned()),
+            pair("write_iolog", log(number)),
+        ]
+    };
+    let theirs = ForeignJob::new(settings, path, &more)?;
+    let place = theirs.working_directory();
+    let logged = |(number, job): (usize, &Section)| Logged {
+        name: job.name.clone(),
+        log: format!("{place}/{}", log(number)),
+        differs: why_other(job),
+    };
+    let jobs = ours.sections().enumerate().map(logged).collect();
+    Ok(Sequences { ours: Box::new(ours), theirs: Box::new(theirs), jobs })
+}
+
+fn log(number: usize) -> String {
+    format!("requests-{number}.log")
+}
+
+fn why_other(job: &Section) -> Option<&'static str> {
+    let is_random = job.rw.random || job.rw.is_mixed();
+    if !job.draws.repeatable && !job.sets("randseed") && is_random {
+        return Some("randrepeat=0: other seeds each time");
+    }
+    if !job.engine.moves_data() {
+        return Some("its requests move no data");
+    }
+    let rated = job.rate.iter().chain(&job.rate_iops).any(|rate| *rate > 0);
+    if job.rw.is_mixed() && rated {
+        return Some("with a rate the mix hangs on the time");
+    }
+    None
+}

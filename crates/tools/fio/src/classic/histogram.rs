@@ -1,0 +1,185 @@
+//! Latencies as fio counts them: 29 groups of 64 buckets.
+//!
+//! Below 128 ns each value has a bucket; then each power of two has 64. What takes longer than
+//! some 17 seconds is in the last one.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+const BITS: u32 = 6;
+const GROUP: usize = 1 << BITS;
+const GROUPS: usize = 29;
+/// How many buckets there are.
+pub(crate) const BUCKETS: usize = GROUP * GROUPS;
+
+/// The bucket of a latency.
+#[inline]
+pub(crate) fn bucket(ns: u64) -> usize {
+    let highest = u64::BITS - 1 - (ns | 1).leading_zeros();
+    if highest <= BITS {
+        return usize::try_from(ns).unwrap_or(BUCKETS - 1);
+    }
+    let error_bits = highest - BITS;
+    let base = (error_bits as usize + 1) << BITS;
+    let offset = (ns >> error_bits) & (GROUP as u64 - 1);
+    (base + usize::try_from(offset).unwrap_or(0)).min(BUCKETS - 1)
+}
+
+/// The value that stands for a bucket: its middle.
+pub(crate) fn middle_ns(bucket: usize) -> u64 {
+    if bucket < 2 * GROUP {
+        return bucket as u64;
+    }
+    let error_bits = (bucket >> BITS) - 1;
+    let base = 1_u64 << (error_bits + BITS as usize);
+    let offset = (bucket % GROUP) as u64;
+    base + (offset << error_bits) + (1 << (error_bits - 1))
+}
+
+/// How many latencies there were in each bucket.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Histogram {
+    counts: Vec<u64>,
+}
+
+/// In JSON a histogram is its buckets: `[[bucket, latencies], …]`.
+impl Serialize for Histogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.buckets())
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut all = Self::default();
+        for (bucket, count) in Vec::<(usize, u64)>::deserialize(deserializer)? {
+            all.add(bucket, count);
+        }
+        Ok(all)
+    }
+}
+
+impl std::fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Histogram({} samples)", self.samples())
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { counts: vec![0; BUCKETS] }
+    }
+}
+
+impl Histogram {
+    /// Counts a latency.
+    #[inline]
+    pub(crate) fn record(&mut self, ns: u64) {
+        self.counts[bucket(ns)] += 1;
+    }
+
+    /// Counts so many in a bucket, which must be one.
+    pub(crate) fn add(&mut self, bucket: usize, count: u64) {
+        if let Some(before) = self.counts.get_mut(bucket) {
+            *before = before.saturating_add(count);
+        }
+    }
+
+    /// Adds another's.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(one, more)| *one += more);
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        self.counts.fill(0);
+    }
+
+    /// How many there are in all.
+    pub(crate) fn samples(&self) -> u64 {
+        self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// The buckets with something in them.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0)
+    }
+
+    /// The latencies that these shares of all do not exceed, as the original looks for them. The
+    /// percentiles must rise.
+    pub(crate) fn percentiles(&self, percentiles: &[f64]) -> Vec<u64> {
+        let samples = self.samples();
+        let mut found = Vec::with_capacity(percentiles.len());
+        let mut sum = 0;
+        for (bucket, count) in self.buckets() {
+            sum += count;
+            while let Some(percent) = percentiles.get(found.len()) {
+                if (sum as f64) < percent / 100.0 * samples as f64 {
+                    break;
+                }
+                found.push(middle_ns(bucket));
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+    use treering_model::Latency;
+
+    use super::{BUCKETS, Histogram, bucket, middle_ns};
+
+    proptest! {
+        #[test]
+        fn a_bucket_holds_what_its_middle_stands_for(ns in 0..17_000_000_000_u64) {
+            let middle = middle_ns(bucket(ns));
+            prop_assert_eq!(bucket(middle), bucket(ns));
+            prop_assert!(middle.abs_diff(ns) * 128 <= ns.max(1), "{} for {}", middle, ns);
+        }
+    }
+
+    #[test]
+    fn buckets_are_the_originals() {
+        // Keys of a json+ document of fio 3.33.
+        for key in [41, 127, 129, 131, 262, 1080, 1096, 12_352, 77_070_336] {
+            assert_eq!(middle_ns(bucket(key)), key, "{key}");
+        }
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+        let mut last = None;
+        for one in 0..BUCKETS {
+            assert_eq!(bucket(middle_ns(one)), one);
+            assert!(last < Some(middle_ns(one)));
+            last = Some(middle_ns(one));
+        }
+    }
+
+    #[test]
+    fn histograms_of_the_store_lose_no_bucket() {
+        let mut stored = Latency::new();
+        for one in 0..BUCKETS {
+            (0..=one % 3).for_each(|_| stored.record(middle_ns(one)));
+        }
+        let mut back = Histogram::default();
+        for (highest_ns, count) in stored.buckets() {
+            back.add(bucket(highest_ns), count);
+        }
+        for (one, count) in back.buckets() {
+            assert_eq!(count, 1 + one as u64 % 3, "{one}");
+        }
+        assert_eq!(back.buckets().count(), BUCKETS);
+    }
+
+    #[test]
+    fn percentiles_are_the_first_bucket_that_reaches_the_share() {
+        let mut histogram = Histogram::default();
+        (1..=100).for_each(|ns| histogram.record(ns));
+        assert_eq!(histogram.percentiles(&[1.0, 50.0, 99.5, 100.0]), [1, 50, 100, 100]);
+        assert!(Histogram::default().percentiles(&[50.0]).is_empty());
+        let mut both = histogram.clone();
+        both.merge(&histogram);
+        assert_eq!(both.samples(), 200);
+        both.clear();
+        assert_eq!(both, Histogram::default());
+    }
+}

@@ -1,0 +1,364 @@
+//! What a clone did: bytes, requests, latencies and rates, as fio counts them.
+
+use serde::{Deserialize, Serialize};
+use treering_model::Counters;
+
+pub(crate) use super::latencies::{Latencies, Stat};
+use super::offered::OfferedTally;
+
+/// A line of a log with its kind: kind, milliseconds, value, direction, bytes, offset. Those of
+/// `write_iolog` have microseconds, and the number of the file as their value.
+pub(crate) type Line = [u64; 6];
+
+/// Limits of the coarse buckets: below 1000 ns, below 1000 us, and from 1 ms.
+const STEPS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+/// How many coarse buckets there are: ten, ten, and twelve of milliseconds.
+pub(crate) const COARSE: usize = 32;
+
+/// The coarse bucket of a latency.
+#[inline]
+fn coarse(ns: u64) -> usize {
+    let (start, value) = match ns {
+        0..1_000 => (0, ns),
+        1_000..1_000_000 => (10, ns / 1_000),
+        _ => (20, ns / 1_000_000),
+    };
+    let step = STEPS.iter().position(|limit| value < *limit);
+    start + step.unwrap_or(if value < 2000 { 10 } else { 11 })
+}
+
+/// The place of a number among 1, 2, 4, 8, 16, 32 and 64 or more.
+#[inline]
+fn level(number: u64) -> usize {
+    match number {
+        0..2 => 0,
+        2..4 => 1,
+        4..8 => 2,
+        8..16 => 3,
+        16..32 => 4,
+        32..64 => 5,
+        _ => 6,
+    }
+}
+
+/// The place of a number among 0, 4, 8, 16, 32, 64 and more.
+#[inline]
+fn batch(number: u64) -> usize {
+    match number {
+        0 => 0,
+        1..=4 => 1,
+        5..=8 => 2,
+        9..=16 => 3,
+        17..=32 => 4,
+        33..=64 => 5,
+        _ => 6,
+    }
+}
+
+/// What was done one way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DirectionTally {
+    /// Bytes that were moved.
+    pub bytes: u64,
+    /// Requests that ended.
+    pub requests: u64,
+    /// Those that moved less than was asked.
+    pub short: u64,
+    /// For how long it was done.
+    pub runtime_ms: u64,
+    /// From the issue of a request until the kernel has it.
+    pub slat: Latencies,
+    /// From then until its end.
+    pub clat: Latencies,
+    /// Both; empty where one request is under way at a time.
+    pub lat: Latencies,
+    /// KiB a second, each half second.
+    pub bandwidth: Stat,
+    /// Requests a second, each half second.
+    pub iops: Stat,
+}
+
+impl DirectionTally {
+    /// Adds what another one did beside it.
+    fn merge(&mut self, more: &Self) {
+        self.bytes += more.bytes;
+        self.requests += more.requests;
+        self.short += more.short;
+        self.runtime_ms = self.runtime_ms.max(more.runtime_ms);
+        self.slat.merge(&more.slat);
+        self.clat.merge(&more.clat);
+        self.lat.merge(&more.lat);
+        self.bandwidth.sum_with(&more.bandwidth);
+        self.iops.sum_with(&more.iops);
+    }
+}
+
+/// A block that was not what had been written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Complaint {
+    /// In the original's words.
+    pub text: String,
+    /// In which file of the clone.
+    pub file: u64,
+    /// Its offset, what was read and what should have been, where that is to be kept.
+    pub dumps: Option<(u64, Vec<u8>, Vec<u8>)>,
+}
+
+/// What was seen of the state that a job is to reach: `steadystate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SteadyTally {
+    /// Whether it was reached.
+    pub attained: bool,
+    /// What is below the limit then: the slope or the largest deviation, or its share of the mean.
+    pub criterion: f64,
+    /// The slope of the window.
+    pub slope: f64,
+    /// The largest deviation from its mean.
+    pub deviation: f64,
+    /// Requests and bytes of each second of the window.
+    pub seconds: Vec<[u64; 2]>,
+}
+
+impl SteadyTally {
+    /// Requests and bytes of a second, on average.
+    pub(crate) fn means(&self) -> [u64; 2] {
+        let count = self.seconds.len().max(1) as u64;
+        [0, 1].map(|one: usize| self.seconds.iter().map(|second| second[one]).sum::<u64>() / count)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// What a clone did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    /// What was read, written and trimmed.
+    pub directions: [DirectionTally; 3],
+    /// Syncs.
+    pub sync: Latencies,
+    /// Syncs among these that count as short requests.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub short_syncs: u64,
+    /// Requests by how many were under way: 1, 2, 4, 8, 16, 32, 64 or more.
+    pub depths: [u64; 7],
+    /// Submissions by their requests: 0, 4, 8, 16, 32, 64, more.
+    pub submits: [u64; 7],
+    /// Completions, likewise.
+    pub completes: [u64; 7],
+    /// Latencies by the limits of the coarse buckets.
+    pub coarse: [u64; COARSE],
+    /// For how long it worked.
+    pub runtime_ms: u64,
+    /// How many clones these are.
+    pub clones: u64,
+    /// How many requests could be under way at the end.
+    pub depth: u64,
+    /// Why a request failed; 0 where none did.
+    pub errno: u64,
+    /// Errors after which it went on: how many, and the number of the first.
+    pub errors: [u64; 2],
+    /// User CPU.
+    pub user_ns: u64,
+    /// System CPU.
+    pub system_ns: u64,
+    /// Switches of context, major and minor faults.
+    pub usage: [u64; 3],
+    /// Of the clone that looked at the state of its group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyTally>,
+    /// Of a clone whose requests came by the clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<OfferedTally>,
+    /// Blocks that were wrong, of a clone alone.
+    pub complaints: Vec<Complaint>,
+    /// Lines of logs, of a clone alone.
+    #[serde(skip)]
+    pub logs: Vec<Line>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            directions: Default::default(),
+            sync: Latencies::default(),
+            short_syncs: 0,
+            depths: [0; 7],
+            submits: [0; 7],
+            completes: [0; 7],
+            coarse: [0; COARSE],
+            runtime_ms: 0,
+            clones: 1,
+            depth: 0,
+            errno: 0,
+            errors: [0; 2],
+            user_ns: 0,
+            system_ns: 0,
+            usage: [0; 3],
+            steady: None,
+            offered: None,
+            complaints: Vec::new(),
+            logs: Vec::new(),
+        }
+    }
+}
+
+impl Tally {
+    /// A request was issued, so many being under way with it.
+    #[inline]
+    pub(crate) fn issued(&mut self, under_way: u64) {
+        self.depths[level(under_way)] += 1;
+    }
+
+    /// So many were given to the kernel at once.
+    #[inline]
+    pub(crate) fn submitted(&mut self, requests: u64) {
+        self.submits[batch(requests)] += 1;
+    }
+
+    /// So many were heard of at once.
+    #[inline]
+    pub(crate) fn completed(&mut self, requests: u64) {
+        self.completes[batch(requests)] += 1;
+    }
+
+    /// A latency of a request from its issue to its end.
+    #[inline]
+    pub(crate) fn took(&mut self, direction: usize, clat_ns: u64) {
+        self.directions[direction].clat.add(clat_ns);
+        self.coarse[coarse(clat_ns)] += 1;
+    }
+
+    /// Begins to count: what was before does not.
+    pub(crate) fn clear(&mut self) {
+        for direction in &mut self.directions {
+            (direction.bytes, direction.requests, direction.short, direction.runtime_ms) =
+                (0, 0, 0, 0);
+            (direction.bandwidth, direction.iops) = Default::default();
+            direction.slat.clear();
+            direction.clat.clear();
+            direction.lat.clear();
+        }
+        self.sync.clear();
+        self.short_syncs = 0;
+        (self.depths, self.submits, self.completes) = Default::default();
+        (self.coarse, self.runtime_ms) = ([0; COARSE], 0);
+    }
+
+    /// Adds another clone of the same group.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (direction, more) in self.directions.iter_mut().zip(&other.directions) {
+            direction.merge(more);
+        }
+        self.sync.merge(&other.sync);
+        self.short_syncs += other.short_syncs;
+        let all = |into: &mut [u64], from: &[u64]| {
+            into.iter_mut().zip(from).for_each(|(one, more)| *one += more);
+        };
+        all(&mut self.depths, &other.depths);
+        all(&mut self.submits, &other.submits);
+        all(&mut self.completes, &other.completes);
+        all(&mut self.coarse, &other.coarse);
+        self.runtime_ms += other.runtime_ms;
+        self.clones += other.clones;
+        self.errors = [
+            self.errors[0] + other.errors[0],
+            if self.errors[0] == 0 { other.errors[1] } else { self.errors[1] },
+        ];
+        self.errno = if self.errno == 0 { other.errno } else { self.errno };
+        if other.steady.is_some() {
+            self.steady.clone_from(&other.steady);
+        }
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+        all(&mut self.usage, &other.usage);
+    }
+
+    /// Syncs that count as such.
+    pub(crate) const fn syncs(&self) -> u64 {
+        self.sync.stat.samples.saturating_sub(self.short_syncs)
+    }
+
+    /// Bytes moved in all directions.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.directions.iter().map(|direction| direction.bytes).sum()
+    }
+
+    /// All directions as one.
+    pub(crate) fn mixed(&self) -> DirectionTally {
+        let mut sum = DirectionTally::default();
+        self.directions.iter().for_each(|direction| sum.merge(direction));
+        sum
+    }
+
+    /// As the counters of a script; the lines of logs are not kept.
+    pub(crate) fn counters(&self) -> Counters {
+        Counters::of(self).with_bulk(self.logs.as_flattened().to_vec())
+    }
+
+    /// What [`Tally::counters`] gave.
+    pub(crate) fn read(counters: &Counters) -> Option<Self> {
+        let (logs, _whole) = counters.bulk().as_chunks();
+        Some(Self { logs: logs.to_vec(), ..counters.read()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_model::Counters;
+
+    use super::{Stat, Tally, coarse};
+
+    #[test]
+    fn counters_tell_all() {
+        let mut tally = Tally::default();
+        for ns in [70, 900, 5_000, 7_000_000, 9_000_000_000] {
+            tally.took(1, ns);
+            tally.directions[1].lat.add(ns + 5);
+        }
+        tally.directions[0].bytes = 7;
+        tally.directions[1].iops.add(100);
+        tally.sync.add(1_000_000);
+        tally.issued(16);
+        tally.submitted(4);
+        tally.completed(1);
+        tally.logs.push([1, 2, 3, 4, 5, 6]);
+        let read = Tally::read(&tally.counters()).unwrap();
+        assert_eq!(read, tally);
+        assert_eq!(Tally::read(&Counters::default()), None);
+        let mut both = read;
+        both.merge(&tally);
+        assert_eq!((both.directions[1].clat.stat.samples, both.clones), (10, 2));
+        both.clear();
+        assert_eq!(both.directions, Tally::default().directions);
+    }
+
+    #[test]
+    fn coarse_buckets_are_named_by_their_limits() {
+        let places = [1, 2, 999, 1_000, 2_000, 999_999, 1_000_000, 1_999_000_000, 2_000_000_000];
+        assert_eq!(places.map(coarse), [0, 1, 9, 10, 11, 19, 20, 30, 31]);
+    }
+
+    #[test]
+    fn rates_of_clones_side_by_side_add_up() {
+        let mut rates = [Stat::default(), Stat::default()];
+        [1000, 1010].into_iter().for_each(|rate| rates[0].add(rate));
+        [500, 490, 510].into_iter().for_each(|rate| rates[1].add(rate));
+        let mut both = Stat::default();
+        rates.iter().for_each(|rate| both.sum_with(rate));
+        assert_eq!((both.samples, both.least, both.most), (5, 1490, 1520));
+        assert!((both.mean() - 1505.0).abs() < 1e-9);
+        assert!((both.deviation() - (250.0_f64 / 4.0).sqrt()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn deviations_are_those_of_samples() {
+        let mut stat = Stat::default();
+        [2, 4, 4, 4, 5, 5, 7, 9].into_iter().for_each(|value| stat.add(value));
+        assert!((stat.mean() - 5.0).abs() < 1e-9);
+        assert!((stat.deviation() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-9);
+        assert_eq!((stat.least, stat.most), (2, 9));
+    }
+}

@@ -1,0 +1,145 @@
+//! What the original says of a run: in words, as JSON, and as fields between semicolons.
+
+mod json;
+mod normal;
+mod terse;
+mod units;
+
+use std::sync::Arc;
+
+use crate::language::Section;
+use treering_script::DiskCounts;
+
+use super::tally::{DirectionTally, Latencies, Tally};
+
+pub(crate) use normal::{header, started};
+
+/// The version whose output this is.
+const VERSION: &str = "fio-3.33";
+
+/// A form of the report.
+///
+/// In the order in which the original says them, where several are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Format {
+    /// Fields between semicolons.
+    Terse,
+    /// JSON.
+    Json,
+    /// JSON with the buckets of all latencies.
+    JsonPlus,
+    /// Words.
+    Normal,
+}
+
+impl Format {
+    /// All with their names.
+    pub(crate) const NAMES: [(&'static str, Self); 5] = [
+        ("normal", Self::Normal),
+        ("json", Self::Json),
+        ("json+", Self::JsonPlus),
+        ("terse", Self::Terse),
+        ("minimal", Self::Terse),
+    ];
+}
+
+/// One row of the report: a clone, or those that are reported together.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    /// The job of the first.
+    pub job: Arc<Section>,
+    /// The number of its group.
+    pub group: usize,
+    /// What they did.
+    pub tally: Tally,
+}
+
+/// When it was.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct When {
+    /// In which process.
+    pub process: u32,
+    /// Milliseconds since 1970.
+    pub unix_ms: u64,
+    /// As `ctime` writes it.
+    pub time: String,
+    /// How long it took.
+    pub elapsed_ms: u64,
+    /// How many seconds of work are left.
+    pub left_s: u64,
+    /// What the disk did meanwhile, and for how long that was watched.
+    pub disk: Option<(DiskCounts, u64)>,
+}
+
+/// The report of a run in a form; the options of all jobs are those that the first one has.
+pub(crate) fn report(
+    format: Format,
+    terse_version: u64,
+    rows: &[Row],
+    first: Option<&Arc<Section>>,
+    when: &When,
+) -> String {
+    match format {
+        Format::Normal => normal::report(rows, when),
+        Format::Json => json::report(rows, first, when, false),
+        Format::JsonPlus => json::report(rows, first, when, true),
+        Format::Terse => terse::report(rows, terse_version, when),
+    }
+}
+
+/// Latencies from the beginning of the submission: where nothing was on its way beside, that is
+/// all there is.
+fn lat(direction: &DirectionTally) -> &Latencies {
+    if direction.lat.stat.samples > 0 { &direction.lat } else { &direction.clat }
+}
+
+/// Bytes in a second.
+fn bandwidth(direction: &DirectionTally) -> u64 {
+    if direction.runtime_ms == 0 {
+        return 0;
+    }
+    let bytes = u128::from(direction.bytes) * 1000 / u128::from(direction.runtime_ms);
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+/// Requests in a second.
+fn iops(direction: &DirectionTally) -> f64 {
+    if direction.runtime_ms == 0 {
+        0.0
+    } else {
+        1000.0 * direction.requests as f64 / direction.runtime_ms as f64
+    }
+}
+
+/// A share in percent; 0 of nothing.
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
+}
+
+/// Requests of both ways.
+fn requests(tally: &Tally) -> u64 {
+    tally.directions.iter().map(|direction| direction.requests).sum()
+}
+
+/// How much of its time a disk was busy, in percent.
+fn busy((disk, watched_ms): &(DiskCounts, u64)) -> f64 {
+    percent(disk.busy_ms, *watched_ms).min(100.0)
+}
+
+/// How much the mean of the samples is of what the whole group moved.
+fn share_of_group(rows: &[Row], row: &Row, direction: usize) -> f64 {
+    let group = || rows.iter().filter(|other| other.group == row.group);
+    let bytes: u64 = group().map(|row| row.tally.directions[direction].bytes).sum();
+    let longest = group().map(|row| row.tally.directions[direction].runtime_ms).max().unwrap_or(0);
+    if longest == 0 || bytes == 0 {
+        return 0.0;
+    }
+    let whole = bytes as f64 * 1000.0 / longest as f64 / 1024.0;
+    (row.tally.directions[direction].bandwidth.mean() * 100.0 / whole).min(100.0)
+}
+
+/// User and system CPU in percent of the runtime.
+fn cpu(tally: &Tally) -> (f64, f64) {
+    let of = |ns: u64| percent(ns / 1_000_000, tally.runtime_ms);
+    (of(tally.user_ns), of(tally.system_ns))
+}

@@ -1,0 +1,179 @@
+//! Places that are not drawn alike: by a drawing over the blocks of a file.
+//!
+//! Zipf's drawing after Gray and others, "Quickly generating billion-record synthetic databases",
+//! SIGMOD 1994; Pareto's by inversion; the normal one as a mean of twelve. Which block is the most
+//! frequent, the second and so on is scattered over the file by a multiplicative hash, and the
+//! whole moved by an offset, in the original's arithmetic: the same seed gives the same places.
+
+use std::collections::BTreeMap;
+
+use crate::language::Distribution;
+
+use super::super::tausworthe::Tausworthe;
+
+/// Terms of the zeta function that are summed at most.
+const TERMS_MAX: u64 = 10_000_000;
+/// The golden ratio, as a share of 2^64.
+const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
+/// Numbers of which a normal one is the mean.
+const MEAN_OF: u64 = 12;
+const DRAW_MAX: f64 = 4_294_967_295.0;
+
+/// A file counts as so many blocks where files are drawn.
+const FILE_BLOCKS: u64 = 1024;
+
+/// Draws blocks of one file, or files.
+#[derive(Clone, Debug)]
+pub(super) struct Drawing {
+    draws: Tausworthe,
+    blocks: u64,
+    moved: u64,
+    /// Whether the most frequent ones are scattered over all.
+    scatters: bool,
+    shape: Shape,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    Zipf { alpha: f64, eta: f64, zeta: f64, second: f64 },
+    Pareto { power: f64 },
+    Normal { deviation: u64 },
+}
+
+/// The zeta function of one exponent, by how many terms are summed: files of many sizes go on from
+/// the sums that are there.
+#[derive(Debug, Default)]
+pub(super) struct Zeta {
+    sums: BTreeMap<u64, f64>,
+}
+
+impl Zeta {
+    fn of(&mut self, terms: u64, theta: f64) -> f64 {
+        let (from, sum) = match self.sums.range(..=terms).next_back() {
+            Some((from, sum)) => (*from, *sum),
+            None => (0, 0.0),
+        };
+        let rest = (from + 1..=terms).map(|rank| (1.0 / rank as f64).powf(theta));
+        let zeta = rest.fold(sum, |sum, term| sum + term);
+        self.sums.insert(terms, zeta);
+        zeta
+    }
+}
+
+impl Drawing {
+    /// The drawing of a file with so many blocks; none where all places are alike or go by zones.
+    pub(super) fn new(
+        distribution: &Distribution,
+        blocks: u64,
+        seed: u32,
+        zeta: &mut Zeta,
+    ) -> Option<Self> {
+        let blocks = blocks.max(1);
+        let mut draws = Tausworthe::new(seed.into());
+        let (shape, moved) = match *distribution {
+            Distribution::Even | Distribution::Zoned(_) | Distribution::ZonedAbs(_) => return None,
+            Distribution::Zipf { theta, center } => {
+                let zeta = zeta.of(blocks.min(TERMS_MAX), theta);
+                let two = 1.0 + 0.5_f64.powf(theta);
+                let eta = (1.0 - (2.0 / blocks as f64).powf(1.0 - theta)) / (1.0 - two / zeta);
+                let alpha = 1.0 / (1.0 - theta);
+                (
+                    Shape::Zipf { alpha, eta, zeta, second: two },
+                    center_of(&mut draws, blocks, center),
+                )
+            }
+            Distribution::Pareto { h, center } => {
+                let power = h.ln() / (1.0 - h).ln();
+                (Shape::Pareto { power }, center_of(&mut draws, blocks, center))
+            }
+            Distribution::Normal { deviation, center } => {
+                let deviation = whole((blocks as f64 * deviation / 100.0).ceil()).min(blocks / 2);
+                let center = center.unwrap_or(0.5) - 0.5;
+                (Shape::Normal { deviation }, wrapped(blocks as f64 * center))
+            }
+        };
+        Some(Self { draws, blocks, moved, scatters: true, shape })
+    }
+
+    /// The drawing of one of so many files, of which neighbours are about as frequent.
+    pub(super) fn of_files(distribution: &Distribution, files: u64, seed: u32) -> Option<Self> {
+        let blocks = files.saturating_mul(FILE_BLOCKS);
+        let drawing = Self::new(distribution, blocks, seed, &mut Zeta::default())?;
+        Some(Self { scatters: false, ..drawing })
+    }
+
+    /// The next file, where files are drawn.
+    pub(super) fn draw_file(&mut self) -> u64 {
+        self.draw() / FILE_BLOCKS
+    }
+
+    /// The next block.
+    pub(super) fn draw(&mut self) -> u64 {
+        let blocks = self.blocks as f64;
+        let rank = match self.shape {
+            Shape::Zipf { alpha, eta, zeta, second } => {
+                let share = self.draws.draw() as f64 / DRAW_MAX;
+                match share * zeta {
+                    place if place < 1.0 => 0,
+                    place if place < second => 1,
+                    _ => whole(blocks * (eta * share - eta + 1.0).powf(alpha)),
+                }
+            }
+            Shape::Pareto { power } => {
+                let share = self.draws.draw() as f64 / DRAW_MAX;
+                whole((self.blocks - 1) as f64 * share.powf(power))
+            }
+            Shape::Normal { deviation } => self.normal(deviation),
+        };
+        let place = if self.scatters { rank.wrapping_mul(GOLDEN) } else { rank };
+        place.wrapping_add(self.moved) % self.blocks
+    }
+
+    fn normal(&mut self, deviation: u64) -> u64 {
+        let each = self.blocks + 1;
+        let sum: u64 = (0..MEAN_OF).map(|_| self.draws.draw() % each).sum();
+        let mean = sum.div_ceil(MEAN_OF);
+        if deviation == 0 {
+            return mean;
+        }
+        let drawn = self.draws.below(deviation);
+        let mut moved = drawn.cast_signed() - (deviation / 2).cast_signed();
+        // The original halves it until the place is in the file, for ever where it never is.
+        while moved != 0 && mean.wrapping_add_signed(moved) >= self.blocks {
+            moved /= 2;
+        }
+        mean.wrapping_add_signed(moved)
+    }
+}
+
+/// How far all places are moved: to the center, or else by a draw.
+fn center_of(draws: &mut Tausworthe, blocks: u64, center: Option<f64>) -> u64 {
+    let drawn = draws.draw();
+    center.map_or(drawn, |center| whole(blocks as f64 * center))
+}
+
+/// A number above 0, cut.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as is meant")]
+fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+/// The lowest 32 bits of a number that may be below 0.
+#[expect(clippy::cast_possible_truncation, reason = "as is meant")]
+fn wrapped(number: f64) -> u64 {
+    u64::from((number as i64).cast_unsigned() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Zeta;
+
+    #[test]
+    fn sums_of_many_sizes_are_those_of_each_alone() {
+        let mut all = Zeta::default();
+        for terms in [1000, 10, 5000, 999, 1000, 1] {
+            let alone = Zeta::default().of(terms, 1.1);
+            assert_eq!(all.of(terms, 1.1).to_bits(), alone.to_bits(), "{terms}");
+        }
+    }
+}

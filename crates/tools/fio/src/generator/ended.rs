@@ -1,0 +1,56 @@
+//! What a clone has heard of the end of its requests, where they end later than they are made and
+//! that decides when it syncs.
+
+use crate::language::{Engine, Section};
+
+/// Requests of `ioengine=null` with a queue: they end when the next one finds them given.
+#[derive(Debug)]
+pub(super) struct Ended {
+    batch: usize,
+    depth: usize,
+    /// Whether each that waits is a sync.
+    waiting: Vec<bool>,
+    given: Vec<bool>,
+    /// Whether the last one that ended was a sync.
+    was_sync: bool,
+}
+
+impl Ended {
+    pub(super) fn of(job: &Section) -> Option<Self> {
+        let [batch, depth] = [job.batch, job.depth].map(|one| usize::try_from(one).unwrap_or(1));
+        let is_late = job.engine == Engine::Null && depth > 1;
+        let (waiting, given) = (Vec::new(), Vec::new());
+        is_late.then_some(Self { batch, depth, waiting, given, was_sync: false })
+    }
+
+    /// Whether the last request of which it has heard was a sync.
+    pub(super) const fn was_sync(&self) -> bool {
+        self.was_sync
+    }
+
+    /// All have ended.
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+        self.given.clear();
+        self.was_sync = false;
+    }
+
+    /// Another one is made.
+    pub(super) fn issue(&mut self, is_sync: bool) {
+        self.hear();
+        self.waiting.push(is_sync);
+        if self.waiting.len() >= self.batch {
+            self.given.append(&mut self.waiting);
+            if self.given.len() >= self.depth {
+                self.hear();
+            }
+        }
+    }
+
+    fn hear(&mut self) {
+        if let Some(was_sync) = self.given.last() {
+            self.was_sync = *was_sync;
+            self.given.clear();
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The files of a clone: where each stands, and whose turn it is.
+
+use crate::language::{Section, Service};
+
+use super::super::random_map::RandomMap;
+use super::super::sizes::Extent;
+use super::super::tausworthe::{Seeds, Tausworthe, Use};
+use super::drawing::Drawing;
+use super::register::Register;
+use super::{Act, Generator};
+
+/// Where a file stands.
+#[derive(Debug)]
+pub(super) struct FileState {
+    pub(super) extent: Extent,
+    /// Where the part begins that is worked on: that of the job, or of its zone.
+    pub(super) start: u64,
+    pub(super) open: bool,
+    pub(super) done: bool,
+    /// By way: where the last request began, and where it ended.
+    pub(super) last_start: [Option<u64>; 3],
+    pub(super) last_end: [u64; 3],
+    /// From where to where was written since the last sync.
+    pub(super) written: Option<(u64, u64)>,
+    /// Made when the file is first worked on.
+    pub(super) map: Option<RandomMap>,
+    /// By which its places are drawn, where they are not drawn alike.
+    pub(super) drawing: Option<Drawing>,
+    /// By which they are drawn each once: `random_generator=lfsr`.
+    pub(super) register: Option<Register>,
+}
+
+impl FileState {
+    pub(super) fn new(extent: Extent, drawing: Option<Drawing>) -> Self {
+        let last_end = [extent.offset; 3];
+        Self {
+            extent,
+            start: extent.offset,
+            open: false,
+            done: false,
+            last_start: [None; 3],
+            last_end,
+            written: None,
+            map: None,
+            drawing,
+            register: None,
+        }
+    }
+
+    /// Whether a request went to it since it began.
+    pub(super) fn has_begun(&self) -> bool {
+        self.last_start.iter().any(Option::is_some)
+    }
+
+    /// Begins anew.
+    pub(super) fn reset(&mut self) {
+        self.last_start = [None; 3];
+        self.last_end = [self.start; 3];
+        if let Some(map) = &mut self.map {
+            map.reset();
+        }
+        if let Some(register) = &mut self.register {
+            register.reset();
+        }
+    }
+}
+
+/// Whose turn it is.
+#[derive(Debug)]
+pub(super) struct Turn {
+    service: Service,
+    next: usize,
+    /// The file that is served, and for how many more requests.
+    serving: Option<(usize, u64)>,
+    draws: Tausworthe,
+    /// By which files are drawn, where they are not drawn alike.
+    drawing: Option<Drawing>,
+    open: u64,
+    /// Files in which nothing is left.
+    pub(super) done: usize,
+}
+
+impl Turn {
+    pub(super) fn new(job: &Section, seeds: &Seeds) -> Self {
+        Self {
+            service: job.service,
+            next: 0,
+            serving: None,
+            draws: seeds.generator(Use::File),
+            drawing: Drawing::of_files(&job.extras.service, job.files, seeds.of_files()),
+            open: 0,
+            done: 0,
+        }
+    }
+
+    /// The same draws come again.
+    pub(super) fn reseed(&mut self, job: &Section, seeds: &Seeds) {
+        self.draws = seeds.generator(Use::File);
+        self.drawing = Drawing::of_files(&job.extras.service, job.files, seeds.of_files());
+    }
+
+    /// Another pass begins: all files are closed. Whose turn it is stays.
+    pub(super) fn restart(&mut self) {
+        (self.serving, self.open, self.done) = (None, 0, 0);
+    }
+
+    pub(super) fn closed(&mut self, file: usize) {
+        self.open = self.open.saturating_sub(1);
+        self.serving = self.serving.filter(|(serving, _)| *serving != file);
+    }
+
+    /// The turn that was taken is given back.
+    pub(super) fn back(&mut self) {
+        if let Some((_, left)) = &mut self.serving {
+            *left += 1;
+        }
+    }
+}
+
+impl Generator {
+    /// The file of the next request, which is open then, or why there is none.
+    pub(super) fn next_file(&mut self) -> Result<usize, Act> {
+        if self.turn.done >= self.files.len() {
+            return Err(Act::End);
+        }
+        if let Some((file, left)) = &mut self.turn.serving
+            && self.files[*file].open
+        {
+            if self.turn.service == Service::Sequential {
+                return Ok(*file);
+            }
+            if *left > 0 {
+                *left -= 1;
+                return Ok(*file);
+            }
+        }
+        let file = match self.turn.service {
+            Service::Random => self.drawn_file()?,
+            Service::RoundRobin | Service::Sequential => self.following_file()?,
+        };
+        self.turn.serving = Some((file, self.job.service_requests - 1));
+        Ok(file)
+    }
+
+    fn following_file(&mut self) -> Result<usize, Act> {
+        for _ in 0..self.files.len() {
+            let file = self.turn.next;
+            self.turn.next = if file + 1 >= self.files.len() { 0 } else { file + 1 };
+            if !self.files[file].done {
+                self.opened(file)?;
+                return Ok(file);
+            }
+        }
+        Err(Act::End)
+    }
+
+    fn drawn_file(&mut self) -> Result<usize, Act> {
+        loop {
+            let drawn = match &mut self.turn.drawing {
+                Some(drawing) => drawing.draw_file(),
+                None => self.turn.draws.below(self.files.len() as u64),
+            };
+            let file = usize::try_from(drawn).unwrap_or(0);
+            if !self.files[file].done {
+                self.opened(file)?;
+                return Ok(file);
+            }
+        }
+    }
+
+    /// Sees to it that a file is open.
+    fn opened(&mut self, file: usize) -> Result<(), Act> {
+        if self.files[file].open {
+            return Ok(());
+        }
+        if self.turn.open >= self.job.open_files {
+            return Err(Act::Busy);
+        }
+        self.turn.open += 1;
+        self.files[file].open = true;
+        self.files[file].reset();
+        self.pending.push_back(Act::Open(file));
+        Ok(())
+    }
+}

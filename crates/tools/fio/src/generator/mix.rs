@@ -1,0 +1,150 @@
+//! Which way the next request goes: a sync that is due, reads and writes mixed, and the rate.
+
+use crate::language::Direction;
+
+use super::super::tausworthe::Tausworthe;
+use super::{Generator, Turned};
+
+/// Reads and writes mixed.
+#[derive(Debug)]
+pub(super) struct Mix {
+    draws: Tausworthe,
+    direction: Direction,
+    /// Requests of this way after which the way is drawn again.
+    until: u64,
+    /// The way that was chosen before a pause.
+    waited: Option<Direction>,
+}
+
+impl Mix {
+    pub(super) const fn new(draws: Tausworthe) -> Self {
+        Self { draws, direction: Direction::Read, until: 0, waited: None }
+    }
+
+    /// What was done until now does not count.
+    pub(super) fn begin_anew(&mut self) {
+        self.until = 0;
+        self.waited = None;
+    }
+
+    /// Another pass begins with the same draws.
+    pub(super) fn reseed(&mut self, draws: Tausworthe) {
+        self.draws = draws;
+        self.until = 0;
+        self.waited = None;
+    }
+}
+
+const fn other(direction: Direction) -> Direction {
+    match direction {
+        Direction::Read => Direction::Write,
+        Direction::Write | Direction::Trim => Direction::Read,
+    }
+}
+
+impl Generator {
+    /// Which way the next request goes.
+    #[inline]
+    pub(super) fn direction(&mut self, now_us: u64) -> Turned {
+        if let Some(direction) = self.mix.waited.take() {
+            return Turned::Data(direction);
+        }
+        let written = self.issued.requests[Direction::Write.place()];
+        // As long as nothing more is written, each read is followed by another one.
+        if self.job.rw.writes && !self.has_synced() && written > 0 {
+            let due = |every: u64| every > 0 && written.is_multiple_of(every);
+            if due(self.job.fsync) {
+                return Turned::Sync;
+            }
+            if due(self.job.fdatasync) {
+                return Turned::DataSync;
+            }
+            if due(self.job.extras.range_sync.every) {
+                return Turned::RangeSync;
+            }
+        }
+        let rw = self.job.rw;
+        let direction = if rw.is_mixed() {
+            self.mixed()
+        } else if rw.reads {
+            Direction::Read
+        } else if rw.writes {
+            Direction::Write
+        } else {
+            Direction::Trim
+        };
+        self.paced(direction, now_us)
+    }
+
+    fn mixed(&mut self) -> Direction {
+        let issued = self.issued.requests[self.mix.direction.place()];
+        if issued >= self.mix.until {
+            let share = [self.job.mix_read, 100 - self.job.mix_read];
+            let reads = self.mix.draws.percent() <= share[0];
+            let direction = if reads { Direction::Read } else { Direction::Write };
+            if direction != self.mix.direction {
+                self.mix.until = issued.saturating_mul(share[direction.place()]) / 100;
+            }
+            self.mix.direction = direction;
+        }
+        self.mix.direction
+    }
+
+    /// Where each place is trimmed and then written: which is next in a file.
+    pub(super) fn trim_or_write(&self, file: usize) -> Direction {
+        let begun = &self.files[file].last_start;
+        let is_pair = begun[Direction::Write.place()] == begun[Direction::Trim.place()];
+        if is_pair { Direction::Trim } else { Direction::Write }
+    }
+
+    /// When the next request of a way is due, in microseconds from the start; 0 without a rate.
+    fn due_us(&self, direction: Direction) -> u64 {
+        let place = direction.place();
+        let per_second = match (self.job.rate[place], self.job.rate_iops[place]) {
+            (0, 0) => return 0,
+            (0, requests) => requests.saturating_mul(self.job.blocks(direction).least),
+            (bytes, _) => bytes,
+        };
+        if let Some(times) = &self.poisson {
+            return times[place].1;
+        }
+        let bytes = self.issued.bytes[place] - self.issued.uncounted[place];
+        let due = u128::from(bytes) * 1_000_000 / u128::from(per_second.max(1));
+        u64::try_from(due).unwrap_or(u64::MAX)
+    }
+
+    /// A request was made: when the next one comes is drawn.
+    pub(super) fn draw_time(&mut self, direction: Direction) {
+        let (place, least) = (direction.place(), self.job.blocks(direction).least.max(1));
+        let (rate, requests) = (self.job.rate[place], self.job.rate_iops[place]);
+        let Some(times) = &mut self.poisson else { return };
+        let per_second = if rate > 0 { rate / least } else { requests };
+        let Some(mean_us) = 1_000_000_u64.checked_div(per_second) else { return };
+        let (draws, at_us) = &mut times[place];
+        let share = (draws.draw() as f64 + 1.0) / 4_294_967_296.0;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below 0")]
+        let us = (mean_us as f64 * -share.ln()) as u64;
+        *at_us = at_us.saturating_add(us);
+    }
+
+    fn paced(&mut self, direction: Direction, now_us: u64) -> Turned {
+        if self.due_us(direction) <= now_us {
+            return Turned::Data(direction);
+        }
+        let other = other(direction);
+        let share = [self.job.mix_read, 100 - self.job.mix_read, 0][other.place()];
+        let (mut direction, mut due) = (direction, self.due_us(direction));
+        if self.job.rw.is_mixed() && share > 0 {
+            let due_other = self.due_us(other);
+            if due_other <= now_us || due_other < due {
+                (direction, due) = (other, due_other);
+            }
+        }
+        self.mix.direction = direction;
+        if due <= now_us {
+            return Turned::Data(direction);
+        }
+        self.mix.waited = Some(direction);
+        Turned::Wait(due - now_us)
+    }
+}

@@ -1,0 +1,349 @@
+//! The generator of a clone: which request comes next, decided as fio decides it.
+//!
+//! Nothing here knows time or the kernel, but for a pause that is asked for. What must be done
+//! around a request, as opening its file, is reported in order, one [`Act`] at a time.
+
+mod drawing;
+mod ended;
+mod files;
+mod mix;
+mod place;
+mod register;
+mod strides;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::language::{Direction, Distribution, Engine, Section};
+
+use super::sizes::{Extent, Extents};
+use super::tausworthe::{Seeds, Tausworthe, Use};
+use super::verify::Piece;
+use drawing::{Drawing, Zeta};
+use ended::Ended;
+use files::{FileState, Turn};
+use mix::Mix;
+use register::Register;
+
+/// A request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// Of which file of the clone.
+    pub(super) file: usize,
+    pub(super) direction: Direction,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    /// The write that is verified by this read.
+    pub(super) again: Option<Piece>,
+}
+
+/// The next thing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Opens a file.
+    Open(usize),
+    /// Closes one.
+    Close(usize),
+    /// Has the page cache forget the job's part of a file.
+    Forget(usize),
+    /// Moves data.
+    Request(Wanted),
+    /// Brings a file to the disk, its data only or all.
+    Sync { file: usize, data_only: bool },
+    /// Has the kernel write a part of a file back.
+    SyncRange { file: usize, start: u64, bytes: u64 },
+    /// There is no file that could be opened now: others must end first.
+    Busy,
+    /// Waits so many microseconds, then asks again.
+    Wait(u64),
+    /// There is nothing more in this pass.
+    End,
+}
+
+/// What the direction of the next turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turned {
+    Data(Direction),
+    Sync,
+    DataSync,
+    RangeSync,
+    Wait(u64),
+}
+
+/// The generator of one clone.
+#[derive(Debug)]
+pub(super) struct Generator {
+    job: Arc<Section>,
+    seeds: Seeds,
+    files: Vec<FileState>,
+    turn: Turn,
+    mix: Mix,
+    blocks: Tausworthe,
+    /// Which part of the file is next, where it has some.
+    zones: Option<Tausworthe>,
+    sizes: [Tausworthe; 3],
+    order: [Tausworthe; 3],
+    /// Requests until the next place is drawn.
+    until_draw: u64,
+    pending: VecDeque<Act>,
+    /// By direction, where times are drawn: from what, and when the next request comes.
+    poisson: Option<Box<[(Tausworthe, u64); 3]>>,
+    /// Bytes that were moved in the present zone.
+    zone_bytes: u64,
+    /// Whether a place that went on from the last one was looked for since the last request: as
+    /// the original, the next request is not marked then, whatever it is.
+    is_unmarked: bool,
+    /// What was issued in all, and in this pass.
+    pub(super) issued: Issued,
+    pub(super) last_was_sync: bool,
+    ended: Option<Ended>,
+    /// With `libaio`, which makes syncs at once and hears of the rest later: whether the last thing
+    /// of which it has heard was a sync.
+    heard_sync: bool,
+}
+
+/// Requests and bytes that were issued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Issued {
+    pub(super) requests: [u64; 3],
+    pub(super) bytes: [u64; 3],
+    pub(super) bytes_of_pass: u64,
+    /// Of the bytes, those before the time that counts.
+    pub(super) uncounted: [u64; 3],
+}
+
+impl Issued {
+    /// Bytes in all.
+    pub(super) const fn total(&self) -> u64 {
+        self.bytes[0] + self.bytes[1] + self.bytes[2]
+    }
+
+    /// Requests in all.
+    pub(super) const fn total_requests(&self) -> u64 {
+        self.requests[0] + self.requests[1] + self.requests[2]
+    }
+}
+
+impl Generator {
+    /// `hashes` are those of the files' paths.
+    pub(super) fn new(job: Arc<Section>, extents: &Extents, hashes: &[u32], seeds: Seeds) -> Self {
+        let mut zeta = Zeta::default();
+        let mut hashes = hashes.iter();
+        let mut file = |extent: &Extent| {
+            let blocks = extent.bytes.min(extent.file_bytes).div_ceil(job.least_block());
+            let seed = seeds.of_file(hashes.next().copied().unwrap_or(0));
+            let drawing = job
+                .rw
+                .random
+                .then(|| Drawing::new(&job.draws.distribution, blocks, seed, &mut zeta));
+            FileState::new(*extent, drawing.flatten())
+        };
+        let files = extents.files.iter().map(&mut file).collect();
+        let mut generator = Self {
+            turn: Turn::new(&job, &seeds),
+            mix: Mix::new(seeds.generator(Use::Mix)),
+            blocks: seeds.generator(Use::Block),
+            zones: zones(&job, &seeds),
+            sizes: sizes(&job, &seeds),
+            order: [seeds.generator(Use::OrderRead); 3],
+            until_draw: 1,
+            pending: VecDeque::new(),
+            poisson: poisson(&job, &seeds),
+            zone_bytes: 0,
+            is_unmarked: false,
+            issued: Issued::default(),
+            last_was_sync: false,
+            ended: Ended::of(&job),
+            heard_sync: false,
+            job,
+            seeds,
+            files,
+        };
+        generator.begin_registers();
+        generator.files.iter_mut().for_each(FileState::reset);
+        generator
+    }
+
+    /// Each file gets a register, where places are drawn by such.
+    fn begin_registers(&mut self) {
+        if !(self.job.draws.register && self.job.rw.random) {
+            return;
+        }
+        for file in 0..self.files.len() {
+            let blocks = self.part_bytes(self.files[file].extent) / self.job.least_block();
+            self.files[file].register = Register::new(blocks, self.seeds.of_blocks());
+        }
+    }
+
+    /// The next thing to do, so many microseconds after the start.
+    pub(super) fn next(&mut self, now_us: u64) -> Act {
+        match self.pending.pop_front() {
+            Some(act) => act,
+            None => self.decide(now_us),
+        }
+    }
+
+    fn decide(&mut self, now_us: u64) -> Act {
+        loop {
+            let file = match self.next_file() {
+                Ok(file) => file,
+                Err(act) => return self.first(act),
+            };
+            let direction = match self.direction(now_us) {
+                Turned::Data(_) if self.job.rw.is_trim_write() => self.trim_or_write(file),
+                Turned::Data(direction) => direction,
+                Turned::Wait(us) => {
+                    self.turn.back();
+                    return self.first(Act::Wait(us));
+                }
+                turned => {
+                    (self.last_was_sync, self.heard_sync) = (true, true);
+                    self.ended.iter_mut().for_each(|ended| ended.issue(true));
+                    let written = self.files[file].written.take();
+                    if turned == Turned::RangeSync {
+                        let (start, end) = written.unwrap_or_default();
+                        let bytes = end - start;
+                        return self.first(Act::SyncRange { file, start, bytes });
+                    }
+                    let data_only = turned == Turned::DataSync;
+                    return self.first(Act::Sync { file, data_only });
+                }
+            };
+            if self.job.extras.strides.bytes > 0 {
+                self.enter_zone(file, direction);
+            }
+            match self.place(file, direction) {
+                Some(wanted) => {
+                    self.issue(wanted);
+                    return self.first(Act::Request(wanted));
+                }
+                None => {
+                    // Nothing is left in this file.
+                    self.files[file].open = false;
+                    self.pending.push_back(Act::Close(file));
+                    self.turn.closed(file);
+                    // As the original: where files are not drawn alike each begins anew; but one
+                    // that has room for nothing would do so for ever.
+                    let is_drawn = self.job.extras.service != Distribution::Even;
+                    let begins_anew = is_drawn && self.files[file].has_begun();
+                    if !begins_anew {
+                        self.files[file].done = true;
+                        self.turn.done += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts an act behind what is pending, and gives the first of all.
+    fn first(&mut self, act: Act) -> Act {
+        match self.pending.pop_front() {
+            Some(first) => {
+                self.pending.push_back(act);
+                first
+            }
+            None => act,
+        }
+    }
+
+    #[inline]
+    fn issue(&mut self, wanted: Wanted) {
+        let Wanted { file, direction, offset, bytes, .. } = wanted;
+        let state = &mut self.files[file];
+        state.last_start[direction.place()] = Some(offset);
+        state.last_end[direction.place()] = offset + bytes;
+        if direction == Direction::Write {
+            let (least, most) = state.written.unwrap_or((offset, offset + bytes));
+            state.written = Some((least.min(offset), most.max(offset + bytes)));
+        }
+        self.issued.requests[direction.place()] += 1;
+        self.issued.bytes[direction.place()] += bytes;
+        self.issued.bytes_of_pass += bytes;
+        self.zone_bytes += bytes;
+        if self.poisson.is_some() {
+            self.draw_time(direction);
+        }
+        self.last_was_sync = false;
+        if let Some(ended) = &mut self.ended {
+            ended.issue(false);
+        }
+        self.is_unmarked = false;
+    }
+
+    /// What was done until now does not count: rates and the mix begin anew, and requests are
+    /// numbered from 0. The bytes still count towards the end.
+    pub(super) fn count_anew(&mut self) {
+        self.issued.requests = [0; 3];
+        self.issued.uncounted = self.issued.bytes;
+        self.last_was_sync = false;
+        self.mix.begin_anew();
+    }
+
+    /// Whether the last request of which it has heard was a sync.
+    pub(super) fn has_synced(&self) -> bool {
+        match &self.ended {
+            Some(ended) => ended.was_sync(),
+            None if self.job.engine == Engine::Libaio => self.heard_sync,
+            None => self.last_was_sync,
+        }
+    }
+
+    /// A request has ended that others were made beside.
+    pub(super) fn has_ended(&mut self) {
+        self.heard_sync = false;
+    }
+
+    /// Whether something was decided that is not reported yet.
+    #[inline]
+    pub(super) fn is_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Begins another pass: all files are closed, and where the run is to be repeatable the draws
+    /// are the same again.
+    pub(super) fn begin_pass(&mut self) {
+        self.pending.clear();
+        (self.last_was_sync, self.heard_sync) = (false, false);
+        self.ended.iter_mut().for_each(Ended::clear);
+        self.issued.bytes_of_pass = 0;
+        self.turn.restart();
+        self.zone_bytes = 0;
+        for file in &mut self.files {
+            (file.open, file.done) = (false, false);
+            // As the original: what was appended lies before the next pass, which finds no room.
+            file.start = file.extent.later_offset;
+            file.reset();
+        }
+        // As the original: with a seed of one's own the draws go on.
+        if self.job.draws.repeatable && !self.job.sets("randseed") {
+            self.turn.reseed(&self.job, &self.seeds);
+            self.mix.reseed(self.seeds.generator(Use::Mix));
+            self.blocks = self.seeds.generator(Use::Block);
+            self.zones = zones(&self.job, &self.seeds);
+            self.sizes = sizes(&self.job, &self.seeds);
+            self.order = [self.seeds.generator(Use::OrderRead); 3];
+        }
+    }
+}
+
+/// What sizes are drawn from. Where writes will be read again to verify them, or where each follows
+/// a trim, they are drawn alike.
+fn sizes(job: &Section, seeds: &Seeds) -> [Tausworthe; 3] {
+    let writes = if job.extras.verify.kind.is_some() { Use::ReadSize } else { Use::WriteSize };
+    let trims = if job.rw.is_trim_write() { writes } else { Use::TrimSize };
+    [Use::ReadSize, writes, trims].map(|of| seeds.generator(of))
+}
+
+fn poisson(job: &Section, seeds: &Seeds) -> Option<Box<[(Tausworthe, u64); 3]>> {
+    let uses = [Use::PoissonRead, Use::PoissonWrite, Use::PoissonTrim];
+    job.extras.is_poisson.then(|| Box::new(uses.map(|of| (seeds.generator(of), 0))))
+}
+
+fn zones(job: &Section, seeds: &Seeds) -> Option<Tausworthe> {
+    let has_parts =
+        matches!(job.draws.distribution, Distribution::Zoned(_) | Distribution::ZonedAbs(_));
+    has_parts.then(|| seeds.generator(Use::Zone))
+}
+
+#[cfg(test)]
+mod tests;

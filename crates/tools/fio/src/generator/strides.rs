@@ -1,0 +1,29 @@
+//! Zones of a file that are worked on in turns, with what lies between left out.
+
+use crate::language::{Direction, Strides};
+
+use super::Generator;
+
+impl Generator {
+    /// Goes on to the next zone where enough was moved in this one.
+    pub(super) fn enter_zone(&mut self, file: usize, direction: Direction) {
+        let Strides { bytes, range, skip, .. } = self.job.extras.strides;
+        let state = &mut self.files[file];
+        let end = &mut state.last_end[direction.place()];
+        if self.zone_bytes >= bytes {
+            self.zone_bytes = 0;
+            state.start = state.start.saturating_add(range).saturating_add(skip);
+            if state.start >= state.extent.file_bytes {
+                state.start = state.extent.later_offset;
+            }
+            *end = state.start;
+        }
+        // A zone in which more is moved than it is long comes again.
+        if *end >= state.start.saturating_add(range) {
+            *end = state.start;
+        }
+        if self.zone_bytes.is_multiple_of(range.max(1)) {
+            state.reset();
+        }
+    }
+}

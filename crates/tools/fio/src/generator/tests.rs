@@ -1,0 +1,245 @@
+//! The requests of jobs, as fio 3.33 wrote them down with `--write_iolog`.
+
+use std::sync::Arc;
+
+use crate::language::{Direction, Machine, Surroundings, parse};
+
+use super::super::file_hash::hash;
+use super::super::sizes::extents;
+use super::super::tausworthe::{Seeds, Use};
+use super::{Act, Generator};
+
+/// A generator over new files of a job with these settings.
+fn generator(settings: &str) -> Generator {
+    let reader = |_: &str, _: &str| Err(String::new());
+    let environment = |_: &str| None;
+    let machine = Machine { cpus: 1, page_bytes: 4096, memory_mib: 1 };
+    let around = Surroundings::new(&reader, &environment, machine);
+    let text = format!("[a]\n{settings}\n");
+    let job = Arc::new(parse("f", text.as_bytes(), &[], &around).unwrap().remove(0));
+    let seeds = Seeds::of(&job.draws, job.rw.random, 1, None);
+    let found = vec![0; usize::try_from(job.files).unwrap()];
+    let extents = extents(&job, 0, &found, seeds.generator(Use::FileSize)).unwrap();
+    Generator::new(job, &extents, &[hash(b"a.0.0")], seeds)
+}
+
+/// Requests until this many bytes are issued.
+fn requests(settings: &str, bytes: u64) -> Vec<(usize, char, u64, u64)> {
+    let mut generator = generator(settings);
+    let mut all = Vec::new();
+    while generator.issued.bytes_of_pass < bytes {
+        match generator.next(0) {
+            Act::Request(wanted) => {
+                let direction = if wanted.direction == Direction::Read { 'R' } else { 'W' };
+                all.push((wanted.file, direction, wanted.offset, wanted.bytes));
+            }
+            Act::End => break,
+            _ => {}
+        }
+    }
+    all
+}
+
+/// Block numbers, and the letters of the ways.
+fn blocks(all: &[(usize, char, u64, u64)]) -> (Vec<u64>, String) {
+    (all.iter().map(|one| one.2 / 4096).collect(), all.iter().map(|one| one.1).collect())
+}
+
+const DRAWN: [u64; 16] = [0, 11, 13, 7, 6, 14, 8, 5, 15, 1, 2, 10, 3, 4, 9, 12];
+
+#[test]
+fn drawn_places_come_each_once_in_the_originals_order() {
+    let all = requests("rw=randread\nsize=64k", 64 << 10);
+    assert_eq!(blocks(&all), (DRAWN.to_vec(), "R".repeat(16)));
+}
+
+#[test]
+fn places_follow_the_distributions_as_the_original_has_them() {
+    for (drawing, expected) in [
+        ("zipf", "9 15 9 4 9 4 15 11 9 15 10 0 3 9 9 11 4 7 7 0"),
+        ("zipf:1.2", "9 4 9 4 9 4 4 0 9 15 15 5 3 9 9 0 4 12 12 5"),
+        ("zipf:0.8:0.25", "4 5 4 10 4 5 5 7 15 5 0 1 14 4 4 12 10 8 13 1"),
+        ("pareto", "9 9 9 9 9 9 9 15 9 9 9 4 13 9 9 15 9 6 11 4"),
+        ("pareto:0.3", "9 4 9 9 9 4 4 11 9 4 15 0 8 9 9 11 4 7 7 0"),
+        ("pareto:0.2:0.5", "8 8 8 8 8 8 8 14 8 8 8 3 12 8 8 14 8 5 10 3"),
+        ("normal", "8 13 8 14 13 9 3 3 8 13 9 13 8 8 13 8 3 14 2 14"),
+        ("normal:20", "8 8 8 14 8 9 8 13 8 9 2 13 3 2 8 8 13 2 3 8"),
+        ("normal:10:0.3", "5 10 5 11 10 11 0 10 10 6 15 10 5 15 5 5 10 15 0 5"),
+        ("zoned:60/10:30/20:10/70", "0 0 0 9 2 0 2 0 3 4 13 0 0 0 2 0 0 0 0 0"),
+        ("zoned:50/5:30/15:20/", "0 0 0 8 7 0 0 0 1 3 13 0 0 0 0 0 0 0 0 0"),
+        ("zoned_abs:60/20k:40/40k", "0 3 4 9 9 4 8 1 14 5 13 3 4 1 8 2 2 4 1 3"),
+    ] {
+        let settings = format!("rw=randread\nsize=64k\nrandom_distribution={drawing}");
+        let all = requests(&settings, 80 << 10);
+        let places: Vec<String> = blocks(&all).0.iter().map(u64::to_string).collect();
+        assert_eq!(places.join(" "), expected, "{drawing}");
+    }
+    let seeded = "rw=randread\nsize=64k\nrandrepeat=0\nrandseed=77\nrandom_distribution=zipf";
+    let first = [1, 0, 5, 5, 5, 7, 5, 1, 5, 5, 9, 5, 4, 14, 12, 0];
+    assert_eq!(blocks(&requests(seeded, 64 << 10)).0, first);
+}
+
+#[test]
+fn zones_behind_the_end_of_the_file_end_the_job() {
+    let all = requests("rw=randread\nsize=64k\nrandom_distribution=zoned_abs:100/1m", 64 << 10);
+    assert_eq!(all.len(), 0);
+}
+
+#[test]
+fn the_smallest_files_have_distributions_too() {
+    for drawing in ["zipf:0", "zipf:3", "pareto:0.999", "normal:99", "normal:50:0", "zoned:100/0"] {
+        for size in ["4k", "8k", "12k"] {
+            let settings = format!("rw=randread\nsize={size}\nrandom_distribution={drawing}");
+            assert!(!requests(&settings, 16 << 10).is_empty(), "{drawing} of {size}");
+        }
+    }
+}
+
+#[test]
+fn mixed_ways_follow_the_originals_draws() {
+    let all = requests("rw=randrw\nsize=64k", 64 << 10);
+    assert_eq!(blocks(&all), (DRAWN.to_vec(), "RRRWRRWWWRWRWRRR".to_owned()));
+}
+
+#[test]
+fn sizes_follow_the_originals_draws_and_stop_at_what_had_its_turn() {
+    let all = requests("rw=randwrite\nsize=64k\nbssplit=1k/50:4k/50", 64 << 10);
+    let got: Vec<(u64, u64)> = all.iter().map(|one| (one.2, one.3)).collect();
+    let expected = [
+        (3072, 1024),
+        (48128, 1024),
+        (54272, 1024),
+        (30720, 4096),
+        (25600, 4096),
+        (55296, 1024),
+        (24576, 1024),
+        (22528, 1024),
+        (59392, 4096),
+        (4096, 4096),
+        (56320, 3072),
+        (41984, 1024),
+        (63488, 1024),
+        (15360, 1024),
+        (29696, 1024),
+        (35840, 1024),
+        (34816, 1024),
+        (52224, 1024),
+        (23552, 1024),
+        (39936, 1024),
+        (0, 3072),
+    ];
+    assert_eq!(got[..expected.len()], expected);
+    assert_eq!(got.last(), Some(&(50176, 1024)));
+    assert_eq!(got.iter().map(|one| one.1).sum::<u64>(), 64 << 10);
+}
+
+#[test]
+fn files_are_drawn_as_the_original_draws_them() {
+    let settings = "rw=randread\nnrfiles=3\nsize=48k\nfile_service_type=random:2";
+    let all = requests(settings, 48 << 10);
+    let got: Vec<(usize, u64)> = all.iter().map(|one| (one.0, one.2)).collect();
+    let expected = [
+        (2, 0),
+        (2, 8192),
+        (2, 12288),
+        (2, 4096),
+        (0, 4096),
+        (0, 12288),
+        (0, 8192),
+        (0, 0),
+        (1, 12288),
+        (1, 8192),
+        (1, 0),
+        (1, 4096),
+    ];
+    assert_eq!(got, expected);
+}
+
+#[test]
+fn sequential_files_take_turns_and_holes_are_left_out() {
+    let all = requests("rw=write\nnrfiles=2\nsize=32k", 32 << 10);
+    let got: Vec<(usize, u64)> = all.iter().map(|one| (one.0, one.2 / 4096)).collect();
+    assert_eq!(got, [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2), (0, 3), (1, 3)]);
+    let all = requests("rw=read:4k\nsize=32k", 32 << 10);
+    assert_eq!(blocks(&all).0, [0, 2, 4, 6, 0, 2, 4, 6]);
+}
+
+#[test]
+fn files_are_open_as_far_as_the_job_allows() {
+    let mut generator = generator("rw=read\nnrfiles=5\nsize=40k\nopenfiles=2");
+    let (mut open, mut most) = (0_i64, 0);
+    loop {
+        match generator.next(0) {
+            Act::Open(_) => open += 1,
+            Act::Close(_) => open -= 1,
+            Act::End => break,
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    assert_eq!((open, most, generator.issued.total()), (0, 2, 40 << 10));
+}
+
+#[test]
+fn syncs_come_after_so_many_writes_and_again_after_each_read_until_the_next() {
+    let mut generator = generator("rw=randrw\nsize=64k\nfsync=4");
+    let mut words = String::new();
+    while generator.issued.bytes_of_pass < 64 << 10 {
+        match generator.next(0) {
+            Act::Request(wanted) => {
+                words.push(if wanted.direction == Direction::Read { 'r' } else { 'w' });
+            }
+            Act::Sync { data_only: false, .. } => words.push('S'),
+            _ => {}
+        }
+    }
+    assert_eq!(words, "rrrwrrwwwSrSwrwrrr");
+}
+
+#[test]
+fn a_rate_asks_for_pauses() {
+    let mut generator = generator("rw=write\nsize=1m\nrate=4k");
+    let acts: Vec<Act> = (0..3).map(|_| generator.next(0)).collect();
+    assert!(matches!(acts[..], [Act::Open(0), Act::Request(_), Act::Wait(1_000_000)]), "{acts:?}");
+    assert_eq!(generator.next(1_000_000), generator_request(1));
+}
+
+fn generator_request(block: u64) -> Act {
+    let (file, direction, bytes) = (0, Direction::Write, 4096);
+    Act::Request(super::Wanted { file, direction, offset: block * 4096, bytes, again: None })
+}
+
+#[test]
+fn another_pass_repeats_the_draws_or_goes_on_with_them() {
+    let pass = |generator: &mut Generator| {
+        let mut all = Vec::new();
+        while generator.issued.bytes_of_pass < 64 << 10 {
+            if let Act::Request(wanted) = generator.next(0) {
+                all.push(wanted.offset);
+            }
+        }
+        generator.begin_pass();
+        all
+    };
+    let mut repeatable = generator("rw=randread\nsize=64k");
+    assert_eq!(pass(&mut repeatable), pass(&mut repeatable));
+    let mut other = generator("rw=randread\nsize=64k\nrandrepeat=0\nrandseed=7");
+    assert_ne!(pass(&mut other), pass(&mut other));
+}
+
+#[test]
+fn what_does_not_fit_ends_the_pass() {
+    for settings in [
+        "rw=read\nsize=10000\nbs=4k",
+        "rw=randrw\nsize=10000\nbs=4k",
+        "rw=randwrite\nsize=64k\nbs=64k\nba=60k\nnumber_ios=9",
+        "rw=write:-60k\nsize=64k",
+        "rw=randread\nsize=64k\nbsrange=3k-60k\nbs_unaligned",
+    ] {
+        let mut generator = generator(settings);
+        let ended = (0..2000).any(|_| {
+            matches!(generator.next(0), Act::End) || generator.issued.bytes_of_pass >= 64 << 10
+        });
+        assert!(ended, "{settings}");
+    }
+}

@@ -1,0 +1,198 @@
+//! The headline numbers of each job: how fast it read and wrote, and how long requests took.
+
+use crate::language::{Direction, Unified};
+use treering_model::metrics::fio::{
+    DIRECTION_COMPLETION_NANOSECONDS, DIRECTION_LATENCY_NANOSECONDS,
+};
+use treering_model::metrics::{MetricSpec, cpu, rates};
+use treering_model::{Metric, Scope, TaskTotals};
+
+use super::scene::Scene;
+use super::tally::{DirectionTally, Latencies, Tally};
+
+/// What all directions together are called.
+const MIXED: &str = "mixed";
+
+/// Adds up a run, each row of the report by itself.
+#[derive(Clone, Debug)]
+pub(super) struct Headline {
+    rows: Vec<usize>,
+    /// What the row's job is called, and the row itself: they differ where clones are
+    /// distinguished.
+    names: Vec<(String, String)>,
+    /// Whether the row's directions decide together, as its report has them.
+    mixed: Vec<bool>,
+    sums: Vec<Option<Tally>>,
+    cpu_ns: u64,
+}
+
+impl Headline {
+    pub(super) fn new(scene: &Scene) -> Self {
+        let names = scene.workers.iter().map(|worker| worker.job.name.as_str());
+        let mut headline = Self::of(scene.rows().into_iter().zip(names));
+        for (&row, worker) in headline.rows.iter().zip(&scene.workers) {
+            let is_mixed = worker.job.extras.unified == Unified::Mixed;
+            headline.mixed[row] |= is_mixed && scene.namespace.classic;
+        }
+        headline
+    }
+
+    /// Of clones, each with the number of its row and the name of its job.
+    pub(super) fn of<'n>(clones: impl Iterator<Item = (usize, &'n str)>) -> Self {
+        let mut rows = Vec::new();
+        let mut names: Vec<&str> = Vec::new();
+        for (row, name) in clones {
+            if row >= names.len() {
+                names.push(name);
+            }
+            rows.push(row);
+        }
+        // Rows of one name are those of clones that are distinguished: their names tell them too.
+        let unique = |(row, name): (usize, &&str)| {
+            if names.iter().filter(|other| *other == name).count() == 1 {
+                return ((*name).to_owned(), (*name).to_owned());
+            }
+            let number = names[..row].iter().filter(|other| *other == name).count();
+            ((*name).to_owned(), format!("{name}.{number}"))
+        };
+        let names: Vec<(String, String)> = names.iter().enumerate().map(unique).collect();
+        let (mixed, sums) = (vec![false; names.len()], vec![None; names.len()]);
+        Self { rows, names, mixed, sums, cpu_ns: 0 }
+    }
+
+    /// A clone ended.
+    pub(super) fn worked(&mut self, number: usize, task: &TaskTotals, tally: &Tally) {
+        self.cpu_ns += task.cpu.total_ns();
+        let row = self.rows.get(number).and_then(|&row| self.sums.get_mut(row));
+        match row {
+            Some(Some(sum)) => sum.merge(tally),
+            Some(none) => *none = Some(tally.clone()),
+            None => {}
+        }
+    }
+
+    /// The metrics of clones that each move data in these directions, in the order of the clones.
+    /// Their values mean nothing.
+    pub(super) fn foreseen(
+        mut self,
+        directions: impl Iterator<Item = Vec<Direction>>,
+    ) -> Vec<Metric> {
+        let mut latency = Latencies::default();
+        latency.add(1);
+        let done = DirectionTally {
+            bytes: 1,
+            requests: 1,
+            runtime_ms: 1,
+            clat: latency.clone(),
+            lat: latency,
+            ..DirectionTally::default()
+        };
+        for (number, directions) in directions.enumerate() {
+            let mut tally = Tally::default();
+            directions
+                .iter()
+                .for_each(|direction| tally.directions[direction.place()] = done.clone());
+            self.worked(number, &TaskTotals::default(), &tally);
+        }
+        self.metrics()
+    }
+
+    /// The numbers so far: of each row, and of clones that are distinguished what they come to,
+    /// which then decides.
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        let mut metrics = Vec::new();
+        let mut requests = 0;
+        for (((job, name), sum), &is_mixed) in self.names.iter().zip(&self.sums).zip(&self.mixed) {
+            let Some(sum) = sum else { continue };
+            let decides = job == name;
+            for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
+                let done = &sum.directions[direction.place()];
+                requests += done.requests;
+                metrics.extend(rates_of(name, word, &[done], sum.clones, decides && !is_mixed));
+                metrics.extend(latencies(name, word, done));
+            }
+            if is_mixed {
+                let all = sum.mixed();
+                metrics.extend(rates_of(name, MIXED, &[&all], sum.clones, decides));
+                metrics.extend(latencies(name, MIXED, &all));
+            }
+        }
+        let mut reported: Vec<&str> = Vec::new();
+        for (job, name) in &self.names {
+            if job == name || reported.contains(&job.as_str()) {
+                continue;
+            }
+            reported.push(job);
+            let own = self.names.iter().zip(&self.sums).filter(|((other, _), _)| other == job);
+            let clones: Vec<&Tally> = own.filter_map(|(_, sum)| sum.as_ref()).collect();
+            let count = clones.iter().map(|sum| sum.clones).sum();
+            let is_mixed = self.names.iter().zip(&self.mixed).any(|(own, is)| own.0 == *job && *is);
+            for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
+                let all: Vec<&DirectionTally> =
+                    clones.iter().map(|sum| &sum.directions[direction.place()]).collect();
+                metrics.extend(rates_of(job, word, &all, count, !is_mixed));
+            }
+            if is_mixed {
+                let all: Vec<DirectionTally> = clones.iter().map(|sum| sum.mixed()).collect();
+                let all: Vec<&DirectionTally> = all.iter().collect();
+                metrics.extend(rates_of(job, MIXED, &all, count, true));
+            }
+        }
+        if requests > 0 {
+            let each = self.cpu_ns as f64 / requests as f64;
+            metrics.push(cpu::CPU_PER_OPERATION_NANOSECONDS.of(Scope::Trial, each));
+        }
+        metrics
+    }
+}
+
+/// What clones moved in one direction, by the longest of their times; none where nothing was moved.
+fn rates_of(
+    name: &str,
+    word: &str,
+    all: &[&DirectionTally],
+    clones: u64,
+    decides: bool,
+) -> Vec<Metric> {
+    let requests: u64 = all.iter().map(|done| done.requests).sum();
+    let longest = all.iter().map(|done| done.runtime_ms).max().unwrap_or(0);
+    if requests == 0 || longest == 0 {
+        return Vec::new();
+    }
+    let seconds = longest as f64 / 1e3;
+    let mib = all.iter().map(|done| done.bytes as f64).sum::<f64>() / 1_048_576.0 / seconds;
+    let of = |spec: MetricSpec, value: f64| {
+        spec.of_member(&[word], Scope::Kind(name.to_owned()), value).of_tasks(clones)
+    };
+    vec![
+        of(rates::DIRECTION_MIB_PER_SECOND, mib).primary_if(decides),
+        of(rates::DIRECTION_OPERATIONS_PER_SECOND, requests as f64 / seconds),
+    ]
+}
+
+/// How long requests took in one direction, from submission on where that is known.
+fn latencies(name: &str, word: &str, done: &DirectionTally) -> Vec<Metric> {
+    let whole = if done.lat.stat.samples > 0 { &done.lat } else { &done.clat };
+    if done.requests == 0 || done.runtime_ms == 0 || whole.stat.samples == 0 {
+        return Vec::new();
+    }
+    let mut all = figures(DIRECTION_LATENCY_NANOSECONDS, name, word, whole);
+    if done.clat.stat.samples > 0 {
+        all.extend(figures(DIRECTION_COMPLETION_NANOSECONDS, name, word, &done.clat));
+    }
+    all
+}
+
+/// Mean, percentiles and maximum of latencies of one kind.
+fn figures(spec: MetricSpec, name: &str, word: &str, whole: &Latencies) -> Vec<Metric> {
+    let shares = whole.clone().histogram.percentiles(&[50.0, 99.0, 99.9]);
+    let mut figures = vec![("mean", whole.stat.mean())];
+    figures.extend(["p50", "p99", "p999"].into_iter().zip(shares.iter().map(|&ns| ns as f64)));
+    figures.push(("max", whole.stat.most as f64));
+    let of = |(what, ns): (&str, f64)| {
+        let scope = Scope::Kind(name.to_owned());
+        let metric = spec.of_member(&[word, what], scope, ns);
+        metric.of_tasks(whole.stat.samples)
+    };
+    figures.into_iter().map(of).collect()
+}

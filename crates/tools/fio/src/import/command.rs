@@ -1,0 +1,116 @@
+//! The command line that stands above an output, as in the log of a terminal or of a script: what
+//! terse lines do not tell of a run.
+
+use crate::report::Run;
+
+use treering_kit::import::log::Log;
+
+/// A command line is broken into no more lines.
+const LINES_MOST: usize = 6;
+/// No longer ones are looked at.
+const BYTES_MOST: usize = 4096;
+/// Options about the output, which change nothing of the run.
+const ASIDE: [&str; 7] =
+    ["name", "minimal", "output", "output-format", "terse-version", "eta", "status-interval"];
+
+/// What a command line says.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Command {
+    pub(super) options: Vec<(String, String)>,
+    /// Directories and files it worked in.
+    pub(super) places: Vec<String>,
+    /// Whether no file says more.
+    pub(super) is_all: bool,
+}
+
+impl Command {
+    /// Says what the output itself does not: options of all jobs.
+    pub(super) fn teach(self, run: &mut Run) {
+        if run.options.is_empty() {
+            run.options = self.options;
+            run.has_all_options |= self.is_all;
+        }
+        if run.places.is_empty() {
+            run.places = self.places;
+        }
+    }
+}
+
+/// The command line right above a line.
+pub(super) fn above(log: &Log<'_>, at: usize) -> Option<Command> {
+    let mut words: Vec<&str> = Vec::new();
+    for line in (at.saturating_sub(LINES_MOST)..at).rev() {
+        let text = log.line(line).trim();
+        if text.is_empty() || text.len() > BYTES_MOST {
+            return None;
+        }
+        let start = command_start(text);
+        let part = start.map_or(text, |start| &text[start..]);
+        let mut all: Vec<&str> = part.split_whitespace().collect();
+        all.append(&mut words);
+        words = all;
+        if start.is_some() {
+            return Some(read(&words[1..]));
+        }
+        // The middle of one has nothing but options.
+        if !text.starts_with("--") {
+            return None;
+        }
+    }
+    None
+}
+
+/// Where `fio` stands as a command: first, or behind a prompt.
+fn command_start(text: &str) -> Option<usize> {
+    let is_command = |at: &usize| {
+        let before = &text[..*at];
+        let behind = text[at + 3..].starts_with([' ', '\t']);
+        let is_first = before.is_empty() || [" ", "/"].iter().any(|end| before.ends_with(end));
+        behind && is_first && (before.len() < 3 || before.contains(['$', '#', '%', '/']))
+    };
+    text.match_indices("fio").map(|(at, _)| at).find(is_command)
+}
+
+fn read(words: &[&str]) -> Command {
+    let mut command = Command { is_all: true, ..Command::default() };
+    for word in words.iter().filter(|word| **word != "\\") {
+        let Some(option) = word.strip_prefix("--") else {
+            // A file with jobs, or what is done with the output.
+            command.is_all = false;
+            continue;
+        };
+        let (name, value) = option.split_once('=').unwrap_or((option, "1"));
+        match name {
+            "directory" | "filename" => command.places.push(value.to_owned()),
+            name if ASIDE.contains(&name) => {}
+            name if name.starts_with("write_") && name.ends_with("_log") => {}
+            name => command.options.push((name.to_owned(), value.to_owned())),
+        }
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::above;
+    use treering_kit::import::log::Log;
+
+    #[test]
+    fn the_command_above_an_output_is_read() {
+        let read = |text: &str| above(&Log::of(text), text.lines().count());
+        let reported = |text: &str| -> Vec<String> {
+            let command = read(text).unwrap();
+            command.options.iter().map(|(name, value)| format!("{name}={value}")).collect()
+        };
+        let all =
+            "me@oak:~# ./fio --name=a --rw=read \\\n  --numjobs=4 --group_reporting --minimal";
+        assert_eq!(reported(all), ["rw=read", "numjobs=4", "group_reporting=1"]);
+        assert!(read(all).unwrap().is_all);
+        let file = read("fio --directory=/m --minimal job.fio").unwrap();
+        assert!(!file.is_all);
+        assert_eq!(file.places, ["/m"]);
+        for text in ["", "fio", "results of fio follow", "fio --rw=read\n\n", "3;fio-3.33;a;0"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! The lines of fio's text, of 1.38 to 3.x. A line that a mail program broke is none until all of
+//! it is there: lists end without a comma.
+
+use super::super::size::{Kilo, Printed, bytes, count, unit_ns};
+use treering_kit::import::number::{ctime_unix_ms, decimal, whole};
+use crate::report::{COUNTS, Spread, limit_ns};
+
+/// What a line says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Line {
+    /// A job that is to be run, with its parameters.
+    Head(Head),
+    /// The version.
+    Version(String),
+    /// The result of a job follows.
+    Begin(Begin),
+    /// Its reads, or its writes.
+    Moved(Moved),
+    /// Latency in nanoseconds: of `slat`, `clat`, `lat` or `sync`.
+    Times(&'static str, Spread),
+    /// Percentiles of these times follow, in units of so many nanoseconds.
+    Percentiles(&'static str, u64),
+    /// Some of them: as printed, and a number of units.
+    PercentileRow(Vec<(String, f64)>),
+    /// Bandwidth in its samples, in units as printed (`KB`).
+    Bandwidth(String, Spread),
+    /// Operations in its samples.
+    Iops(Spread),
+    /// Percent of the operations up to so many nanoseconds.
+    Shares(Vec<(u64, f64)>),
+    /// User and system CPU in percent, and counts.
+    Cpu([f64; 2], Vec<(&'static str, u64)>),
+    /// Percent by depth.
+    Levels(&'static str, String),
+    /// How many were issued of reads, writes, trims and, in newer versions, syncs.
+    Issued(Vec<u64>),
+    /// So many errors.
+    Errors(u64),
+    /// The sums of a group follow.
+    Status(u64),
+    /// One of them: the direction, and how many bytes it moved, as printed, in units of this kind.
+    Sum(&'static str, String, Kilo),
+    /// Devices follow.
+    Disks,
+    /// A device.
+    Disk(String, Vec<(String, String)>),
+    /// It was stopped.
+    Stopped,
+    /// Belongs to it and says nothing.
+    Furniture,
+}
+
+/// A job that is to be run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Head {
+    pub(super) name: String,
+    pub(super) group: u64,
+    pub(super) parameters: Vec<(String, String)>,
+}
+
+/// The first line of a result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Begin {
+    pub(super) name: String,
+    pub(super) group: u64,
+    pub(super) clones: u64,
+    pub(super) error: u64,
+    pub(super) pid: u64,
+    pub(super) when_unix_ms: Option<i64>,
+}
+
+/// How much was moved, as printed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Moved {
+    pub(super) direction: &'static str,
+    pub(super) size: String,
+    pub(super) rate: String,
+    pub(super) iops: Option<Printed>,
+    pub(super) runtime_ms: u64,
+    /// Whether units are as written, with an `i` where they are powers of 1024.
+    pub(super) kilo: Kilo,
+}
+
+/// The words before the colon for each direction.
+const MOVES: [(&str, &str); 4] =
+    [("read", "read"), ("write", "write"), ("trim", "trim"), ("mixed", "mixed")];
+const SUMS: [(&str, &str); 5] =
+    [("READ", "read"), ("WRITE", "write"), ("TRIM", "trim"), ("MIXED", "mixed"), ("SYNC", "sync")];
+const TIMES: [&str; 4] = ["slat", "clat", "lat", "sync"];
+
+/// Reads a line that is whole. Mail programs put blanks that do not break where several stand.
+pub(super) fn line(text: &str) -> Option<Line> {
+    if text.contains('\u{a0}') {
+        return line_of_blanks(text.replace('\u{a0}', " ").trim());
+    }
+    line_of_blanks(text.trim())
+}
+
+fn line_of_blanks(text: &str) -> Option<Line> {
+    if let Some(line) = furniture(text) {
+        return Some(line);
+    }
+    if text.starts_with('|') || text.starts_with(|letter: char| letter.is_ascii_digit()) {
+        return percentile_row(text).map(Line::PercentileRow);
+    }
+    if text.contains(": (groupid=") {
+        return begin(text, true).map(Line::Begin);
+    }
+    if text.contains(": (g=") {
+        return head(text).map(Line::Head);
+    }
+    let (what, rest) = text.split_once(':')?;
+    let (what, rest) = (what.trim_end(), rest.trim_start());
+    if let Some((_, direction)) = MOVES.into_iter().find(|(word, _)| *word == what) {
+        return moved(direction, rest).map(Line::Moved);
+    }
+    if let Some((_, direction)) = SUMS.into_iter().find(|(word, _)| *word == what) {
+        return sum(direction, rest);
+    }
+    match what {
+        "IO depths" => levels("io_depths", rest),
+        "submit" => levels("submit", rest),
+        "complete" => levels("complete", rest),
+        "cpu" => cpu(rest),
+        "iops" => spread(&pairs(rest)?, decimal).map(Line::Iops),
+        "issued" | "issued r/w" | "issued r/w/d" | "issued rwt" | "issued rwts" => issued(rest),
+        "errors" => {
+            let total = rest.strip_prefix("total=")?.split(',').next()?;
+            rest.contains("first_error=").then(|| whole(total).map(Line::Errors)).flatten()
+        }
+        "Disk stats (read/write)" => Some(Line::Disks),
+        _ => of_unit(what, rest).or_else(|| disk(what, rest)),
+    }
+}
+
+/// The first line of a result with something behind it that is not understood.
+pub(super) fn loose_begin(text: &str) -> Option<Line> {
+    begin(text.trim(), false).map(Line::Begin)
+}
+
+fn furniture(text: &str) -> Option<Line> {
+    // Before 2.1 without the dash.
+    if let Some(version) = text.strip_prefix("fio-").or_else(|| text.strip_prefix("fio ")) {
+        let version = version.trim();
+        return is_version(version).then(|| Line::Version(version.to_owned()));
+    }
+    if let Some(rest) = text.strip_prefix("Run status group ") {
+        return whole(rest.strip_suffix(" (all jobs):")?).map(Line::Status);
+    }
+    if text.starts_with("fio: terminating on signal") {
+        return Some(Line::Stopped);
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_start = match words.as_slice() {
+        ["Starting", number, .., what] => {
+            let is_what = matches!(*what, "thread" | "threads" | "process" | "processes");
+            is_what && whole(number).is_some()
+        }
+        _ => false,
+    };
+    let is_known = text == "..."
+        || is_start
+        || text.starts_with("Jobs: ")
+        || text.starts_with("fsync/fdatasync/sync_file_range:")
+        || text.starts_with("note: both iodepth")
+        || text.strip_suffix(" zone resets").is_some_and(|count| whole(count).is_some())
+        || text.starts_with("dropped=")
+        || text.starts_with("latency   :")
+        || text.contains(": Laying out IO file");
+    is_known.then_some(Line::Furniture)
+}
+
+/// `1.59`, `2.1.11`, `3.33`, `3.33-12-gabcdef`.
+fn is_version(word: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+    word.len() <= 40
+        && word.starts_with(|letter: char| letter.is_ascii_digit())
+        && word.bytes().all(is_plain)
+}
+
+/// A list of `name=value`, whole: a comma and a blank are between them, and no comma at the end.
+fn pairs(text: &str) -> Option<Vec<(&str, &str)>> {
+    let pair = |part: &'_ str| -> Option<(usize, usize)> {
+        let at = part.rfind('=')?;
+        Some((at, part.len()))
+    };
+    let mut all = Vec::new();
+    for part in text.split(", ") {
+        let (at, _) = pair(part)?;
+        let (name, value) = (part[..at].trim(), part[at + 1..].trim());
+        let is_whole = !value.is_empty() && !value.ends_with(',') && !value.contains(' ');
+        if name.is_empty() || !is_whole {
+            return None;
+        }
+        all.push((name, value));
+    }
+    Some(all)
+}
+
+fn value<'t>(pairs: &[(&str, &'t str)], name: &str) -> Option<&'t str> {
+    pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+}
+
+fn percent(word: &str) -> Option<f64> {
+    decimal(word.strip_suffix('%')?)
+}
+
+/// `min=48, max=55,230, avg=167.95, stdev=248.50`, whatever else stands between them.
+fn spread(pairs: &[(&str, &str)], number: impl Fn(&str) -> Option<f64>) -> Option<Spread> {
+    let read = |name: &str| number(value(pairs, name)?);
+    Some(Spread {
+        least: read("min")?,
+        most: read("max")?,
+        mean: read("avg")?,
+        deviation: read("stdev")?,
+    })
+}
+
+/// `seq-read: (g=0): rw=read, bs=8K-8K/8K-8K, ioengine=libaio, iodepth=8`.
+fn head(text: &str) -> Option<Head> {
+    let (name, rest) = text.split_once(": (g=")?;
+    let (group, rest) = rest.split_once("): ")?;
+    let mut parameters: Vec<(String, String)> = Vec::new();
+    for part in rest.split(", ") {
+        match (part.split_once('='), parameters.last_mut()) {
+            (Some((name, value)), _) => parameters.push((name.to_owned(), value.to_owned())),
+            (None, Some((_, value))) => *value = format!("{value}, {part}"),
+            (None, None) => return None,
+        }
+    }
+    let (last, depth) = parameters.last()?;
+    whole(depth).filter(|_| last == "iodepth" && !name.is_empty())?;
+    Some(Head { name: name.to_owned(), group: whole(group)?, parameters })
+}
+
+/// `seq-read: (groupid=0, jobs=4): err= 0: pid=1646: Fri Nov 20 17:41:26 2026`.
+fn begin(text: &str, is_strict: bool) -> Option<Begin> {
+    let (name, rest) = text.split_once(": (groupid=")?;
+    let (group, rest) = rest.split_once(", jobs=")?;
+    let (clones, rest) = rest.split_once("): err=")?;
+    let (error, rest) = rest.split_once(": pid=")?;
+    let (pid, when) = rest.split_once(':').unwrap_or((rest, ""));
+    let when_unix_ms = ctime_unix_ms(when);
+    let is_whole = when.trim().is_empty() || when_unix_ms.is_some();
+    let error = error.split('(').next()?.trim();
+    (!name.is_empty() && (is_whole || !is_strict)).then_some(Begin {
+        name: name.to_owned(),
+        group: whole(group)?,
+        clones: whole(clones)?,
+        error: whole(error)?,
+        pid: whole(pid.trim())?,
+        when_unix_ms,
+    })
+}
+
+/// `io=2,835MB, bw=24,192KB/s, iops=3,023, runt=120021msec`, and
+/// `IOPS=296k, BW=2316MiB/s (2429MB/s)(9267MiB/4001msec)`.
+fn moved(direction: &'static str, text: &str) -> Option<Moved> {
+    if let Some(rest) = text.strip_prefix("IOPS=") {
+        let (iops, rest) = rest.split_once(", BW=")?;
+        let (rate, rest) = rest.split_once(" (")?;
+        let (_, rest) = rest.split_once(")(")?;
+        let (size, rest) = rest.split_once('/')?;
+        let (runtime, behind) = rest.split_once(')')?;
+        let is_all = behind.is_empty() || behind.starts_with(';');
+        return is_all.then_some(Moved {
+            direction,
+            size: size.to_owned(),
+            rate: rate.to_owned(),
+            iops: Some(count(iops)?),
+            runtime_ms: whole(runtime.strip_suffix("msec")?)?,
+            kilo: Kilo::AsWritten,
+        });
+    }
+    let pairs = pairs(text)?;
+    let found = Moved {
+        direction,
+        size: value(&pairs, "io")?.to_owned(),
+        rate: value(&pairs, "bw")?.to_owned(),
+        iops: value(&pairs, "iops").and_then(count),
+        runtime_ms: whole(value(&pairs, "runt")?.strip_suffix("msec")?)?,
+        kilo: Kilo::Always1024,
+    };
+    bytes(&found.size, found.kilo)?;
+    bytes(&found.rate, found.kilo)?;
+    Some(found)
+}
+
+/// `io=2,835MB, aggrb=24,191KB/s, …` and `bw=2316MiB/s (2429MB/s), …, io=9267MiB (9717MB), run=…`.
+fn sum(direction: &'static str, text: &str) -> Option<Line> {
+    let (size, kilo) = if text.starts_with("bw=") {
+        let (_, rest) = text.split_once(", io=")?;
+        let (size, rest) = rest.split_once(" (")?;
+        let (_, run) = rest.split_once(", run=")?;
+        (run.ends_with("msec").then_some(size)?, Kilo::AsWritten)
+    } else {
+        let pairs = pairs(text)?;
+        value(&pairs, "maxt")?;
+        (value(&pairs, "io")?, Kilo::Always1024)
+    };
+    Some(Line::Sum(direction, size.to_owned(), kilo))
+}
+
+fn levels(name: &'static str, text: &str) -> Option<Line> {
+    let pairs = pairs(text)?;
+    if !pairs.iter().all(|(_, share)| percent(share).is_some()) {
+        return None;
+    }
+    // Levels without anything are all the others.
+    let is_there = |share: &str| percent(share).is_some_and(|share| share > 0.0);
+    let reported = pairs.iter().filter(|(_, share)| is_there(share));
+    let reported: Vec<String> = reported.map(|(level, share)| format!("{level}={share}")).collect();
+    Some(Line::Levels(name, reported.join(", ")))
+}
+
+fn cpu(text: &str) -> Option<Line> {
+    let pairs = pairs(text)?;
+    let share = |name: &str| percent(value(&pairs, name)?);
+    let names = ["ctx", "majf", "minf"].into_iter().zip(COUNTS);
+    let counts = names.filter_map(|(short, name)| {
+        let number = whole(value(&pairs, short)?)?;
+        Some((name, number))
+    });
+    let counts: Vec<(&str, u64)> = counts.collect();
+    let is_all = counts.len() == COUNTS.len();
+    is_all.then_some(Line::Cpu([share("usr")?, share("sys")?], counts))
+}
+
+/// `total=362940/0, short=0/0`, `total=r=1/w=2/d=3, short=…`, `total=1,2,3,0 short=0,0,0,0 …`.
+fn issued(text: &str) -> Option<Line> {
+    let rest = text.strip_prefix("total=")?;
+    let (total, short) = rest.split_once("short=")?;
+    if short.is_empty() {
+        return None;
+    }
+    let total = total.trim().trim_end_matches(',');
+    let number = |part: &str| whole(part.rsplit('=').next()?);
+    let numbers: Option<Vec<u64>> = total.split(['/', ',']).map(number).collect();
+    numbers.map(Line::Issued)
+}
+
+/// Lines that have their unit in brackets: `clat (usec)`, `bw (KB/s)`, `lat (msec)`.
+fn of_unit(what: &str, rest: &str) -> Option<Line> {
+    let (name, unit) = what.strip_suffix(')')?.split_once('(')?;
+    let (name, unit) = (name.trim(), unit.trim());
+    if name == "bw" {
+        let unit: String = unit.split_whitespace().collect();
+        let unit = unit.strip_suffix("/s")?;
+        bytes(&format!("1{unit}"), Kilo::AsWritten)?;
+        let spread = spread(&pairs(rest)?, decimal)?;
+        return Some(Line::Bandwidth(unit.to_owned(), spread));
+    }
+    let unit = unit_ns(unit)?;
+    if let Some(name) = name.strip_suffix(" percentiles") {
+        let name = TIMES.into_iter().find(|known| *known == name)?;
+        return rest.is_empty().then_some(Line::Percentiles(name, unit));
+    }
+    let name = TIMES.into_iter().find(|known| *known == name)?;
+    let pairs = pairs(rest)?;
+    if value(&pairs, "min").is_some() {
+        let number = |word: &str| count(word).map(|printed| printed.value);
+        return Some(Line::Times(name, spread(&pairs, number)?.scaled(unit as f64)));
+    }
+    let share = |(level, share): &(&str, &str)| Some((limit_ns(unit, level)?, percent(share)?));
+    let shares: Option<Vec<(u64, f64)>> = pairs.iter().map(share).collect();
+    shares.filter(|_| name == "lat").map(Line::Shares)
+}
+
+/// `|  1.00th=[   10],  5.00th=[   11],`: a row, or what a mail program made of it.
+fn percentile_row(text: &str) -> Option<Vec<(String, f64)>> {
+    let plain: String =
+        text.chars().filter(|letter| !letter.is_whitespace() && *letter != '|').collect();
+    let item = |part: &str| {
+        let (level, value) = part.strip_suffix(']')?.split_once("th=[")?;
+        decimal(level).filter(|level| *level > 0.0 && *level <= 100.0)?;
+        let value = count(value.trim_start_matches(">="))?.value;
+        Some((level.to_owned(), value))
+    };
+    plain.trim_end_matches(',').split(',').map(item).collect()
+}
+
+/// `loop0: ios=0/0, merge=0/0, ticks=0/0, in_queue=0, util=0.00%`.
+fn disk(name: &str, text: &str) -> Option<Line> {
+    let pairs = pairs(text)?;
+    value(&pairs, "ios")?;
+    let last = pairs.last()?.0;
+    let is_name = !name.is_empty() && !name.contains(' ');
+    let own = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    (is_name && last.ends_with("util")).then(|| Line::Disk(name.to_owned(), own.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, line};
+    use crate::report::Spread;
+
+    #[test]
+    fn lines_of_all_versions_are_read() {
+        let Some(Line::Head(head)) = line(
+            "rnd: (g=2): rw=randread, bs=(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B, \
+             ioengine=libaio, iodepth=8",
+        ) else {
+            panic!()
+        };
+        assert_eq!((head.name.as_str(), head.group), ("rnd", 2));
+        assert_eq!(head.parameters[1].1, "(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B");
+        let Some(Line::Begin(begin)) = line(
+            "a b: (groupid=1, jobs=4): err=28 (file:x, func=y): pid=7: Thu Jan 1 00:00:01 1970",
+        ) else {
+            panic!()
+        };
+        assert_eq!((begin.error, begin.pid, begin.when_unix_ms), (28, 7, Some(1000)));
+        let Some(Line::Moved(old)) =
+            line("read : io=2,835MB, bw=24,192KB/s, iops=3,023, runt=120021msec")
+        else {
+            panic!()
+        };
+        assert_eq!((old.size.as_str(), old.runtime_ms), ("2,835MB", 120_021));
+        let Some(Line::Moved(new)) =
+            line("write: IOPS=115k, BW=896MiB/s (939MB/s)(897MiB/1001msec); 0 zone resets")
+        else {
+            panic!()
+        };
+        assert_eq!((new.rate.as_str(), new.runtime_ms), ("896MiB/s", 1001));
+        let clat = line("clat (usec): min=0, max=1,536K, avg=9186.07, stdev=11344.56");
+        let spread =
+            Spread { least: 0.0, most: 1_536e6, mean: 9_186_070.0, deviation: 11_344_560.0 };
+        assert_eq!(clat, Some(Line::Times("clat", spread)));
+        assert_eq!(
+            line("lat (msec): 2000=1.50%, >=2000=0.59%"),
+            Some(Line::Shares(vec![(2_000_000_000, 1.5), (u64::MAX, 0.59)]))
+        );
+        let rows = line("|  1.00th=[   10], 99.95th=[>=2000]");
+        assert_eq!(
+            rows,
+            Some(Line::PercentileRow(vec![("1.00".into(), 10.0), ("99.95".into(), 2000.0)]))
+        );
+        let issued = |text| match line(text) {
+            Some(Line::Issued(all)) => all,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(issued("issued r/w: total=362940/0, short=0/0"), [362_940, 0]);
+        assert_eq!(issued("issued    : total=r=1/w=2/d=3, short=r=0/w=0/d=0"), [1, 2, 3]);
+        assert_eq!(
+            issued("issued rwts: total=1,2,3,4 short=0,0,0,0 dropped=0,0,0,0"),
+            [1, 2, 3, 4]
+        );
+    }
+
+    #[test]
+    fn broken_lines_and_those_of_others_are_none() {
+        for text in [
+            "",
+            "seq: (g=3): rw=randwrite, bs=8K-8K/8K-8K, ioengine=libaio,",
+            "bw (KB/s) : min=   39, max=21301, per=26.11%, avg=6315.41,",
+            "IO depths    : 1=0.1%, 2=0.1%, 4=0.1%,",
+            "READ: io=2,835MB, aggrb=24,191KB/s, minb=24,772KB/s, maxb=24,772KB/s,",
+            "read: IOPS=115k, BW=896MiB/s",
+            "issued rwts: total=1,2,3,4",
+            "x: (groupid=0, jobs=4): err= 0: pid=31615: Fri Nov 20",
+            "|  1.00th=[   10],  5.00th=[",
+            "Note: a colon",
+            "2012: a year",
+        ] {
+            assert_eq!(line(text), None, "{text}");
+        }
+    }
+}

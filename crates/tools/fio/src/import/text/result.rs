@@ -1,0 +1,313 @@
+//! The results in a text, put together line by line.
+
+use super::super::size::{Kilo, Printed, bytes};
+use super::line::{Begin, Head, Line, Moved};
+use treering_kit::import::Remark;
+use treering_kit::import::number::{decimal, whole};
+use crate::report::{Direction, Disk, Job, Run, Spread};
+
+/// So many jobs a run has at most, to be run or with a result, and sums; more are skipped.
+const JOBS_MOST: usize = 1024;
+/// So much may sums of what was printed with a few digits differ.
+const SUM_SLACK: f64 = 0.005;
+
+/// What was read so far.
+#[derive(Default)]
+pub(super) struct Results {
+    run: Run,
+    heads: Vec<Head>,
+    drafts: Vec<Draft>,
+    /// Of which times percentiles follow, and their unit.
+    percentiles: Option<(&'static str, u64)>,
+    group: Option<u64>,
+    sums: Vec<Sum>,
+    remarks: Vec<Remark>,
+    errors: u64,
+    has_too_many: bool,
+}
+
+/// What a group moved in a direction, as printed.
+struct Sum {
+    line: usize,
+    group: u64,
+    direction: &'static str,
+    size: String,
+    kilo: Kilo,
+}
+
+/// A job whose result is being read.
+#[derive(Default)]
+struct Draft {
+    line: usize,
+    begin: Begin,
+    job: Job,
+    moves: Vec<(Moved, Direction)>,
+    bandwidths: Vec<(usize, String, Spread)>,
+    issued: Vec<u64>,
+    is_closed: bool,
+}
+
+impl Results {
+    /// Whether a result is a later one of a job that is there: fio was told to print its status.
+    pub(super) fn is_of_status(&self, begin: &Begin) -> bool {
+        let key = |begin: &Begin| (begin.name.clone(), begin.group, begin.pid);
+        self.drafts.iter().any(|draft| key(&draft.begin) == key(begin))
+    }
+
+    /// Forgets the results so far for later ones of the same run.
+    pub(super) fn restart(&mut self, at: usize) {
+        let what = "an earlier status of the same run was skipped in favour of this one".to_owned();
+        self.remarks.push(Remark { line: at + 1, what });
+        self.drafts.clear();
+        self.sums.clear();
+        self.run.disks.clear();
+        self.group = None;
+    }
+
+    /// Takes what the line with this number, counted from 0, says.
+    pub(super) fn take(&mut self, said: Line, at: usize) {
+        match said {
+            Line::Head(head) => {
+                let is_known = |known: &Head| known.name == head.name && known.group == head.group;
+                // Clones follow one another.
+                if !self.heads.last().is_some_and(is_known) && self.heads.len() < JOBS_MOST {
+                    self.heads.push(head);
+                }
+            }
+            Line::Version(version) => self.run.version = version,
+            Line::Begin(_) if self.drafts.len() >= JOBS_MOST => {
+                if !std::mem::replace(&mut self.has_too_many, true) {
+                    let what = format!("more than {JOBS_MOST} results; the others are skipped");
+                    self.remarks.push(Remark { line: at + 1, what });
+                }
+                // What follows is of none.
+                self.drafts.last_mut().into_iter().for_each(Draft::close);
+            }
+            Line::Begin(begin) => {
+                self.run.reported_unix_ms = self.run.reported_unix_ms.max(begin.when_unix_ms);
+                self.drafts.push(Draft { line: at, begin, ..Draft::default() });
+            }
+            Line::Status(group) => self.group = Some(group),
+            Line::Sum(direction, size, kilo) => {
+                let group = self.group.unwrap_or_default();
+                if self.sums.len() < JOBS_MOST {
+                    self.sums.push(Sum { line: at, group, direction, size, kilo });
+                }
+            }
+            Line::Disk(name, pairs) => self.run.disks.push(disk(name, &pairs)),
+            Line::Stopped => {
+                let what = "fio was stopped by a signal; kept as interrupted".to_owned();
+                self.remarks.push(Remark { line: at + 1, what });
+                self.run.is_interrupted = true;
+            }
+            Line::Errors(errors) => self.errors = self.errors.saturating_add(errors),
+            Line::Disks | Line::Furniture => {}
+            of_job => self.take_of_job(of_job),
+        }
+    }
+
+    fn take_of_job(&mut self, said: Line) {
+        let Some(draft) = self.drafts.last_mut().filter(|draft| !draft.is_closed) else { return };
+        match said {
+            Line::Moved(moved) => {
+                let direction = Direction { name: moved.direction, ..Direction::default() };
+                draft.moves.push((moved, direction));
+                self.percentiles = None;
+            }
+            Line::Times("sync", spread) => {
+                draft.job.sync.get_or_insert_default().time = spread;
+                self.percentiles = None;
+            }
+            Line::Times(name, spread) => {
+                if let Some((_, direction)) = draft.moves.last_mut().filter(|_| spread.is_sound()) {
+                    direction.times.push((name, spread));
+                }
+            }
+            Line::Percentiles(name, unit) => self.percentiles = Some((name, unit)),
+            Line::PercentileRow(rows) => draft.percentiles(self.percentiles, rows),
+            Line::Bandwidth(unit, spread) => {
+                let place = draft.moves.len();
+                draft.bandwidths.push((place, unit, spread));
+            }
+            Line::Iops(spread) => {
+                if let Some((_, direction)) = draft.moves.last_mut() {
+                    direction.iops = Some(spread);
+                }
+            }
+            Line::Shares(shares) => draft.job.shares.extend(shares),
+            Line::Cpu(percent, counts) => {
+                draft.job.cpu_percent = Some(percent);
+                draft.job.counts = counts;
+            }
+            Line::Levels(name, reported) => draft.job.levels.push((name, reported)),
+            Line::Issued(issued) => draft.issued = issued,
+            _ => {}
+        }
+    }
+
+    /// The run, and what is to be said of it.
+    pub(super) fn finish(mut self, at: usize, remarks: &mut Vec<Remark>) -> Run {
+        remarks.append(&mut self.remarks);
+        if self.drafts.is_empty() {
+            return self.run;
+        }
+        let mut say = |line: usize, what: String| remarks.push(Remark { line: line + 1, what });
+        for draft in std::mem::take(&mut self.drafts) {
+            let of_name = |head: &&Head| head.name == draft.begin.name;
+            let of_group = |head: &&Head| head.group == draft.begin.group;
+            let mut heads = self.heads.iter().filter(of_group);
+            let head = heads.clone().find(of_name).or_else(|| heads.next());
+            if draft.begin.error != 0 {
+                let (name, error) = (&draft.begin.name, draft.begin.error);
+                say(draft.line, format!("{name} ended with error {error}; kept as interrupted"));
+                self.run.is_interrupted = true;
+            }
+            self.run.jobs.push(draft.finish(head));
+        }
+        if self.errors > 0 {
+            say(at, format!("fio counted {} errors", self.errors));
+        }
+        let mut missing: Vec<u64> = self.heads.iter().map(|head| head.group).collect();
+        missing.dedup();
+        missing.retain(|group| self.run.jobs.iter().all(|job| job.group != *group));
+        if let Some(group) = missing.first() {
+            let what = format!("no result of group {group}: truncated; kept as interrupted");
+            say(at, what);
+            self.run.is_interrupted = true;
+        } else if self.sums.is_empty() && !self.run.is_interrupted {
+            say(at, "the sums of the groups, which fio prints last, are missing".to_owned());
+        }
+        for sum in &self.sums {
+            self.check(sum).into_iter().for_each(|what| say(sum.line, what));
+        }
+        self.run
+    }
+
+    /// What a sum of a group says differently from its jobs.
+    fn check(&self, sum: &Sum) -> Option<String> {
+        let Sum { group, direction, size, kilo, .. } = sum;
+        let printed = bytes(size, *kilo)?;
+        let jobs = self.run.jobs.iter().filter(|job| job.group == *group);
+        let own = jobs.flat_map(|job| &job.directions).filter(|own| own.name == *direction);
+        let own: Vec<u64> = own.map(|own| own.bytes).collect();
+        let sum: f64 = own.iter().map(|bytes| *bytes as f64).sum();
+        let slack = printed.step * 1.001 + printed.value * SUM_SLACK;
+        let differs = !own.is_empty() && (sum - printed.value).abs() > slack;
+        differs.then(|| {
+            format!(
+                "group {group} {direction}: its sum is {size}, but its jobs add up to \
+                     {sum:.0} bytes"
+            )
+        })
+    }
+}
+
+impl Draft {
+    /// Takes nothing more.
+    fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    fn percentiles(&mut self, of: Option<(&'static str, u64)>, rows: Vec<(String, f64)>) {
+        let Some((name, unit)) = of else { return };
+        let in_ns = rows.into_iter().map(|(level, value)| (level, value * unit as f64));
+        if name == "sync" {
+            self.job.sync.get_or_insert_default().percentiles.extend(in_ns);
+        } else if let Some((_, direction)) = self.moves.last_mut() {
+            direction.percentiles.extend(in_ns.map(|(level, ns)| (name, level, ns)));
+        }
+    }
+
+    fn finish(mut self, head: Option<&Head>) -> Job {
+        let parameters = head.map(|head| head.parameters.clone()).unwrap_or_default();
+        let sizes = parameters.iter().find(|(name, _)| name == "bs");
+        let sizes = sizes.map(|(_, sizes)| sizes.clone()).unwrap_or_default();
+        for (place, unit, spread) in std::mem::take(&mut self.bandwidths) {
+            let Some((moved, direction)) = self.moves.get_mut(place.wrapping_sub(1)) else {
+                continue;
+            };
+            let unit = bytes(&format!("1{unit}"), moved.kilo).map(|printed| printed.value);
+            direction.bandwidth = unit.map(|unit| spread.scaled(unit));
+        }
+        for (moved, mut direction) in std::mem::take(&mut self.moves) {
+            let place =
+                crate::report::DIRECTIONS.iter().position(|name| *name == moved.direction);
+            // Of all directions in one everything is counted as the first.
+            let place = place.unwrap_or(0);
+            direction.ios = self.issued.get(place).copied().unwrap_or(0);
+            amounts(&moved, block_bytes(&sizes, place), &mut direction);
+            if direction.is_there() {
+                self.job.directions.push(direction);
+            }
+        }
+        if let Some(sync) = &mut self.job.sync {
+            sync.ios = self.issued.get(3).copied().unwrap_or(0);
+        }
+        self.job.sync.take_if(|sync| !sync.time.is_sound());
+        let longest = self.job.directions.iter().map(|direction| direction.runtime_ms).max();
+        self.job.clones_ms = longest.unwrap_or(0).saturating_mul(self.begin.clones);
+        self.job.name = self.begin.name;
+        self.job.group = self.begin.group;
+        self.job.clones = self.begin.clones;
+        self.job.error = self.begin.error;
+        self.job.options = parameters;
+        self.job
+    }
+}
+
+/// How large each piece of a direction is, when all are of one size.
+fn block_bytes(sizes: &str, place: usize) -> Option<u64> {
+    let (part, kilo) = if sizes.starts_with('(') {
+        (sizes.split(", ").nth(place)?.split_whitespace().nth(1)?, Kilo::AsWritten)
+    } else {
+        (sizes.split('/').nth(place)?, Kilo::Always1024)
+    };
+    let (least, most) = part.split_once('-')?;
+    let size = bytes(least, kilo).filter(|_| least == most)?.value;
+    // A rounded size would make a wrong product.
+    let is_whole = size.fract() == 0.0 && (1.0..1e12).contains(&size) && !least.contains('.');
+    whole(&format!("{size:.0}")).filter(|_| is_whole)
+}
+
+/// Sizes and rates: as printed, and with all their digits where these follow from other numbers.
+fn amounts(moved: &Moved, block: Option<u64>, direction: &mut Direction) {
+    direction.runtime_ms = moved.runtime_ms;
+    let seconds = moved.runtime_ms as f64 / 1000.0;
+    let (Some(size), Some(rate)) = (bytes(&moved.size, moved.kilo), bytes(&moved.rate, moved.kilo))
+    else {
+        return;
+    };
+    let exact = block.and_then(|block| block.checked_mul(direction.ios));
+    let exact = exact.filter(|exact| direction.ios > 0 && size.agrees(*exact as f64));
+    let in_all = exact.map_or(size.value, |exact| exact as f64);
+    direction.bytes = exact.or_else(|| whole(&format!("{:.0}", size.value))).unwrap_or(0);
+    let is_finer = exact.is_some() || size.relative_step() < rate.relative_step();
+    direction.bytes_per_second = if is_finer { rate.refined(in_all / seconds) } else { rate.value };
+    let exact_iops = direction.ios as f64 / seconds;
+    direction.ops_per_second = match moved.iops {
+        Some(Printed { value, step }) => Printed { value, step }.refined(exact_iops),
+        None if exact_iops.is_finite() => exact_iops,
+        None => 0.0,
+    };
+}
+
+fn disk(name: String, pairs: &[(String, String)]) -> Disk {
+    let mut disk = Disk { name, ..Disk::default() };
+    const NAMES: [(&str, [&str; 2]); 4] = [
+        ("ios", ["read_ios", "write_ios"]),
+        ("sectors", ["read_sectors", "write_sectors"]),
+        ("merge", ["read_merges", "write_merges"]),
+        ("ticks", ["read_ticks_ms", "write_ticks_ms"]),
+    ];
+    for (name, value) in pairs {
+        if let Some((_, names)) = NAMES.into_iter().find(|(known, _)| known == name) {
+            let both = names.into_iter().zip(value.split('/'));
+            disk.counts.extend(both.filter_map(|(name, value)| Some((name, whole(value)?))));
+        } else if name == "in_queue" {
+            disk.counts.extend(whole(value).map(|value| ("in_queue_ms", value)));
+        } else if name == "util" {
+            disk.busy_percent = value.strip_suffix('%').and_then(decimal);
+        }
+    }
+    disk
+}

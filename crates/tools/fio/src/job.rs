@@ -1,0 +1,431 @@
+//! A configured fio: the jobs of a file, what they will ask of the filesystem, and the session.
+
+use std::collections::HashMap;
+use std::fs::read_to_string;
+use std::path::{Path, PathBuf};
+
+use crate::language::{self, Amount, Engine, Machine, Section, Surroundings, Warning};
+use treering_model::{Caution, Metric, Mode, Work};
+use treering_script::{
+    ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts, ValueKind,
+};
+
+use super::headline::Headline;
+use super::namespace::{DIRECTORY, Name, numbered};
+use super::offered::Offered;
+use super::options::{CLASSIC, JOB_FILE, NATIVE, REUSE, SET};
+use super::scene::Scene;
+use super::session::JobSession;
+use super::status::StatusAsked;
+use super::typed;
+use treering_kit::occupied::{is_numbered, refuse_existing};
+
+/// No job file is as long; more is not read.
+const BYTES_MAX: u64 = 2 << 20;
+const PAGE_BYTES: u64 = 4096;
+/// The job file that comes on standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// The jobs of a file with all settings.
+#[derive(Debug)]
+pub(super) struct FileJob {
+    scene: Scene,
+    parameters: Vec<(String, String)>,
+    classic: bool,
+    /// Whether the files of an earlier run may be used.
+    reuses: bool,
+    /// When reports are made while jobs work.
+    status: Option<StatusAsked>,
+}
+
+/// Job files with what they may ask of their surroundings.
+pub(super) struct Source<'s> {
+    settings: &'s Settings,
+    /// At least one; what was typed comes before the first.
+    files: Vec<JobFile<'s>>,
+}
+
+/// One of them.
+struct JobFile<'s> {
+    named: &'s str,
+    /// `None` where all of it was typed, or came on standard input.
+    path: Option<PathBuf>,
+    /// Where what it includes is looked for.
+    base: PathBuf,
+    text: Vec<u8>,
+}
+
+/// What makes jobs of a file: its name, its text, the sections that are wanted.
+pub(super) type Parser<J> = fn(&str, &[u8], &[String], &Surroundings<'_>) -> Result<J, ConfigError>;
+
+impl<'s> JobFile<'s> {
+    fn read(settings: &'s Settings, named: &'s str) -> Result<Self, ConfigError> {
+        if named == STANDARD_INPUT {
+            let base = settings.base_dir.clone().unwrap_or_default();
+            return Ok(Self { named, path: None, base, text: settings.input.clone() });
+        }
+        let path = settings.file(named);
+        let text = settings.files.read(&path, BYTES_MAX).map_err(|error| {
+            ConfigError::new(format!("cannot read the job file {named}: {error}"))
+                .hint("give the path of a job file; examples/fio has some")
+        })?;
+        let base = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { named, path: Some(path), base, text })
+    }
+}
+
+impl<'s> Source<'s> {
+    /// The files that the settings name.
+    pub(super) fn read(
+        settings: &'s Settings,
+        specs: &'s [OptionSpec],
+    ) -> Result<Self, ConfigError> {
+        let mut named: Vec<&str> = settings.all(JOB_FILE).collect();
+        if specs.iter().any(|spec| spec.name == JOB_FILE && spec.value == ValueKind::Operand) {
+            // The last one counts.
+            named.drain(..named.len().saturating_sub(1));
+        }
+        if named.is_empty() && settings.all(typed::OPTION).next().is_some() {
+            let base = settings.base_dir.clone().unwrap_or_default();
+            let typed = JobFile { named: "", path: None, base, text: Vec::new() };
+            return Ok(Self { settings, files: vec![typed] });
+        }
+        if named.is_empty() {
+            return Err(ConfigError::new("no job(s) defined")
+                .hint("give the path of a job file; examples/fio has some"));
+        }
+        let files = named.into_iter().map(|named| JobFile::read(settings, named));
+        Ok(Self { settings, files: files.collect::<Result<_, _>>()? })
+    }
+
+    /// What each file says, in the sections that the settings name. As the original: what was
+    /// typed and the choice of sections hold for the first file only.
+    pub(super) fn parsed<J>(&self, parse: Parser<J>) -> Result<Vec<J>, ConfigError> {
+        let mut all = Vec::new();
+        let mut typed: Vec<String> = self.settings.all(typed::OPTION).map(str::to_owned).collect();
+        let mut only: Vec<String> = self.settings.all("section").map(str::to_owned).collect();
+        for file in &self.files {
+            all.push(self.parsed_one(file, &typed, &only, parse)?);
+            typed.clear();
+            only.clear();
+        }
+        Ok(all)
+    }
+
+    fn parsed_one<J>(
+        &self,
+        file: &JobFile<'_>,
+        typed: &[String],
+        only: &[String],
+        parse: Parser<J>,
+    ) -> Result<J, ConfigError> {
+        let base = file.base.as_path();
+        let reader = |from: &str, included: &str| {
+            let beside = if from == file.named {
+                base.to_owned()
+            } else {
+                base.join(Path::new(from).parent().unwrap_or(Path::new("")))
+            };
+            let included_at = beside.join(included);
+            let text = self.settings.files.read(&included_at, BYTES_MAX);
+            let text = text.map_err(|error| error.to_string())?;
+            Ok((included.to_owned(), text))
+        };
+        let environment = |name: &str| {
+            let mut all = self.settings.environment.iter();
+            all.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
+        };
+        let overriding = overriding(self.settings)?;
+        let around = Surroundings {
+            reader: &reader,
+            environment: &environment,
+            typed,
+            overriding: &overriding,
+            machine: machine(),
+        };
+        parse(file.named, &file.text, only, &around)
+    }
+
+    /// Where they come from: their paths from the root, and what was typed.
+    pub(super) fn parameters(&self) -> Parameters {
+        let full = |path: &PathBuf| {
+            let full = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            parameter(JOB_FILE, full.display())
+        };
+        let paths = self.files.iter().filter_map(|file| file.path.as_ref());
+        let typed = self.settings.all(typed::OPTION);
+        let typed = typed.map(|setting| parameter(typed::OPTION, setting));
+        let sections = self.settings.all("section").map(|section| parameter("section", section));
+        let set = self.settings.all(SET).map(|setting| parameter(SET, setting));
+        paths.map(full).chain(typed).chain(sections).chain(set).collect()
+    }
+}
+
+/// The parameters that take the place of what the job file says.
+fn overriding(settings: &Settings) -> Result<Vec<String>, ConfigError> {
+    let checked = |setting: &str| {
+        let key = setting.split_once('=').map_or(setting, |(key, _)| key);
+        if language::is_key(key) {
+            return Ok(setting.to_owned());
+        }
+        let shown = setting.escape_debug();
+        let error = ConfigError::new(format!("{shown}: fio has no parameter of this name"));
+        Err(match language::nearest_key(key) {
+            Some(nearest) => error.hint(format!("did you mean `{nearest}`?")),
+            None => error.hint("docs/workloads/fio-jobfile.md lists the parameters"),
+        })
+    };
+    settings.all(SET).map(checked).collect()
+}
+
+/// Names and values, as a job tells them.
+type Parameters = Vec<(String, String)>;
+
+/// The jobs that the settings name, and where they come from.
+pub(super) fn read_jobs(
+    settings: &Settings,
+    specs: &[OptionSpec],
+) -> Result<(Parameters, Vec<Section>), ConfigError> {
+    let source = Source::read(settings, specs)?;
+    let mut jobs = Vec::new();
+    for (number, mut of_file) in source.parsed(language::parse)?.into_iter().enumerate() {
+        // As the original: the jobs of a file begin when those of the one before it have ended.
+        if number > 0
+            && let Some(first) = of_file.first_mut()
+        {
+            first.stonewall = true;
+        }
+        jobs.append(&mut of_file);
+    }
+    let clones = jobs.iter().fold(0_u64, |sum, job| sum.saturating_add(job.clones));
+    if clones > language::WORKERS_MAX {
+        let what = format!("the job files have {clones} clones in all");
+        let most = language::WORKERS_MAX;
+        return Err(ConfigError::new(what).hint(format!("there are at most {most}")));
+    }
+    if settings.flag("readonly") {
+        jobs.iter_mut().for_each(|job| job.extras.is_readonly = true);
+    }
+    refuse_nodes(&jobs)?;
+    Ok((source.parameters(), jobs))
+}
+
+/// The job files as a command line of the original.
+pub(super) fn shown_command(settings: &Settings) -> Result<String, ConfigError> {
+    let files = Source::read(settings, CLASSIC)?;
+    Ok(files.parsed(language::command_line)?.concat())
+}
+
+/// Memory and processors of a node are what every job has where there is one node only.
+fn refuse_nodes(jobs: &[Section]) -> Result<(), ConfigError> {
+    if !jobs.iter().any(|job| job.extras.names_nodes) {
+        return Ok(());
+    }
+    let online = read_to_string("/sys/devices/system/node/online").unwrap_or_default();
+    if matches!(online.trim(), "" | "0") {
+        return Ok(());
+    }
+    Err(ConfigError::new("numa_cpu_nodes and numa_mem_policy: this machine has several nodes")
+        .hint(language::WITH_FIO))
+}
+
+/// What `$ncpus`, `$pagesize` and `$mb_memory` stand for.
+fn machine() -> Machine {
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
+    let memory = read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = memory.lines().find_map(|line| {
+        line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    Machine { cpus, page_bytes: PAGE_BYTES, memory_mib: kib.unwrap_or(0) / 1024 }
+}
+
+fn parameter(name: &str, value: impl ToString) -> (String, String) {
+    (name.to_owned(), value.to_string())
+}
+
+/// What the jobs say, each under a name of its own.
+fn contents(jobs: &[Section]) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for (number, job) in jobs.iter().enumerate() {
+        all.push((format!("{JOB_FILE}.{number}.name"), job.name.clone()));
+        if job.heading.title != job.name {
+            all.push((format!("{JOB_FILE}.{number}.section"), job.heading.title.clone()));
+        }
+        let resolved = job.resolved().into_iter().filter(|(key, _)| *key != "name");
+        all.extend(resolved.map(|(key, value)| (format!("{JOB_FILE}.{number}.{key}"), value)));
+    }
+    all
+}
+
+impl FileJob {
+    /// From the classic command line.
+    pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
+        let (mut parameters, jobs) = read_jobs(settings, CLASSIC)?;
+        parameters.extend(contents(&jobs));
+        let scene = Scene::classic(settings, jobs)?;
+        let status = Some(StatusAsked::of(settings)?);
+        Ok(Self { scene, parameters, classic: true, reuses: false, status })
+    }
+
+    /// From native options.
+    pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        Self::native_but(settings, &|_| ())
+    }
+
+    /// The sections of the jobs.
+    pub(super) fn sections(&self) -> impl Iterator<Item = &Section> {
+        self.scene.jobs.iter().map(AsRef::as_ref)
+    }
+
+    /// From native options, each section changed.
+    pub(super) fn native_but(
+        settings: &Settings,
+        change: &dyn Fn(&mut Section),
+    ) -> Result<Self, ConfigError> {
+        let (mut parameters, mut jobs) = read_jobs(settings, NATIVE)?;
+        jobs.iter_mut().for_each(change);
+        if let Some(job) = jobs.iter().find(|job| job.logs.is_any()) {
+            let what = format!("[{}]: write_lat_log and its like", job.name.escape_debug());
+            return Err(ConfigError::new(format!("{what} are written in classic mode only"))
+                .hint(language::WITH_FIO));
+        }
+        if let Some(job) = jobs.iter().find(|job| job.extras.warnings.contains(&Warning::Timeless))
+        {
+            let what = format!("[{}]: time_based without a runtime", job.name.escape_debug());
+            return Err(ConfigError::new(what).hint("write runtime=..."));
+        }
+        if let Some(job) = jobs.iter().find(|job| job.extras.replays.is_some()) {
+            let what = format!("[{}]: read_iolog", job.name.escape_debug());
+            return Err(ConfigError::new(format!(
+                "{what} names files anywhere: in classic mode only"
+            ))
+            .hint(language::WITH_FIO));
+        }
+        if let Some(seconds) = settings.number(NATIVE, "runtime", 1..=1_000_000)? {
+            parameters.push(parameter("runtime", seconds));
+            for job in jobs.iter_mut().filter(|job| job.runtime_us > 0) {
+                job.runtime_us = seconds * 1_000_000;
+            }
+        }
+        let seed = settings.number(NATIVE, "seed", 0..=u64::MAX)?.unwrap_or(1);
+        parameters.push(parameter("seed", seed));
+        let resolved = contents(&jobs);
+        let offered = Offered::asked(settings, NATIVE, &mut jobs, &mut parameters)?;
+        parameters.extend(resolved);
+        let scene = Scene::new(jobs, offered, settings.started_unix_ms)?;
+        let reuses = settings.flag(REUSE);
+        if reuses {
+            parameters.push(parameter(REUSE, true));
+        }
+        Ok(Self { scene, parameters, classic: false, reuses, status: None })
+    }
+}
+
+/// Nothing may be there that has the name of a directory of ours.
+pub(super) fn refuse_leftovers(facts: &TargetFacts) -> Result<(), ConfigError> {
+    refuse_existing(facts, |name| is_numbered(name, DIRECTORY))
+}
+
+/// Bytes of one of a job's files.
+fn file_bytes(job: &Section, number: u64) -> u64 {
+    if job.engine.is_without_files() {
+        return 0;
+    }
+    let offset = match job.offset {
+        Amount::Bytes(bytes) => bytes.saturating_add(match job.offset_increment {
+            Amount::Bytes(more) => more.saturating_mul(number),
+            Amount::Percent(_) => 0,
+        }),
+        Amount::Percent(_) => 0,
+    };
+    let bytes = match (job.file_size, job.size) {
+        (Some((_, high)), _) => high,
+        (None, Some(Amount::Bytes(bytes))) => bytes.div_ceil(job.files.max(1)),
+        (None, _) => 0,
+    };
+    bytes.saturating_add(offset)
+}
+
+impl Job for FileJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        if self.classic { Mode::Classic } else { Mode::Native }
+    }
+
+    fn refuses_ranks(&self) -> Option<&'static str> {
+        self.scene.offered.is_some().then_some("an offered load is one stream of requests")
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        if !self.classic && !self.reuses {
+            refuse_leftovers(facts)?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let block = facts.block_bytes.max(1);
+        let mut files: HashMap<&Name, u64> = HashMap::new();
+        let workers = self.scene.workers.iter().filter(|one| one.job.engine != Engine::Null);
+        for worker in workers {
+            let bytes = file_bytes(&worker.job, worker.number);
+            for name in &worker.files {
+                let before = files.entry(name).or_default();
+                *before = bytes.max(*before);
+            }
+        }
+        let sum = |of: &dyn Fn(u64) -> u64| {
+            files.values().fold(0_u64, |sum, &bytes| sum.saturating_add(of(bytes)))
+        };
+        let bytes = sum(&|bytes| bytes);
+        let count = files.len() as u64;
+        let peak = Footprint {
+            peak_files: count,
+            peak_dirs: self.scene.namespace.directories.len() as u64,
+            peak_bytes: bytes,
+            peak_block_bytes: sum(&|bytes| bytes.div_ceil(block).saturating_mul(block)),
+            written_files: count,
+            written_bytes: bytes,
+        };
+        let directories = numbered(self.scene.namespace.directories.len());
+        let is_there = directories.iter().all(|name| facts.existing.contains(name));
+        if self.reuses && is_there {
+            // The files have their room.
+            return Footprint { peak_files: 0, peak_dirs: 0, peak_block_bytes: 0, ..peak };
+        }
+        peak
+    }
+
+    /// The jobs as they are understood: a job file again.
+    fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
+        let jobs: Vec<Section> = self.scene.jobs.iter().map(|job| Section::clone(job)).collect();
+        language::show(&jobs).lines().map(str::to_owned).collect()
+    }
+
+    fn work(&self) -> Work {
+        let timed = self.scene.jobs.iter().any(|job| job.runtime_us > 0);
+        if timed { Work::Timed } else { Work::Fixed }
+    }
+
+    fn times_all(&self) -> bool {
+        true
+    }
+
+    fn tasks(&self, _facts: &TargetFacts) -> u64 {
+        // Each clone has its files made, and works.
+        2 * self.scene.workers.len() as u64 + u64::from(!self.classic)
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        let workers = self.scene.workers.iter();
+        Headline::new(&self.scene).foreseen(workers.map(|worker| worker.job.directions().collect()))
+    }
+
+    fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
+        let there = if self.reuses { facts.existing.as_slice() } else { &[] };
+        Box::new(JobSession::new(self.scene.clone(), self.status.clone(), there))
+    }
+}

@@ -1,0 +1,211 @@
+//! `random_distribution`: `random`, `zipf:1.2`, `pareto:0.2:0.5`, `normal:10`, `zoned:60/10:40/90`,
+//! `zoned_abs:60/20g:40/100g`.
+
+use treering_kit::faults::Fault;
+
+use super::direction::Direction;
+use super::values::Given;
+
+/// What the original takes where nothing is given.
+const THETA: f64 = 1.1;
+const H: f64 = 0.2;
+/// Parts that the original takes.
+const ZONES_MAX: usize = 256;
+
+const WORDS: &str = "random_distribution is one of: random, zipf[:THETA[:CENTER]], \
+                     pareto[:H[:CENTER]], normal[:DEVIATION[:CENTER]], zoned:ACCESSES/SIZE:..., \
+                     zoned_abs:ACCESSES/SIZE:...";
+
+/// How often each place is drawn: `random_distribution`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Distribution {
+    /// All alike.
+    #[default]
+    Even,
+    /// By Zipf's drawing with this exponent, which is not 1.
+    Zipf {
+        /// The exponent.
+        theta: f64,
+        /// Where in the file, as a share, the most frequent place is; anywhere where none is said.
+        center: Option<f64>,
+    },
+    /// By Pareto's drawing: of a share `h` of the accesses goes to `1 - h` of the places.
+    Pareto {
+        /// The share.
+        h: f64,
+        /// As for Zipf's.
+        center: Option<f64>,
+    },
+    /// Around the middle, moved by up to half of this percentage to either side.
+    Normal {
+        /// In percent.
+        deviation: f64,
+        /// As for Zipf's.
+        center: Option<f64>,
+    },
+    /// Parts of the file in percent, by [`Direction::place`].
+    Zoned([Vec<Zone>; 3]),
+    /// Parts of the file in bytes, by [`Direction::place`].
+    ZonedAbs([Vec<Zone>; 3]),
+}
+
+/// A part of a file that gets its share of the accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Zone {
+    /// Percent of the accesses.
+    pub accesses: u64,
+    /// How long it is.
+    pub size: u64,
+}
+
+impl Distribution {
+    /// From its words.
+    pub(super) fn read(given: &Given<'_>) -> Result<Self, Fault> {
+        let (word, rest) = match given.text.split_once(':') {
+            Some((word, rest)) => (word.trim(), Some(rest)),
+            None => (given.text, None),
+        };
+        match (word, rest) {
+            ("random", None) => Ok(Self::Even),
+            ("zipf", rest) => {
+                let (theta, center) = numbers(given, rest, THETA)?;
+                let right = "the exponent is a number other than 1, as zipf:1.2";
+                if theta == 1.0 {
+                    return Err(
+                        given.refuse("has an exponent for which there is no drawing", right)
+                    );
+                }
+                Ok(Self::Zipf { theta, center })
+            }
+            ("pareto", rest) => {
+                let (h, center) = numbers(given, rest, H)?;
+                if h <= 0.0 || h >= 1.0 {
+                    let right = "its share is above 0 and below 1, as pareto:0.2";
+                    return Err(given.refuse("has no share that can be", right));
+                }
+                Ok(Self::Pareto { h, center })
+            }
+            ("normal", rest) => {
+                let (deviation, center) = numbers(given, rest, 0.0)?;
+                if deviation >= 100.0 {
+                    let right = "the deviation is from 0 up to, but without, 100 percent";
+                    return Err(given.refuse("has no deviation that can be", right));
+                }
+                Ok(Self::Normal { deviation, center })
+            }
+            ("zoned", Some(rest)) => zones(given, rest, false).map(Self::Zoned),
+            ("zoned_abs", Some(rest)) => zones(given, rest, true).map(Self::ZonedAbs),
+            _ => Err(given.refuse("is not known here", WORDS)),
+        }
+    }
+
+    /// Whether each file has a drawing of its own, with a seed from its path.
+    pub(crate) fn is_by_file(&self) -> bool {
+        matches!(self, Self::Zipf { .. } | Self::Pareto { .. } | Self::Normal { .. })
+    }
+
+    /// As it is written.
+    pub(super) fn word(&self) -> String {
+        let drawing = |name: &str, number: f64, center: Option<f64>| match center {
+            Some(center) => format!("{name}:{number}:{center}"),
+            None => format!("{name}:{number}"),
+        };
+        let parts = |name: &str, zones: &[Vec<Zone>; 3]| {
+            let of = |direction: Direction| -> Vec<String> {
+                let zones = zones[direction.place()].iter();
+                zones.map(|zone| format!("{}/{}", zone.accesses, zone.size)).collect()
+            };
+            let [reads, writes, trims] = Direction::ALL.map(|direction| of(direction).join(":"));
+            match (reads == writes, writes == trims) {
+                (true, true) => format!("{name}:{reads}"),
+                (_, true) => format!("{name}:{reads},{writes}"),
+                _ => format!("{name}:{reads},{writes},{trims}"),
+            }
+        };
+        match self {
+            Self::Even => "random".to_owned(),
+            Self::Zipf { theta, center } => drawing("zipf", *theta, *center),
+            Self::Pareto { h, center } => drawing("pareto", *h, *center),
+            Self::Normal { deviation, center } => drawing("normal", *deviation, *center),
+            Self::Zoned(zones) => parts("zoned", zones),
+            Self::ZonedAbs(zones) => parts("zoned_abs", zones),
+        }
+    }
+}
+
+/// A number and the center, which lies between 0 and 1.
+fn numbers(
+    given: &Given<'_>,
+    text: Option<&str>,
+    without: f64,
+) -> Result<(f64, Option<f64>), Fault> {
+    let Some(text) = text else { return Ok((without, None)) };
+    let (number, center) = match text.split_once(':') {
+        Some((number, center)) => (number, Some(center)),
+        None => (text, None),
+    };
+    let of = |text: &str| {
+        let plain = text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let number = text.trim().parse::<f64>().ok().filter(|_| plain);
+        number.filter(|number| number.is_finite() && *number <= 1e6).ok_or_else(|| {
+            given.part(text).refuse("is not a number", "write it as 1.2, without a sign")
+        })
+    };
+    let center = center.map(of).transpose()?;
+    if center.is_some_and(|center| center > 1.0) {
+        let right = "the center is from 0, the beginning of the file, to 1, its end";
+        return Err(given.refuse("has its center outside of the file", right));
+    }
+    Ok((of(number)?, center))
+}
+
+/// Parts of reads, of writes and of trims; one list is for all.
+fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3], Fault> {
+    let parts: Vec<&str> = text.split(',').collect();
+    let lists = match parts.as_slice() {
+        [all] => [all; 3],
+        [reads, writes] => [reads, writes, writes],
+        [reads, writes, trims] => [reads, writes, trims],
+        _ => {
+            let right = "give one list of parts, or one for reads and one for writes";
+            return Err(given.refuse("has too many lists", right));
+        }
+    };
+    let [reads, writes, trims] = lists.map(|one| list(given, one, absolute));
+    Ok([reads?, writes?, trims?])
+}
+
+fn list(given: &Given<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, Fault> {
+    let mut read = Vec::new();
+    for part in text.split(':') {
+        let (accesses, size) = part.split_once('/').unwrap_or((part, ""));
+        let accesses = given.part(accesses).number(0, 100)?;
+        let size = match (given.part(size), absolute) {
+            (size, _) if size.text.is_empty() => None,
+            (size, true) => Some(size.size()?),
+            (size, false) => Some(size.number(0, 100)?).filter(|percent| *percent > 0),
+        };
+        read.push((accesses, size));
+    }
+    let sum: u64 = read.iter().map(|(accesses, _)| accesses).sum();
+    if sum != 100 || read.len() > ZONES_MAX {
+        let right = "the shares of the accesses make 100, as zoned:60/10:30/20:10/70";
+        return Err(given.refuse("does not make 100 percent", right));
+    }
+    let sizes = || read.iter().filter_map(|(_, size)| *size);
+    let without = read.iter().filter(|(_, size)| size.is_none()).count() as u64;
+    if absolute && (without > 0 || sizes().any(|size| size == 0)) {
+        let right = "every part has its length, as zoned_abs:60/20g:40/100g";
+        return Err(given.refuse("has a part without a length", right));
+    }
+    let sum = sizes().fold(0, u64::saturating_add);
+    if !absolute && sum > 100 || sum > i64::MAX.unsigned_abs() {
+        let right = "the sizes of all parts make up to 100 percent, as zoned:60/10:40/90";
+        return Err(given.refuse("has more parts than there is file", right));
+    }
+    // Those without a size share what is left.
+    let share = 100_u64.saturating_sub(sum).checked_div(without).unwrap_or(0);
+    let zone =
+        |(accesses, size): (u64, Option<u64>)| Zone { accesses, size: size.unwrap_or(share) };
+    Ok(read.into_iter().map(zone).collect())
+}

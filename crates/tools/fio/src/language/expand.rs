@@ -1,0 +1,107 @@
+//! What `${NAME}`, `$ncpus`, `$pagesize` and `$mb_memory` stand for.
+
+use std::borrow::Cow;
+
+use thiserror::Error;
+
+use treering_kit::faults::shown;
+
+/// Longer texts are not made of short ones.
+const BYTES_MAX: usize = 1 << 16;
+
+/// What the machine says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Machine {
+    /// Processors.
+    pub cpus: u64,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// Memory, in MiB.
+    pub memory_mib: u64,
+}
+
+/// Says what a variable of the environment is.
+pub(crate) type Environment<'e> = dyn Fn(&str) -> Option<String> + 'e;
+
+/// Why a text cannot be expanded.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub(super) enum NotExpanded {
+    #[error("'${{' has no closing }}")]
+    Open,
+    #[error("the environment has no variable {0}")]
+    Unknown(String),
+    #[error("the value is endless")]
+    Endless,
+}
+
+/// The text with everything put in, or what is not known.
+pub(super) fn expand<'t>(
+    text: &'t str,
+    environment: &Environment<'_>,
+    machine: Machine,
+) -> Result<Cow<'t, str>, NotExpanded> {
+    if !text.contains('$') {
+        return Ok(Cow::Borrowed(text));
+    }
+    let keywords = [
+        ("$ncpus", machine.cpus),
+        ("$pagesize", machine.page_bytes),
+        ("$mb_memory", machine.memory_mib),
+    ];
+    let (mut out, mut rest, mut reckons) = (String::new(), text, false);
+    while let Some(at) = rest.find('$') {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        rest = from;
+        if let Some(named) = rest.strip_prefix("${") {
+            let Some((name, after)) = named.split_once('}') else {
+                return Err(NotExpanded::Open);
+            };
+            let unknown = || NotExpanded::Unknown(shown(name));
+            out.push_str(&environment(name).ok_or_else(unknown)?);
+            rest = after;
+        } else if let Some((keyword, number)) =
+            keywords.iter().find(|(keyword, _)| rest.starts_with(keyword))
+        {
+            out.push_str(&number.to_string());
+            reckons = true;
+            rest = &rest[keyword.len()..];
+        } else {
+            out.push('$');
+            rest = &rest[1..];
+        }
+        if out.len() > BYTES_MAX {
+            return Err(NotExpanded::Endless);
+        }
+    }
+    out.push_str(rest);
+    // With these words one may reckon without parentheses.
+    if reckons && out.contains(['+', '-', '*', '/']) && !out.starts_with('(') {
+        out = format!("({out})");
+    }
+    Ok(Cow::Owned(out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Machine, NotExpanded, expand};
+
+    fn expanded(text: &str) -> Result<String, NotExpanded> {
+        let machine = Machine { cpus: 2, page_bytes: 4096, memory_mib: 8000 };
+        let environment = |name: &str| (name == "DIR").then(|| "/mnt".to_owned());
+        expand(text, &environment, machine).map(std::borrow::Cow::into_owned)
+    }
+
+    #[test]
+    fn what_is_known_is_put_in() {
+        assert_eq!(expanded("${DIR}/x").unwrap(), "/mnt/x");
+        assert_eq!(expanded("$ncpus").unwrap(), "2");
+        assert_eq!(expanded("8*$pagesize").unwrap(), "(8*4096)");
+        assert_eq!(expanded("$jobname.$jobnum").unwrap(), "$jobname.$jobnum");
+        assert_eq!(
+            expanded("${NONE}").unwrap_err().to_string(),
+            "the environment has no variable NONE"
+        );
+        assert!(expanded("${DIR").is_err());
+    }
+}

@@ -1,0 +1,181 @@
+//! The language of job files: sections of keys, read into what each job does.
+//!
+//! `lines` reads the text, `expand` puts in what names stand for, `keys` and `values` say what a
+//! setting means, `apply` puts it into the [`Section`], `check` looks at the whole, and `show`
+//! writes the resolved job as a job file again. `relay` hands a file on to the original.
+
+mod apply;
+mod check;
+mod command_line;
+mod direction;
+mod distribution;
+mod engine;
+mod expand;
+mod extras;
+mod keys;
+mod lines;
+mod logs;
+mod pattern;
+mod relay;
+mod replay;
+mod section;
+mod show;
+mod steering;
+mod units;
+mod values;
+mod verifying;
+
+use treering_script::ConfigError;
+
+use treering_kit::faults::{Fault, Faults, Place};
+
+pub(crate) use check::WORKERS_MAX;
+pub(crate) use command_line::command_line;
+pub(crate) use direction::Direction;
+pub(crate) use distribution::{Distribution, Zone};
+pub(crate) use engine::Engine;
+pub(crate) use expand::{Environment, Machine};
+pub(crate) use extras::{Advice, Content, Numbers, Unified, Warning};
+pub(crate) use keys::{KNOWN, WITH_FIO, is_key, is_switch_key, nearest_key};
+pub(crate) use lines::Reader;
+pub(crate) use logs::Wanted;
+pub(crate) use pattern::Pattern;
+pub(crate) use relay::{Relayed, number_of, relay};
+pub(crate) use replay::{Asked, BYTES_MAX as REPLAY_BYTES_MAX, Entry, Replay};
+pub(crate) use section::{Allocation, Draws, Exits, Section, Service, Think};
+pub(crate) use show::show;
+pub(crate) use steering::{LatencyTarget, LowestRates, SteadyState, Strides};
+pub(crate) use units::time_us;
+pub(crate) use values::Amount;
+pub(crate) use verifying::{HEADER_BYTES, Kind, Verifying};
+
+use expand::expand;
+use lines::{Lines, Setting};
+use units::Bases;
+use values::Given;
+
+/// What a job file may ask of its surroundings.
+pub(crate) struct Surroundings<'s> {
+    /// Reads the files that it includes.
+    pub reader: &'s Reader<'s>,
+    /// The variables of the environment.
+    pub environment: &'s Environment<'s>,
+    /// Settings of the command line as `KEY=VALUE`, which come before the file.
+    pub typed: &'s [String],
+    /// Settings as `KEY=VALUE` that take the place of what the sections say.
+    pub overriding: &'s [String],
+    /// What the names of amounts of the machine stand for.
+    pub machine: Machine,
+}
+
+impl<'s> Surroundings<'s> {
+    /// With no settings but those of the file.
+    pub(crate) fn new(reader: &'s Reader<'s>, environment: &'s Environment<'s>, machine: Machine) -> Self {
+        Self { reader, environment, typed: &[], overriding: &[], machine }
+    }
+}
+
+/// The jobs of a file, in their order. `only` names those that are wanted; all when it is empty.
+pub(crate) fn parse(
+    file: &str,
+    text: &[u8],
+    only: &[String],
+    around: &Surroundings<'_>,
+) -> Result<Vec<Section>, ConfigError> {
+    let (sections, mut faults) = Lines::read(file, text, around)?;
+    let mut global = Section::defaults();
+    let mut jobs = Vec::new();
+    for read in sections {
+        let is_global = read.is_global();
+        if !is_global && !only.is_empty() && !only.contains(&read.name) {
+            continue;
+        }
+        let mut section = global.clone();
+        section.heading.place = read.place;
+        section.name.clone_from(&read.name);
+        section.heading.title.clone_from(&read.name);
+        let is_typed = !around.typed.is_empty() && read.place.file == 0;
+        if is_typed && !is_global {
+            // As the original: a name that was typed is an option of the job.
+            section.given.push(("name".to_owned(), read.name.clone()));
+        }
+        if !is_typed {
+            section.bases = bases(&read.settings, section.bases, &faults)
+                .map_err(|fault| faults.refuse(fault))?;
+        }
+        for setting in &read.settings {
+            if is_typed {
+                // As the original: of a command line it holds for what follows.
+                let one = std::slice::from_ref(setting);
+                section.bases =
+                    bases(one, section.bases, &faults).map_err(|fault| faults.refuse(fault))?;
+            }
+            let set = section.set(setting, &faults, around);
+            faults.taken(set);
+        }
+        if is_global {
+            section.given_globally = std::mem::take(&mut section.given);
+            let before = std::mem::take(&mut global.given_globally);
+            section.given_globally.splice(..0, before);
+            section.given_globally.dedup();
+            global = section;
+            // It begins with the first job after it, and with that one only.
+            continue;
+        }
+        jobs.push(section);
+    }
+    faults.check()?;
+    if jobs.is_empty() {
+        let fault = faults.error(Place::START, "there is no job");
+        let right = "a job is a section with a name of its own, as [reader]";
+        return Err(faults.refuse(fault.hint(right)));
+    }
+    check::check(&mut jobs, &faults).map_err(|fault| faults.refuse(fault))?;
+    Ok(jobs)
+}
+
+/// The base of a section's sizes, wherever in it that stands.
+fn bases(settings: &[Setting], before: Bases, to: &Faults<'_>) -> Result<Bases, Fault> {
+    let mut bases = before;
+    for setting in settings.iter().filter(|setting| setting.key == "kb_base") {
+        let text = setting.value.as_deref().unwrap_or_default();
+        let given = Given { key: "kb_base", text, place: setting.value_place, bases, to };
+        let kb = given.word(&[("1024", 1024), ("1000", 1000)])?;
+        bases = Bases { kb };
+    }
+    Ok(bases)
+}
+
+impl Section {
+    fn set(
+        &mut self,
+        setting: &Setting,
+        to: &Faults<'_>,
+        around: &Surroundings<'_>,
+    ) -> Result<(), Fault> {
+        let name = keys::meant(&setting.key, setting.place, to)?;
+        let written = setting.value.as_deref().unwrap_or_default();
+        let place = setting.value_place;
+        let text = expand(written, around.environment, around.machine).map_err(|why| {
+            let what = format!("{}: {why}", setting.key);
+            to.error(place, what).hint("set the variable, or write the value itself")
+        })?;
+        let bare = setting.value.is_none();
+        let given = Given { key: &setting.key, text: &text, place, bases: self.bases, to };
+        if bare && !check::is_switch(name) || !bare && text.is_empty() {
+            let right = format!("write {}=...", setting.key);
+            return Err(given.refuse("is no value", right));
+        }
+        self.apply(name, &given)?;
+        // As fio tells it: a bare key counts as 1.
+        let value = if bare { "1".to_owned() } else { text.into_owned() };
+        self.given.retain(|(before, _)| before != name);
+        self.given.push((name.to_owned(), value));
+        self.extras.bare.retain(|before| before != name);
+        self.extras.bare.extend(bare.then(|| name.to_owned()));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

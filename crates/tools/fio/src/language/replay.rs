@@ -1,0 +1,170 @@
+//! Replaying a log of requests: `read_iolog`, in the forms that `write_iolog` of fio has, versions
+//! 2 and 3. Which request comes when stands in the log; nothing is drawn.
+
+use thiserror::Error;
+
+use super::direction::Direction;
+
+/// The longest log, and the most of its lines.
+pub(crate) const BYTES_MAX: u64 = 256 << 20;
+
+/// What a line asks for, of a file by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// A file is opened.
+    Open(usize),
+    /// A file is closed.
+    Close(usize),
+    /// A request.
+    Move {
+        /// The number of the file.
+        file: usize,
+        /// In which direction.
+        direction: Direction,
+        /// Where it begins.
+        offset: u64,
+        /// How long it is.
+        bytes: u64,
+    },
+    /// A sync.
+    Sync {
+        /// The number of the file.
+        file: usize,
+        /// Whether it is `fdatasync`.
+        data_only: bool,
+    },
+    /// Waits until so many milliseconds have passed since the start.
+    Wait(u64),
+}
+
+/// A line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Microseconds after the line before.
+    pub delay_us: u64,
+    /// What it asks for.
+    pub asked: Asked,
+}
+
+/// What is wrong with a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(crate) enum ReplayError {
+    /// Its first line is another one.
+    #[error("is no log of fio's, of version 2 or 3")]
+    NoLog,
+    /// It has no line that asks for something.
+    #[error("asks for nothing")]
+    Empty,
+}
+
+/// A log as it was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Replay {
+    /// The files that it names, as it names them.
+    pub files: Vec<String>,
+    /// Its lines, in their order.
+    pub entries: Vec<Entry>,
+}
+
+impl Replay {
+    /// Reads a log. Lines that are none are left out, as fio does.
+    ///
+    /// # Errors
+    /// When it is no log, or asks for nothing.
+    pub(crate) fn read(text: &str) -> Result<Self, ReplayError> {
+        let mut lines = text.lines();
+        let is_timed = match lines.next() {
+            Some(first) if first.starts_with("fio version 3 iolog") => true,
+            Some(first) if first.starts_with("fio version 2 iolog") => false,
+            _ => return Err(ReplayError::NoLog),
+        };
+        let mut replay = Self::default();
+        let mut before_us = 0;
+        for line in lines {
+            let mut words = line.split_whitespace();
+            let time_us =
+                if is_timed { words.next().and_then(|word| word.parse().ok()) } else { None };
+            if is_timed && time_us.is_none() {
+                continue;
+            }
+            let words: Vec<&str> = words.collect();
+            let Some(asked) = replay.asked(&words, is_timed) else { continue };
+            let time_us: u64 = time_us.unwrap_or(0);
+            let delay_us = if before_us == 0 { 0 } else { time_us.saturating_sub(before_us) };
+            before_us = time_us;
+            replay.entries.push(Entry { delay_us, asked });
+        }
+        if replay.entries.is_empty() { Err(ReplayError::Empty) } else { Ok(replay) }
+    }
+
+    fn asked(&mut self, words: &[&str], is_timed: bool) -> Option<Asked> {
+        let number = |word: &str| word.parse::<u64>().ok();
+        let known = |name: &str| self.files.iter().position(|file| file == name);
+        match *words {
+            [name, "add"] => {
+                if known(name).is_none() {
+                    self.files.push(name.to_owned());
+                }
+                None
+            }
+            [name, "open"] => known(name).map(Asked::Open),
+            [name, "close"] => known(name).map(Asked::Close),
+            [_, "wait", ms, _] if !is_timed => number(ms).map(Asked::Wait),
+            [name, what, offset, bytes] => {
+                let (file, offset, bytes) = (known(name)?, number(offset)?, number(bytes)?);
+                let direction = match what {
+                    "read" => Direction::Read,
+                    "write" => Direction::Write,
+                    "trim" => Direction::Trim,
+                    "sync" => return Some(Asked::Sync { file, data_only: false }),
+                    "datasync" => return Some(Asked::Sync { file, data_only: true }),
+                    _ => return None,
+                };
+                let fits = (1..=1 << 30).contains(&bytes) && offset <= i64::MAX.unsigned_abs();
+                fits.then_some(Asked::Move { file, direction, offset, bytes })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether requests of this direction are asked for.
+    pub(super) fn goes(&self, asked: Direction) -> bool {
+        let is_it =
+            |one: &Entry| matches!(one.asked, Asked::Move { direction, .. } if direction == asked);
+        self.entries.iter().any(is_it)
+    }
+
+    /// Bytes of all requests.
+    pub(crate) fn bytes(&self) -> u64 {
+        let of = |one: &Entry| if let Asked::Move { bytes, .. } = one.asked { bytes } else { 0 };
+        self.entries.iter().fold(0, |sum, one| sum.saturating_add(of(one)))
+    }
+
+    /// The largest request.
+    pub(crate) fn most(&self) -> u64 {
+        let of = |one: &Entry| if let Asked::Move { bytes, .. } = one.asked { bytes } else { 0 };
+        self.entries.iter().map(of).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, Direction, Entry, Replay};
+
+    #[test]
+    fn both_versions_are_read() {
+        let two =
+            "fio version 2 iolog\na add\na open\na read 0 4096\na wait 10 0\nrubbish\na close\n";
+        let asked: Vec<Asked> =
+            Replay::read(two).unwrap().entries.iter().map(|e| e.asked).collect();
+        let read = Asked::Move { file: 0, direction: Direction::Read, offset: 0, bytes: 4096 };
+        assert_eq!(asked, [Asked::Open(0), read, Asked::Wait(10), Asked::Close(0)]);
+        let three = "fio version 3 iolog\n0 a add\n5 a open\n9 a write 8 16\n";
+        let replay = Replay::read(three).unwrap();
+        let write = Asked::Move { file: 0, direction: Direction::Write, offset: 8, bytes: 16 };
+        assert_eq!(replay.entries[1], Entry { delay_us: 4, asked: write });
+        assert_eq!((replay.bytes(), replay.most()), (16, 16));
+        assert!(replay.goes(Direction::Write) && !replay.goes(Direction::Read));
+        assert!(Replay::read("rubbish").is_err() && Replay::read("").is_err());
+    }
+}

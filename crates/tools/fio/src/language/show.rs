@@ -1,0 +1,301 @@
+//! Resolved jobs, written as a job file again: every option, also those that were not given.
+
+use std::fmt::Write;
+
+use treering_script::Synchronous;
+
+use super::direction::Direction;
+use super::distribution::Distribution;
+use super::engine::Engine;
+use super::logs::Wanted;
+use super::section::{Allocation, Blocks, Exits, Section, Service};
+use super::steering::RangeSync;
+use super::values::Amount;
+use super::verifying::Kind;
+
+/// The jobs as a job file.
+pub(crate) fn show(jobs: &[Section]) -> String {
+    let mut out = String::new();
+    for (number, job) in jobs.iter().enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "[{}]", job.heading.title);
+        for (key, value) in job.resolved() {
+            let _ = writeln!(out, "{key}={value}");
+        }
+    }
+    out
+}
+
+fn switch(on: bool) -> String {
+    u8::from(on).to_string()
+}
+
+fn amount(amount: Amount) -> String {
+    match amount {
+        Amount::Bytes(bytes) => bytes.to_string(),
+        Amount::Percent(percent) => format!("{percent}%"),
+    }
+}
+
+fn both(of: impl Fn(Direction) -> String) -> String {
+    let all = Direction::ALL.map(of);
+    // Trims are as writes where nothing else is said.
+    if all[1] == all[2] { all[..2].join(",") } else { all.join(",") }
+}
+
+fn time(us: u64) -> String {
+    format!("{us}us")
+}
+
+fn paths(paths: &[String]) -> String {
+    let escaped: Vec<String> = paths.iter().map(|path| path.replace(':', "\\:")).collect();
+    escaped.join(":")
+}
+
+fn name_of<T: PartialEq>(words: &[(&'static str, T)], meant: &T) -> String {
+    words.iter().find(|(_, one)| one == meant).map_or("", |(word, _)| *word).to_owned()
+}
+
+const ALLOCATIONS: [(&str, Allocation); 5] = [
+    ("none", Allocation::None),
+    ("native", Allocation::Native),
+    ("posix", Allocation::Posix),
+    ("keep", Allocation::Keep),
+    ("truncate", Allocation::Truncate),
+];
+
+const SERVICES: [(&str, Service); 3] = [
+    ("random", Service::Random),
+    ("roundrobin", Service::RoundRobin),
+    ("sequential", Service::Sequential),
+];
+
+const SYNCS: [(&str, Synchronous); 3] =
+    [("0", Synchronous::No), ("1", Synchronous::All), ("dsync", Synchronous::Data)];
+
+const EXITS: [(&str, Exits); 3] =
+    [("group", Exits::Group), ("stonewall", Exits::Stonewall), ("all", Exits::All)];
+
+impl Section {
+    /// Every option with its value, in a fixed order.
+    pub(crate) fn resolved(&self) -> Vec<(&'static str, String)> {
+        let mut all = Vec::new();
+        if self.name != self.heading.title {
+            all.push(("name", self.name.clone()));
+        }
+        if let Some(description) = &self.description {
+            all.push(("description", description.clone()));
+        }
+        self.resolved_requests(&mut all);
+        self.resolved_files(&mut all);
+        self.resolved_generator(&mut all);
+        self.resolved_report(&mut all);
+        all
+    }
+
+    fn resolved_requests(&self, all: &mut Vec<(&'static str, String)>) {
+        let rw = match (self.rw.random, self.sequence, self.hole) {
+            (true, 2.., _) => format!("{}:{}", self.rw.name(), self.sequence),
+            (false, _, hole) if hole != 0 => format!("{}:{hole}", self.rw.name()),
+            _ => self.rw.name().to_owned(),
+        };
+        all.push(("rw", rw));
+        all.push((
+            "rw_sequencer",
+            if self.repeats { "identical" } else { "sequential" }.to_owned(),
+        ));
+        let split = |blocks: &Blocks| !blocks.split.is_empty();
+        all.push(("bsrange", both(|direction| range(self.blocks(direction)))));
+        if self.blocks.iter().any(split) {
+            all.push(("bssplit", both(|direction| splits(self.blocks(direction)))));
+        }
+        all.push(("ba", both(|direction| self.align(direction).to_string())));
+        all.push(("bs_unaligned", switch(self.unaligned)));
+        all.push(("bs_is_seq_rand", switch(self.blocks_by_order)));
+        all.push(("ioengine", name_of(&Engine::NAMES, &self.engine)));
+        all.push(("iodepth", self.depth.to_string()));
+        all.push(("iodepth_batch", self.batch.to_string()));
+        all.push(("iodepth_batch_complete_min", self.least_reaped.to_string()));
+        all.push(("iodepth_batch_complete_max", self.most_reaped.to_string()));
+        all.push(("iodepth_low", self.depth_low.to_string()));
+        all.push(("direct", switch(self.direct)));
+        all.push(("sync", name_of(&SYNCS, &self.synchronous)));
+        all.push(("rwmixread", self.mix_read.to_string()));
+        self.resolved_verify(all);
+        all.push(("refill_buffers", switch(self.extras.refill_buffers)));
+        all.push(("scramble_buffers", switch(self.extras.scramble_buffers)));
+    }
+
+    fn resolved_verify(&self, all: &mut Vec<(&'static str, String)>) {
+        if let Some(pattern) = &self.extras.buffer_pattern {
+            all.push(("buffer_pattern", pattern.text().to_owned()));
+        }
+        let verify = &self.extras.verify;
+        let Some(kind) = verify.kind else { return };
+        all.push(("verify", name_of(&Kind::NAMES, &kind)));
+        all.push(("do_verify", switch(verify.reads_again)));
+        all.push(("verify_only", switch(verify.only)));
+        all.push(("verify_interval", verify.interval.to_string()));
+        all.push(("verify_offset", verify.offset.to_string()));
+        if let Some(pattern) = &verify.pattern {
+            all.push(("verify_pattern", pattern.text().to_owned()));
+        }
+        all.push(("verify_fatal", switch(verify.fatal)));
+        all.push(("verify_dump", switch(verify.dump)));
+        all.push(("verify_backlog", verify.backlog.to_string()));
+        all.push(("verify_backlog_batch", verify.batch.to_string()));
+        all.push(("trim_percentage", verify.trimmed_percent.to_string()));
+        all.push(("trim_backlog", verify.trim_backlog.to_string()));
+    }
+
+    fn resolved_files(&self, all: &mut Vec<(&'static str, String)>) {
+        if let Some(size) = self.size {
+            all.push(("size", amount(size)));
+        }
+        if let Some(bytes) = self.io_size {
+            all.push(("io_size", amount(bytes)));
+        }
+        if let Some((low, high)) = self.file_size {
+            all.push(("filesize", format!("{low}-{high}")));
+        }
+        all.push(("offset", amount(self.offset)));
+        all.push(("offset_increment", amount(self.offset_increment)));
+        all.push(("number_ios", self.number_ios.to_string()));
+        all.push(("nrfiles", self.files.to_string()));
+        all.push(("openfiles", self.open_files.to_string()));
+        let service = match self.extras.service {
+            Distribution::Even => {
+                format!("{}:{}", name_of(&SERVICES, &self.service), self.service_requests)
+            }
+            ref drawn => drawn.word(),
+        };
+        all.push(("file_service_type", service));
+        if !self.directories.is_empty() {
+            all.push(("directory", paths(&self.directories)));
+        }
+        if !self.filenames.is_empty() {
+            all.push(("filename", paths(&self.filenames)));
+        }
+        all.push(("filename_format", self.filename_format.clone()));
+        all.push(("unique_filename", switch(self.unique_filename)));
+        all.push(("fallocate", name_of(&ALLOCATIONS, &self.allocation)));
+        all.push(("create_on_open", switch(self.create_on_open)));
+        all.push(("create_fsync", switch(self.create_fsync)));
+        all.push(("overwrite", switch(self.overwrite)));
+        for (name, is_on) in
+            [("file_append", self.extras.appends), ("create_only", self.extras.creates_only)]
+        {
+            if is_on {
+                all.push((name, switch(true)));
+            }
+        }
+        all.push(("unlink", switch(self.unlink)));
+    }
+
+    fn resolved_generator(&self, all: &mut Vec<(&'static str, String)>) {
+        all.push(("numjobs", self.clones.to_string()));
+        all.push(("thread", switch(self.thread)));
+        all.push(("runtime", time(self.runtime_us)));
+        all.push(("time_based", switch(self.time_based)));
+        all.push(("ramp_time", time(self.ramp_us)));
+        let [least, most] = self.start_delay_us;
+        let delay = if most > least { format!("{least}us-{most}us") } else { time(least) };
+        all.push(("startdelay", delay));
+        all.push(("loops", self.loops.to_string()));
+        all.push(("group_reporting", switch(self.group_reporting)));
+        all.push(("new_group", switch(self.new_group)));
+        all.push(("stonewall", switch(self.stonewall)));
+        all.push(("exitall", switch(self.exits.is_some())));
+        all.push(("exit_what", name_of(&EXITS, &self.exits_with)));
+        all.push(("rate", both(|direction| self.rate[direction.place()].to_string())));
+        all.push(("rate_iops", both(|direction| self.rate_iops[direction.place()].to_string())));
+        let latency = self.extras.latency;
+        if latency.ns > 0 {
+            all.push(("latency_target", time(latency.ns / 1000)));
+            all.push(("latency_window", time(latency.window_us)));
+            all.push(("latency_percentile", latency.percentile.to_string()));
+            all.push(("latency_run", switch(latency.runs)));
+        }
+        let steady = self.extras.steady;
+        if steady.seconds > 0 {
+            let criterion = format!("{}:{}{}", steady.word(), steady.limit, steady.unit());
+            all.push(("steadystate", criterion));
+            all.push(("steadystate_duration", format!("{}s", steady.seconds)));
+            all.push(("steadystate_ramp_time", time(steady.ramp_us)));
+        }
+        all.push(("thinktime", time(self.think.us)));
+        all.push(("thinktime_blocks", self.think.blocks.to_string()));
+        if self.think.io_us > 0 {
+            all.push(("thinktime_iotime", time(self.think.io_us)));
+        }
+        all.push(("fsync", self.fsync.to_string()));
+        all.push(("fdatasync", self.fdatasync.to_string()));
+        let sync = self.extras.range_sync;
+        if sync.every > 0 {
+            let words = RangeSync::WORDS.into_iter().filter(|(_, flag)| sync.flags & flag != 0);
+            let words: Vec<&str> = words.map(|(word, _)| word).collect();
+            all.push(("sync_file_range", format!("{}:{}", words.join(","), sync.every)));
+        }
+        all.push(("end_fsync", switch(self.end_fsync)));
+        all.push(("fsync_on_close", switch(self.fsync_on_close)));
+        all.push(("invalidate", switch(self.invalidate)));
+    }
+
+    fn resolved_report(&self, all: &mut Vec<(&'static str, String)>) {
+        all.push(("norandommap", switch(!self.draws.random_map)));
+        all.push(("random_distribution", self.draws.distribution.word()));
+        all.push(("randrepeat", switch(self.draws.repeatable)));
+        all.push(("allrandrepeat", switch(self.draws.all_repeatable)));
+        all.push(("randseed", self.draws.seed.to_string()));
+        all.push((
+            "percentage_random",
+            both(|direction| self.draws.percent_random[direction.place()].to_string()),
+        ));
+        let percentiles: Vec<String> =
+            self.reported.percentiles.iter().map(f64::to_string).collect();
+        all.push(("percentile_list", percentiles.join(":")));
+        all.push(("clat_percentiles", switch(self.reported.clat_percentiles)));
+        all.push(("lat_percentiles", switch(self.reported.lat_percentiles)));
+        all.push(("slat_percentiles", switch(self.reported.slat_percentiles)));
+        all.push(("disable_lat", switch(self.reported.disable_lat)));
+        all.push(("disable_clat", switch(self.reported.disable_clat)));
+        all.push(("disable_slat", switch(self.reported.disable_slat)));
+        all.push(("disable_bw", switch(self.reported.disable_bw)));
+        let Wanted { latencies, bandwidth, iops, average_ms, together, offsets, requests } =
+            &self.logs;
+        for (key, prefix) in
+            [("write_lat_log", latencies), ("write_bw_log", bandwidth), ("write_iops_log", iops)]
+        {
+            let named = prefix.as_ref().map(|prefix| match prefix.as_str() {
+                "" => self.name.clone(),
+                prefix => prefix.to_owned(),
+            });
+            all.extend(named.map(|prefix| (key, prefix)));
+        }
+        all.push(("log_avg_msec", average_ms.to_string()));
+        all.push(("per_job_logs", switch(!together)));
+        all.push(("log_offset", switch(*offsets)));
+        all.extend(requests.as_ref().map(|path| ("write_iolog", path.clone())));
+    }
+}
+
+fn range(blocks: &Blocks) -> String {
+    format!("{}-{}", blocks.least, blocks.most)
+}
+
+fn splits(blocks: &Blocks) -> String {
+    if blocks.split.is_empty() {
+        // A range keeps its place; only one size is a split as well.
+        return if blocks.least == blocks.most {
+            format!("{}/100", blocks.least)
+        } else {
+            String::new()
+        };
+    }
+    let all: Vec<String> =
+        blocks.split.iter().map(|(size, percent)| format!("{size}/{percent}")).collect();
+    all.join(":")
+}

@@ -1,0 +1,229 @@
+//! What steers a job besides its rates: shares of a flow, lowest rates, which errors it bears,
+//! zones that are left out, and where it runs.
+
+use treering_script::{Identity, Scheduling};
+
+use super::direction::Direction;
+
+/// A share of what several jobs do together: `flow`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flow {
+    /// Its part; 0 for none.
+    pub weight: u64,
+    /// Which flow it is of.
+    pub id: u64,
+    /// Microseconds of a pause where others are behind.
+    pub sleep_us: u64,
+}
+
+/// Latencies that the depth of the queue must keep to: `latency_target`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LatencyTarget {
+    /// No request may take longer; 0 for no such limit.
+    pub ns: u64,
+    /// Over how long that is looked at.
+    pub window_us: u64,
+    /// How many percent of the requests it must hold for.
+    pub percentile: f64,
+    /// Whether the job goes on once the depth is found.
+    pub runs: bool,
+}
+
+impl Default for LatencyTarget {
+    fn default() -> Self {
+        Self { ns: 0, window_us: 0, percentile: 100.0, runs: false }
+    }
+}
+
+/// Rates that change so little that a job ends: `steadystate`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SteadyState {
+    /// Whether requests are looked at, and not bytes.
+    pub of_requests: bool,
+    /// Whether it is the slope of the rates that must be small, and not how far the farthest is
+    /// from their mean.
+    pub is_slope: bool,
+    /// What it must be below.
+    pub limit: f64,
+    /// Whether that is in percent of the mean.
+    pub in_percent: bool,
+    /// Over how many seconds; 0 where nothing is looked at.
+    pub seconds: u64,
+    /// Microseconds before that begins.
+    pub ramp_us: u64,
+}
+
+impl Default for SteadyState {
+    fn default() -> Self {
+        let (limit, seconds, ramp_us) = (0.0, 0, 0);
+        Self { of_requests: true, is_slope: true, limit, in_percent: false, seconds, ramp_us }
+    }
+}
+
+impl SteadyState {
+    /// The criterion by its name.
+    pub(crate) const fn word(&self) -> &'static str {
+        match (self.of_requests, self.is_slope) {
+            (true, true) => "iops_slope",
+            (true, false) => "iops",
+            (false, true) => "bw_slope",
+            (false, false) => "bw",
+        }
+    }
+
+    /// What stands behind its limit.
+    pub(crate) const fn unit(&self) -> &'static str {
+        if self.in_percent { "%" } else { "" }
+    }
+}
+
+/// Rates below which a job ends: `rate_min` and `rate_iops_min`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LowestRates {
+    /// Bytes in a second; 0 for no limit.
+    pub bytes: [u64; 3],
+    /// Requests in a second; 0 for no limit.
+    pub requests: [u64; 3],
+    /// How often the rates are looked at.
+    pub cycle_ms: u64,
+}
+
+impl Default for LowestRates {
+    fn default() -> Self {
+        Self { bytes: [0; 3], requests: [0; 3], cycle_ms: 1000 }
+    }
+}
+
+impl LowestRates {
+    /// Whether there are any.
+    pub(crate) fn are_any(&self) -> bool {
+        self.bytes.iter().chain(&self.requests).any(|rate| *rate > 0)
+    }
+}
+
+/// The kinds of errors: of reads, of what changes a file, and of verifying.
+pub(crate) const ERROR_KINDS: usize = 3;
+/// `EIO` and `EILSEQ`.
+const BORNE: [i32; 2] = [5, 84];
+
+/// Errors after which a job goes on: `continue_on_error` and `ignore_error`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tolerance {
+    pub kinds: [bool; ERROR_KINDS],
+    /// Which ones, by kind; those of the medium where none are named.
+    pub numbers: [Vec<i32>; ERROR_KINDS],
+}
+
+impl Tolerance {
+    /// Whether any error is borne, so that they are counted.
+    pub(crate) fn is_any(&self) -> bool {
+        self.kinds.contains(&true)
+    }
+
+    /// Whether a job goes on after this error.
+    pub(crate) fn bears(&self, direction: Direction, errno: i32) -> bool {
+        let kind = match (errno, direction) {
+            (84, _) => 2,
+            (_, Direction::Read) => 0,
+            _ => 1,
+        };
+        let named = &self.numbers[kind];
+        let numbers = if named.is_empty() { &BORNE[..] } else { named };
+        self.kinds[kind] && numbers.contains(&errno)
+    }
+}
+
+/// How written data are brought towards the disk while a job works: `sync_file_range`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RangeSync {
+    /// After so many writes; 0 for never.
+    pub every: u64,
+    /// The flags of the system call.
+    pub flags: u32,
+}
+
+impl RangeSync {
+    /// The words and their flags.
+    pub(crate) const WORDS: [(&str, u32); 3] =
+        [("wait_before", 1), ("write", 2), ("wait_after", 4)];
+}
+
+/// Parts of a file that are worked on and left out in turns: `zonemode=strided`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Strides {
+    /// Whether that was said; a size alone says it too.
+    pub are_asked: Option<bool>,
+    /// Bytes that are moved in a zone; 0 for no zones.
+    pub bytes: u64,
+    /// How long a zone is.
+    pub range: u64,
+    /// What is left out after it.
+    pub skip: u64,
+}
+
+/// On which processors each clone runs, and how urgently.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Running {
+    pub cpus: Vec<u32>,
+    /// Whether each clone has one of them alone.
+    pub splits: bool,
+    pub nice: i32,
+    /// Whether others submit its requests: `io_submit_mode=offload`.
+    pub is_offloaded: bool,
+    /// The class and the level of its I/O.
+    pub io_class: u16,
+    pub io_level: u16,
+    /// As whom, by numbers.
+    pub user: Option<u32>,
+    pub group: Option<u32>,
+}
+
+impl Running {
+    /// As whom it works, where that is not as ourselves.
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        let asks = self.user.is_some() || self.group.is_some();
+        let (user, group) = (self.user.unwrap_or(0), self.group.unwrap_or(0));
+        asks.then_some(Identity { user, group })
+    }
+
+    /// Of the clone with this number among all, from 1.
+    pub(crate) fn scheduling(&self, clone: u64) -> Scheduling {
+        let alone = || {
+            let place = (clone.max(1) - 1).checked_rem(self.cpus.len() as u64)?;
+            self.cpus.get(usize::try_from(place).ok()?).map(|cpu| vec![*cpu])
+        };
+        let alone = if self.splits { alone() } else { None };
+        let cpus = alone.unwrap_or_else(|| self.cpus.clone());
+        let asks = self.io_class > 0 || self.io_level > 0;
+        // Without a class it is that of best effort.
+        let class = if self.io_class == 0 { 2 } else { self.io_class };
+        let io_priority = asks.then_some(class << 13 | self.io_level);
+        Scheduling { cpus, nice: self.nice, io_priority }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Direction, Running, Tolerance};
+
+    #[test]
+    fn clones_share_processors_or_split_them() {
+        let mut running = Running { cpus: vec![1, 3], ..Running::default() };
+        assert_eq!(running.scheduling(2).cpus, [1, 3]);
+        running.splits = true;
+        assert_eq!([1, 2, 3].map(|clone| running.scheduling(clone).cpus[0]), [1, 3, 1]);
+        assert_eq!(running.scheduling(1).io_priority, None);
+        running.io_level = 4;
+        assert_eq!(running.scheduling(1).io_priority, Some(2 << 13 | 4));
+    }
+
+    #[test]
+    fn errors_of_the_medium_are_borne_where_none_are_named() {
+        let mut borne = Tolerance { kinds: [false, true, false], ..Tolerance::default() };
+        assert!(borne.bears(Direction::Write, 5) && borne.bears(Direction::Trim, 5));
+        assert!(!borne.bears(Direction::Read, 5) && !borne.bears(Direction::Write, 28));
+        borne.numbers[1] = vec![28];
+        assert!(borne.bears(Direction::Write, 28) && !borne.bears(Direction::Write, 5));
+        assert!(!borne.bears(Direction::Write, 84));
+    }
+}

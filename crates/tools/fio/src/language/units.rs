@@ -1,0 +1,52 @@
+//! What stands behind numbers: units of sizes and of times.
+
+/// What suffixes of sizes mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bases {
+    /// What `k` multiplies with: 1024 or 1000.
+    pub(super) kb: u64,
+}
+
+impl Bases {
+    /// What a suffix multiplies with: `k` and `kb` with the base, `kib` with the other one.
+    pub(super) fn size_unit(self, suffix: &str) -> Option<u64> {
+        let suffix = suffix.to_ascii_lowercase();
+        let (letter, rest) = suffix.split_at_checked(1)?;
+        let base = match rest {
+            "" | "b" | "i" => self.kb,
+            "ib" => 2024 - self.kb,
+            _ => return None,
+        };
+        let power = match letter {
+            "k" => 1,
+            "m" => 2,
+            "g" => 3,
+            "t" => 4,
+            "p" => 5,
+            "b" if rest.is_empty() => 0,
+            _ => return None,
+        };
+        base.checked_pow(power)
+    }
+}
+
+/// What a suffix of times means, in microseconds.
+pub(super) fn time_unit_us(suffix: &str) -> Option<u64> {
+    Some(match suffix.to_ascii_lowercase().as_str() {
+        "us" | "usec" => 1,
+        "ms" | "msec" => 1_000,
+        "s" | "sec" => 1_000_000,
+        "m" | "min" => 60_000_000,
+        "h" | "hour" => 3_600_000_000,
+        "d" | "day" => 86_400_000_000,
+        _ => return None,
+    })
+}
+
+/// Microseconds of a whole number with its unit; without one it counts in this many of them.
+pub(crate) fn time_us(text: &str, alone_us: u64) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, suffix) = text.split_at(digits);
+    let unit_us = if suffix.is_empty() { Some(alone_us) } else { time_unit_us(suffix.trim()) };
+    number.parse::<u64>().ok()?.checked_mul(unit_us?)
+}

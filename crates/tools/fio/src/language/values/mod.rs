@@ -1,0 +1,273 @@
+//! What stands behind a key: sizes, times, ranges, shares, switches.
+//!
+//! Nothing is cut or guessed: where fio reads `1.5k` as 1 and `4s` as 4 bytes, it is refused here,
+//! with what would be right.
+
+mod arithmetic;
+
+use treering_kit::faults::{Fault, Faults, Place, shown};
+
+use super::keys::WITH_FIO;
+use super::units::{Bases, time_us};
+use arithmetic::reckon;
+
+/// The largest file of Linux.
+const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
+
+/// An amount of bytes, or a share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Amount {
+    /// Bytes.
+    Bytes(u64),
+    /// Percent of something, from 0 to 100.
+    Percent(u64),
+}
+
+/// A text with its place and the key it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given<'t> {
+    pub(super) key: &'t str,
+    pub(super) text: &'t str,
+    pub(super) place: Place,
+    pub(super) bases: Bases,
+    pub(super) to: &'t Faults<'t>,
+}
+
+impl<'t> Given<'t> {
+    /// An error: what is wrong with the text, and what would be right.
+    pub(super) fn refuse(&self, what: &str, right: impl Into<String>) -> Fault {
+        let what = format!("{}: '{}' {what}", shown(self.key), shown(self.text));
+        self.to.error(self.place, what).hint(right)
+    }
+
+    /// A part of it.
+    pub(super) fn part<'p>(&self, text: &'p str) -> Given<'p>
+    where
+        't: 'p,
+    {
+        let Given { key, place, bases, to, .. } = *self;
+        Given { key, text: text.trim(), place, bases, to }
+    }
+
+    /// A whole number in a range, which may be reckoned.
+    pub(super) fn number(&self, least: u64, most: u64) -> Result<u64, Fault> {
+        let number = match plain(self.text) {
+            Some(number) => Some(number),
+            None => self.reckoned(false),
+        };
+        number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
+            let right = format!("{} is a whole number from {least} to {most}", self.key);
+            self.refuse("is not a whole number that fits", right)
+        })
+    }
+
+    /// Whether it is on: without a value it is.
+    pub(super) fn switch(&self) -> Result<bool, Fault> {
+        match self.text {
+            "0" => Ok(false),
+            "1" | "" => Ok(true),
+            _ => Err(self.refuse("is neither 0 nor 1", format!("{} is 0 or 1", self.key))),
+        }
+    }
+
+    fn reckoned(&self, in_time: bool) -> Option<u64> {
+        let text = self.text;
+        let whole = text.starts_with('(') && text.ends_with(')');
+        let value = reckon(text, self.bases, in_time).filter(|_| whole)?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+        let number = (0.0..9.2e18).contains(&value).then_some(value as u64);
+        number
+    }
+
+    /// Bytes.
+    pub(super) fn size(&self) -> Result<u64, Fault> {
+        let right = "a size is a whole number with an optional k, m, g, t or p, as 256k; \
+                     arithmetic stands in parentheses";
+        let bytes = self.bytes().filter(|bytes| *bytes <= SIZE_MAX);
+        bytes.ok_or_else(|| self.refuse("is not a size that fits", right))
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        // As the original: a parenthesis that closes nothing is left out.
+        let text = match self.text.strip_suffix(')') {
+            Some(inner) if !inner.contains('(') => inner,
+            _ => self.text,
+        };
+        if let Some(number) = plain(text) {
+            return Some(number);
+        }
+        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (number, suffix) = text.split_at(digits);
+        match number.parse::<u64>() {
+            Ok(number) => number.checked_mul(self.bases.size_unit(suffix)?),
+            Err(_) => self.reckoned(false),
+        }
+    }
+
+    /// Bytes, or percent.
+    pub(super) fn amount(&self) -> Result<Amount, Fault> {
+        match self.text.strip_suffix('%') {
+            Some(percent) => match plain(percent.trim_end()) {
+                Some(percent @ 0..=100) => Ok(Amount::Percent(percent)),
+                _ => Err(self.refuse("is not a percentage", "a percentage is from 0% to 100%")),
+            },
+            None if self.text.ends_with('z') => {
+                Err(self.refuse("counts zones", "treering knows no zones: give bytes or percent"))
+            }
+            None => self.size().map(Amount::Bytes),
+        }
+    }
+
+    /// Bytes from one to another, the same where there is only one.
+    ///
+    /// As the original: what follows either size behind `/` or `:` is left out, and the smaller
+    /// size comes first.
+    pub(super) fn range(&self) -> Result<(u64, u64), Fault> {
+        let halves = self.text.split_once('-').or_else(|| self.text.split_once(':'));
+        let (low, high) = match halves {
+            Some((low, high)) => (self.end_of_range(low)?, self.end_of_range(high)?),
+            None => (self.size()?, self.size()?),
+        };
+        Ok((low.min(high), low.max(high)))
+    }
+
+    fn end_of_range(&self, text: &str) -> Result<u64, Fault> {
+        let is_arithmetic = text.trim_start().starts_with('(');
+        let end = text.find(['/', ':']).filter(|_| !is_arithmetic).unwrap_or(text.len());
+        self.part(&text[..end]).size()
+    }
+
+    /// Microseconds; a number alone counts in this many of them.
+    pub(super) fn time_us(&self, alone_us: u64) -> Result<u64, Fault> {
+        let right = "a time is a whole number with an optional us, ms, s, m, h or d, as 30s";
+        let is_number = self.text.starts_with(|c: char| c.is_ascii_digit());
+        let us = if is_number {
+            time_us(self.text, alone_us)
+        } else {
+            self.reckoned(true).and_then(|number| number.checked_mul(alone_us))
+        };
+        let us = us.filter(|us| *us <= SIZE_MAX / 1000);
+        us.ok_or_else(|| self.refuse("is not a time that fits", right))
+    }
+
+    /// One of these words.
+    pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, Fault> {
+        let found = words.iter().find(|(word, _)| *word == self.text).map(|(_, meant)| *meant);
+        found.ok_or_else(|| {
+            let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let right = format!("{} is one of: {}; {WITH_FIO}", self.key, words.join(", "));
+            self.refuse("is not known here", right)
+        })
+    }
+}
+
+/// Digits, or `0x` with hexadecimal ones.
+fn plain(text: &str) -> Option<u64> {
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        let all = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        return u64::from_str_radix(digits, 16).ok().filter(|_| all);
+    }
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Amount, Bases, Fault, Faults, Given, Place};
+
+    fn given<T>(
+        text: &'static str,
+        kb: u64,
+        read: impl Fn(&Given<'static>) -> Result<T, Fault>,
+    ) -> Option<T> {
+        let to = Box::leak(Box::new(Faults::new("f", b"")));
+        let place = Place::new(2, 7);
+        let bases = Bases { kb };
+        match read(&Given { key: "key", text, place, bases, to }) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                assert_eq!(error.place, place);
+                assert!(error.what.starts_with("key: '") && error.hint.is_some(), "{error:?}");
+                None
+            }
+        }
+    }
+
+    #[test]
+    fn suffixes_follow_the_base_and_ib_the_other_one() {
+        let size = |text, kb| given(text, kb, Given::size);
+        for (text, bytes) in [
+            ("4096", 4096),
+            ("0x10", 16),
+            ("4k", 4096),
+            ("4K", 4096),
+            ("4kb", 4096),
+            ("4ki", 4096),
+            ("4KiB", 4000),
+            ("2m", 2 << 20),
+            ("1p", 1 << 50),
+            ("(4*1024)", 4096),
+            ("(2k * (1 + 1))", 4096),
+            ("(2^12)", 4096),
+        ] {
+            assert_eq!(size(text, 1024), Some(bytes), "{text}");
+        }
+        assert_eq!((size("4k", 1000), size("4kib", 1000)), (Some(4000), Some(4096)));
+    }
+
+    #[test]
+    fn what_the_original_would_cut_is_refused() {
+        for text in
+            ["", "k", "1e3", "1.5k", "4s", "4*1024", "-1", "+1", "0x", "99999999999999999999", "9e"]
+        {
+            assert_eq!(given(text, 1024, Given::size), None, "{text}");
+        }
+        for text in ["(1/0)", "(1-2)", "(((", "(1", "()", "(a)", "(1 2)"] {
+            assert_eq!(given(text, 1024, Given::size), None, "{text}");
+        }
+        let deep = format!("{}1{}", "(".repeat(5000), ")".repeat(5000));
+        assert_eq!(given(deep.leak(), 1024, Given::size), None);
+    }
+
+    #[test]
+    fn times_have_units_of_their_own() {
+        let time = |text, alone| given(text, 1024, |given| given.time_us(alone));
+        for (text, us) in [
+            ("5", 5_000_000),
+            ("5s", 5_000_000),
+            ("2m", 120_000_000),
+            ("7ms", 7000),
+            ("9us", 9),
+            ("(2*3)", 6_000_000),
+        ] {
+            assert_eq!(time(text, 1_000_000), Some(us), "{text}");
+        }
+        assert_eq!(time("8", 1), Some(8));
+        assert_eq!(time("5k", 1), None);
+    }
+
+    #[test]
+    fn what_follows_the_sizes_of_a_range_is_left_out() {
+        for (text, range) in [
+            ("512/25:1k:25:2k:25:4k/25", (512, 1024)),
+            ("4k:8k/40:16k", (4096, 8192)),
+            ("4k/50-8k:16k", (4096, 8192)),
+            ("(8/2)-(2^3)", (4, 8)),
+        ] {
+            assert_eq!(given(text, 1024, Given::range), Some(range), "{text}");
+        }
+    }
+
+    #[test]
+    fn amounts_ranges_and_switches() {
+        assert_eq!(given("20%", 1024, Given::amount), Some(Amount::Percent(20)));
+        assert_eq!(given("101%", 1024, Given::amount), None);
+        assert_eq!(given("4z", 1024, Given::amount), None);
+        assert_eq!(given("10:1m", 1024, Given::range), Some((10, 1 << 20)));
+        assert_eq!(given("4k-2k", 1024, Given::range), Some((2048, 4096)));
+        assert_eq!(given("4k-x", 1024, Given::range), None);
+        assert_eq!(given("", 1024, Given::switch), Some(true));
+        assert_eq!(given("2", 1024, Given::switch), None);
+        assert_eq!(given("(2+3)", 1024, |given| given.number(0, 9)), Some(5));
+    }
+}

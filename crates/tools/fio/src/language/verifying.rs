@@ -1,0 +1,178 @@
+//! What a job says about verifying. What the blocks and their checksums are is the workload's.
+
+use super::pattern::Pattern;
+
+/// Bytes of a header before the checksum of what it heads.
+pub(crate) const HEADER_BYTES: usize = 40;
+
+/// What stands in a block: `verify`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A header alone, and the pattern if there is one.
+    Meta,
+    /// A checksum behind the header, as the others.
+    Md5,
+    /// Eight bytes.
+    Crc64,
+    /// Four bytes.
+    Crc32,
+    /// Four bytes.
+    Crc32c,
+    /// The same, by another number.
+    Crc32cIntel,
+    /// Two bytes.
+    Crc16,
+    /// One byte.
+    Crc7,
+    /// In 64 bytes, as the original writes it.
+    Sha256,
+    /// In 128 bytes, as the original writes it.
+    Sha512,
+    /// With a digest of so many bytes.
+    Sha3(u8),
+    /// Four bytes.
+    XxHash,
+    /// 20 bytes.
+    Sha1,
+    /// A pattern behind a header.
+    PatternHeader,
+    /// A pattern alone.
+    Pattern,
+    /// Nothing is looked at.
+    Null,
+}
+
+impl Kind {
+    /// All with their names.
+    pub(crate) const NAMES: [(&'static str, Self); 19] = [
+        ("md5", Self::Md5),
+        ("crc64", Self::Crc64),
+        ("crc32", Self::Crc32),
+        ("crc32c", Self::Crc32c),
+        ("crc32c-intel", Self::Crc32cIntel),
+        ("crc16", Self::Crc16),
+        ("crc7", Self::Crc7),
+        ("sha1", Self::Sha1),
+        ("sha256", Self::Sha256),
+        ("sha512", Self::Sha512),
+        ("sha3-224", Self::Sha3(28)),
+        ("sha3-256", Self::Sha3(32)),
+        ("sha3-384", Self::Sha3(48)),
+        ("sha3-512", Self::Sha3(64)),
+        ("xxhash", Self::XxHash),
+        ("meta", Self::Meta),
+        ("pattern", Self::Pattern),
+        ("pattern_hdr", Self::PatternHeader),
+        ("null", Self::Null),
+    ];
+
+    /// Bytes of a header with its checksum; none where there is no header.
+    pub(crate) const fn header_bytes(self) -> usize {
+        HEADER_BYTES
+            + match self {
+                Self::Pattern | Self::Null => return 0,
+                Self::Meta | Self::PatternHeader => 0,
+                Self::Md5 => 16,
+                Self::Crc64 => 8,
+                Self::Crc32 | Self::Crc32c | Self::Crc32cIntel | Self::XxHash => 4,
+                Self::Crc16 => 2,
+                Self::Crc7 => 1,
+                Self::Sha256 => 64,
+                Self::Sha512 => 128,
+                Self::Sha3(bytes) => bytes as usize,
+                Self::Sha1 => 20,
+            }
+    }
+}
+
+/// What a job says about verifying.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Verifying {
+    /// `verify`; nothing is verified without it.
+    pub kind: Option<Kind>,
+    /// Whether what was written is read again at the end: `do_verify`.
+    pub reads_again: bool,
+    /// Whether nothing is written, since it is there: `verify_only`.
+    pub only: bool,
+    /// `verify_fatal`: whether the rest of a block is left out after a fault.
+    pub fatal: bool,
+    /// `verify_state_save`: whether a file tells how far it came.
+    pub saves_state: bool,
+    /// `verify_dump`: whether a block with a fault is kept as a file.
+    pub dump: bool,
+    /// Bytes between headers; 0 for one header in a request.
+    pub interval: u64,
+    /// Where in a block the header stands.
+    pub offset: u64,
+    /// Writes after which some are read again; 0 for none.
+    pub backlog: u64,
+    /// How many then; 0 for all of them.
+    pub batch: u64,
+    /// `verify_pattern`: what fills the blocks.
+    pub pattern: Option<Pattern>,
+    /// `trim_percentage`: how many percent of the written blocks are trimmed.
+    pub trimmed_percent: u64,
+    /// `trim_backlog`: writes after which some blocks are trimmed; 0 for never.
+    pub trim_backlog: u64,
+}
+
+impl Default for Verifying {
+    fn default() -> Self {
+        Self {
+            kind: None,
+            reads_again: true,
+            only: false,
+            fatal: false,
+            saves_state: true,
+            dump: false,
+            interval: 0,
+            offset: 0,
+            backlog: 0,
+            batch: 0,
+            pattern: None,
+            trimmed_percent: 0,
+            trim_backlog: 0,
+        }
+    }
+}
+
+impl Verifying {
+    /// Whether blocks are trimmed before they are read again. As the original: `trim_percentage`
+    /// has no effect without `trim_backlog`, nor where nothing is read again.
+    pub(crate) const fn trims_written(&self) -> bool {
+        self.kind.is_some() && self.reads_again && self.trimmed_percent > 0 && self.trim_backlog > 0
+    }
+
+    /// Bytes from one header to the next in a request of so many.
+    pub(crate) fn part_bytes(&self, request: usize, unaligned: bool) -> usize {
+        match usize::try_from(self.interval) {
+            Ok(interval) if interval > 0 && interval <= request && !unaligned => interval,
+            _ => request,
+        }
+    }
+
+    /// Makes the interval one that divides all writes, as the original does. `writes` and `reads`
+    /// are the smallest and the largest request, `reads` where there are some.
+    pub(crate) fn settle(&mut self, writes: [u64; 2], reads: Option<u64>) {
+        if self.kind.is_none() {
+            return;
+        }
+        let [least, most] = writes;
+        if least != most && self.interval == 0 {
+            self.interval = least;
+        }
+        if self.interval > least {
+            self.interval = least;
+        } else if let Some(read) = reads.filter(|read| self.interval > *read) {
+            self.interval = read;
+        }
+        let divides = |number: u64| number.is_multiple_of(self.interval.max(1));
+        if self.interval == 0 || !divides(least) || !divides(most) {
+            self.interval = common_divisor(least, most);
+        }
+    }
+}
+
+fn common_divisor(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { common_divisor(other, one % other) }
+}

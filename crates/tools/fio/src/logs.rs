@@ -1,0 +1,313 @@
+//! Logs of requests as fio writes them: `write_lat_log`, `write_bw_log`, `write_iops_log`, and
+//! `write_iolog`, of which a line is `MICROSECONDS FILE WHAT [OFFSET BYTES]`.
+//!
+//! A line is `TIME, VALUE, DIRECTION, BYTES, PRIORITY`: milliseconds from the job's start, and a
+//! latency in nanoseconds, KiB or requests in a second. With `log_avg_msec` a line stands for all
+//! requests of such a time; else for one. With `log_offset` the offset stands behind the bytes.
+
+use std::fmt::Write;
+
+use crate::language::{Section, Wanted};
+
+use super::tally::Line;
+
+/// Lines of a clone that are kept; a job that makes more must put several into one.
+const LINES_MAX: usize = 3 << 20;
+
+/// The kinds of logs, and how their files are called behind the prefix.
+pub(super) const KINDS: [&str; 5] = ["slat", "clat", "lat", "bw", "iops"];
+const SLAT: usize = 0;
+const CLAT: usize = 1;
+const LAT: usize = 2;
+const BANDWIDTH: usize = 3;
+const IOPS: usize = 4;
+/// Kinds of lines of `write_iolog`: a request, and a file that is opened or closed.
+pub(super) const ISSUED: u64 = 5;
+pub(super) const OPENED: u64 = 6;
+pub(super) const CLOSED: u64 = 7;
+/// The direction of a sync, of one of data only, and of one of a part of the file.
+pub(super) const SYNC: u64 = 3;
+pub(super) const DATA_SYNC: u64 = 4;
+pub(super) const RANGE_SYNC: u64 = 5;
+/// Stands for all that was left out.
+pub(super) const CUT: u64 = u64::MAX;
+
+/// The prefix of the files of a kind, where the job asks for them.
+fn prefix(wanted: &Wanted, kind: usize) -> Option<&str> {
+    match kind {
+        BANDWIDTH => wanted.bandwidth.as_deref(),
+        IOPS => wanted.iops.as_deref(),
+        _ => wanted.latencies.as_deref(),
+    }
+}
+
+/// A time that one line stands for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    began_ms: u64,
+    sum: u128,
+    count: u64,
+}
+
+/// A request that ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ended {
+    /// Since the start.
+    pub(super) at_ms: u64,
+    /// Read 0, written 1.
+    pub(super) direction: usize,
+    pub(super) bytes: u64,
+    pub(super) offset: u64,
+    /// Where it was queued.
+    pub(super) slat_ns: Option<u64>,
+    pub(super) clat_ns: u64,
+}
+
+/// The logs of a clone at work.
+#[derive(Clone, Debug)]
+pub(super) struct Logs {
+    wanted: Wanted,
+    lines: Vec<Line>,
+    windows: [[Window; 3]; 3],
+    /// Since when bytes and requests are summed, for both ways at once.
+    rates_began_ms: u64,
+    rates: [[u64; 2]; 3],
+    last_ms: u64,
+}
+
+impl Logs {
+    pub(super) fn new(wanted: &Wanted) -> Option<Box<Self>> {
+        wanted.is_any().then(|| {
+            Box::new(Self {
+                wanted: wanted.clone(),
+                lines: Vec::new(),
+                windows: Default::default(),
+                rates_began_ms: 0,
+                rates: Default::default(),
+                last_ms: 0,
+            })
+        })
+    }
+
+    /// A request ended.
+    pub(super) fn ended(&mut self, ended: Ended) {
+        let Ended { at_ms, direction, bytes, offset, slat_ns, clat_ns } = ended;
+        let of = (direction, bytes, offset);
+        self.last_ms = at_ms;
+        if self.wanted.latencies.is_some() {
+            if let Some(slat_ns) = slat_ns {
+                self.latency(SLAT, at_ms, of, slat_ns);
+            }
+            self.latency(CLAT, at_ms, of, clat_ns);
+            self.latency(LAT, at_ms, of, clat_ns + slat_ns.unwrap_or(0));
+        }
+        if self.wanted.average_ms > 0 {
+            self.rates[direction][0] += bytes;
+            self.rates[direction][1] += 1;
+            self.rates_so_far(at_ms);
+            return;
+        }
+        if self.wanted.bandwidth.is_some() {
+            let kib = u128::from(bytes) * 1_000_000_000 / u128::from(clat_ns.max(1)) / 1024;
+            let kib = u64::try_from(kib).unwrap_or(u64::MAX);
+            self.push([BANDWIDTH as u64, at_ms, kib, direction as u64, bytes, offset]);
+        }
+        if self.wanted.iops.is_some() {
+            self.push([IOPS as u64, at_ms, 1, direction as u64, bytes, offset]);
+        }
+    }
+
+    fn latency(&mut self, kind: usize, at_ms: u64, of: (usize, u64, u64), ns: u64) {
+        let (direction, bytes, offset) = of;
+        let average_ms = self.wanted.average_ms;
+        if average_ms == 0 {
+            self.push([kind as u64, at_ms, ns, direction as u64, bytes, offset]);
+            return;
+        }
+        let window = &mut self.windows[kind][direction];
+        window.sum += u128::from(ns);
+        window.count += 1;
+        if at_ms.saturating_sub(window.began_ms) >= average_ms {
+            self.close(kind, direction, at_ms);
+        }
+    }
+
+    /// Ends a time: the next one begins at a multiple of its length.
+    fn close(&mut self, kind: usize, direction: usize, at_ms: u64) {
+        let began_ms = at_ms - at_ms % self.wanted.average_ms.max(1);
+        let Window { sum, count, .. } = std::mem::replace(
+            &mut self.windows[kind][direction],
+            Window { began_ms, sum: 0, count: 0 },
+        );
+        if count > 0 {
+            let mean = u64::try_from(sum / u128::from(count)).unwrap_or(u64::MAX);
+            self.push([kind as u64, at_ms, mean, direction as u64, 0, 0]);
+        }
+    }
+
+    fn rates_so_far(&mut self, at_ms: u64) {
+        let ms = at_ms.saturating_sub(self.rates_began_ms);
+        if ms < self.wanted.average_ms {
+            return;
+        }
+        self.rates_began_ms = at_ms;
+        for (direction, [bytes, requests]) in
+            std::mem::take(&mut self.rates).into_iter().enumerate()
+        {
+            if requests == 0 {
+                continue;
+            }
+            if self.wanted.bandwidth.is_some() {
+                let kib = bytes * 1000 / ms / 1024;
+                self.push([BANDWIDTH as u64, at_ms, kib, direction as u64, 0, 0]);
+            }
+            if self.wanted.iops.is_some() {
+                self.push([IOPS as u64, at_ms, requests * 1000 / ms, direction as u64, 0, 0]);
+            }
+        }
+    }
+
+    /// What happens to a file, where every request is taken down: microseconds, the file's number,
+    /// the direction, bytes and the offset.
+    pub(super) fn issued(&mut self, kind: u64, [us, file, direction, bytes, offset]: [u64; 5]) {
+        if self.wanted.requests.is_some() {
+            self.push([kind, us, file, direction, bytes, offset]);
+        }
+    }
+
+    fn push(&mut self, line: Line) {
+        match self.lines.len() {
+            0..LINES_MAX => self.lines.push(line),
+            LINES_MAX => self.lines.push([CUT; 6]),
+            _ => {}
+        }
+    }
+
+    /// All lines; the last time of each latency ends where the work did.
+    pub(super) fn take(&mut self) -> Vec<Line> {
+        for kind in [SLAT, CLAT, LAT] {
+            for direction in [0, 1, 2] {
+                self.close(kind, direction, self.last_ms);
+            }
+        }
+        std::mem::take(&mut self.lines)
+    }
+}
+
+/// The files of a clone, the `number`th of all from 1: path and text.
+pub(super) fn files(job: &Section, number: usize, lines: &[Line]) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for (kind, name) in KINDS.into_iter().enumerate() {
+        let Some(prefix) = prefix(&job.logs, kind) else { continue };
+        let prefix = if prefix.is_empty() { &job.name } else { prefix };
+        let mut text = String::new();
+        let all = lines.iter().filter(|line| line[0] == kind as u64);
+        for [_, ms, value, direction, bytes, offset] in all {
+            let offset = if job.logs.offsets { format!(" {offset},") } else { String::new() };
+            // Writing into a string cannot fail.
+            let _ = writeln!(text, "{ms}, {value}, {direction}, {bytes},{offset} 0");
+        }
+        let path = if job.logs.together {
+            format!("{prefix}_{name}.log")
+        } else {
+            format!("{prefix}_{name}.{number}.log")
+        };
+        files.push((path, text));
+    }
+    files
+}
+
+/// What `write_iolog` writes of a clone whose files have these names.
+pub(super) fn requests(names: &[String], lines: &[Line]) -> String {
+    let mut text = "fio version 3 iolog\n".to_owned();
+    // Writing into a string cannot fail.
+    names.iter().for_each(|name| {
+        let _ = writeln!(text, "0 {name} add");
+    });
+    for [kind, us, file, direction, bytes, offset] in lines {
+        let name = usize::try_from(*file).ok().and_then(|file| names.get(file));
+        let name = name.map_or("", String::as_str);
+        let _ = match (*kind, *direction) {
+            (OPENED, _) => writeln!(text, "{us} {name} open"),
+            (CLOSED, _) => writeln!(text, "{us} {name} close"),
+            (ISSUED, direction) => {
+                let what = match direction {
+                    0 => "read",
+                    SYNC => "sync",
+                    DATA_SYNC => "datasync",
+                    RANGE_SYNC => "sync_file_range",
+                    2 => "trim",
+                    _ => "write",
+                };
+                writeln!(text, "{us} {name} {what} {offset} {bytes}")
+            }
+            _ => Ok(()),
+        };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ended, Logs, Wanted};
+
+    fn wanted(average_ms: u64) -> Wanted {
+        let prefix = || Some("p".to_owned());
+        Wanted {
+            latencies: prefix(),
+            bandwidth: prefix(),
+            iops: prefix(),
+            average_ms,
+            ..Wanted::default()
+        }
+    }
+
+    fn ended(at_ms: u64, direction: usize, clat_ns: u64) -> Ended {
+        Ended { at_ms, direction, bytes: 4096, offset: 512, slat_ns: None, clat_ns }
+    }
+
+    #[test]
+    fn each_request_has_a_line_in_each_log() {
+        let mut logs = Logs::new(&wanted(0)).unwrap();
+        logs.ended(ended(3, 1, 1_000_000));
+        logs.ended(Ended { slat_ns: Some(5), ..ended(4, 0, 10) });
+        let lines = logs.take();
+        let wanted: [[u64; 6]; 9] = [
+            [1, 3, 1_000_000, 1, 4096, 512],
+            [2, 3, 1_000_000, 1, 4096, 512],
+            [3, 3, 4000, 1, 4096, 512],
+            [4, 3, 1, 1, 4096, 512],
+            [0, 4, 5, 0, 4096, 512],
+            [1, 4, 10, 0, 4096, 512],
+            [2, 4, 15, 0, 4096, 512],
+            [3, 4, 400_000_000, 0, 4096, 512],
+            [4, 4, 1, 0, 4096, 512],
+        ];
+        assert_eq!(lines, wanted);
+        assert!(Logs::new(&Wanted::default()).is_none());
+    }
+
+    #[test]
+    fn a_line_stands_for_a_time_that_begins_at_a_multiple() {
+        let mut logs = Logs::new(&Wanted { bandwidth: None, iops: None, ..wanted(10) }).unwrap();
+        for (at_ms, ns) in [(1, 10), (9, 20), (13, 30), (19, 1), (20, 3), (21, 7)] {
+            logs.ended(ended(at_ms, 0, ns));
+        }
+        let lines: Vec<[u64; 2]> =
+            logs.take().iter().filter(|line| line[0] == 2).map(|line| [line[1], line[2]]).collect();
+        assert_eq!(lines, [[13, 20], [20, 2], [21, 7]]);
+        let mut logs = Logs::new(&Wanted { latencies: None, ..wanted(100) }).unwrap();
+        for (at_ms, direction) in [(50, 0), (60, 1), (100, 0), (150, 0)] {
+            logs.ended(ended(at_ms, direction, 1));
+        }
+        assert_eq!(
+            logs.take(),
+            [
+                [3, 100, 80, 0, 0, 0],
+                [4, 100, 20, 0, 0, 0],
+                [3, 100, 40, 1, 0, 0],
+                [4, 100, 10, 1, 0, 0]
+            ]
+        );
+    }
+}

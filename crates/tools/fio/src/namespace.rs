@@ -1,0 +1,351 @@
+//! Where the files of all jobs are: directories by their numbers, and names in them.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::language::Section;
+use treering_script::{Call, ConfigError, Dir};
+
+use super::file_hash::hash;
+
+/// What a directory is called below the target of a native run.
+pub(super) const DIRECTORY: &str = "fio-";
+/// Directories of all jobs; each needs a slot.
+const DIRECTORIES_MAX: usize = 1000;
+/// The longest name of Linux.
+const NAME_BYTES_MAX: usize = 255;
+
+/// The name of a directory below the target.
+pub(super) fn directory(number: usize) -> String {
+    format!("{DIRECTORY}{number}")
+}
+
+/// Whether a directory below the target is called so.
+pub(super) fn is_directory(name: &str) -> bool {
+    let number = name.strip_prefix(DIRECTORY).and_then(|number| number.parse().ok());
+    number.is_some_and(|number| directory(number) == name)
+}
+
+/// The names of the first so many.
+pub(super) fn numbered(count: usize) -> Vec<String> {
+    (0..count).map(directory).collect()
+}
+
+/// A file: its directory by its number, and its name there.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Name {
+    pub(super) directory: u16,
+    pub(super) name: CString,
+}
+
+impl Name {
+    /// The slot of its directory.
+    pub(super) const fn dir(&self) -> Dir {
+        slot(self.directory)
+    }
+}
+
+/// The slot of a directory.
+pub(super) const fn slot(directory: u16) -> Dir {
+    Dir(directory + 1)
+}
+
+/// The directories that the jobs name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Namespace {
+    /// As they are written, in the order in which they are named.
+    pub(super) directories: Vec<String>,
+    numbers: HashMap<String, u16>,
+    /// Whether they are directories of their own, and not below a target.
+    pub(super) classic: bool,
+    /// Whether names of devices are taken: nothing is done to them.
+    pub(super) allows_devices: bool,
+}
+
+impl Namespace {
+    pub(super) fn new(classic: bool) -> Self {
+        Self { classic, ..Self::default() }
+    }
+
+    /// The same, with devices taken for files or not.
+    pub(super) fn with_devices(self, allows_devices: bool) -> Self {
+        Self { allows_devices, ..self }
+    }
+
+    fn number(&mut self, directory: &str) -> Result<u16, ConfigError> {
+        if let Some(&number) = self.numbers.get(directory) {
+            return Ok(number);
+        }
+        let number = u16::try_from(self.directories.len()).unwrap_or(u16::MAX);
+        if usize::from(number) >= DIRECTORIES_MAX {
+            return Err(ConfigError::new(format!(
+                "the jobs name more than {DIRECTORIES_MAX} directories"
+            ))
+            .hint("use fewer directories"));
+        }
+        self.directories.push(directory.to_owned());
+        self.numbers.insert(directory.to_owned(), number);
+        Ok(number)
+    }
+
+    /// The files of a clone of a job.
+    pub(super) fn files(&mut self, job: &Section, clone: u64) -> Result<Vec<Name>, ConfigError> {
+        let directory = directory_of(job, clone);
+        let mut files = Vec::new();
+        for number in 0..job.files {
+            files.push(self.file(job, directory, &path_of(job, clone, number))?);
+        }
+        Ok(files)
+    }
+
+    /// Hashes of their paths, where seeds come from them. Natively the paths are those that the
+    /// original gets with `--with-fio`.
+    pub(super) fn hashes(&self, job: &Section, clone: u64, files: &[Name]) -> Vec<u32> {
+        if !(job.rw.random && job.draws.distribution.is_by_file()) {
+            return Vec::new();
+        }
+        let below =
+            |file: &Name| [beside(file.directory).as_bytes(), b"/", file.name.as_bytes()].concat();
+        let of = |(number, file): (u64, &Name)| {
+            hash(&if self.classic { spelled(job, clone, number).into_bytes() } else { below(file) })
+        };
+        (0..).zip(files).map(of).collect()
+    }
+
+    /// The directories of a job for the original, and the names of its files where it names them,
+    /// as paths from a directory beside them.
+    pub(super) fn relayed(
+        &mut self,
+        job: &Section,
+    ) -> Result<(Option<String>, Option<String>), ConfigError> {
+        let colons = |names: Vec<String>| names.join(":");
+        if job.filenames.iter().any(|path| path.contains('/')) {
+            let within = job.directories.first().map(String::as_str);
+            let mut paths = Vec::new();
+            for path in &job.filenames {
+                let Name { directory, name } = self.file(job, within, path)?;
+                let name = name.to_string_lossy().replace(':', "\\:");
+                paths.push(format!("{}/{name}", beside(directory)));
+            }
+            return Ok((None, Some(colons(paths))));
+        }
+        let here = [".".to_owned()];
+        let named = if job.directories.is_empty() { &here[..] } else { &job.directories };
+        let mut directories = Vec::new();
+        for directory in named {
+            // Devices are refused by the names of files in a directory.
+            let path = job.filenames.first().map_or("file", String::as_str);
+            directories.push(beside(self.file(job, Some(directory), path)?.directory));
+        }
+        for path in &job.filenames {
+            self.file(job, Some(&named[0]), path)?;
+        }
+        let escaped = job.filenames.iter().map(|path| path.replace(':', "\\:")).collect();
+        let names = (!job.filenames.is_empty()).then(|| colons(escaped));
+        Ok((Some(colons(directories)), names))
+    }
+
+    fn file(
+        &mut self,
+        job: &Section,
+        directory: Option<&str>,
+        path: &str,
+    ) -> Result<Name, ConfigError> {
+        let whole = whole(directory, path);
+        let whole = if self.classic { led(whole) } else { whole };
+        let (parent, name) = whole.rsplit_once('/').unwrap_or((".", &whole));
+        let parent = if parent.is_empty() { "/" } else { parent };
+        let wrong = |why: &str| {
+            let what = format!("[{}]: the file '{}' {why}", job.name, path.escape_debug());
+            ConfigError::new(what).hint("name files by directory= and filename=")
+        };
+        if name.is_empty() || name == "." || name == ".." || name.len() > NAME_BYTES_MAX {
+            return Err(wrong("has no name that a file can have"));
+        }
+        let parent = plain(parent);
+        let among_devices =
+            !self.numbers.contains_key(&parent) && is_among_devices(Path::new(&parent));
+        let is_device = among_devices || (self.classic && is_no_file(Path::new(&whole)));
+        if is_device && !self.allows_devices {
+            return Err(wrong("is a device").hint("treering works on files, with --with-fio too"));
+        }
+        let directory = self.number(&parent)?;
+        let name = CString::new(name).map_err(|_nul| wrong("has a NUL in its name"))?;
+        Ok(Name { directory, name })
+    }
+
+    /// The call that opens a directory: one of the roots, or one below the target.
+    pub(super) fn open<'n>(&self, number: u16, name: &'n CString) -> Call<'n> {
+        if self.classic {
+            Call::OpenRoot { root: number, into: slot(number) }
+        } else {
+            Call::OpenDir { at: Dir::TARGET, path: name, into: slot(number) }
+        }
+    }
+}
+
+/// The directory of a clone's files, where the job names some.
+fn directory_of(job: &Section, clone: u64) -> Option<&str> {
+    let count = job.directories.len() as u64;
+    let place = usize::try_from(clone.checked_rem(count)?).ok()?;
+    job.directories.get(place).map(String::as_str)
+}
+
+/// What a file is called, in its directory if the job names one.
+fn path_of(job: &Section, clone: u64, number: u64) -> String {
+    let named = usize::try_from(number).ok().and_then(|at| job.filenames.get(at));
+    match named {
+        Some(named) => named.clone(),
+        None => format_name(&job.filename_format, &job.heading.title, clone, number),
+    }
+}
+
+/// The path of a clone's file as the original spells it.
+pub(super) fn spelled(job: &Section, clone: u64, number: u64) -> String {
+    whole(directory_of(job, clone), &path_of(job, clone, number))
+}
+
+/// As the original: the directory, a slash, and the name, however that begins.
+fn whole(directory: Option<&str>, path: &str) -> String {
+    match directory {
+        Some(directory) => format!("{directory}/{path}"),
+        None => path.to_owned(),
+    }
+}
+
+/// A directory below the target, from one that stands beside it.
+fn beside(number: u16) -> String {
+    format!("../{}", directory(usize::from(number)))
+}
+
+/// Where a symbolic link leads: what it names is worked on, and the link stays. Links in a circle
+/// are left as they are.
+fn led(path: String) -> String {
+    let (mut at, mut left) = (path, LINKS_MAX);
+    while let Ok(target) = std::fs::read_link(&at)
+        && left > 0
+    {
+        left -= 1;
+        let from = Path::new(&at).parent().unwrap_or(Path::new(""));
+        let Ok(next) = from.join(target).into_os_string().into_string() else { break };
+        at = next;
+    }
+    at
+}
+
+/// Links that the kernel follows one after the other.
+const LINKS_MAX: u32 = 40;
+
+/// Whether a directory, however it is named, is that of devices.
+fn is_among_devices(directory: &Path) -> bool {
+    let real = directory.canonicalize().unwrap_or_else(|_missing| directory.to_owned());
+    real.starts_with("/dev") && !real.starts_with("/dev/shm")
+}
+
+/// Whether something is there that is neither a file nor leads to one: it must not be removed.
+fn is_no_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| {
+        let kind = found.file_type();
+        !(kind.is_file() || kind.is_symlink() || kind.is_dir())
+    })
+}
+
+/// A path without what says nothing in it, so that one directory is named one way.
+fn plain(path: &str) -> String {
+    let mut plain = String::new();
+    let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
+    for part in parts {
+        if !plain.is_empty() || path.starts_with('/') {
+            plain.push('/');
+        }
+        plain.push_str(part);
+    }
+    match (plain.is_empty(), path.starts_with('/')) {
+        (true, true) => "/".to_owned(),
+        (true, false) => ".".to_owned(),
+        (false, _) => plain,
+    }
+}
+
+/// The name of a file that the job does not name itself.
+fn format_name(format: &str, job: &str, clone: u64, file: u64) -> String {
+    let format = if format.is_empty() { "$jobname.$jobnum.$filenum" } else { format };
+    let (mut name, mut rest) = (String::new(), format);
+    while let Some(at) = rest.find('$') {
+        name.push_str(&rest[..at]);
+        rest = &rest[at..];
+        // Writing into a string cannot fail.
+        if let Some(after) = rest.strip_prefix("$jobname") {
+            name.push_str(job);
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("$jobnum") {
+            let _ = write!(name, "{clone}");
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("$filenum") {
+            let _ = write!(name, "{file}");
+            rest = after;
+        } else {
+            name.push('$');
+            rest = &rest[1..];
+        }
+    }
+    name + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{format_name, is_among_devices, is_directory, is_no_file, led, plain};
+
+    #[test]
+    fn own_directories_are_known_by_their_names() {
+        assert!(is_directory("fio-0") && is_directory("fio-12"));
+        let others = ["fio-", "fio-00", "fio-x", "fio-1.txt", "fio", "data"];
+        assert!(!others.into_iter().any(is_directory));
+    }
+
+    #[test]
+    fn links_are_followed_to_their_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+        std::os::unix::fs::symlink("b", path("a")).unwrap();
+        std::os::unix::fs::symlink(path("c"), path("b")).unwrap();
+        assert_eq!(led(path("a")), path("c"));
+        assert_eq!(led(path("c")), path("c"));
+        std::os::unix::fs::symlink("d", path("d")).unwrap();
+        assert!(led(path("d")).ends_with("/d"));
+    }
+
+    #[test]
+    fn devices_are_known_by_whatever_direction() {
+        for devices in ["/dev", "/proc/../dev", "/dev/../dev/mapper", "/dev/no such directory"] {
+            assert!(is_among_devices(Path::new(devices)), "{devices}");
+        }
+        for place in ["/dev/shm", "/tmp", "device", "/no/such"] {
+            assert!(!is_among_devices(Path::new(place)), "{place}");
+        }
+        assert!(is_no_file(Path::new("/dev/null")));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(!is_no_file(file.path()));
+        assert!(!is_no_file(Path::new("/no/such")));
+    }
+
+    #[test]
+    fn a_directory_is_named_one_direction() {
+        for (path, named) in
+            [("/mnt//x/", "/mnt/x"), ("./a/./b", "a/b"), ("./", "."), ("//", "/"), ("../x", "../x")]
+        {
+            assert_eq!(plain(path), named);
+        }
+    }
+
+    #[test]
+    fn names_are_made_as_the_format_says() {
+        assert_eq!(format_name("$jobname.$jobnum.$filenum", "a", 2, 3), "a.2.3");
+        assert_eq!(format_name("f-$filenum$", "a", 2, 3), "f-3$");
+        assert_eq!(format_name("", "a b", 0, 0), "a b.0.0");
+    }
+}

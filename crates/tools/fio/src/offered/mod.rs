@@ -1,0 +1,311 @@
+//! Requests by the clock: a job file whose requests arrive at a rate that is offered, whether
+//! earlier ones have ended or not (an open loop).
+//!
+//! `stream` is the arrivals; here is what is asked for, which jobs can do it, and what is measured.
+//! Up to `iodepth` requests of a clone are under way at once, each of a thread with plain calls.
+
+mod stream;
+
+use std::iter::repeat;
+use std::sync::Arc;
+
+use crate::classic::offered::OfferedTally;
+use crate::language::{Engine, Section, time_us};
+use treering_model::metrics::load::{
+    DUE_LATENCY_NANOSECONDS, DUE_OPERATIONS, GENERATOR_LAG_NANOSECONDS, LATE_PERCENT,
+    OFFERED_OPERATIONS_PER_SECOND, UNFINISHED_OPERATIONS,
+};
+use treering_model::{Metric, Scope};
+use treering_script::{ConfigError, OptionSpec, Settings};
+
+use super::options::{
+    ARRIVALS, GRACE, LATE, OF_OFFERED_LOAD as OPTIONS, OFFERED_RATE as RATE,
+    OFFERED_SECONDS as SECONDS, REUSE, SET, WARM_UP,
+};
+use stream::{LATE_MOST, Terms, quantile};
+pub(super) use stream::{Lane, Stream, Turn};
+
+/// More requests are not under way at once.
+const LANES_MAX: u64 = 1024;
+/// The most that can be offered, in requests a second.
+const RATE_MAX: u64 = 100_000_000;
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+
+/// What a section does of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Share {
+    /// Requests of a clone that may be under way.
+    lanes: u64,
+    terms: Terms,
+}
+
+/// An offered load.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Offered {
+    per_second: u64,
+    grace_ns: u64,
+    /// The times of which late requests are counted, as they were given.
+    late: Vec<String>,
+    shares: Vec<Share>,
+}
+
+impl Offered {
+    /// What the settings ask for, and how they are recorded; the sections are changed so that they
+    /// can do it. `None` where nothing is offered.
+    pub(super) fn asked(
+        settings: &Settings,
+        specs: &[OptionSpec],
+        jobs: &mut [Section],
+        parameters: &mut Vec<(String, String)>,
+    ) -> Result<Option<Self>, ConfigError> {
+        let Some(per_second) = settings.number(specs, RATE, 1..=RATE_MAX)? else {
+            return refuse_alone(settings).map(|()| None);
+        };
+        let arrivals = settings.choice(specs, ARRIVALS)?.unwrap_or("poisson");
+        let [length, warm_up, grace] = [(SECONDS, "10"), (WARM_UP, "1"), (GRACE, "1")]
+            .map(|(name, usual)| seconds(settings, name, usual).map(|ns| (name, ns)));
+        let (length, warm_up, grace) = (length?, warm_up?, grace?);
+        let is_poisson = arrivals == "poisson";
+        parameters.push((RATE.to_owned(), per_second.to_string()));
+        parameters.push((ARRIVALS.to_owned(), arrivals.to_owned()));
+        for (name, ns) in [length, warm_up, grace] {
+            parameters.push((name.to_owned(), (ns as f64 / 1e9).to_string()));
+        }
+        let (late, late_ns) = late_times(settings)?;
+        if !late.is_empty() {
+            parameters.push((LATE.to_owned(), late.join(",")));
+        }
+        let seed = settings.number(specs, "seed", 0..=u64::MAX)?.unwrap_or(1);
+        let weights = weights(jobs);
+        let sum: u64 = weights.iter().sum();
+        let mut shares = Vec::new();
+        for (number, (job, weight)) in jobs.iter_mut().zip(weights).enumerate() {
+            let terms = Terms {
+                per_second: per_second as f64 * weight as f64 / sum.max(1) as f64,
+                is_poisson,
+                seed: seed.wrapping_add(number as u64),
+                warm_up_ns: warm_up.1,
+                length_ns: length.1,
+                grace_ns: grace.1,
+                late_ns,
+            };
+            shares.push(Share { lanes: prepared(job, number, &terms)?, terms });
+        }
+        let lanes = shares.iter().zip(&*jobs).map(|(share, job)| share.lanes * job.clones);
+        if lanes.sum::<u64>() > LANES_MAX {
+            let message = format!("more than {LANES_MAX} requests could be under way at once");
+            return Err(ConfigError::new(message).hint("lower iodepth or numjobs"));
+        }
+        Ok(Some(Self { per_second, grace_ns: grace.1, late, shares }))
+    }
+
+    /// How many requests of a clone of this section may be under way.
+    pub(super) fn lanes(&self, section: usize) -> u64 {
+        self.shares.get(section).map_or(1, |share| share.lanes)
+    }
+
+    /// The streams of a run that begins.
+    pub(super) fn begin(&self) -> Running {
+        let streams = self.shares.iter().map(|share| Arc::new(Stream::new(share.terms))).collect();
+        Running { offered: self.clone(), streams, tally: OfferedTally::default() }
+    }
+}
+
+/// The options that mean nothing without a rate.
+fn refuse_alone(settings: &Settings) -> Result<(), ConfigError> {
+    match OPTIONS[1..].iter().find(|name| settings.text(name).is_some()) {
+        None => Ok(()),
+        Some(name) => Err(ConfigError::new(format!("--{name} goes with --{RATE} only"))
+            .hint(format!("say how many requests a second are offered: --{RATE} 1000"))),
+    }
+}
+
+/// Another program knows nothing of an offered load; its job file is handed on as it is.
+pub(super) fn refuse_with_fio(settings: &Settings) -> Result<(), ConfigError> {
+    match OPTIONS.into_iter().chain([SET, REUSE]).find(|one| settings.text(one).is_some()) {
+        None => Ok(()),
+        Some(name) => Err(ConfigError::new(format!("--{name} does not go with --with-fio"))
+            .hint("run the job natively: leave --with-fio out")),
+    }
+}
+
+fn seconds(settings: &Settings, name: &str, usual: &str) -> Result<u64, ConfigError> {
+    let text = settings.text(name).unwrap_or(usual);
+    let number = text.parse::<f64>().ok().filter(|number| (0.0..=1e6).contains(number));
+    let number = number.filter(|number| name != SECONDS || *number >= 0.001);
+    number
+        .map(|number| {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+            let ns = (number * 1e9).round() as u64;
+            ns
+        })
+        .ok_or_else(|| {
+            ConfigError::new(format!("--{name}: '{text}' is no number of seconds"))
+                .hint("a number up to 1000000, such as 2.5")
+        })
+}
+
+/// Times with commas between, in nanoseconds beside their words.
+fn late_times(settings: &Settings) -> Result<(Vec<String>, [u64; LATE_MOST]), ConfigError> {
+    let (mut words, mut times) = (Vec::new(), [0; LATE_MOST]);
+    for text in settings.text(LATE).into_iter().flat_map(|text| text.split(',')).map(str::trim) {
+        let us = time_us(text, 1).filter(|us| (1..=3_600_000_000).contains(us));
+        let (Some(us), true) = (us, words.len() < LATE_MOST) else {
+            let message = format!("--{LATE}: '{text}' is no time of the first {LATE_MOST}");
+            return Err(ConfigError::new(message)
+                .hint("times with commas between, each with its unit: 5ms,1s"));
+        };
+        times[words.len()] = us * 1000;
+        words.push(text.to_owned());
+    }
+    Ok((words, times))
+}
+
+/// What part of the load each section has: the rates that the sections state, where all do, else
+/// their clones.
+fn weights(jobs: &[Section]) -> Vec<u64> {
+    let stated: Vec<u64> = jobs.iter().map(|job| job.rate_iops.iter().sum()).collect();
+    if stated.iter().all(|rate| *rate > 0) {
+        return stated;
+    }
+    jobs.iter().map(|job| job.clones).collect()
+}
+
+/// Makes a section one whose requests come by the clock; how many of a clone may be under way.
+fn prepared(job: &mut Section, number: usize, terms: &Terms) -> Result<u64, ConfigError> {
+    if let Some((what, hint)) = hindrance(job, number) {
+        let message = format!("[{}]: {what} does not go with --{RATE}", job.name.escape_debug());
+        return Err(ConfigError::new(message).hint(hint));
+    }
+    let lanes = job.depth.max(1);
+    if job.engine.is_queued() {
+        job.engine = Engine::Psync;
+    }
+    job.depth = 1;
+    (job.rate, job.rate_iops, job.extras.is_poisson) = ([0; 3], [0; 3], false);
+    (job.thread, job.group_reporting, job.new_group) = (true, true, number > 0);
+    (job.time_based, job.ramp_us) = (true, 0);
+    let whole_ns = terms.warm_up_ns + terms.length_ns + terms.grace_ns;
+    job.runtime_us = whole_ns.div_ceil(1000) + 100_000;
+    Ok(lanes)
+}
+
+/// What of a section says itself when requests come, or has none that could be offered.
+fn hindrance(job: &Section, number: usize) -> Option<(&'static str, &'static str)> {
+    let leave_out = "leave it out: requests come by the clock";
+    let extras = &job.extras;
+    let all = [
+        (job.think.us > 0, "thinktime", leave_out),
+        (extras.flow.weight > 0, "flow", "state shares by rate_iops in each section"),
+        (extras.latency.ns > 0, "latency_target", "treering load searches the rate itself"),
+        (extras.steady.seconds > 0, "steadystate", leave_out),
+        (extras.lowest.are_any(), "rate_min", leave_out),
+        (job.number_ios > 0, "number_ios", "leave it out: the time ends the run"),
+        (job.start_delay_us[1] > 0, "startdelay", leave_out),
+        (extras.waits_for.is_some(), "wait_for", leave_out),
+        (job.stonewall && number > 0, "stonewall", "choose the sections that run at once: section"),
+        (extras.verify.kind.is_some(), "verify", "leave it out: reading again is no request"),
+        (extras.creates_only, "create_only", "choose a section with requests"),
+        (job.rw.trims, "trim", "choose reads and writes"),
+        (
+            job.engine.works_by_opening(),
+            "an engine that works by opening files",
+            "choose one that reads and writes, such as psync",
+        ),
+    ];
+    all.into_iter().find(|(is, ..)| *is).map(|(_, what, hint)| (what, hint))
+}
+
+/// An offered load at work.
+#[derive(Debug)]
+pub(super) struct Running {
+    offered: Offered,
+    streams: Vec<Arc<Stream>>,
+    tally: OfferedTally,
+}
+
+impl Running {
+    /// A clone's part in the stream of its section.
+    pub(super) fn stream(&self, section: usize) -> Option<Arc<Stream>> {
+        self.streams.get(section).map(Arc::clone)
+    }
+
+    /// A clone is done.
+    pub(super) fn worked(&mut self, tally: &OfferedTally) {
+        self.tally.merge(tally);
+    }
+
+    /// Latencies of all requests that were due, of all sections together.
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        let (latency, lag) = (&self.tally.latency, &self.tally.lag);
+        let due: u64 = self.streams.iter().map(|stream| stream.due()).sum();
+        let unfinished = due.saturating_sub(latency.stat.samples);
+        let mut all = vec![
+            OFFERED_OPERATIONS_PER_SECOND.of(Scope::Trial, self.offered.per_second as f64),
+            DUE_OPERATIONS.of(Scope::Trial, due as f64),
+            UNFINISHED_OPERATIONS.of(Scope::Trial, unfinished as f64),
+        ];
+        let late = self.offered.late.iter().zip(self.tally.late.iter().chain(repeat(&0)));
+        all.extend(late.filter(|_| due > 0).map(|(word, late)| {
+            let percent = 100.0 * (late + unfinished) as f64 / due as f64;
+            LATE_PERCENT.of_member(&[word], Scope::Trial, percent).of_tasks(due)
+        }));
+        if due == 0 || latency.stat.samples == 0 {
+            return all;
+        }
+        let of = |word: &str, ns: u64| {
+            DUE_LATENCY_NANOSECONDS.of_member(&[word], Scope::Trial, ns as f64).of_tasks(due)
+        };
+        // What did not end within the grace took longer than that, or than the slowest that did.
+        let beyond = self.offered.grace_ns.max(latency.stat.most);
+        let at = |share: f64| quantile(latency, due, share).unwrap_or(beyond);
+        all.extend(QUANTILES.map(|(word, share)| of(word, at(share))));
+        let most = if unfinished > 0 { beyond } else { latency.stat.most };
+        all.push(of("max", most));
+        if lag.stat.samples > 0 {
+            all.extend(QUANTILES.map(|(word, share)| {
+                let ns = quantile(lag, lag.stat.samples, share).unwrap_or(0);
+                let metric = GENERATOR_LAG_NANOSECONDS.of_member(&[word], Scope::Trial, ns as f64);
+                metric.of_tasks(lag.stat.samples)
+            }));
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::language::{Engine, Section};
+    use treering_script::Settings;
+
+    use super::super::options::NATIVE;
+    use super::{Offered, RATE};
+
+    fn asked(jobs: &mut [Section]) -> Offered {
+        let settings = Settings::new(vec![(RATE.to_owned(), "100".to_owned())]);
+        Offered::asked(&settings, NATIVE, jobs, &mut Vec::new()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn sections_share_the_load_by_their_rates_or_clones() {
+        let rates = |offered: &Offered| -> Vec<f64> {
+            offered.shares.iter().map(|share| share.terms.per_second).collect()
+        };
+        let mut jobs = [Section::default(), Section::default()];
+        jobs[0].clones = 3;
+        assert_eq!(rates(&asked(&mut jobs)), [75.0, 25.0]);
+        jobs[0].rate_iops = [700, 0, 0];
+        jobs[1].rate_iops = [0, 200, 100];
+        assert_eq!(rates(&asked(&mut jobs)), [70.0, 30.0]);
+        assert_eq!(jobs[0].rate_iops, [0; 3], "the stream says when requests come");
+    }
+
+    #[test]
+    fn a_queue_becomes_as_many_threads_with_plain_calls() {
+        let mut jobs = [Section::default()];
+        (jobs[0].engine, jobs[0].depth) = (Engine::Libaio, 16);
+        let offered = asked(&mut jobs);
+        assert_eq!((offered.lanes(0), jobs[0].engine, jobs[0].depth), (16, Engine::Psync, 1));
+        assert!(jobs[0].thread && jobs[0].time_based && jobs[0].runtime_us > 12_000_000);
+    }
+}

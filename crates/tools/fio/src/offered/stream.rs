@@ -1,0 +1,300 @@
+//! When requests are due, and who takes which.
+//!
+//! The clones of a section share one stream of arrivals. A clone that has nothing to do takes the
+//! next arrival, waits until it is due, and issues it; where all are busy, arrivals wait for the
+//! first clone that is free. So requests are served first come, first served, and the time for
+//! which one waits is part of its latency.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::classic::offered::OfferedTally;
+use crate::classic::tally::Latencies;
+use treering_script::Random;
+
+/// An idle clone waits in pieces of at most so many microseconds: the end of a run reaches it.
+const PIECE_US: u64 = 20_000;
+
+/// So many times can be looked at.
+pub(in super::super) const LATE_MOST: usize = 4;
+
+/// What a stream of arrivals is like. Times in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in super::super) struct Terms {
+    /// Arrivals a second, on average.
+    pub(in super::super) per_second: f64,
+    /// Whether the times between two are drawn, and not all alike.
+    pub(in super::super) is_poisson: bool,
+    /// What they are drawn from.
+    pub(in super::super) seed: u64,
+    /// Arrivals before this do not count.
+    pub(in super::super) warm_up_ns: u64,
+    /// For how long they count then.
+    pub(in super::super) length_ns: u64,
+    /// How long after the last arrival requests may still end.
+    pub(in super::super) grace_ns: u64,
+    /// Requests that take longer are counted for each of these; 0 for none.
+    pub(in super::super) late_ns: [u64; LATE_MOST],
+}
+
+impl Terms {
+    fn end_ns(&self) -> u64 {
+        self.warm_up_ns + self.length_ns
+    }
+}
+
+/// The arrivals of a section.
+#[derive(Debug)]
+pub(in super::super) struct Stream {
+    terms: Terms,
+    drawn: Mutex<Drawn>,
+}
+
+#[derive(Debug)]
+struct Drawn {
+    random: Random,
+    /// When the first clone was ready: arrivals are counted from there.
+    start_ns: Option<u64>,
+    /// The last arrival, from the start.
+    at_ns: f64,
+    /// Arrivals that count.
+    counted: u64,
+}
+
+/// One arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Arrival {
+    due_ns: u64,
+    counts: bool,
+}
+
+impl Stream {
+    pub(in super::super) fn new(terms: Terms) -> Self {
+        let random = Random::for_part(terms.seed, "arrivals");
+        let drawn = Drawn { random, start_ns: None, at_ns: 0.0, counted: 0 };
+        Self { terms, drawn: Mutex::new(drawn) }
+    }
+
+    /// The next arrival, for a clone that is free now; `None` where there is none any more.
+    fn take(&self, now_ns: u64) -> Option<Arrival> {
+        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+        let start_ns = *drawn.start_ns.get_or_insert(now_ns);
+        if now_ns > start_ns + self.terms.end_ns() + self.terms.grace_ns {
+            return None;
+        }
+        let (at_ns, counts) = drawn.next(&self.terms)?;
+        Some(Arrival { due_ns: start_ns + at_ns, counts })
+    }
+
+    /// How many requests were due in the time that counts, whether they were issued or not.
+    pub(in super::super) fn due(&self) -> u64 {
+        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+        while drawn.next(&self.terms).is_some() {}
+        drawn.counted
+    }
+}
+
+impl Drawn {
+    /// The next arrival before the end, from the start, and whether it counts.
+    fn next(&mut self, terms: &Terms) -> Option<(u64, bool)> {
+        let mean_ns = 1e9 / terms.per_second;
+        let share = if terms.is_poisson {
+            // From (0, 1], so that its logarithm is finite.
+            -(((self.random.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64).ln()
+        } else {
+            1.0
+        };
+        self.at_ns += mean_ns * share;
+        if self.at_ns >= terms.end_ns() as f64 {
+            self.at_ns = f64::INFINITY;
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "before it")]
+        let at_ns = self.at_ns as u64;
+        let counts = at_ns >= terms.warm_up_ns;
+        self.counted += u64::from(counts);
+        Some((at_ns, counts))
+    }
+}
+
+/// What a clone is to do with its next request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Turn {
+    /// It is due.
+    Now,
+    /// It is due later: a pause of so many microseconds.
+    Wait(u64),
+    /// There is none any more.
+    Over,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum At {
+    Free,
+    /// It waits for an arrival, and whether it has slept meanwhile.
+    Waiting(Arrival, bool),
+    /// At work on an arrival; when the last part of that ended, where it was timed.
+    Serving(Arrival, Option<u64>),
+}
+
+/// A clone's part in a stream.
+#[derive(Debug)]
+pub(in super::super) struct Lane {
+    stream: Arc<Stream>,
+    at: At,
+    tally: OfferedTally,
+}
+
+impl Lane {
+    pub(in super::super) fn new(stream: Arc<Stream>) -> Self {
+        Self {
+            stream,
+            at: At::Free,
+            tally: OfferedTally { late: vec![0; LATE_MOST], ..OfferedTally::default() },
+        }
+    }
+
+    /// Its next request can be issued: whether it is due.
+    pub(in super::super) fn turn(&mut self, now_ns: u64) -> Turn {
+        if let At::Serving(..) = self.at {
+            self.settle();
+        }
+        let (arrival, slept) = match self.at {
+            At::Waiting(arrival, slept) => (arrival, slept),
+            At::Free | At::Serving(..) => match self.stream.take(now_ns) {
+                Some(arrival) => (arrival, false),
+                None => return Turn::Over,
+            },
+        };
+        let left_ns = arrival.due_ns.saturating_sub(now_ns);
+        if left_ns > 0 {
+            self.at = At::Waiting(arrival, true);
+            return Turn::Wait(left_ns.div_ceil(1000).min(PIECE_US));
+        }
+        if slept && arrival.counts {
+            self.tally.lag.add(now_ns - arrival.due_ns);
+        }
+        self.at = At::Serving(arrival, None);
+        Turn::Now
+    }
+
+    /// A part of its request ended: the transfer, or a sync that belongs to it.
+    pub(in super::super) fn ended(&mut self, at_ns: u64) {
+        if let At::Serving(_, ended_ns) = &mut self.at {
+            *ended_ns = Some(at_ns);
+        }
+    }
+
+    /// Nothing more belongs to its request.
+    fn settle(&mut self) {
+        if let At::Serving(arrival, Some(ended_ns)) = std::mem::replace(&mut self.at, At::Free)
+            && arrival.counts
+        {
+            let latency_ns = ended_ns.saturating_sub(arrival.due_ns);
+            self.tally.latency.add(latency_ns);
+            let late_ns = self.stream.terms.late_ns;
+            for (count, late_ns) in self.tally.late.iter_mut().zip(late_ns) {
+                *count += u64::from(latency_ns > late_ns);
+            }
+        }
+    }
+
+    /// What came of it.
+    pub(in super::super) fn tally(mut self) -> OfferedTally {
+        self.settle();
+        self.tally
+    }
+}
+
+/// The latency that this share of all requests did not exceed, those that never ended being the
+/// slowest; `None` where it is one of these.
+pub(in super::super) fn quantile(ended: &Latencies, due: u64, share: f64) -> Option<u64> {
+    let count = ended.stat.samples;
+    let place = share * due.max(count) as f64;
+    if count == 0 || place > count as f64 {
+        return None;
+    }
+    ended.histogram.clone().percentiles(&[100.0 * place / count as f64]).first().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Lane, Latencies, Stream, Terms, Turn, quantile};
+
+    const MS: u64 = 1_000_000;
+
+    fn terms(per_second: f64, is_poisson: bool) -> Terms {
+        let (warm_up_ns, length_ns, grace_ns) = (100 * MS, 1000 * MS, 50 * MS);
+        Terms {
+            per_second,
+            is_poisson,
+            seed: 3,
+            warm_up_ns,
+            length_ns,
+            grace_ns,
+            late_ns: [5 * MS, 0, 0, 0],
+        }
+    }
+
+    /// A clone alone whose requests take so long: its lane at the end.
+    fn served(stream: &Arc<Stream>, service_ns: u64) -> Lane {
+        let mut lane = Lane::new(Arc::clone(stream));
+        let mut now_ns = 7 * MS;
+        loop {
+            match lane.turn(now_ns) {
+                Turn::Wait(us) => now_ns += us * 1000,
+                Turn::Now => {
+                    now_ns += service_ns;
+                    lane.ended(now_ns);
+                }
+                Turn::Over => return lane,
+            }
+        }
+    }
+
+    #[test]
+    fn latency_counts_from_when_a_request_was_due() {
+        // 100 requests a second, each of 1 ms: nothing waits, and none is late.
+        let stream = Arc::new(Stream::new(terms(100.0, false)));
+        let tally = served(&stream, MS).tally();
+        assert_eq!((tally.latency.stat.samples, stream.due()), (100, 100));
+        assert_eq!((tally.latency.stat.least, tally.latency.stat.most), (MS, MS));
+        assert_eq!(tally.late, [0, 100, 100, 100]);
+        assert_eq!((tally.lag.stat.samples, tally.lag.stat.most), (100, 0));
+        // Each of 20 ms: every other one is served until the end of the grace, and the last of
+        // those waited for nearly all of the time. What a request took alone was always 20 ms.
+        let stream = Arc::new(Stream::new(terms(100.0, false)));
+        let tally = served(&stream, 20 * MS).tally();
+        let (ended, due) = (tally.latency.stat.samples, stream.due());
+        assert_eq!(due, 100);
+        assert!((45..=52).contains(&ended), "{ended}");
+        assert!(tally.latency.stat.most > 500 * MS, "{}", tally.latency.stat.most);
+        assert_eq!(quantile(&tally.latency, due, 0.99), None, "it never ended");
+        assert!(quantile(&tally.latency, due, 0.25).is_some());
+    }
+
+    #[test]
+    fn drawn_times_are_those_of_a_poisson_process() {
+        let stream = Stream::new(Terms { length_ns: 100_000 * MS, ..terms(1000.0, true) });
+        let mut times = Vec::new();
+        while let Some(arrival) = stream.take(0) {
+            times.push(arrival.due_ns);
+        }
+        let gaps: Vec<f64> = times.windows(2).map(|two| (two[1] - two[0]) as f64 / 1e6).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((mean - 1.0).abs() < 0.02 && (variance - 1.0).abs() < 0.05, "{mean} {variance}");
+        assert!(times.len() > 99_000 && stream.due() <= times.len() as u64);
+    }
+
+    #[test]
+    fn what_never_ended_is_the_slowest() {
+        let mut ended = Latencies::default();
+        (1..=90).for_each(|ms| ended.add(ms * MS));
+        let of = |due, share| quantile(&ended, due, share).map(|ns| ns.div_ceil(MS));
+        assert!(of(90, 0.5).is_some_and(|ms| (44..=47).contains(&ms)));
+        assert!(of(180, 0.25).is_some_and(|ms| (44..=47).contains(&ms)));
+        assert_eq!((of(180, 0.6), quantile(&Latencies::default(), 0, 0.5)), (None, None));
+    }
+}

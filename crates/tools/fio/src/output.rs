@@ -1,0 +1,374 @@
+//! Fio's own way to run and to speak: what the jobs are, what is laid out, and the report.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::classic::text::{Format, When, report};
+use crate::language::{Direction, Section, show};
+use treering_model::{Counters, Ending, TaskTotals, TrialEvent};
+use treering_script::{
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, DiskCounts, MakeRoots, Said, Settings,
+    Witness,
+};
+
+use super::job::{read_jobs, shown_command};
+use super::layout::{Became, LaidOut};
+use super::logs::{self, CUT};
+use super::options::{CLASSIC, WARNINGS_FATAL};
+use super::scene::Scene;
+use super::session::LAYOUT;
+use super::status::{seconds_left, so_far};
+use super::tally::{Complaint, Line, Tally};
+use super::verify::{state, state_name};
+use treering_kit::cautions;
+
+/// How a classic command line is run.
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
+    let (_, jobs) = read_jobs(settings, CLASSIC)?;
+    let only_says = match (settings.flag("showcmd"), settings.flag("parse-only")) {
+        (true, _) => Some(shown_command(settings)?),
+        (false, true) => Some(String::new()),
+        (false, false) => None,
+    };
+    let formats = formats(settings)?;
+    let terse = settings.choice(CLASSIC, "terse-version")?;
+    let terse_version = terse.and_then(|word| word.parse().ok()).unwrap_or(3);
+    check(settings, &jobs)?;
+    let shown = settings.flag("show-options").then(|| show(&jobs));
+    let scene = Scene::classic(settings, jobs)?;
+    let roots: Vec<PathBuf> = scene.namespace.directories.iter().map(PathBuf::from).collect();
+    let output = settings.text("output").map(|output| settings.file(output));
+    Ok(ClassicMode {
+        roots,
+        make_roots: MakeRoots::OneLevel,
+        log: output.clone(),
+        times_all: true,
+        seed: 1,
+        signal_exit: 128,
+        catches_sigint: true,
+        output: Box::new(Output {
+            done: vec![None; scene.workers.len()],
+            scene,
+            formats,
+            terse_version,
+            shown,
+            into_file: output.is_some(),
+            started_unix_ms: settings.started_unix_ms,
+            process: settings.machine.process,
+            laid_out: 0,
+            reported: false,
+            only_says,
+            shared_logs: HashMap::new(),
+            before: None,
+            base: settings.base_dir.clone().unwrap_or_default(),
+        }),
+    })
+}
+
+/// Whether the jobs are such as the command line allows.
+fn check(settings: &Settings, jobs: &[Section]) -> Result<(), ConfigError> {
+    let mut warnings = jobs.iter().flat_map(|job| &job.extras.warnings);
+    if let Some(warning) = warnings.next().filter(|_| settings.flag(WARNINGS_FATAL)) {
+        return Err(ConfigError::new(warning.text()).hint("or leave --warnings-fatal out"));
+    }
+    let changes = |job: &&Section| job.rw.writes || job.rw.trims;
+    let writes = jobs.iter().find(changes).filter(|_| settings.flag("readonly"));
+    match writes {
+        None => Ok(()),
+        Some(job) => {
+            let what = format!("--readonly: [{}] writes or trims", job.name.escape_debug());
+            Err(ConfigError::new(what).hint("leave --readonly out, or write rw=read"))
+        }
+    }
+}
+
+fn formats(settings: &Settings) -> Result<Vec<Format>, ConfigError> {
+    if settings.flag("minimal") {
+        return Ok(vec![Format::Terse]);
+    }
+    let text = settings.text_or_default(CLASSIC, "output-format").unwrap_or_default();
+    let one = |word: &str| {
+        let found = Format::NAMES.iter().find(|(name, _)| *name == word.trim());
+        found.map(|(_, format)| *format).ok_or_else(|| {
+            let names: Vec<&str> = Format::NAMES.iter().map(|(name, _)| *name).collect();
+            ConfigError::new(format!("--output-format: '{}' is no form", word.escape_debug()))
+                .hint(format!("forms are {}", names.join(", ")))
+        })
+    };
+    let mut all = text.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
+    all.extend(settings.flag("append-terse").then_some(Format::Terse));
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
+}
+
+struct Output {
+    scene: Scene,
+    done: Vec<Option<Tally>>,
+    formats: Vec<Format>,
+    terse_version: u64,
+    /// Every option, where it was asked for.
+    shown: Option<String>,
+    into_file: bool,
+    started_unix_ms: u64,
+    process: u32,
+    laid_out: usize,
+    reported: bool,
+    /// Where nothing is done, all that is said.
+    only_says: Option<String>,
+    /// Files into which several clones write.
+    shared_logs: HashMap<PathBuf, Vec<u8>>,
+    /// What the disk had done when it began, and when that was.
+    before: Option<(DiskCounts, u64)>,
+    /// Where relative paths begin.
+    base: PathBuf,
+}
+
+impl Output {
+    fn say(&self, words: String) -> Said {
+        if self.into_file {
+            Said { log: words, ..Said::default() }
+        } else {
+            Said { out: words, ..Said::default() }
+        }
+    }
+
+    /// What the jobs are warned of, for standard output or for standard error.
+    fn warnings(&self, for_output: bool) -> String {
+        let all = self.scene.jobs.iter().flat_map(|job| &job.extras.warnings);
+        let all = all.filter(|warning| warning.is_for_output() == for_output);
+        all.flat_map(|warning| [warning.text(), "\n"]).collect()
+    }
+
+    /// Words that belong to the normal form only.
+    fn say_normally(&self, words: impl FnOnce() -> String) -> Said {
+        if self.formats.contains(&Format::Normal) { self.say(words()) } else { Said::default() }
+    }
+
+    /// The logs of a clone.
+    fn logs(&mut self, number: usize, lines: &[Line]) -> Said {
+        let job = Arc::clone(&self.scene.workers[number].job);
+        let files = logs::files(&job, number + 1, lines);
+        let mut said = Said::default();
+        if lines.last() == Some(&[CUT; 6]) {
+            said.err = format!(
+                "treering: {}: its logs were cut: write log_avg_msec=... for fewer lines\n",
+                job.name.escape_debug()
+            );
+        }
+        for (path, text) in files {
+            let path = self.settled(&path);
+            if job.logs.together {
+                let whole = self.shared_logs.entry(path.clone()).or_default();
+                whole.extend_from_slice(text.as_bytes());
+                said.files.push((path, whole.clone()));
+            } else {
+                said.files.push((path, text.into_bytes()));
+            }
+        }
+        if let Some(path) = &job.logs.requests {
+            let path = self.settled(path);
+            let text = logs::requests(&self.scene.workers[number].spelled(), lines);
+            // As the original: what is in the file stays.
+            let before = || std::fs::read(&path).unwrap_or_default();
+            let whole = self.shared_logs.entry(path.clone()).or_insert_with(before);
+            whole.extend_from_slice(text.as_bytes());
+            said.files.push((path, whole.clone()));
+        }
+        said
+    }
+
+    /// Blocks that were not what had been written, and files of them where they are to be kept.
+    fn complain(&self, said: &mut Said, number: usize, complaints: &[Complaint]) {
+        let worker = &self.scene.workers[number];
+        for Complaint { text, file, dumps } in complaints {
+            said.err.push_str(text);
+            let Some((at, received, expected)) = dumps else { continue };
+            let file = usize::try_from(*file).unwrap_or(usize::MAX);
+            let name = worker.spelled_file(file);
+            let name = name.rsplit('/').next().unwrap_or_default();
+            for (what, bytes) in [("received", received), ("expected", expected)] {
+                let path = format!("{name}.{at}.{what}");
+                said.err.push_str(&format!("       {what} data dumped as {path}\n"));
+                said.files.push((self.settled(&path), bytes.clone()));
+            }
+        }
+    }
+
+    /// What is left of a clone whose writes can be verified.
+    fn save_state(&self, said: &mut Said, number: usize, tally: &Tally) {
+        let job = &self.scene.workers[number].job;
+        let verify = &job.extras.verify;
+        if verify.kind.is_none() || !verify.saves_state || !job.rw.writes {
+            return;
+        }
+        let writes = tally.directions[Direction::Write.place()].requests;
+        let content = state(&job.name, number, [job.depth, job.files, writes]);
+        said.files.push((self.settled(&state_name(&job.name, number)), content));
+    }
+
+    /// A path that was named in the present directory.
+    fn settled(&self, path: &str) -> PathBuf {
+        self.base.join(path)
+    }
+
+    fn task_ended(&mut self, task: &TaskTotals) -> Said {
+        if task.phase > 0 {
+            let batch = usize::try_from(task.phase - 1).unwrap_or(usize::MAX);
+            let worker = self.scene.batch(batch).nth(usize::from(task.worker));
+            if let (Some((number, _)), Some(tally)) = (worker, Tally::read(&task.counters)) {
+                let (user_ns, system_ns) = (task.cpu.user_ns, task.cpu.system_ns);
+                let mut tally = Tally { user_ns, system_ns, ..tally };
+                let mut said = self.logs(number, &std::mem::take(&mut tally.logs));
+                self.complain(&mut said, number, &std::mem::take(&mut tally.complaints));
+                self.save_state(&mut said, number, &tally);
+                self.done[number] = Some(tally);
+                return said;
+            }
+            return Said::default();
+        }
+        if task.kind != LAYOUT {
+            return Said::default();
+        }
+        let worker = self.scene.workers.get(self.laid_out);
+        let laid_out = task.counters.read::<LaidOut>();
+        let made = |became| matches!(became, Became::Made | Became::Failed(_));
+        let is_made = laid_out.is_some_and(|laid_out| made(laid_out.became));
+        self.laid_out += 1;
+        let Some(worker) = worker.filter(|_| is_made) else {
+            return Said::default();
+        };
+        let files = worker.files.len();
+        let (name, some) = (&worker.job.name, if files == 1 { "file" } else { "files" });
+        let mib = worker.job.stated_bytes() >> 20;
+        self.say_normally(|| {
+            let what = if files == 1 { "IO file" } else { "IO files" };
+            format!("{name}: Laying out {what} ({files} {some} / {mib}MiB)\n")
+        })
+    }
+
+    /// What the disk did so far, and in how many milliseconds, unless a job says that it is not to
+    /// be reported.
+    fn disk(&self, elapsed_ms: u64, witness: &mut dyn Witness) -> Option<(DiskCounts, u64)> {
+        let is_off = |(key, value): &(String, String)| key == "disk_util" && value == "0";
+        let mut jobs = self.scene.jobs.iter();
+        if jobs.clone().all(|job| !job.engine.tells_disk()) {
+            return None;
+        }
+        if jobs.any(|job| job.given.iter().chain(&job.given_globally).any(is_off)) {
+            return None;
+        }
+        let (before, began_ms) = self.before.as_ref()?;
+        let now = witness.disk().filter(|now| now.name == before.name)?;
+        Some((now.since(before), elapsed_ms.saturating_sub(*began_ms)))
+    }
+
+    /// The report, once, of what was done so far.
+    fn report(&mut self, elapsed_ms: u64, witness: &mut dyn Witness) -> Said {
+        let is_empty = self.done.iter().all(Option::is_none);
+        if is_empty || std::mem::replace(&mut self.reported, true) {
+            return Said::default();
+        }
+        self.report_of(&self.done, 0, elapsed_ms, witness)
+    }
+
+    /// The report while jobs work.
+    fn report_so_far(
+        &self,
+        tick: &Counters,
+        elapsed_ms: u64,
+        witness: &mut dyn Witness,
+    ) -> Option<Said> {
+        let now = so_far(&self.done, tick)?;
+        let left_s = seconds_left(&self.scene, &self.done, &now);
+        Some(self.report_of(&now, left_s, elapsed_ms, witness))
+    }
+
+    /// The report of what the clones did, of whose work so many seconds are left.
+    fn report_of(
+        &self,
+        done: &[Option<Tally>],
+        left_s: u64,
+        elapsed_ms: u64,
+        witness: &mut dyn Witness,
+    ) -> Said {
+        let (time, disk) = (witness.time(), self.disk(elapsed_ms, witness));
+        let unix_ms = self.started_unix_ms.saturating_add(elapsed_ms);
+        let when = When { process: self.process, unix_ms, time, elapsed_ms, left_s, disk };
+        let rows = self.scene.report(done);
+        let first = self.scene.jobs.first();
+        let all = self
+            .formats
+            .iter()
+            .map(|format| report(*format, self.terse_version, &rows, first, &when));
+        let words = all.collect::<String>();
+        self.say(words)
+    }
+}
+
+impl ClassicOutput for Output {
+    fn open(&mut self, _scene: &ClassicScene) -> Said {
+        let mut said = self.say(self.warnings(true));
+        let normally = self.say_normally(|| self.scene.opening());
+        said.out.push_str(&normally.out);
+        said.log.push_str(&normally.log);
+        said.err = self.warnings(false);
+        said.err.push_str(&self.shown.take().unwrap_or_default());
+        said
+    }
+
+    fn log_begins_anew(&self) -> bool {
+        true
+    }
+
+    /// As the original reports them, the tallies of all clones each second would soon be gigabytes.
+    fn keeps_ticks(&self) -> bool {
+        false
+    }
+
+    fn only_says(&self) -> Option<String> {
+        self.only_says.clone()
+    }
+
+    fn refused(&mut self, error: &ConfigError) -> Said {
+        Said::err_line(&format!("fio: {}", error.message))
+    }
+
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+        match event {
+            TrialEvent::PhaseBegan { phase: 0, at_ns, .. } => {
+                self.before = witness.disk().map(|disk| (disk, at_ns / 1_000_000));
+                Said::default()
+            }
+            TrialEvent::TaskEnded(task) => self.task_ended(task),
+            TrialEvent::Ticked { counters, at_ns, .. } => {
+                self.report_so_far(counters, at_ns / 1_000_000, witness).unwrap_or_default()
+            }
+            TrialEvent::Ended { ending, at_ns } => match ending {
+                Ending::Completed | Ending::Failed { .. } | Ending::Interrupted => {
+                    let is_refused = matches!(ending, Ending::Failed { .. });
+                    if is_refused && self.done.iter().all(Option::is_none) {
+                        // As the original: jobs whose files cannot be made are reported as well.
+                        self.done.fill(Some(Tally::default()));
+                    }
+                    self.report(at_ns / 1_000_000, witness)
+                }
+                Ending::Invalid { .. } => Said::default(),
+            },
+            TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
+            _ => Said::default(),
+        }
+    }
+
+    /// As the original: how many clones failed.
+    fn exit_code(&self) -> Option<u8> {
+        let failed = self.done.iter().flatten().filter(|tally| tally.errno != 0).count();
+        (failed > 0).then(|| u8::try_from(failed).unwrap_or(u8::MAX))
+    }
+
+    fn close(&mut self, signal: Option<i32>) -> Said {
+        let Some(signal) = signal else { return Said::default() };
+        Said::err_line(&format!("fio: terminating on signal {signal}"))
+    }
+}

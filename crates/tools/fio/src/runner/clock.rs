@@ -1,0 +1,234 @@
+//! The time of a clone, as it hears of it from its steps.
+
+use crate::language::Section;
+
+use super::super::tally::Tally;
+
+/// Times in nanoseconds from the start of the trial.
+#[derive(Debug)]
+pub(super) struct Clock {
+    now_ns: u64,
+    /// When the last step began, if it was timed.
+    began_ns: Option<u64>,
+    start_ns: u64,
+    pass_ns: u64,
+    /// When the last pause that a job asks for is over.
+    pause_ns: u64,
+    ramp_ns: Option<u64>,
+    runtime_ns: Option<u64>,
+    over_ns: u64,
+    /// When the next sample of a rate is due.
+    sample_ns: u64,
+    /// Of bytes, and of requests.
+    samplers: [Sampler; 2],
+}
+
+/// How often a rate is taken down, and what was counted when it was last.
+#[derive(Debug)]
+struct Sampler {
+    period_ns: u64,
+    next_ns: u64,
+    counted: [u64; 3],
+}
+
+impl Sampler {
+    fn begin(&mut self, now_ns: u64) {
+        (self.next_ns, self.counted) = (now_ns + self.period_ns, [0; 3]);
+    }
+
+    /// By direction, how many in a second there were since the last sample; nothing before one is
+    /// due, and 0 where there were none.
+    fn take(&mut self, now_ns: u64, counts: [u64; 3]) -> Option<[u64; 3]> {
+        if now_ns < self.next_ns {
+            return None;
+        }
+        let ms = (self.period_ns + now_ns - self.next_ns) / 1_000_000;
+        let mut rates = counts;
+        for (rate, before) in rates.iter_mut().zip(self.counted) {
+            *rate = (*rate - before) * 1000 / ms.max(1);
+        }
+        (self.counted, self.next_ns) = (counts, now_ns + self.period_ns);
+        Some(rates)
+    }
+}
+
+impl Clock {
+    pub(super) fn new(job: &Section) -> Self {
+        let runtime_ns = Some(job.runtime_us * 1000).filter(|ns| *ns > 0);
+        Self {
+            now_ns: 0,
+            began_ns: None,
+            start_ns: 0,
+            pass_ns: 0,
+            pause_ns: 0,
+            ramp_ns: Some(job.ramp_us * 1000).filter(|ns| *ns > 0),
+            runtime_ns,
+            over_ns: u64::MAX,
+            sample_ns: u64::MAX,
+            samplers: job.extras.sampled_ms.map(|ms| Sampler {
+                period_ns: ms * 1_000_000,
+                next_ns: u64::MAX,
+                counted: [0; 3],
+            }),
+        }
+    }
+
+    pub(super) fn began(&mut self, at_ns: u64) {
+        self.now_ns = at_ns;
+    }
+
+    /// A step was timed.
+    #[inline]
+    pub(super) fn timed(&mut self, began_ns: u64, ended_ns: u64) {
+        self.began_ns = Some(began_ns);
+        self.now_ns = ended_ns;
+    }
+
+    /// A pause ended: without a clock it lasted as long as it was to.
+    pub(super) fn paused(&mut self, us: u64) {
+        if self.began_ns.take().is_none() {
+            self.now_ns += us * 1000;
+        }
+    }
+
+    /// How long the last step took, reported once.
+    #[inline]
+    pub(super) fn took(&mut self) -> Option<u64> {
+        self.began_ns.take().map(|began_ns| self.now_ns - began_ns)
+    }
+
+    /// When the last step began and ended, reported once.
+    #[inline]
+    pub(super) fn span(&mut self) -> Option<(u64, u64)> {
+        self.began_ns.take().map(|began_ns| (began_ns, self.now_ns))
+    }
+
+    /// The end of the last step: without a clock as far as pauses make time pass.
+    pub(super) const fn present_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// The present, where there is a clock.
+    pub(super) fn now_ns(&self) -> Option<u64> {
+        Some(self.now_ns).filter(|now_ns| *now_ns > 0)
+    }
+
+    /// The work begins now.
+    pub(super) fn start(&mut self) {
+        self.start_ns = self.now_ns;
+        self.pause_ns = self.now_ns;
+        let now_ns = self.now_ns;
+        self.samplers.iter_mut().for_each(|sampler| sampler.begin(now_ns));
+        self.sample_ns = self.next_sample_ns();
+        if self.ramp_ns.is_none() {
+            self.over_ns = self.runtime_ns.map_or(u64::MAX, |ns| self.now_ns + ns);
+        }
+    }
+
+    /// A pass begins now.
+    pub(super) fn begin_pass(&mut self) {
+        self.pass_ns = self.now_ns;
+    }
+
+    /// Whether the time before it counts is just over.
+    #[inline]
+    pub(super) fn ends_ramp(&mut self) -> bool {
+        let Some(ramp_ns) = self.ramp_ns else { return false };
+        if self.start_ns == 0 || self.now_ns - self.start_ns < ramp_ns {
+            return false;
+        }
+        self.ramp_ns = None;
+        self.start();
+        self.begin_pass();
+        true
+    }
+
+    /// Whether its time is over.
+    #[inline]
+    pub(super) const fn is_over(&self) -> bool {
+        self.now_ns >= self.over_ns
+    }
+
+    /// Microseconds from the start.
+    #[inline]
+    pub(super) const fn since_start_us(&self) -> u64 {
+        (self.now_ns - self.start_ns) / 1000
+    }
+
+    /// A pause of so many microseconds begins.
+    pub(super) const fn pauses(&mut self, us: u64) {
+        self.pause_ns = self.now_ns + us * 1000;
+    }
+
+    /// Microseconds since the end of the last pause.
+    pub(super) const fn since_pause_us(&self) -> u64 {
+        self.now_ns.saturating_sub(self.pause_ns) / 1000
+    }
+
+    /// When the work began.
+    pub(super) const fn began_work_ns(&self) -> u64 {
+        self.start_ns
+    }
+
+    /// Milliseconds from its start; `None` before what counts.
+    pub(super) fn logged_ms(&self) -> Option<u64> {
+        let since = self.now_ns.saturating_sub(self.start_ns);
+        self.ramp_ns.is_none().then_some(since / 1_000_000)
+    }
+
+    /// Whether what is done now does not count.
+    pub(super) const fn is_in_ramp(&self) -> bool {
+        self.ramp_ns.is_some()
+    }
+
+    /// Nanoseconds from the start of the pass.
+    pub(super) const fn since_pass_ns(&self) -> u64 {
+        self.now_ns.saturating_sub(self.pass_ns)
+    }
+
+    /// How long the pass took.
+    pub(super) const fn pass_ms(&self) -> u64 {
+        (self.now_ns - self.pass_ns).div_ceil(1_000_000)
+    }
+
+    /// How long it worked; 0 before it begins.
+    pub(super) const fn runtime_ms(&self) -> u64 {
+        if self.start_ns == 0 {
+            return 0;
+        }
+        (self.now_ns - self.start_ns) / 1_000_000
+    }
+
+    /// Takes down the rates, when it is time to.
+    #[inline]
+    pub(super) fn sample(&mut self, tally: &mut Tally) {
+        if self.now_ns >= self.sample_ns {
+            self.take_sample(tally);
+        }
+    }
+
+    fn next_sample_ns(&self) -> u64 {
+        let [bytes, requests] = &self.samplers;
+        bytes.next_ns.min(requests.next_ns)
+    }
+
+    #[cold]
+    fn take_sample(&mut self, tally: &mut Tally) {
+        let [bytes, requests] = &mut self.samplers;
+        let counts = [0, 1, 2].map(|direction: usize| tally.directions[direction].bytes);
+        for (direction, rate) in bytes.take(self.now_ns, counts).into_iter().flatten().enumerate() {
+            if rate > 0 {
+                tally.directions[direction].bandwidth.add(rate / 1024);
+            }
+        }
+        let counts = [0, 1, 2].map(|direction: usize| tally.directions[direction].requests);
+        for (direction, rate) in
+            requests.take(self.now_ns, counts).into_iter().flatten().enumerate()
+        {
+            if rate > 0 {
+                tally.directions[direction].iops.add(rate);
+            }
+        }
+        self.sample_ns = self.next_sample_ns();
+    }
+}

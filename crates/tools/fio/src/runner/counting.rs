@@ -1,0 +1,138 @@
+//! What a request that ended counts: its bytes and latency, its line in the logs, or its error.
+
+use crate::language::Direction;
+
+use super::super::generator::Wanted;
+use super::super::logs::Ended;
+use super::Runner;
+use super::contents::{UNTAGGED, WRONG};
+
+/// The error of a filesystem that is full (`ENOSPC`), and of a request that takes too long
+/// (`ETIMEDOUT`).
+const NO_ROOM: i32 = 28;
+const TOO_LATE: i32 = 110;
+/// The error of a read that brings nothing (`EIO`).
+const NOTHING_READ: i32 = 5;
+
+impl Runner {
+    /// A request ended that nothing else went beside.
+    #[inline]
+    pub(super) fn moved(&mut self, wanted: Wanted, bytes: u64) {
+        let direction = wanted.direction.place();
+        if bytes == 0 && wanted.direction == Direction::Read {
+            // As the original: behind the end of a file nothing can be read, and that counts.
+            self.tally.directions[direction].requests += 1;
+            self.failed(Direction::Read, NOTHING_READ);
+            return;
+        }
+        let tells = !self.worker.job.engine.works_by_opening();
+        if let Some(ns) = self.clock.took().filter(|_| tells) {
+            self.tally.took(direction, ns);
+            self.log(wanted, bytes, None, ns);
+        }
+        self.tally.depths[0] += 1;
+        self.tally.submits[1] += 1;
+        self.tally.completes[1] += 1;
+        self.slots.moved(wanted.file, wanted.offset + bytes);
+        self.counted(wanted, bytes);
+        self.look(UNTAGGED, wanted, bytes);
+    }
+
+    /// A block is not what was written.
+    pub(super) fn wrong(&mut self) {
+        self.failed(Direction::Read, WRONG);
+    }
+
+    /// A request failed, whose bytes are not there.
+    #[cold]
+    pub(super) fn request_failed(&mut self, wanted: Wanted, errno: i32) {
+        if let Some(contents) = &mut self.contents {
+            contents.failed(wanted);
+        }
+        // As the original: it was issued, and that counts.
+        self.tally.directions[wanted.direction.place()].requests += 1;
+        if !self.worker.job.engine.is_queued() {
+            self.tally.issued(1);
+        }
+        self.failed(wanted.direction, errno);
+    }
+
+    /// Something failed: nothing follows it, unless the job bears such errors.
+    #[cold]
+    pub(super) fn failed(&mut self, direction: Direction, errno: i32) {
+        let number = u64::from(errno.unsigned_abs());
+        if self.worker.job.extras.tolerance.bears(direction, errno) {
+            if self.tally.errors[0] == 0 {
+                self.tally.errors[1] = number;
+            }
+            self.tally.errors[0] += 1;
+            return;
+        }
+        if self.worker.job.extras.fills && errno == NO_ROOM {
+            self.terminated = true;
+            return;
+        }
+        self.tally.errno = u64::from(errno.unsigned_abs());
+        self.terminated = true;
+    }
+
+    /// A file came to the disk. As the original: one that is not of all its metadata counts as a
+    /// short request of this direction, though its latency is one of syncs.
+    pub(super) fn synced(&mut self, short: Option<Direction>) {
+        let short = short.filter(|_| self.namespace.classic);
+        if let Some(direction) = short {
+            self.tally.directions[direction.place()].short += 1;
+        }
+        if let Some(ns) = self.clock.took() {
+            self.tally.sync.add(ns);
+            self.tally.short_syncs += u64::from(short.is_some());
+        }
+    }
+
+    /// A file was made, looked at or removed: that is what latencies are reported about.
+    pub(super) fn opened(&mut self) {
+        let direction = if self.worker.job.rw.reads { Direction::Read } else { Direction::Write };
+        if let Some(ns) = self.clock.took() {
+            self.tally.took(direction.place(), ns);
+        }
+    }
+
+    /// Takes down a request, where that is asked for.
+    #[inline]
+    pub(super) fn log(&mut self, wanted: Wanted, bytes: u64, slat_ns: Option<u64>, clat_ns: u64) {
+        if let Some(logs) = &mut self.logs
+            && let Some(at_ms) = self.clock.logged_ms()
+        {
+            let (direction, offset) = (wanted.direction.place(), wanted.offset);
+            logs.ended(Ended { at_ms, direction, bytes, offset, slat_ns, clat_ns });
+        }
+        let is_too_late = self.depth.is_some()
+            && !self.worker.job.reported.disable_lat
+            && self.is_too_late(slat_ns.unwrap_or(0) + clat_ns);
+        let most_us = self.worker.job.extras.max_latency_us;
+        if is_too_late || most_us > 0 && slat_ns.unwrap_or(0) + clat_ns > most_us * 1000 {
+            self.failed(wanted.direction, TOO_LATE);
+        }
+    }
+
+    /// Counts the bytes of a request, and sees whether a pause is due.
+    #[inline]
+    pub(super) fn counted(&mut self, wanted: Wanted, bytes: u64) {
+        let tally = &mut self.tally.directions[wanted.direction.place()];
+        tally.bytes += bytes;
+        tally.requests += 1;
+        // As the original: short requests are not counted if they come from a queue.
+        let is_queued = self.worker.job.engine.is_queued();
+        tally.short += u64::from(bytes < wanted.bytes && !is_queued);
+        self.clock.sample(&mut self.tally);
+        if self.watch.is_some() {
+            self.look_at_rates();
+        }
+        if self.steady.is_some() {
+            self.look_at_state(bytes);
+        }
+        if self.worker.job.think.us > 0 {
+            self.think();
+        }
+    }
+}

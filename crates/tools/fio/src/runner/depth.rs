@@ -1,0 +1,250 @@
+//! A depth of the queue that follows latencies: `latency_target`.
+//!
+//! As the original does it: the depth is doubled as long as enough requests are fast enough, then
+//! the largest one is searched between one that was and one that was not.
+
+use crate::language::{LatencyTarget, Section};
+
+use super::Runner;
+
+/// What follows from a look at the latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settling {
+    /// What is under way ends, then another window begins.
+    Window,
+    /// The same, and all that was counted before does not count.
+    LastWindow,
+}
+
+/// What the look came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looked {
+    GoOn,
+    Settle(Settling),
+    Done,
+}
+
+/// The depth, and what it depends on.
+#[derive(Debug)]
+pub(super) struct DepthControl {
+    target: LatencyTarget,
+    most: u64,
+    depth: u64,
+    high: u64,
+    low: u64,
+    /// Requests of this window that took too long.
+    late: u64,
+    /// Windows in a row that changed nothing.
+    stable: u32,
+    /// Requests before this window, and when it began.
+    before: u64,
+    since_ns: u64,
+    is_last: bool,
+}
+
+impl DepthControl {
+    pub(super) fn of(job: &Section) -> Option<Box<Self>> {
+        let target = job.extras.latency;
+        (target.ns > 0).then(|| {
+            Box::new(Self {
+                target,
+                most: job.depth,
+                depth: 1,
+                high: job.depth,
+                low: 1,
+                late: 0,
+                stable: 0,
+                before: 0,
+                since_ns: 0,
+                is_last: false,
+            })
+        })
+    }
+
+    /// How many requests may be under way.
+    pub(super) const fn depth(&self) -> u64 {
+        self.depth
+    }
+
+    /// The search begins.
+    pub(super) fn begin(&mut self, now_ns: u64, requests: u64) {
+        if !self.is_last {
+            (self.depth, self.high, self.low) = (1, self.most, 1);
+        }
+        self.begin_window(now_ns, requests);
+    }
+
+    fn begin_window(&mut self, now_ns: u64, requests: u64) {
+        (self.since_ns, self.before, self.late) = (now_ns, requests, 0);
+    }
+
+    /// A request took so long. What follows where none may take longer: the error of the job is
+    /// `Done`.
+    fn ended(&mut self, latency_ns: u64) -> Looked {
+        if latency_ns <= self.target.ns {
+            return Looked::GoOn;
+        }
+        if self.target.percentile < 100.0 {
+            self.late += 1;
+            return Looked::GoOn;
+        }
+        if self.depth == 1 { Looked::Done } else { self.lower() }
+    }
+
+    fn lower(&mut self) -> Looked {
+        if self.depth == 1 {
+            return Looked::GoOn;
+        }
+        self.high = self.depth;
+        if self.depth == self.low {
+            self.low -= 1;
+        }
+        self.depth = self.depth.midpoint(self.low);
+        self.stable = 0;
+        Looked::Settle(Settling::Window)
+    }
+
+    fn raise(&mut self, now_ns: u64, requests: u64) -> Looked {
+        let before = self.depth;
+        self.low = self.depth;
+        if self.depth + 1 == self.high {
+            self.stable += 1;
+            if self.stable >= 3 {
+                (self.high, self.stable) = (self.high + 1, 0);
+            }
+        }
+        let next =
+            if self.high == self.most { self.depth * 2 } else { self.depth.midpoint(self.high) };
+        self.depth = next.min(self.most);
+        let is_found = !self.target.runs && self.depth == before;
+        if is_found && self.is_last {
+            return Looked::Done;
+        }
+        if is_found {
+            self.is_last = true;
+            return Looked::Settle(Settling::LastWindow);
+        }
+        self.begin_window(now_ns, requests);
+        Looked::GoOn
+    }
+
+    /// Looks at the window where it is over.
+    fn look(&mut self, now_ns: u64, requests: u64) -> Looked {
+        if now_ns.saturating_sub(self.since_ns) < self.target.window_us * 1000 {
+            return Looked::GoOn;
+        }
+        let ended = requests.saturating_sub(self.before);
+        let fast = ended.saturating_sub(self.late) as f64 / ended as f64 * 100.0;
+        if fast >= self.target.percentile { self.raise(now_ns, requests) } else { self.lower() }
+    }
+}
+
+impl Runner {
+    fn requests_done(&self) -> u64 {
+        self.tally.directions.iter().map(|direction| direction.requests).sum()
+    }
+
+    /// The search for a depth begins, perhaps once more.
+    pub(super) fn begin_depth(&mut self) {
+        let (now_ns, requests) = (self.clock.now_ns().unwrap_or(0), self.requests_done());
+        if let Some(control) = &mut self.depth {
+            control.begin(now_ns, requests);
+        }
+    }
+
+    /// A request took so long; whether that ends the job.
+    pub(super) fn is_too_late(&mut self, latency_ns: u64) -> bool {
+        let Some(control) = &mut self.depth else { return false };
+        let looked = control.ended(latency_ns);
+        if let Looked::Settle(settling) = looked {
+            self.settling.get_or_insert(settling);
+        }
+        looked == Looked::Done
+    }
+
+    /// Looks whether the depth is to be another one.
+    #[cold]
+    pub(super) fn look_at_depth(&mut self) {
+        let (now_ns, requests) = (self.clock.now_ns().unwrap_or(0), self.requests_done());
+        if self.settling.is_some() || self.clock.is_in_ramp() {
+            return;
+        }
+        let Some(control) = &mut self.depth else { return };
+        match control.look(now_ns, requests) {
+            Looked::GoOn => {}
+            Looked::Settle(settling) => self.settling = Some(settling),
+            Looked::Done => self.terminated = true,
+        }
+    }
+
+    /// What was under way has ended: another window begins.
+    pub(super) fn settled(&mut self, settling: Settling) {
+        self.settling = None;
+        if settling == Settling::LastWindow {
+            self.tally.clear();
+            self.generator.count_anew();
+            self.clock.start();
+            self.clock.begin_pass();
+        }
+        let (now_ns, requests) = (self.clock.now_ns().unwrap_or(0), self.requests_done());
+        if let Some(control) = &mut self.depth {
+            control.begin_window(now_ns, requests);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DepthControl, LatencyTarget, Looked, Section, Settling};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn control(depth: u64, percentile: f64) -> DepthControl {
+        let mut job = Section::default();
+        job.depth = depth;
+        job.extras.latency =
+            LatencyTarget { ns: 1000, window_us: 1_000_000, percentile, runs: false };
+        *DepthControl::of(&job).unwrap()
+    }
+
+    /// The depths of windows in which requests are late from this depth on.
+    fn search(mut control: DepthControl, late_from: u64) -> (Vec<u64>, u64) {
+        let (mut depths, mut requests) = (Vec::new(), 0);
+        for second in 1..40 {
+            depths.push(control.depth());
+            let is_late = control.depth() >= late_from;
+            for _ in 0..100 {
+                assert_eq!(control.ended(if is_late { 2000 } else { 500 }), Looked::GoOn);
+            }
+            requests += 100;
+            match control.look(second * SECOND, requests) {
+                Looked::GoOn => {}
+                Looked::Settle(Settling::Window) => control.begin_window(second * SECOND, requests),
+                Looked::Settle(Settling::LastWindow) => {
+                    requests = 0;
+                    control.begin_window(second * SECOND, 0);
+                }
+                Looked::Done => return (depths, control.depth()),
+            }
+        }
+        (depths, control.depth())
+    }
+
+    #[test]
+    fn the_depth_is_doubled_then_searched_for() {
+        let (depths, found) = search(control(32, 99.0), 11);
+        assert_eq!(depths[..8], [1, 2, 4, 8, 16, 12, 10, 11]);
+        assert_eq!(found, 10);
+        let (depths, found) = search(control(8, 99.0), 100);
+        assert_eq!((depths, found), (vec![1, 2, 4, 8, 8], 8));
+    }
+
+    #[test]
+    fn where_no_request_may_be_late_one_at_a_depth_of_one_ends_the_job() {
+        let mut control = control(8, 100.0);
+        assert_eq!(control.ended(1001), Looked::Done);
+        control.depth = 4;
+        assert_eq!(control.ended(1001), Looked::Settle(Settling::Window));
+        assert_eq!(control.depth(), 2);
+    }
+}

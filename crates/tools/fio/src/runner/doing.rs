@@ -1,0 +1,181 @@
+//! What a clone does next, as a step.
+
+use crate::language::{Advice, Direction, Engine};
+use treering_script::{Call, CreateHow, OpenHow};
+
+use super::super::generator::Wanted;
+use super::Runner;
+
+/// What is done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    Nothing,
+    Directory(u16),
+    Pause(u64),
+    Open(usize),
+    Forget(usize),
+    Advise(usize),
+    Map(usize),
+    /// Reads a part before the work.
+    PreRead(usize, u64),
+    Seek(usize, u64),
+    Move(Wanted),
+    /// Whether it counts as a request of the job.
+    Sync {
+        file: usize,
+        data_only: bool,
+        counts: bool,
+    },
+    /// Has the kernel write a part of a file back; of none nothing is asked.
+    SyncRange {
+        file: usize,
+        start: u64,
+        bytes: u64,
+    },
+    Submit,
+    Reap(u16),
+    /// Before it is closed, also where it is mapped.
+    CloseSync(usize),
+    Close(usize),
+    Unlink(usize),
+}
+
+/// How much is read at a time before the work.
+pub(super) const PRE_READ_BYTES: u32 = 1 << 20;
+
+/// No call.
+const NOTHING: Call<'_> = Call::Pause { ns: 0 };
+
+/// What a request takes: never more than 4 MiB.
+pub(super) fn length(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+impl Runner {
+    /// The call of what is to be done.
+    #[inline]
+    pub(super) fn call(&mut self) -> Call<'_> {
+        match self.doing {
+            Doing::Move(wanted) => self.transfer(wanted),
+            _ => self.other_call(),
+        }
+    }
+
+    #[inline]
+    fn transfer(&self, wanted: Wanted) -> Call<'_> {
+        let Wanted { file, direction, offset: position, bytes, .. } = wanted;
+        let (file, bytes) = (self.slots.of(file), length(bytes));
+        match (self.worker.job.engine, direction) {
+            (Engine::Ftruncate, _) => Call::Truncate { file, bytes: position },
+            (Engine::Falloc, Direction::Trim) => {
+                Call::Punch { file, start: position, bytes: u64::from(bytes) }
+            }
+            (Engine::Falloc, direction) => {
+                let (bytes, keep_size) = (u64::from(bytes), direction == Direction::Read);
+                Call::Allocate { file, start: position, bytes, keep_size }
+            }
+            (engine, _) if !engine.moves_data() => NOTHING,
+            // What is only verified was written before.
+            (_, Direction::Write) if self.worker.job.extras.verify.only => NOTHING,
+            (Engine::Mmap, Direction::Read) => Call::ReadMapped { file, bytes, position },
+            (Engine::Mmap, Direction::Write) => Call::WriteMapped { file, bytes, position },
+            (Engine::Sync | Engine::Vsync, Direction::Read) => Call::Read { file, bytes },
+            (Engine::Sync | Engine::Vsync, Direction::Write) => {
+                Call::Write { file, bytes, position }
+            }
+            (_, Direction::Read) => Call::ReadAt { file, bytes, position },
+            (_, Direction::Write) => Call::WriteAt { file, bytes, position },
+            // Such requests fail before.
+            (_, Direction::Trim) => NOTHING,
+        }
+    }
+
+    /// Whether a file that is opened is made where it is missing.
+    fn creates(&self) -> bool {
+        let job = &self.worker.job;
+        let is_engines = matches!(job.engine, Engine::FileCreate | Engine::Falloc);
+        is_engines || job.rw.writes || job.create_on_open
+    }
+
+    fn sync_range(&self, file: usize, start: u64, bytes: u64) -> Call<'_> {
+        let job = &self.worker.job;
+        let (file, flags) = (self.slots.of(file), job.extras.range_sync.flags);
+        match job.engine {
+            Engine::Mmap => Call::SyncMapped { file },
+            // As the original: it has no such request.
+            Engine::Libaio => Call::Fsync { file },
+            engine if !engine.moves_data() => NOTHING,
+            _ => Call::SyncRange { file, start, bytes, flags },
+        }
+    }
+
+    fn other_call(&mut self) -> Call<'_> {
+        let job = &self.worker.job;
+        let extent = |file: usize| self.extents.files[file];
+        match self.doing {
+            Doing::Nothing => NOTHING,
+            Doing::Directory(number) => {
+                self.namespace.open(number, &self.names[usize::from(number)])
+            }
+            Doing::Pause(us) => Call::Pause { ns: us * 1000 },
+            Doing::Open(file) => {
+                let name = &self.worker.files[file];
+                let (at, path, into) = (name.dir(), name.name.as_c_str(), self.slots.of(file));
+                match job.engine {
+                    Engine::Null => NOTHING,
+                    Engine::FileStat => Call::Stat { at, name: path },
+                    Engine::FileDelete => Call::Unlink { at, path },
+                    _ if self.creates() => Call::Create { at, path, how: CreateHow::OrOpen, into },
+                    _ => Call::Open { at, path, how: OpenHow::Read, into },
+                }
+            }
+            Doing::Forget(_) if !job.engine.uses_cache() => NOTHING,
+            Doing::Forget(number) => {
+                let (file, extent) = (self.slots.of(number), extent(number));
+                Call::Forget { file, start: extent.offset, bytes: extent.bytes }
+            }
+            Doing::Advise(number) => {
+                let (file, extent) = (self.slots.of(number), extent(number));
+                let (start, bytes) = (extent.offset, extent.bytes);
+                let random = match job.extras.advice {
+                    Advice::Random(random) => random,
+                    _ => job.rw.random,
+                };
+                Call::Advise { file, start, bytes, random }
+            }
+            Doing::Map(number) => {
+                let (file, bytes) = (self.slots.of(number), extent(number).file_bytes);
+                Call::Map { file, bytes, writes: job.rw.writes, random: job.rw.random }
+            }
+            Doing::PreRead(file, position) => {
+                Call::ReadAt { file: self.slots.of(file), bytes: PRE_READ_BYTES, position }
+            }
+            Doing::Seek(file, position) => Call::Seek { file: self.slots.of(file), position },
+            Doing::Move(wanted) => self.transfer(wanted),
+            Doing::Sync { file, data_only, .. } => {
+                let file = self.slots.of(file);
+                match (job.engine, data_only) {
+                    (engine, _) if !engine.moves_data() => NOTHING,
+                    (Engine::Mmap, _) => Call::SyncMapped { file },
+                    (_, true) => Call::DataSync { file },
+                    (_, false) => Call::Fsync { file },
+                }
+            }
+            Doing::SyncRange { bytes: 0, .. } => NOTHING,
+            Doing::SyncRange { file, start, bytes } => self.sync_range(file, start, bytes),
+            Doing::CloseSync(_) if !job.engine.moves_data() => NOTHING,
+            Doing::CloseSync(file) => Call::Fsync { file: self.slots.of(file) },
+            Doing::Submit => Call::Submit { requests: self.queued.batch() },
+            Doing::Reap(least) => Call::Reap { least },
+            Doing::Close(file) if !job.engine.has_open_files() => {
+                self.slots.close(file);
+                NOTHING
+            }
+            Doing::Close(file) => Call::Close { file: self.slots.close(file) },
+            Doing::Unlink(file) => {
+                let name = &self.worker.files[file];
+                Call::Unlink { at: name.dir(), path: &name.name }
+            }
+        }
+    }
+}

@@ -1,0 +1,549 @@
+//! A clone at work: requests by its engine, one after the other or several under way, until its
+//! bytes are moved or its time is over.
+
+mod clock;
+mod contents;
+mod counting;
+mod depth;
+mod doing;
+mod ends;
+mod queued;
+mod replaying;
+mod slots;
+mod steady;
+mod steering;
+
+use std::collections::VecDeque;
+use std::ffi::CString;
+use std::sync::Arc;
+
+use crate::language::{Advice, Amount, Direction, Engine};
+use treering_model::Counters;
+use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Snapshot, Stop, Usage};
+
+use super::generator::{Act, Generator, Wanted};
+use super::layout::names;
+use super::logs::Logs;
+use super::namespace::Namespace;
+use super::offered::{Lane, Stream, Turn};
+use super::sizes::Extents;
+use super::tally::Tally;
+use super::worker::Worker;
+use clock::Clock;
+use contents::{Contents, UNTAGGED};
+use depth::{DepthControl, Settling};
+use doing::Doing;
+use queued::Queued;
+use slots::Slots;
+pub(super) use steady::SteadyShare;
+pub(super) use steering::FlowShare;
+use steering::RateWatch;
+
+/// The error of a trim of a file: the call is one of devices (`ENOTTY`).
+const NOT_OF_FILES: i32 = 25;
+/// Nothing ends a wait early: it is made in pieces.
+const PAUSE_MAX_US: u64 = 20_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Directories,
+    /// Files are read before the work.
+    PreRead(usize),
+    Delay,
+    Begin,
+    Work,
+    /// What is under way ends.
+    Drain,
+    /// Files come to the disk.
+    EndSync(usize),
+    PassEnd,
+    Closing,
+    /// Files are removed before another pass.
+    Renew(usize),
+    Unlink(usize),
+    /// Nothing is left to do.
+    Over,
+}
+
+/// What comes next between two stretches of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Do(Doing),
+    Again,
+    End,
+}
+
+/// What follows when all files are closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    /// What was written is read again.
+    Verify,
+    /// Another pass.
+    Pass,
+    End,
+}
+
+/// Who learns that the clone is done.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Deadlines {
+    /// Ends it.
+    pub(super) end: Deadline,
+    /// The time of all is over.
+    pub(super) time: Deadline,
+    /// What it rings when it is done.
+    pub(super) others: Vec<Deadline>,
+    /// The deadlines that it reaches as well where it failed.
+    pub(super) on_error: Vec<Deadline>,
+    /// All of these must have rung before it begins.
+    pub(super) before: Vec<Deadline>,
+    /// Its share of what several do together.
+    pub(super) flow: Option<FlowShare>,
+    /// Its part in the state that its group is to reach.
+    pub(super) steady: Option<SteadyShare>,
+    /// When its requests are due, where the clock says it.
+    pub(super) stream: Option<Arc<Stream>>,
+    /// Where it shows what it has done so far.
+    pub(super) snapshot: Option<Snapshot>,
+}
+
+/// The script.
+pub(super) struct Runner {
+    worker: Arc<Worker>,
+    namespace: Arc<Namespace>,
+    names: Vec<CString>,
+    directories: Vec<u16>,
+    extents: Arc<Extents>,
+    generator: Generator,
+    slots: Slots,
+    stage: Stage,
+    doing: Doing,
+    todo: VecDeque<Doing>,
+    /// An act that must wait until what is under way has ended.
+    held: Option<Act>,
+    queued: Queued,
+    tally: Tally,
+    logs: Option<Box<Logs>>,
+    contents: Option<Box<Contents>>,
+    flow: Option<FlowShare>,
+    steady: Option<Box<SteadyShare>>,
+    /// Its part in the requests that come by the clock.
+    lane: Option<Box<Lane>>,
+    /// Whether its share of the flow allows the request that comes next.
+    passed_flow: bool,
+    /// Whether it does nothing, since nothing says where in its files it is to work.
+    is_unable: bool,
+    watch: Option<Box<RateWatch>>,
+    /// What steers the depth of the queue, and what must end before it goes on.
+    depth: Option<Box<DepthControl>>,
+    settling: Option<Settling>,
+    clock: Clock,
+    deadlines: Deadlines,
+    place: usize,
+    /// Lines of a log that were done, and whether the pause before the next one was.
+    replayed: usize,
+    waited: bool,
+    /// Microseconds of pauses that are left.
+    rest_us: u64,
+    loops_left: u64,
+    /// What follows once all files are closed.
+    next: Then,
+    terminated: bool,
+}
+
+impl Runner {
+    pub(super) fn new(
+        worker: Arc<Worker>,
+        namespace: Arc<Namespace>,
+        extents: Arc<Extents>,
+        deadlines: Deadlines,
+    ) -> Self {
+        let job = &worker.job;
+        let generator = Generator::new(Arc::clone(job), &extents, &worker.hashes, worker.seeds);
+        Self {
+            names: names(&namespace),
+            directories: worker.directories(),
+            slots: Slots::new(worker.files.len()),
+            stage: Stage::Directories,
+            doing: Doing::Nothing,
+            todo: VecDeque::new(),
+            held: None,
+            queued: Queued::new(job.depth),
+            tally: Tally::default(),
+            logs: Logs::new(&job.logs),
+            flow: deadlines.flow.clone(),
+            steady: deadlines.steady.clone().map(Box::new),
+            lane: deadlines.stream.clone().map(|stream| Box::new(Lane::new(stream))),
+            passed_flow: false,
+            is_unable: false,
+            watch: RateWatch::of(job),
+            depth: DepthControl::of(job),
+            settling: None,
+            contents: Contents::of(&worker, namespace.classic),
+            clock: Clock::new(job),
+            deadlines,
+            place: 0,
+            replayed: 0,
+            waited: false,
+            rest_us: worker.start_delay_us(),
+            loops_left: job.loops - 1,
+            next: Then::End,
+            terminated: false,
+            generator,
+            worker,
+            namespace,
+            extents,
+        }
+    }
+
+    /// The buffers of its requests, where the payload is not what they carry.
+    pub(super) fn buffers(&self) -> Option<Buffers> {
+        self.contents.as_ref().map(|contents| contents.buffers.clone())
+    }
+
+    /// Takes down what came of the last call.
+    #[inline]
+    fn hear(&mut self, answer: Result<Done, Errno>, io: &dyn Io) {
+        match (self.doing, answer) {
+            (Doing::Move(wanted), Ok(Done::Bytes(bytes))) => self.moved(wanted, bytes),
+            // Nothing was moved, but it counts.
+            (Doing::Move(wanted), Ok(_)) => self.moved(wanted, wanted.bytes),
+            (Doing::Move(wanted), Err(errno)) => self.request_failed(wanted, errno.raw_os_error()),
+            (Doing::Open(file), Err(errno)) => self.not_opened(file, errno.raw_os_error()),
+            (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
+            (Doing::Sync { counts: true, data_only, .. }, _) => {
+                self.synced(data_only.then_some(Direction::Read));
+            }
+            (Doing::SyncRange { .. }, _) => self.synced(Some(Direction::Write)),
+            (Doing::Submit, Ok(Done::Taken(taken))) => self.taken(taken),
+            (Doing::Reap(_), Ok(Done::Reaped)) => self.reaped(io.reaped()),
+            (Doing::Pause(us), _) => self.clock.paused(us),
+            _ => {}
+        }
+        if let (Some(lane), Doing::Move(_) | Doing::Sync { .. } | Doing::SyncRange { .. }) =
+            (&mut self.lane, self.doing)
+            && io.timed().is_some()
+        {
+            lane.ended(self.clock.present_ns());
+        }
+        if self.clock.ends_ramp() {
+            self.tally.clear();
+            self.generator.count_anew();
+            self.begin_depth();
+        }
+    }
+
+    /// Whether time or another job ends it.
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.terminated
+            || self.clock.is_over()
+            || self.deadlines.end.is_reached()
+            || self.deadlines.time.is_reached()
+    }
+
+    /// Whether all bytes of the pass have been issued.
+    #[inline]
+    fn is_issued(&self) -> bool {
+        let (job, issued) = (&self.worker.job, &self.generator.issued);
+        if job.extras.creates_only {
+            return true;
+        }
+        if self.is_reading_again() || job.extras.replay.is_some() {
+            // What is read again, or stands in a log, tells its end itself.
+            return false;
+        }
+        // As the original: time that was asked for is more than a number of requests.
+        if job.is_timed() {
+            // But what was written is read again in between.
+            let verifies = job.extras.verify.kind.is_some() && job.engine.counts_at_issue();
+            return verifies && issued.bytes_of_pass >= self.bytes_of_pass();
+        }
+        if job.number_ios > 0 {
+            let requests = issued.total_requests();
+            let each = if job.rw.is_trim_write() { 2 } else { 1 };
+            if requests >= job.number_ios.saturating_mul(job.loops * each) {
+                return true;
+            }
+        }
+        let size = self.extents.size;
+        let limit = job.io_bytes(size).unwrap_or(size).saturating_mul(job.loops);
+        // As the original: else a pass ends only where nothing is left in the files.
+        let ends = job.engine.counts_at_issue() && issued.bytes_of_pass >= self.bytes_of_pass();
+        // What is trimmed is written too, and counts once.
+        let done = if job.rw.is_trim_write() { issued.bytes[1] } else { issued.total() };
+        done >= limit || ends
+    }
+
+    /// Bytes after which a pass ends.
+    fn bytes_of_pass(&self) -> u64 {
+        let job = &self.worker.job;
+        let overwrites = job.rw.writes && job.rw.random && !job.draws.random_map;
+        let size = match job.io_size {
+            // As the original: a share of the files is what their size counts as.
+            Some(Amount::Percent(_)) => job.io_bytes(self.extents.size),
+            _ => None,
+        };
+        let size = size.unwrap_or(self.extents.size);
+        let once = job.io_bytes(self.extents.size).filter(|_| overwrites);
+        let once = once.map_or(size, |bytes| bytes.max(size));
+        if job.rw.is_trim_write() { once + size } else { once }
+    }
+
+    /// The next thing to do while it works.
+    #[inline]
+    fn work(&mut self) -> Option<Doing> {
+        if let Some(doing) = self.todo.pop_front() {
+            return Some(doing);
+        }
+        if self.is_over() {
+            self.terminated = true;
+            self.go(Stage::Drain);
+            return None;
+        }
+        if let Some(doing) = self.rest() {
+            return Some(doing);
+        }
+        if self.depth.is_some() {
+            self.look_at_depth();
+            if self.settling.is_some() && self.queued.is_busy() {
+                return self.drain();
+            }
+            if let Some(settling) = self.settling {
+                self.settled(settling);
+            }
+        }
+        if self.held.is_none() && !self.generator.is_pending() && self.is_issued() {
+            self.go(Stage::Drain);
+            return None;
+        }
+        if self.worker.job.engine.is_queued()
+            && let Some(doing) = self.queue_full()
+        {
+            return Some(doing);
+        }
+        if self.flow.is_some()
+            && self.held.is_none()
+            && !self.passed_flow
+            && let Some(doing) = self.held_by_flow()
+        {
+            return Some(doing);
+        }
+        self.passed_flow = true;
+        let act = self.held.take();
+        let act = act.or_else(|| self.act_again()).or_else(|| self.act_of_log());
+        let act = act.unwrap_or_else(|| self.generator.next(self.clock.since_start_us()));
+        self.act(act)
+    }
+
+    #[inline]
+    fn act(&mut self, act: Act) -> Option<Doing> {
+        // What is done around a request, as the pause of a rate, is of its turn in the flow.
+        self.passed_flow &=
+            !matches!(act, Act::Request(_) | Act::Sync { .. } | Act::SyncRange { .. });
+        if self.lane.is_some()
+            && matches!(act, Act::Request(_))
+            && let Some(doing) = self.awaits_turn(act)
+        {
+            return Some(doing);
+        }
+        match act {
+            Act::Request(_) if self.terminated => None,
+            Act::Request(wanted) if self.cannot_trim(wanted) => {
+                self.tally.directions[Direction::Trim.place()].requests += 1;
+                self.failed(wanted.direction, NOT_OF_FILES);
+                None
+            }
+            Act::Request(wanted) if self.is_queued(wanted) => self.enqueue(wanted),
+            Act::Request(wanted) => {
+                self.fill(UNTAGGED, wanted);
+                Some(self.positioned(wanted))
+            }
+            Act::Open(file) => Some(self.open(file)),
+            Act::Forget(file) => Some(Doing::Forget(file)),
+            Act::Sync { file, data_only } => Some(Doing::Sync { file, data_only, counts: true }),
+            Act::SyncRange { file, start, bytes } => Some(Doing::SyncRange { file, start, bytes }),
+            Act::Close(_) | Act::Wait(_) if self.queued.is_busy() => {
+                self.held = Some(act);
+                self.drain()
+            }
+            Act::Close(file) => Some(self.close(file)),
+            Act::Wait(us) => Some(Doing::Pause(us.min(PAUSE_MAX_US))),
+            Act::Busy => self.drain(),
+            Act::End => {
+                self.go(Stage::Drain);
+                None
+            }
+        }
+    }
+
+    /// A request that comes by the clock waits until it is due; after the last one it is over.
+    fn awaits_turn(&mut self, act: Act) -> Option<Doing> {
+        match self.lane.as_mut()?.turn(self.clock.present_ns()) {
+            Turn::Now => None,
+            Turn::Wait(us) => {
+                self.held = Some(act);
+                Some(Doing::Pause(us))
+            }
+            Turn::Over => {
+                self.terminated = true;
+                None
+            }
+        }
+    }
+
+    fn is_queued(&self, wanted: Wanted) -> bool {
+        let job = &self.worker.job;
+        job.engine.is_queued() && !(job.extras.verify.only && wanted.direction == Direction::Write)
+    }
+
+    /// Only a device can be trimmed, but for the engine that makes holes, and the one that does
+    /// nothing: as with the original, the request fails.
+    fn cannot_trim(&self, wanted: Wanted) -> bool {
+        let engine = self.worker.job.engine;
+        wanted.direction == Direction::Trim && (engine.moves_data() || engine == Engine::Ftruncate)
+    }
+
+    /// A request, after the file's position where that is how it is done.
+    #[inline]
+    fn positioned(&mut self, wanted: Wanted) -> Doing {
+        let seeks = match self.worker.job.engine {
+            Engine::Sync => !self.slots.stands_at(wanted.file, wanted.offset),
+            engine => engine == Engine::Vsync,
+        };
+        if seeks {
+            self.todo.push_back(Doing::Move(wanted));
+            return Doing::Seek(wanted.file, wanted.offset);
+        }
+        Doing::Move(wanted)
+    }
+
+    /// A file is opened; the page cache hears what comes.
+    fn open(&mut self, file: usize) -> Doing {
+        let job = &self.worker.job;
+        self.slots.open(file);
+        if !job.engine.uses_cache() {
+            return Doing::Open(file);
+        }
+        if job.invalidate && !job.extras.reads_before {
+            self.todo.push_back(Doing::Forget(file));
+        }
+        if job.extras.advice != Advice::Nothing {
+            self.todo.push_back(Doing::Advise(file));
+        }
+        if job.engine == Engine::Mmap {
+            self.todo.push_back(Doing::Map(file));
+        }
+        Doing::Open(file)
+    }
+
+    fn close(&mut self, file: usize) -> Doing {
+        let job = &self.worker.job;
+        if job.fsync_on_close && job.rw.writes && !self.generator.last_was_sync {
+            self.todo.push_back(Doing::Close(file));
+            return Doing::CloseSync(file);
+        }
+        Doing::Close(file)
+    }
+
+    /// A piece of a pause that is due.
+    #[inline]
+    fn rest(&mut self) -> Option<Doing> {
+        if self.rest_us == 0 {
+            return None;
+        }
+        if self.queued.is_busy() {
+            return self.drain();
+        }
+        let piece = self.rest_us.min(PAUSE_MAX_US);
+        self.rest_us -= piece;
+        Some(Doing::Pause(piece))
+    }
+
+    fn go(&mut self, stage: Stage) {
+        self.stage = stage;
+    }
+
+    /// The next thing to do; `None` at the end.
+    #[inline]
+    fn advance(&mut self) -> Option<Doing> {
+        loop {
+            if self.stage == Stage::Work {
+                if let Some(doing) = self.work() {
+                    return Some(doing);
+                }
+                continue;
+            }
+            match self.between() {
+                Next::Do(doing) => return Some(doing),
+                Next::Again => {}
+                Next::End => return None,
+            }
+        }
+    }
+}
+
+impl Script for Runner {
+    /// What comes next is decided in `advance`, and not by loops: up to a queue's depth of requests
+    /// are under way while others are drawn, and rates, thinktime, syncs, verification and the end
+    /// of the time cut in between any two of them.
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.clock.began(io.began_ns());
+        while let Some(doing) = self.advance() {
+            self.doing = doing;
+            self.log_issue(doing);
+            let done = io.call(&self.call());
+            if let Some((began_ns, ended_ns)) = io.timed() {
+                self.clock.timed(began_ns, ended_ns);
+            }
+            let answer = match doing {
+                // A failed open ends the job, and is reported as the original does.
+                Doing::Move(_) | Doing::Open(_) => done.or_errno()?,
+                Doing::Unlink(_) => Ok(done.unless_missing()?.unwrap_or(Done::Plain)),
+                _ => Ok(done?),
+            };
+            self.hear(answer, io);
+            if let Some(snapshot) = &self.deadlines.snapshot
+                && snapshot.is_asked()
+            {
+                self.show(snapshot, io.spent());
+            }
+        }
+        if self.deadlines.snapshot.is_some() {
+            let cpu = io.spent().cpu;
+            (self.tally.user_ns, self.tally.system_ns) = (cpu.user_ns, cpu.system_ns);
+        }
+        self.deadlines.others.iter().for_each(Deadline::reach);
+        if self.tally.errno != 0 {
+            self.deadlines.on_error.iter().for_each(Deadline::reach);
+        }
+        self.leave_flow();
+        Ok(())
+    }
+
+    fn used(&mut self, usage: Usage) {
+        let Usage { switches, major_faults, minor_faults } = usage;
+        self.tally.usage = [switches, major_faults, minor_faults];
+    }
+
+    fn counters(&mut self) -> Counters {
+        if self.is_in_pass() {
+            // Ended early: what was done until then counts.
+            self.end_pass();
+        }
+        let mut tally = std::mem::take(&mut self.tally);
+        self.settle(&mut tally);
+        self.tally = tally;
+        self.tally.offered = self.lane.take().map(|lane| lane.tally());
+        self.tally.steady = self.steady.take().and_then(|share| share.found());
+        if let Some(snapshot) = self.deadlines.snapshot.take() {
+            // For reports while others of its group are still at work.
+            snapshot.show(self.tally.counters().json());
+            snapshot.end();
+        }
+        let contents = self.contents.as_mut();
+        let wrong = contents.map(|all| all.take_complaints()).unwrap_or_default();
+        self.tally.complaints.extend(wrong);
+        self.tally.logs = self.logs.take().map(|mut logs| logs.take()).unwrap_or_default();
+        self.tally.counters()
+    }
+}

@@ -1,0 +1,179 @@
+//! Requests that are under way while others are made.
+
+use std::collections::VecDeque;
+
+use crate::language::Direction;
+use treering_script::{Completion, Request};
+
+use super::super::generator::Wanted;
+use super::doing::length;
+use super::{Doing, Runner};
+
+/// A request that is under way.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    wanted: Wanted,
+    /// What its submission took, and when it was over; nothing when it was not timed.
+    slat_ns: Option<u64>,
+    issued_ns: u64,
+}
+
+/// What is under way, and what will be.
+#[derive(Debug)]
+pub(super) struct Queued {
+    tags: Vec<Option<UnderWay>>,
+    free: Vec<u16>,
+    batch: Vec<Request>,
+    under_way: u16,
+    /// Requests that have ended, and of which the job has not heard.
+    unheard: VecDeque<Completion>,
+    /// Whether it was full, and is being emptied.
+    empties: bool,
+}
+
+impl Queued {
+    pub(super) fn new(depth: u64) -> Self {
+        let depth = u16::try_from(depth).unwrap_or(u16::MAX);
+        Self {
+            tags: vec![None; usize::from(depth)],
+            free: (0..depth).rev().collect(),
+            batch: Vec::new(),
+            under_way: 0,
+            unheard: VecDeque::new(),
+            empties: false,
+        }
+    }
+
+    /// Requests that will be given next.
+    pub(super) fn batch(&self) -> &[Request] {
+        &self.batch
+    }
+
+    /// Whether anything is under way, or will be.
+    pub(super) const fn is_busy(&self) -> bool {
+        self.under_way > 0 || !self.batch.is_empty()
+    }
+
+    fn depth(&self) -> u64 {
+        u64::from(self.under_way) + self.batch.len() as u64
+    }
+}
+
+impl Runner {
+    /// What must be done before there is room for another request: once the queue was full it is
+    /// emptied by one hearing, and down to where the job says.
+    pub(super) fn queue_full(&mut self) -> Option<Doing> {
+        loop {
+            let most = self.depth.as_ref().map_or(u64::MAX, |control| control.depth());
+            let is_full = self.queued.free.is_empty() || self.queued.depth() >= most;
+            if is_full {
+                self.queued.empties = true;
+            }
+            let job = &self.worker.job;
+            let low = self.queued.depth() <= job.depth_low && !is_full;
+            if !self.queued.empties || low {
+                self.queued.empties = false;
+                return None;
+            }
+            if !self.queued.batch.is_empty() {
+                return Some(Doing::Submit);
+            }
+            if self.queued.unheard.is_empty() {
+                let least = u16::try_from(job.least_reaped.max(1)).unwrap_or(u16::MAX);
+                return Some(Doing::Reap(least.min(self.queued.under_way)));
+            }
+            self.heard(self.clock.now_ns());
+        }
+    }
+
+    /// Takes a request; gives the batch to the kernel when it is large enough.
+    pub(super) fn enqueue(&mut self, wanted: Wanted) -> Option<Doing> {
+        let tag = self.queued.free.pop()?;
+        self.log_issue(Doing::Move(wanted));
+        self.fill(tag, wanted);
+        let file = self.slots.of(wanted.file);
+        let Wanted { direction, offset: position, bytes, .. } = wanted;
+        let writes = direction == Direction::Write;
+        self.queued.batch.push(Request { file, writes, bytes: length(bytes), position, tag });
+        let under_way = UnderWay { wanted, slat_ns: None, issued_ns: 0 };
+        self.queued.tags[usize::from(tag)] = Some(under_way);
+        self.tally.issued(self.queued.depth());
+        (self.queued.batch.len() as u64 >= self.worker.job.batch).then_some(Doing::Submit)
+    }
+
+    /// The kernel took the first requests of the batch.
+    pub(super) fn taken(&mut self, taken: u32) {
+        let taken = usize::try_from(taken).unwrap_or(usize::MAX).min(self.queued.batch.len());
+        let span = self.clock.span();
+        for request in self.queued.batch.drain(..taken) {
+            let Some(Some(under_way)) = self.queued.tags.get_mut(usize::from(request.tag)) else {
+                continue;
+            };
+            if let Some((began_ns, ended_ns)) = span {
+                under_way.slat_ns = Some(ended_ns - began_ns);
+                under_way.issued_ns = ended_ns;
+            }
+            self.queued.under_way += 1;
+        }
+        if taken > 0 {
+            self.tally.submitted(taken as u64);
+        }
+    }
+
+    /// Requests have ended.
+    pub(super) fn reaped(&mut self, ended: &[Completion]) {
+        let now_ns = self.clock.span().map(|(_, ended_ns)| ended_ns);
+        self.queued.unheard.extend(ended);
+        self.heard(now_ns);
+    }
+
+    /// Hears of as many as the job takes at once.
+    fn heard(&mut self, now_ns: Option<u64>) {
+        let most = self.worker.job.most_reaped;
+        let mut heard = 0;
+        while heard < most
+            && let Some(one) = self.queued.unheard.pop_front()
+        {
+            heard += 1;
+            self.ended(one, now_ns);
+        }
+        if heard > 0 {
+            self.tally.completed(heard);
+        }
+    }
+
+    fn ended(&mut self, one: Completion, now_ns: Option<u64>) {
+        let tag = usize::from(one.tag);
+        let Some(under_way) = self.queued.tags.get_mut(tag).and_then(Option::take) else { return };
+        self.queued.free.push(one.tag);
+        self.queued.under_way -= 1;
+        self.generator.has_ended();
+        let UnderWay { wanted, slat_ns, issued_ns } = under_way;
+        let direction = wanted.direction.place();
+        if let (Some(slat_ns), Some(now_ns)) = (slat_ns, now_ns) {
+            let clat_ns = now_ns - issued_ns;
+            self.tally.took(direction, clat_ns);
+            self.tally.directions[direction].slat.add(slat_ns);
+            self.tally.directions[direction].lat.add(slat_ns + clat_ns);
+            self.log(wanted, wanted.bytes, Some(slat_ns), clat_ns);
+        }
+        match one.result {
+            Ok(bytes) => {
+                self.counted(wanted, u64::from(bytes));
+                self.look(one.tag, wanted, u64::from(bytes));
+            }
+            Err(errno) => self.request_failed(wanted, errno),
+        }
+    }
+
+    /// Everything that is under way ends.
+    pub(super) fn drain(&mut self) -> Option<Doing> {
+        if !self.queued.batch.is_empty() {
+            return Some(Doing::Submit);
+        }
+        while !self.queued.unheard.is_empty() {
+            self.heard(self.clock.now_ns());
+        }
+        (self.queued.under_way > 0).then_some(Doing::Reap(self.queued.under_way))
+    }
+}

@@ -1,0 +1,47 @@
+//! A clone that does what stands in a log: the next line when its time has come.
+
+use crate::language::{Asked, Entry};
+
+use super::super::generator::{Act, Wanted};
+use super::Runner;
+
+impl Runner {
+    /// The next thing that the log asks for; `None` where there is no log.
+    pub(super) fn act_of_log(&mut self) -> Option<Act> {
+        let log = self.worker.job.extras.replay.as_ref()?;
+        let stalls = self.worker.job.extras.replay_stalls;
+        let Some(&Entry { delay_us, asked }) = log.entries.get(self.replayed) else {
+            return Some(Act::End);
+        };
+        // A pause is made once, then the line is done.
+        if delay_us > 0 && stalls && !std::mem::replace(&mut self.waited, true) {
+            self.rest_us += delay_us;
+            return Some(Act::Wait(1));
+        }
+        self.waited = false;
+        self.replayed += 1;
+        Some(match asked {
+            Asked::Open(file) if self.slots.is_open(file) => Act::Wait(0),
+            Asked::Open(file) => Act::Open(file),
+            Asked::Close(file) if !self.slots.is_open(file) => Act::Wait(0),
+            Asked::Close(file) => Act::Close(file),
+            Asked::Wait(_) if !stalls => Act::Wait(0),
+            Asked::Wait(ms) => {
+                let left_us = (ms * 1000).saturating_sub(self.clock.since_start_us());
+                self.rest_us += left_us;
+                Act::Wait(0)
+            }
+            Asked::Move { file, .. } | Asked::Sync { file, .. } if !self.slots.is_open(file) => {
+                // As the original: what is worked on is opened.
+                self.replayed -= 1;
+                Act::Open(file)
+            }
+            Asked::Sync { file, data_only } => Act::Sync { file, data_only },
+            Asked::Move { file, direction, offset, bytes } => {
+                self.generator.issued.requests[direction.place()] += 1;
+                self.generator.issued.bytes[direction.place()] += bytes;
+                Act::Request(Wanted { file, direction, offset, bytes, again: None })
+            }
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! Whether the rates have settled: `steadystate`.
+//!
+//! As the original does it: once a second the rate of that second joins a window, and where the
+//! whole window differs little enough from its mean, or has a small enough slope, the job ends.
+//! Clones that are reported together are looked at together, by the last one of them.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+use crate::language::{Section, SteadyState};
+use treering_script::Board;
+
+use super::super::tally::SteadyTally;
+use super::Runner;
+
+/// The cells of a board: bytes and requests of all, and whether the state is reached.
+const BYTES: usize = 0;
+const REQUESTS: usize = 1;
+const REACHED: usize = 2;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What a clone has to do with the rates of its group.
+#[derive(Clone, Debug)]
+pub(in super::super) struct SteadyShare {
+    board: Board,
+    asked: SteadyState,
+    /// Whether it is the one that looks.
+    looks: bool,
+    next_ns: Option<u64>,
+    last_ns: u64,
+    counted: [u64; 2],
+    /// Requests and bytes of each second.
+    window: VecDeque<[u64; 2]>,
+    found: SteadyTally,
+}
+
+impl SteadyShare {
+    /// Of a job, on the board of its group; `None` where it does not ask for it.
+    pub(in super::super) fn of(job: &Section, board: Board, looks: bool) -> Option<Self> {
+        let asked = job.extras.steady;
+        (asked.seconds > 0).then(|| Self {
+            board,
+            asked,
+            looks,
+            next_ns: None,
+            last_ns: 0,
+            counted: [0; 2],
+            window: VecDeque::new(),
+            found: SteadyTally::default(),
+        })
+    }
+
+    fn counted(&self, bytes: u64) {
+        self.board.cell(BYTES).fetch_add(bytes, Ordering::Relaxed);
+        self.board.cell(REQUESTS).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether the state is reached, at this time of a job that began then.
+    fn is_reached(&mut self, now_ns: u64, start_ns: u64) -> bool {
+        let next_ns = *self.next_ns.get_or_insert(start_ns + SECOND_NS);
+        if now_ns >= next_ns && self.looks {
+            self.look(now_ns, start_ns);
+        }
+        self.board.cell(REACHED).load(Ordering::Relaxed) != 0
+    }
+
+    fn look(&mut self, now_ns: u64, start_ns: u64) {
+        let since_ns = if self.last_ns == 0 { start_ns } else { self.last_ns };
+        let spent_ms = ((now_ns - since_ns) / 1_000_000).max(1);
+        let counts = [REQUESTS, BYTES].map(|cell| self.board.cell(cell).load(Ordering::Relaxed));
+        let [requests, bytes] =
+            [0, 1].map(|one| 1000 * counts[one].saturating_sub(self.counted[one]) / spent_ms);
+        (self.counted, self.last_ns, self.next_ns) = (counts, now_ns, Some(now_ns + SECOND_NS));
+        // The first second is not looked at: the original takes nothing for its rate.
+        let before_ns = self.asked.ramp_us * 1000 + SECOND_NS;
+        let is_first = self.asked.ramp_us == 0 && now_ns - start_ns < 2 * SECOND_NS;
+        if now_ns - start_ns < before_ns || is_first {
+            return;
+        }
+        let seconds = usize::try_from(self.asked.seconds).unwrap_or(usize::MAX);
+        if self.window.len() == seconds {
+            self.window.pop_front();
+        }
+        self.window.push_back([requests, bytes]);
+        if self.window.len() == seconds {
+            self.judge();
+            if self.found.attained {
+                self.board.cell(REACHED).store(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Looks at a window that is full.
+    fn judge(&mut self) {
+        let asked = self.asked;
+        let rates = self.window.iter().map(|one| one[usize::from(!asked.of_requests)]);
+        let (count, sum) = (self.window.len() as f64, rates.clone().sum::<u64>());
+        let mean = sum as f64 / count;
+        let (found, of) = if asked.is_slope {
+            let places = || (0..self.window.len()).map(|place| place as f64);
+            let (sum_x, sum_xx) = (places().sum::<f64>(), places().map(|x| x * x).sum::<f64>());
+            let sum_xy: f64 = places().zip(rates).map(|(x, rate)| x * rate as f64).sum();
+            let slope = (sum_xy - sum_x * sum as f64 / count) / (sum_xx - sum_x * sum_x / count);
+            self.found.slope = slope;
+            // As the original: of the mean without its digits behind the point.
+            (slope, (sum / self.window.len() as u64) as f64)
+        } else {
+            let far = rates.map(|rate| (rate as f64 - mean).abs()).fold(0.0, f64::max);
+            self.found.deviation = far;
+            (far, mean)
+        };
+        self.found.criterion = if asked.in_percent { 100.0 * found / of } else { found };
+        self.found.attained = self.found.criterion.abs() < asked.limit;
+    }
+
+    /// What came of it, of the one that looked.
+    pub(super) fn found(mut self) -> Option<SteadyTally> {
+        self.found.seconds = self.window.into();
+        let seconds = usize::try_from(self.asked.seconds).unwrap_or(0);
+        self.found.seconds.resize(seconds, [0; 2]);
+        self.looks.then_some(self.found)
+    }
+}
+
+impl Runner {
+    /// A request of so many bytes ended; perhaps that was the last one.
+    #[cold]
+    pub(super) fn look_at_state(&mut self, bytes: u64) {
+        let (Some(share), Some(now_ns)) = (&mut self.steady, self.clock.now_ns()) else { return };
+        share.counted(bytes);
+        self.terminated |= share.is_reached(now_ns, self.clock.began_work_ns());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::language::{Section, SteadyState};
+    use treering_script::Board;
+
+    use super::{SECOND_NS, SteadyShare, SteadyTally};
+
+    /// What is found where so many requests of 4 KiB end in each second, and in which second.
+    fn found(asked: SteadyState, rates: &[u64]) -> (SteadyTally, Option<usize>) {
+        let mut job = Section::default();
+        job.extras.steady = asked;
+        let mut share = SteadyShare::of(&job, Board::default(), true).unwrap();
+        let start_ns = 7 * SECOND_NS;
+        let mut reached = None;
+        for (second, rate) in (1..).zip(rates) {
+            (0..*rate).for_each(|_| share.counted(4096));
+            if share.is_reached(start_ns + second as u64 * SECOND_NS, start_ns) {
+                reached = Some(second);
+                break;
+            }
+        }
+        (share.found().unwrap(), reached)
+    }
+
+    #[test]
+    fn a_job_ends_when_the_farthest_second_is_near_the_mean() {
+        let asked = SteadyState {
+            of_requests: true,
+            is_slope: false,
+            limit: 10.0,
+            in_percent: true,
+            seconds: 3,
+            ramp_us: 0,
+        };
+        let (tally, reached) = found(asked, &[900, 500, 100, 110, 105, 100]);
+        assert_eq!(reached, Some(5));
+        assert_eq!(tally.seconds, [[100, 409_600], [110, 450_560], [105, 430_080]]);
+        assert!(tally.attained && (tally.criterion - 100.0 * 5.0 / 105.0).abs() < 1e-9);
+        let later = SteadyState { ramp_us: 4_000_000, ..asked };
+        let (tally, reached) = found(later, &[100; 6]);
+        assert_eq!((reached, tally.attained), (None, false));
+        assert_eq!(tally.seconds, [[100, 409_600], [100, 409_600], [0, 0]]);
+        assert_eq!(found(later, &[100; 7]).1, Some(7));
+    }
+
+    #[test]
+    fn a_slope_is_that_of_the_line_through_the_seconds() {
+        let asked = SteadyState {
+            of_requests: false,
+            is_slope: true,
+            limit: 100.0,
+            in_percent: false,
+            seconds: 4,
+            ramp_us: 0,
+        };
+        let (tally, reached) = found(asked, &[1, 10, 20, 30, 40, 40]);
+        assert_eq!(reached, None);
+        assert!((tally.slope - 7.0 * 4096.0).abs() < 1e-6, "{}", tally.slope);
+        let percent = SteadyState { limit: 30.0, in_percent: true, ..asked };
+        assert_eq!(found(percent, &[1, 10, 20, 30, 40, 40]).1, Some(6));
+    }
+}

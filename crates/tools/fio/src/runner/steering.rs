@@ -1,0 +1,160 @@
+//! What steers a clone from outside its own generator: its share of a flow, and rates that must not
+//! fall too low.
+
+use std::sync::atomic::Ordering;
+
+use crate::language::{Direction, LowestRates, Section, Think};
+use treering_script::Board;
+
+use super::super::tally::{Complaint, Tally};
+use super::{Doing, Runner};
+
+/// The cells of a flow's board: requests of all, and the parts of all.
+const COUNT: usize = 0;
+const WEIGHT: usize = 1;
+/// A clone that is ahead of its share waits so long where no pause is asked for.
+const WAIT_US: u64 = 1;
+/// Rates are not looked at before.
+const SETTLES_NS: u64 = 2_000_000_000;
+/// The error of a job whose rate is too low (`EIO`).
+const TOO_SLOW: i32 = 5;
+
+/// A clone's share of a flow.
+#[derive(Clone, Debug)]
+pub(in super::super) struct FlowShare {
+    board: Board,
+    weight: u64,
+    sleep_us: u64,
+    count: u64,
+}
+
+impl FlowShare {
+    /// Of a job, on the board of its flow; `None` where it has none.
+    pub(in super::super) fn of(job: &Section, board: Board) -> Option<Self> {
+        let weight = job.extras.flow.weight;
+        if weight == 0 {
+            return None;
+        }
+        board.cell(WEIGHT).fetch_add(weight, Ordering::Relaxed);
+        Some(Self { board, weight, sleep_us: job.extras.flow.sleep_us, count: 0 })
+    }
+
+    /// Whether it is ahead of the others; else it goes on, and that counts.
+    fn is_ahead(&mut self) -> bool {
+        let all = self.board.cell(COUNT).load(Ordering::Relaxed) + 1;
+        let weights = self.board.cell(WEIGHT).load(Ordering::Relaxed);
+        // As the ratio of its requests to those of all, against that of its part to all parts.
+        if u128::from(self.count) * u128::from(weights) > u128::from(self.weight) * u128::from(all)
+        {
+            return true;
+        }
+        self.board.cell(COUNT).fetch_add(1, Ordering::Relaxed);
+        self.count += 1;
+        false
+    }
+
+    /// Its part is not counted any more.
+    fn leave(&self) {
+        self.board.cell(COUNT).fetch_sub(self.count, Ordering::Relaxed);
+        self.board.cell(WEIGHT).fetch_sub(self.weight, Ordering::Relaxed);
+    }
+}
+
+/// Sees whether rates fall below what a job must reach.
+#[derive(Debug)]
+pub(super) struct RateWatch {
+    lowest: LowestRates,
+    /// By direction: bytes and requests when they were looked at last, and when that was.
+    last: [Option<(u64, u64, u64)>; 3],
+}
+
+impl RateWatch {
+    pub(super) fn of(job: &Section) -> Option<Box<Self>> {
+        let lowest = job.extras.lowest;
+        lowest.are_any().then(|| Box::new(Self { lowest, last: [None; 3] }))
+    }
+
+    /// What is said of a rate that is too low.
+    fn too_low(
+        &mut self,
+        name: &str,
+        direction: usize,
+        tally: &Tally,
+        now_ns: u64,
+    ) -> Option<String> {
+        let done = &tally.directions[direction];
+        let (bytes, requests) = (self.lowest.bytes[direction], self.lowest.requests[direction]);
+        if bytes == 0 && requests == 0 || done.bytes == 0 {
+            return None;
+        }
+        if let Some((bytes_before, requests_before, at_ns)) = self.last[direction] {
+            let spent_ms = (now_ns - at_ns) / 1_000_000;
+            if spent_ms < self.lowest.cycle_ms || spent_ms == 0 {
+                return None;
+            }
+            let rate = |now: u64, before: u64| now.saturating_sub(before) * 1000 / spent_ms;
+            let (rate, wanted) = match bytes {
+                0 => (rate(done.requests, requests_before), requests),
+                bytes => (rate(done.bytes, bytes_before), bytes),
+            };
+            if rate < wanted {
+                return Some(match bytes {
+                    0 => format!("{name}: rate_iops_min={wanted} not met, got {rate} IOPS\n"),
+                    _ => format!("{name}: rate_min={wanted}B/s not met, got {rate}B/s\n"),
+                });
+            }
+        }
+        self.last[direction] = Some((done.bytes, done.requests, now_ns));
+        None
+    }
+}
+
+impl Runner {
+    /// Whether a pause is due: after so many requests, or after so much time with requests.
+    pub(super) fn think(&mut self) {
+        let Think { us, blocks, io_us } = self.worker.job.think;
+        let is_timed = io_us > 0;
+        let is_time = is_timed && self.clock.since_pause_us() >= io_us + us;
+        // As the original: where only the time is given, requests are not counted.
+        let counts = !is_timed || self.worker.job.sets("thinktime_blocks");
+        let done = self.tally.directions.iter().map(|direction| direction.requests).sum::<u64>();
+        if is_time || counts && done.is_multiple_of(blocks) {
+            self.rest_us += us;
+            self.clock.pauses(us);
+        }
+    }
+
+    /// A pause, where the others of its flow are behind.
+    pub(super) fn held_by_flow(&mut self) -> Option<Doing> {
+        let sleep_us = self.flow.as_ref()?.sleep_us;
+        if sleep_us > 0 && self.queued.is_busy() {
+            return None;
+        }
+        let is_ahead = self.flow.as_mut()?.is_ahead();
+        is_ahead.then(|| Doing::Pause(sleep_us.max(WAIT_US)))
+    }
+
+    /// It takes no part in its flow any more.
+    pub(super) fn leave_flow(&mut self) {
+        if let Some(flow) = self.flow.take() {
+            flow.leave();
+        }
+    }
+
+    /// Ends the job where one of its rates is too low.
+    #[cold]
+    pub(super) fn look_at_rates(&mut self) {
+        let (Some(watch), Some(now_ns)) = (&mut self.watch, self.clock.now_ns()) else { return };
+        if self.clock.since_pass_ns() < SETTLES_NS {
+            return;
+        }
+        let name = &self.worker.job.name;
+        let said = Direction::ALL
+            .map(|direction| watch.too_low(name, direction.place(), &self.tally, now_ns));
+        for text in said.into_iter().flatten() {
+            self.tally.complaints.push(Complaint { text, ..Complaint::default() });
+            self.tally.errno = u64::from(TOO_SLOW.unsigned_abs());
+            self.terminated = true;
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! All jobs of a file with their clones: who works when, and with whom each is reported.
+
+use std::fs::File;
+use std::io::Read;
+use std::sync::Arc;
+
+use crate::classic::text::{self, Row};
+use crate::language::{Draws, REPLAY_BYTES_MAX, Replay, Section};
+use treering_script::{ConfigError, Settings};
+
+use super::namespace::Namespace;
+use super::offered::Offered;
+use super::tally::Tally;
+use super::tausworthe::Seeds;
+use super::worker::Worker;
+
+/// Reads the log that a job does again.
+fn replayed(settings: &Settings, job: &mut Section) -> Result<(), ConfigError> {
+    let Some(named) = &job.extras.replays else { return Ok(()) };
+    let wrong = |why: String| {
+        let hint = "name a log that write_iolog has made";
+        ConfigError::new(format!("read_iolog: {} {why}", named.escape_debug())).hint(hint)
+    };
+    let mut text = String::new();
+    File::open(settings.file(named))
+        .and_then(|file| file.take(REPLAY_BYTES_MAX).read_to_string(&mut text))
+        .map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let replay = Replay::read(&text).map_err(|error| wrong(error.to_string()))?;
+    job.replay(replay);
+    Ok(())
+}
+
+/// Everybody, in the order in which the original counts them.
+#[derive(Clone, Debug)]
+pub(super) struct Scene {
+    pub(super) jobs: Vec<Arc<Section>>,
+    pub(super) workers: Vec<Arc<Worker>>,
+    pub(super) namespace: Arc<Namespace>,
+    pub(super) batches: usize,
+    /// Whether requests come by the clock.
+    pub(super) offered: Option<Offered>,
+}
+
+impl Scene {
+    /// `fresh` stands in for what a run that is not to be repeated draws from the system.
+    pub(super) fn new(
+        jobs: Vec<Section>,
+        offered: Option<Offered>,
+        fresh: u64,
+    ) -> Result<Self, ConfigError> {
+        Self::on(Namespace::new(false), jobs, offered, fresh)
+    }
+
+    /// Of a command line in fio's own words, of which perhaps nothing is done.
+    pub(super) fn classic(settings: &Settings, jobs: Vec<Section>) -> Result<Self, ConfigError> {
+        let is_harmless = settings.flag("parse-only") || settings.flag("showcmd");
+        let mut jobs = jobs;
+        if !is_harmless {
+            jobs.iter_mut().try_for_each(|job| replayed(settings, job))?;
+        }
+        let namespace = Namespace::new(true).with_devices(is_harmless);
+        Self::on(namespace, jobs, None, settings.started_unix_ms)
+    }
+
+    fn on(
+        mut namespace: Namespace,
+        jobs: Vec<Section>,
+        offered: Option<Offered>,
+        fresh: u64,
+    ) -> Result<Self, ConfigError> {
+        let jobs: Vec<Arc<Section>> = jobs.into_iter().map(Arc::new).collect();
+        let mut workers = Vec::new();
+        let (mut group, mut batch) = (0, 0);
+        for (section, job) in jobs.iter().enumerate() {
+            if section > 0 && (job.stonewall || job.new_group) {
+                group += 1;
+            }
+            if section > 0 && job.stonewall {
+                batch += 1;
+            }
+            // The original makes the last clone first.
+            let clones = std::iter::once(0).chain((1..job.clones).rev());
+            // Requests that come by the clock are made by several workers for each clone.
+            let lanes = offered.as_ref().map_or(1, |offered| offered.lanes(section));
+            for (number, lane) in clones.flat_map(|clone| (0..lanes).map(move |lane| (clone, lane)))
+            {
+                let files = namespace.files(job, number)?;
+                let hashes = namespace.hashes(job, number, &files);
+                let thread = workers.len() as u64 + 1;
+                let seeded = job.sets("randseed");
+                let is_fresh = !job.draws.repeatable && !seeded;
+                // As the original: a seed of one's own is that of all clones but the first.
+                let repeatable = job.draws.repeatable && (number == 0 && lane == 0 || !seeded);
+                let draws = Draws { repeatable, ..job.draws.clone() };
+                let seeds = Seeds::of(&draws, job.rw.random, thread, is_fresh.then_some(fresh));
+                let is_zoned = job.extras.strides.bytes > 0;
+                let job = if is_zoned && number > 0 && job.open_files > 1 {
+                    let mut without = Section::clone(job);
+                    without.extras.strides.bytes = 0;
+                    Arc::new(without)
+                } else {
+                    Arc::clone(job)
+                };
+                let worker = Worker { job, section, number, group, batch, files, hashes, seeds };
+                workers.push(Arc::new(worker));
+            }
+        }
+        Ok(Self { jobs, workers, namespace: Arc::new(namespace), batches: batch + 1, offered })
+    }
+
+    /// Those of a batch, with their numbers.
+    pub(super) fn batch(&self, batch: usize) -> impl Iterator<Item = (usize, &Arc<Worker>)> {
+        self.workers.iter().enumerate().filter(move |(_, worker)| worker.batch == batch)
+    }
+
+    /// What each job is and how many clones begin, in the original's words.
+    pub(super) fn opening(&self) -> String {
+        let jobs = self.jobs.iter().enumerate().map(|(section, job)| {
+            let worker = self.workers.iter().find(|worker| worker.section == section);
+            (&**job, worker.map_or(0, |worker| worker.group))
+        });
+        let threads = self.workers.iter().filter(|worker| worker.job.thread).count();
+        text::header(jobs) + &text::started(threads, self.workers.len() - threads)
+    }
+
+    /// Puts what the clones did into rows.
+    pub(super) fn report(&self, done: &[Option<Tally>]) -> Vec<Row> {
+        let mut rows: Vec<(usize, Row)> = Vec::new();
+        for ((worker, number), tally) in self.workers.iter().zip(self.rows()).zip(done) {
+            let Some(tally) = tally else { continue };
+            match rows.last_mut() {
+                Some((last, row)) if *last == number => row.tally.merge(tally),
+                _ => {
+                    let (job, group) = (Arc::clone(&worker.job), worker.group);
+                    rows.push((number, Row { job, group, tally: tally.clone() }));
+                }
+            }
+        }
+        rows.into_iter().map(|(_, row)| row).collect()
+    }
+
+    /// Under which number each worker is reported: those of a group together, where its job says
+    /// so.
+    pub(super) fn rows(&self) -> Vec<usize> {
+        let mut rows = Vec::with_capacity(self.workers.len());
+        let mut last_group = None;
+        let mut row = 0_usize;
+        for (number, worker) in self.workers.iter().enumerate() {
+            let together = worker.job.group_reporting && last_group == Some(worker.group);
+            if number > 0 && !together {
+                row += 1;
+            }
+            last_group = Some(worker.group);
+            rows.push(row);
+        }
+        rows
+    }
+}

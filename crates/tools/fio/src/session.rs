@@ -1,0 +1,360 @@
+//! One run: the files are made, job after job; then the jobs work, those between two stonewalls
+//! side by side.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::language::{Engine, Exits};
+use treering_model::{Counters, Metric, Op, TaskTotals};
+use treering_script::{
+    Board, Deadline, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Session, SessionError,
+    SideBySide, Snapshot, Task, TimeLimit, Unfinished, WorkerKind,
+};
+
+use super::headline::Headline;
+use super::layout::{Became, LaidOut, Layout, MakeDirectories};
+use super::namespace::numbered;
+use super::offered::{Offered, Running};
+use super::runner::{Deadlines, FlowShare, Runner, SteadyShare};
+use super::scene::Scene;
+use super::sizes::{Extents, extents};
+use super::status::{Status, StatusAsked};
+use super::tally::Tally;
+use super::tausworthe::Use;
+use super::worker::Worker;
+
+/// The phase in which files are made, and the kinds of its tasks.
+pub(super) const SETUP: &str = "setup";
+pub(super) const DIRECTORIES: &str = "directories";
+pub(super) const LAYOUT: &str = "layout";
+/// The error of a job of which nothing says how long its files are (`EINVAL`).
+const UNSIZED: i32 = 22;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Setup { next: usize },
+    Work { batch: usize, begun: bool },
+}
+
+/// A run in progress.
+pub(super) struct JobSession {
+    scene: Scene,
+    /// Directories that are to be made.
+    missing: Vec<String>,
+    part: Option<Part>,
+    /// Where each clone works, or the error of one that cannot begin.
+    extents: Vec<Result<Arc<Extents>, i32>>,
+    headline: Headline,
+    failure: Option<SessionError>,
+    /// A job that is done ended all others.
+    ended: bool,
+    /// Requests that come by the clock.
+    running: Option<Running>,
+    /// Reports while jobs work, and how often it is looked whether one is due.
+    status: Option<(Status, Duration)>,
+}
+
+impl JobSession {
+    /// `there` are names of an earlier run's directories that are used again.
+    pub(super) fn new(scene: Scene, status: Option<StatusAsked>, there: &[String]) -> Self {
+        let count = scene.namespace.directories.len();
+        Self {
+            missing: numbered(count).into_iter().filter(|name| !there.contains(name)).collect(),
+            headline: Headline::new(&scene),
+            running: scene.offered.as_ref().map(Offered::begin),
+            scene,
+            part: None,
+            extents: Vec::new(),
+            failure: None,
+            ended: false,
+            status: status.map(|asked| {
+                let look_every = asked.look_every();
+                (Status::new(asked), look_every)
+            }),
+        }
+    }
+
+    fn layout(&self, number: usize) -> Option<ParallelGroup> {
+        let worker = self.scene.workers.get(number)?;
+        let script = Layout::new(Arc::clone(worker), Arc::clone(&self.scene.namespace));
+        let task = Task::new(LAYOUT, &worker.subject(), Op::Create, Box::new(script));
+        Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
+    }
+
+    fn setup(&mut self, next: usize) -> Option<ParallelGroup> {
+        self.part = Some(Part::Setup { next: next + 1 });
+        if self.scene.namespace.classic {
+            return self.layout(next);
+        }
+        match next.checked_sub(1) {
+            Some(number) => self.layout(number),
+            None => {
+                let script = MakeDirectories::of(&self.missing);
+                let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
+                Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
+            }
+        }
+    }
+
+    fn work(&mut self, batch: usize) -> ParallelGroup {
+        let workers = self.scene.batch(batch);
+        let snapshots: Option<Vec<(usize, Snapshot)>> = self.status.as_mut().map(|(status, _)| {
+            let all: Vec<_> = workers.map(|(number, _)| (number, Snapshot::default())).collect();
+            status.begin(all.clone());
+            all
+        });
+        let workers: Vec<(usize, &Arc<Worker>)> = self.scene.batch(batch).collect();
+        let time = Deadline::default();
+        let ends: Vec<Deadline> = workers.iter().map(|_| Deadline::default()).collect();
+        let done: Vec<Deadline> = workers.iter().map(|_| Deadline::default()).collect();
+        let awaited = |name: &Option<String>| {
+            let is_it = |other: &Worker| name.as_ref().is_some_and(|name| *name == other.job.name);
+            let all = workers.iter().zip(&done).filter(|((_, other), _)| is_it(other));
+            all.map(|(_, deadline)| deadline.clone()).collect()
+        };
+        let flows = Self::flows(&workers);
+        let states = Self::states(&workers);
+        let mut tasks = Vec::new();
+        for (place, (number, worker)) in workers.iter().enumerate() {
+            let ended_by = |exits: Option<Exits>| {
+                let are = workers.iter().zip(&ends).filter(move |((_, other), _)| match exits {
+                    None => false,
+                    Some(Exits::Group) => other.group == worker.group,
+                    Some(Exits::Stonewall | Exits::All) => true,
+                });
+                are.map(|(_, deadline)| deadline.clone())
+            };
+            let others = ended_by(worker.job.exits);
+            let fails = worker.job.extras.exits_on_error.then_some(worker.job.exits_with);
+            let on_error = ended_by(fails).collect();
+            let others = others.chain([done[place].clone()]).collect();
+            let before = awaited(&worker.job.extras.waits_for);
+            let flow = flows[place].clone();
+            let steady = states[place].clone();
+            let stream = self.running.as_ref().and_then(|all| all.stream(worker.section));
+            let (end, time) = (ends[place].clone(), time.clone());
+            let snapshot = snapshots.as_ref().map(|all| all[place].1.clone());
+            let deadlines =
+                Deadlines { end, time, others, on_error, before, flow, steady, stream, snapshot };
+            tasks.push(self.task(*number, worker, deadlines));
+        }
+        let threads = workers.iter().all(|(_, worker)| worker.job.thread);
+        let side_by_side = SideBySide {
+            workers: if threads { WorkerKind::Thread } else { WorkerKind::Session },
+            on_signal: OnSignal::Stop,
+            unfinished: Unfinished::Reported,
+            ..SideBySide::default()
+        };
+        ParallelGroup {
+            tasks,
+            side_by_side,
+            time_limit: limit(&workers, time),
+            tick_every: self.status.as_ref().map(|(_, look_every)| *look_every),
+            ..ParallelGroup::default()
+        }
+    }
+
+    /// The shares of the workers in what they do together.
+    fn flows(workers: &[(usize, &Arc<Worker>)]) -> Vec<Option<FlowShare>> {
+        let mut boards: HashMap<u64, Board> = HashMap::new();
+        let mut share = |(_, worker): &(usize, &Arc<Worker>)| {
+            let job = &worker.job;
+            FlowShare::of(job, boards.entry(job.extras.flow.id).or_default().clone())
+        };
+        workers.iter().map(&mut share).collect()
+    }
+
+    /// Who looks at the rates of whom: of those that are reported together the last one.
+    fn states(workers: &[(usize, &Arc<Worker>)]) -> Vec<Option<SteadyShare>> {
+        let mut boards: HashMap<usize, Board> = HashMap::new();
+        let together = |one: &Worker| one.job.group_reporting.then_some(one.group);
+        let mut share = |(place, (_, worker)): (usize, &(usize, &Arc<Worker>))| {
+            let group = together(worker);
+            let is_last = !workers[place + 1..]
+                .iter()
+                .any(|(_, later)| group.is_some() && together(later) == group);
+            let board = match group {
+                Some(group) => boards.entry(group).or_default().clone(),
+                None => Board::default(),
+            };
+            SteadyShare::of(&worker.job, board, is_last)
+        };
+        workers.iter().enumerate().map(&mut share).collect()
+    }
+
+    fn task(&self, number: usize, worker: &Arc<Worker>, deadlines: Deadlines) -> Task {
+        let job = &worker.job;
+        let laid_out = self.extents.get(number);
+        let unable = laid_out.and_then(|laid_out| laid_out.as_ref().err().copied());
+        let extents = laid_out.and_then(|laid_out| laid_out.clone().ok()).unwrap_or_default();
+        let expected_bytes = if job.is_timed() {
+            0
+        } else {
+            job.io_bytes(extents.size).unwrap_or(extents.size) * job.loops
+        };
+        let runner =
+            Runner::new(Arc::clone(worker), Arc::clone(&self.scene.namespace), extents, deadlines);
+        let runner = match unable {
+            Some(errno) => runner.unable(errno),
+            None => runner,
+        };
+        let buffers = runner.buffers();
+        let kind = match job.engine {
+            Engine::Libaio => Some(QueueKind::Libaio),
+            Engine::IoUring | Engine::PosixAio => Some(QueueKind::IoUring),
+            _ => None,
+        };
+        let depth = u16::try_from(job.depth).unwrap_or(u16::MAX);
+        let opens = match job.engine {
+            Engine::FileStat => Op::Stat,
+            Engine::FileDelete => Op::Unlink,
+            Engine::FileCreate => Op::Create,
+            _ if job.rw.writes || job.create_on_open => Op::Create,
+            _ => Op::Open,
+        };
+        Task {
+            expected_bytes,
+            direct: job.direct,
+            synchronous: job.synchronous,
+            vectored: job.engine.is_vectored(),
+            buffers,
+            identity: job.extras.running.identity(),
+            scheduling: job.extras.running.scheduling(worker.seeds.clone_number()),
+            queue: kind.map(|kind| Queue { kind, depth }),
+            ..Task::new(&job.name, &worker.subject(), opens, Box::new(runner))
+        }
+    }
+
+    fn laid_out(&mut self, totals: &TaskTotals) {
+        let Some(worker) = self.scene.workers.get(self.extents.len()) else { return };
+        let laid_out = totals.counters.read().unwrap_or_default();
+        let LaidOut { became, found_bytes } = laid_out;
+        let draws = worker.seeds.generator(Use::FileSize);
+        let extents = extents(&worker.job, worker.number, &found_bytes, draws);
+        self.extents.push(match (extents, became) {
+            (Err(why), Became::Unsized) => {
+                self.failure.get_or_insert(SessionError::at(&*worker.job.name, why.why()));
+                Err(UNSIZED)
+            }
+            (_, Became::Failed(errno)) => {
+                let why = std::io::Error::from_raw_os_error(errno);
+                let what = format!("its files cannot be made: {why}");
+                self.failure.get_or_insert(SessionError::at(&*worker.job.name, what));
+                Err(errno)
+            }
+            (extents, _) => Ok(Arc::new(extents.unwrap_or_default())),
+        });
+    }
+
+    fn worked(&mut self, totals: &TaskTotals, batch: usize) {
+        let place = usize::from(totals.worker);
+        let Some((number, worker)) = self.scene.batch(batch).nth(place) else { return };
+        let Some(tally) = Tally::read(&totals.counters) else { return };
+        if tally.errno != 0 {
+            let why = std::io::Error::from_raw_os_error(i32::try_from(tally.errno).unwrap_or(5));
+            let what = format!("a request failed: {why}");
+            self.failure.get_or_insert(SessionError::at(&*worker.job.name, what));
+        }
+        if let Some((status, _)) = &mut self.status
+            && place == 0
+        {
+            status.ended(totals.wall_ns);
+        }
+        self.ended |= worker.job.exits == Some(Exits::All);
+        if let (Some(running), Some(offered)) = (&mut self.running, &tally.offered) {
+            running.worked(offered);
+        }
+        self.headline.worked(number, totals, &tally);
+    }
+}
+
+/// When the longest of the jobs must be over, whether they hear of the time themselves or not.
+fn limit(workers: &[(usize, &Arc<Worker>)], deadline: Deadline) -> Option<TimeLimit> {
+    let mut longest = 0;
+    for (_, worker) in workers {
+        let job = &worker.job;
+        if job.runtime_us == 0 || job.extras.waits_for.is_some() {
+            return None;
+        }
+        longest = longest.max(job.start_delay_us[1] + job.ramp_us + job.runtime_us);
+    }
+    // Those that read the clock end by themselves, a moment before.
+    Some(TimeLimit { after: Duration::from_micros(longest + 100_000), deadline })
+}
+
+impl Session for JobSession {
+    fn next_phase(&mut self) -> Option<Phase> {
+        let part = match self.part {
+            None => Part::Setup { next: 0 },
+            Some(Part::Setup { .. }) => Part::Work { batch: 0, begun: false },
+            Some(Part::Work { .. }) if self.ended => return None,
+            Some(Part::Work { batch, .. }) => Part::Work { batch: batch + 1, begun: false },
+        };
+        let (name, tasks) = match part {
+            Part::Setup { .. } => (SETUP.to_owned(), self.scene.workers.len() + 1),
+            Part::Work { batch, .. } if batch >= self.scene.batches => return None,
+            Part::Work { batch, .. } => {
+                let mut jobs: Vec<&str> =
+                    self.scene.batch(batch).map(|(_, worker)| worker.job.name.as_str()).collect();
+                let tasks = jobs.len();
+                jobs.dedup();
+                (jobs.join(", "), tasks)
+            }
+        };
+        self.part = Some(part);
+        Some(Phase { name, tasks: u32::try_from(tasks).unwrap_or(u32::MAX) })
+    }
+
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        match self.part? {
+            Part::Setup { next } => self.setup(next),
+            Part::Work { begun: true, .. } => None,
+            Part::Work { batch, begun: false } => {
+                self.part = Some(Part::Work { batch, begun: true });
+                Some(self.work(batch))
+            }
+        }
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        match self.part {
+            Some(Part::Setup { .. }) if totals.kind == LAYOUT => self.laid_out(totals),
+            Some(Part::Work { batch, .. }) => self.worked(totals, batch),
+            _ => {}
+        }
+    }
+
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        let Some(Part::Work { batch, .. }) = self.part else { return };
+        let own = self.scene.batch(batch).nth(usize::from(totals.worker));
+        if let (Some((number, _)), Some(tally)) = (own, Tally::read(&totals.counters)) {
+            self.headline.worked(number, totals, &tally);
+        }
+    }
+
+    /// As the original: a clone that fails does not keep later jobs from their work.
+    fn failure(&self) -> Option<SessionError> {
+        let is_last = match self.part {
+            Some(Part::Work { batch, .. }) => self.ended || batch + 1 >= self.scene.batches,
+            _ => false,
+        };
+        self.failure.clone().filter(|_| is_last || !self.scene.namespace.classic)
+    }
+
+    fn tick(&mut self, elapsed_ns: u64) -> Counters {
+        self.status.as_mut().map(|(status, _)| status.tick(elapsed_ns)).unwrap_or_default()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let offered = self.running.as_ref().map(Running::metrics);
+        self.headline.metrics().into_iter().chain(offered.into_iter().flatten()).collect()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        if self.scene.namespace.classic || self.part.is_none() {
+            return Vec::new();
+        }
+        numbered(self.scene.namespace.directories.len())
+    }
+}

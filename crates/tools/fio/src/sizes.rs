@@ -1,0 +1,177 @@
+//! How large the files of a job are, and which part of each it works on.
+
+use crate::language::{Amount, Engine, Section};
+
+use super::tausworthe::Tausworthe;
+
+/// Blocks that random maps may have: a bit each, 1 GiB.
+const BLOCKS_MAX: u64 = 1 << 33;
+
+/// A file's part in a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// Where the job's part begins.
+    pub(super) offset: u64,
+    /// How long it is.
+    pub(super) bytes: u64,
+    /// How long the file is, once it is as the job needs it.
+    pub(super) file_bytes: u64,
+    /// How long it was found.
+    pub(super) found_bytes: u64,
+    /// Where the part begins in all passes but the first, and what its end is reckoned from: a
+    /// share of the file is of what it has become by then.
+    pub(super) later_offset: u64,
+}
+
+impl Extent {
+    /// Where the job's part ends.
+    pub(super) const fn end(&self) -> u64 {
+        self.offset.saturating_add(self.bytes)
+    }
+
+    /// Where a request of the job must end.
+    pub(super) const fn limit(&self) -> u64 {
+        self.later_offset.saturating_add(self.bytes)
+    }
+
+    /// Whether it must be made longer before the job begins.
+    pub(super) const fn is_short(&self) -> bool {
+        self.end() > self.found_bytes
+    }
+}
+
+/// The parts of all files of a clone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extents {
+    pub(super) files: Vec<Extent>,
+    /// What `size` comes to.
+    pub(super) size: u64,
+}
+
+/// Why the files cannot be as the job wants them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unsized {
+    /// Nothing says how large they are.
+    NoSize,
+    /// The job begins behind the end of a file.
+    Behind,
+    /// No request fits.
+    TooSmall,
+    /// The random map would take more memory than is reasonable.
+    TooMany,
+}
+
+impl Unsized {
+    /// In words.
+    pub(super) const fn why(self) -> &'static str {
+        match self {
+            Self::NoSize => "you need to specify size=",
+            Self::Behind => "the offset lies behind the end of the file",
+            Self::TooSmall => "blocksize is larger than data set range",
+            Self::TooMany => "more than 2^33 blocks for the random map: write norandommap",
+        }
+    }
+}
+
+/// The parts of files that were found with these sizes. `draws` makes the sizes that are drawn.
+pub(super) fn extents(
+    job: &Section,
+    clone: u64,
+    found: &[u64],
+    mut draws: Tausworthe,
+) -> Result<Extents, Unsized> {
+    if let Some(replay) = &job.extras.replay {
+        // The log says where requests are.
+        let whole =
+            |&found_bytes: &u64| Extent { file_bytes: u64::MAX, found_bytes, ..Extent::default() };
+        return Ok(Extents { files: found.iter().map(whole).collect(), size: replay.bytes() });
+    }
+    let (least, count) = (job.least_block(), found.len().max(1) as u64);
+    let (size, percent) = match job.size {
+        Some(Amount::Bytes(bytes)) => (bytes, 100),
+        Some(Amount::Percent(percent)) => (0, percent),
+        None => (0, 100),
+    };
+    // What is not there is as long as it is said to be, and without that it has no end.
+    let unreal = if size > 0 { size / count } else { u64::MAX };
+    let unreal = (job.engine == Engine::Null).then(|| vec![unreal; found.len()]);
+    let found = unreal.as_deref().unwrap_or(found);
+    let total = found.iter().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
+    if matches!(total, 0 | u64::MAX) && size == 0 && job.file_size.is_none() {
+        return Err(Unsized::NoSize);
+    }
+    let each = size / count;
+    // What is left over makes the first files longer, by a request each.
+    let mut longer = (size - each * count) / least;
+    let mut files = Vec::with_capacity(found.len());
+    for &found_bytes in found {
+        let offset = start(job, clone, found_bytes);
+        let bytes = match job.file_size {
+            None => {
+                let more = if longer > 0 { least } else { 0 };
+                longer = longer.saturating_sub(1);
+                match each + more {
+                    0 => found_bytes.checked_sub(offset).ok_or(Unsized::Behind)?,
+                    bytes => bytes,
+                }
+            }
+            Some((low, high)) if found_bytes < low || found_bytes > high => {
+                if offset > low {
+                    return Err(Unsized::Behind);
+                }
+                let whole = if low == high { low } else { drawn(low, high, least, &mut draws) };
+                whole.checked_sub(offset).ok_or(Unsized::Behind)?
+            }
+            Some(_) => found_bytes.checked_sub(offset).ok_or(Unsized::Behind)?,
+        };
+        let mut extent = Extent { offset, bytes, found_bytes, ..Extent::default() };
+        if percent < 100 {
+            let whole = u128::from(extent.end()) * u128::from(percent) / 100;
+            let bytes = u64::try_from(whole).unwrap_or(u64::MAX).min(extent.bytes);
+            extent.bytes = bytes - bytes % least;
+        }
+        extent.file_bytes = extent.end().max(found_bytes);
+        extent.later_offset = start(job, clone, extent.file_bytes);
+        files.push(extent);
+    }
+    let sum = files.iter().fold(0_u64, |sum, extent| sum.saturating_add(extent.bytes));
+    let size = if size == 0 || (sum > 0 && size > sum) { sum } else { size };
+    if size < least || job.io_bytes(size).is_some_and(|bytes| bytes < least) {
+        return Err(Unsized::TooSmall);
+    }
+    if job.rw.random && job.draws.random_map && sum / least > BLOCKS_MAX {
+        return Err(Unsized::TooMany);
+    }
+    Ok(Extents { files, size })
+}
+
+/// Where a clone's part of a file begins.
+fn start(job: &Section, clone: u64, found_bytes: u64) -> u64 {
+    if job.extras.appends {
+        return found_bytes;
+    }
+    let of = |amount: Amount| match amount {
+        Amount::Bytes(bytes) => bytes,
+        Amount::Percent(percent) => {
+            let bytes = u128::from(found_bytes) * u128::from(percent) / 100;
+            u64::try_from(bytes).unwrap_or(u64::MAX)
+        }
+    };
+    let more = of(job.offset_increment).saturating_mul(clone);
+    let offset = of(job.offset).saturating_add(more);
+    let is_share = |amount| matches!(amount, Amount::Percent(1..));
+    let aligns = is_share(job.offset) || is_share(job.offset_increment);
+    // Shares end at the next multiple of a request.
+    if aligns {
+        let align =
+            if job.extras.offset_align > 0 { job.extras.offset_align } else { job.least_block() };
+        offset.checked_next_multiple_of(align).unwrap_or(offset)
+    } else {
+        offset
+    }
+}
+
+fn drawn(low: u64, high: u64, least: u64, draws: &mut Tausworthe) -> u64 {
+    let bytes = low + draws.below(high - low);
+    bytes - bytes % least
+}

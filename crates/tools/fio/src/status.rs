@@ -1,0 +1,206 @@
+//! Reports on what was done so far, while the jobs work: each so often (`--status-interval`), or
+//! when a signal asks for one (SIGUSR1).
+//!
+//! The session asks the clones at work to show their tallies; the output makes a report of these
+//! and of what clones that have ended came to.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use crate::language::time_us;
+use treering_model::Counters;
+use treering_script::{ConfigError, Settings, Snapshot};
+
+use super::options::STATUS_INTERVAL;
+use super::scene::Scene;
+use super::tally::Tally;
+
+/// How often it is looked whether a report is due, with an interval and without one.
+const LOOKS: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(100)];
+/// So long a clone may be busy with one call; then what it showed before has to do.
+const PATIENCE: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(1);
+/// Seconds that nobody knows.
+const UNKNOWN_S: u64 = i32::MAX as u64;
+
+/// When reports are made while jobs work.
+#[derive(Clone, Debug)]
+pub(super) struct StatusAsked {
+    every_ns: Option<u64>,
+    by_signal: Arc<AtomicBool>,
+}
+
+impl StatusAsked {
+    /// As the command line has it.
+    pub(super) fn of(settings: &Settings) -> Result<Self, ConfigError> {
+        let typed = settings.text(STATUS_INTERVAL);
+        let every_ns = typed.map(interval_ns).transpose()?;
+        Ok(Self { every_ns, by_signal: Arc::clone(&settings.report_asked) })
+    }
+
+    /// How often it is looked whether one is due.
+    pub(super) fn look_every(&self) -> Duration {
+        LOOKS[usize::from(self.every_ns.is_none())]
+    }
+}
+
+/// As the original: a number alone is seconds, and a millisecond is the least.
+fn interval_ns(typed: &str) -> Result<u64, ConfigError> {
+    let hint = "an interval is a time from 1ms, such as 1 or 1s, 500ms, 2m";
+    let typed = typed.trim();
+    match time_us(typed, 1_000_000) {
+        Some(us) if us >= 1000 => Ok(us.saturating_mul(1000)),
+        Some(_) => Err(ConfigError::new("status interval too small").hint(hint)),
+        None => {
+            Err(ConfigError::new(format!("failed parsing time {}", typed.escape_debug()))
+                .hint(hint))
+        }
+    }
+}
+
+/// What the clones that work now have done so far: their numbers, and the JSON of their tallies.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Shown {
+    clones: Vec<(usize, String)>,
+}
+
+/// The reports of one run.
+#[derive(Debug)]
+pub(super) struct Status {
+    asked: StatusAsked,
+    /// How long earlier groups worked, and when the next report is due, from the first one's start.
+    before_ns: u64,
+    next_ns: u64,
+    /// Of the clones that work now, with their numbers.
+    working: Vec<(usize, Snapshot)>,
+}
+
+impl Status {
+    pub(super) fn new(asked: StatusAsked) -> Self {
+        let next_ns = asked.every_ns.unwrap_or(u64::MAX);
+        Self { asked, before_ns: 0, next_ns, working: Vec::new() }
+    }
+
+    /// These clones begin to work.
+    pub(super) fn begin(&mut self, working: Vec<(usize, Snapshot)>) {
+        self.working = working;
+    }
+
+    /// The group has worked for so long.
+    pub(super) fn ended(&mut self, wall_ns: u64) {
+        self.before_ns += wall_ns;
+        self.working.clear();
+    }
+
+    /// What the clones show, where a report is due so long after the group began.
+    pub(super) fn tick(&mut self, elapsed_ns: u64) -> Counters {
+        let now_ns = self.before_ns.saturating_add(elapsed_ns);
+        let is_due = now_ns >= self.next_ns;
+        if let Some(every_ns) = self.asked.every_ns.filter(|_| is_due) {
+            // Reports that were missed are not made up for.
+            self.next_ns = (now_ns / every_ns + 1).saturating_mul(every_ns);
+        }
+        if !is_due && !self.asked.by_signal.swap(false, Ordering::Relaxed) {
+            return Counters::default();
+        }
+        self.working.iter().for_each(|(_, snapshot)| snapshot.ask());
+        let until = Instant::now() + PATIENCE;
+        let is_answered = || self.working.iter().all(|(_, snapshot)| snapshot.is_answered());
+        while !is_answered() && Instant::now() < until {
+            sleep(POLL);
+        }
+        let shown = self.working.iter().filter_map(|(number, one)| Some((*number, one.text()?)));
+        Counters::of(&Shown { clones: shown.collect() })
+    }
+}
+
+/// What every clone has done: those that have ended, those that work, and nothing for those that
+/// have not begun. `None` where a tick says nothing.
+pub(super) fn so_far(done: &[Option<Tally>], tick: &Counters) -> Option<Vec<Option<Tally>>> {
+    let shown: Shown = tick.read()?;
+    let mut all = done.to_vec();
+    for (number, json) in shown.clones {
+        if let Some(one) = all.get_mut(number).filter(|one| one.is_none()) {
+            *one = Tally::read(&Counters::from_json(json));
+        }
+    }
+    let begun = |tally: Option<Tally>| Some(tally.unwrap_or_default());
+    Some(all.into_iter().map(begun).collect())
+}
+
+/// How many seconds are left, as far as it can be known: of the clones of a batch the longest, of
+/// batches the sum.
+pub(super) fn seconds_left(scene: &Scene, done: &[Option<Tally>], now: &[Option<Tally>]) -> u64 {
+    let of_batch = |batch: usize| {
+        let all = scene.batch(batch).filter(|(number, _)| done[*number].is_none());
+        let mut left = all.map(|(number, worker)| {
+            let job = &worker.job;
+            let tally = now[number].as_ref();
+            let worked_ms = tally.map_or(0, |tally| tally.runtime_ms);
+            let timed_ms = Some(job.runtime_us / 1000).filter(|ms| *ms > 0);
+            let timed_ms = timed_ms.map(|ms| ms.saturating_sub(worked_ms));
+            let bytes = tally.map_or(0, Tally::bytes);
+            let whole = job.io_bytes(job.stated_bytes()).unwrap_or_else(|| job.stated_bytes());
+            let whole = whole.saturating_mul(job.loops);
+            let by_bytes = || {
+                let left = u128::from(whole.saturating_sub(bytes)) * u128::from(worked_ms);
+                (bytes > 0).then(|| u64::try_from(left / u128::from(bytes)).unwrap_or(u64::MAX))
+            };
+            let sized_ms = if job.is_timed() { None } else { by_bytes() };
+            match (timed_ms, sized_ms) {
+                (Some(timed_ms), Some(sized_ms)) => Some(timed_ms.min(sized_ms)),
+                (timed_ms, sized_ms) => timed_ms.or(sized_ms),
+            }
+        });
+        left.try_fold(0, |most, left_ms| left_ms.map(|left_ms| left_ms.max(most)))
+    };
+    let left_ms: Option<u64> = (0..scene.batches).map(of_batch).sum();
+    left_ms.map_or(UNKNOWN_S, |ms| (ms / 1000).min(UNKNOWN_S))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use treering_model::Counters;
+    use treering_script::Snapshot;
+
+    use super::{Status, StatusAsked, Tally, interval_ns, so_far};
+
+    #[test]
+    fn intervals_are_seconds_unless_they_say_otherwise() {
+        let parsed = |text| interval_ns(text).map_err(|error| error.message);
+        assert_eq!(parsed("1"), Ok(1_000_000_000));
+        assert_eq!(parsed("500ms"), Ok(500_000_000));
+        assert_eq!(parsed("1m"), Ok(60_000_000_000));
+        assert_eq!(parsed("999us"), Err("status interval too small".to_owned()));
+        assert_eq!(parsed("0"), Err("status interval too small".to_owned()));
+        assert_eq!(parsed("abc"), Err("failed parsing time abc".to_owned()));
+    }
+
+    #[test]
+    fn a_report_is_due_at_each_multiple_and_when_it_is_asked_for() {
+        let by_signal = Arc::new(AtomicBool::new(false));
+        let asked = StatusAsked { every_ns: Some(1000), by_signal: Arc::clone(&by_signal) };
+        let mut status = Status::new(asked);
+        let snapshot = Snapshot::default();
+        snapshot.show(Tally { runtime_ms: 7, ..Tally::default() }.counters().json());
+        snapshot.end();
+        status.begin(vec![(1, snapshot)]);
+        assert!(status.tick(999).is_empty());
+        let shown = so_far(&[None, None], &status.tick(1000)).unwrap();
+        assert_eq!(shown[1].as_ref().map(|tally| tally.runtime_ms), Some(7));
+        assert_eq!(shown[0], Some(Tally::default()));
+        assert!(status.tick(1999).is_empty());
+        assert!(!status.tick(4500).is_empty() && status.tick(4999).is_empty());
+        by_signal.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(!status.tick(4999).is_empty() && status.tick(4999).is_empty());
+        status.ended(4999);
+        assert!(!status.tick(1).is_empty(), "groups follow one another");
+        assert_eq!(so_far(&[None], &Counters::default()), None);
+    }
+}

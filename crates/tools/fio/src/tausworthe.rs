@@ -1,0 +1,241 @@
+//! The generator with which fio draws, and the seeds that it gives to its draws.
+//!
+//! L'Ecuyer's combined Tausworthe generators, of three components of 32 bits or of five of 64. Each
+//! kind of draw has a generator of its own, so that what is drawn of one kind does not depend on
+//! how much was drawn of another.
+
+use crate::language::Draws;
+
+/// A generator of 32 or of 64 bits at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tausworthe {
+    /// Of 32 bits.
+    Short([u32; 3]),
+    /// Of 64 bits: `random_generator=tausworthe64`.
+    Long([u64; 5]),
+}
+
+/// Shifts and mask of a component.
+const COMPONENTS: [(u32, u32, u32, u32); 3] = [(13, 19, !1, 12), (2, 25, !7, 4), (3, 11, !15, 17)];
+/// The least values that make the components' highest bits count.
+const LEAST: [u32; 3] = [1, 7, 15];
+/// The same of the generator of 64 bits.
+const LONG_COMPONENTS: [(u32, u32, u64, u32); 5] = [
+    (1, 53, !1, 10),
+    (24, 50, !511, 5),
+    (3, 23, !4095, 29),
+    (5, 24, !131_071, 23),
+    (3, 33, !8_388_607, 8),
+];
+const LONG_LEAST: [u64; 5] = [1, 7, 15, 33, 49];
+/// What the seed is mixed with first: the original's `^` between powers is an exclusive or.
+const FIRST: u32 = (0x2 ^ 0x1f) + (0x2 ^ 0x11) + (0x2 ^ 0x7);
+const LONG_FACTOR: u64 = 6_906_969_069;
+const WARM_UP: usize = 6;
+
+impl Tausworthe {
+    /// The generator of a seed, of which the lower half counts.
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is meant")]
+    pub(super) fn new(seed: u64) -> Self {
+        let seed = seed as u32;
+        let mut parts = [0; 3];
+        let mut before = FIRST;
+        for (part, least) in parts.iter_mut().zip(LEAST) {
+            let mixed = before.wrapping_mul(69069) ^ seed;
+            *part = if mixed < least { mixed + least } else { mixed };
+            before = *part;
+        }
+        let mut generator = Self::Short(parts);
+        for _ in 0..WARM_UP {
+            generator.draw();
+        }
+        generator
+    }
+
+    /// The generator of 64 bits of a seed.
+    fn long(seed: u64) -> Self {
+        let mut parts = [0; 5];
+        let mut before = u64::from(FIRST);
+        for (part, least) in parts.iter_mut().zip(LONG_LEAST) {
+            let mixed = before.wrapping_mul(LONG_FACTOR) ^ seed;
+            *part = if mixed < least { mixed + least } else { mixed };
+            before = *part;
+        }
+        let mut generator = Self::Long(parts);
+        for _ in 0..WARM_UP {
+            generator.draw();
+        }
+        generator
+    }
+
+    /// The next 32 or 64 bits.
+    #[inline]
+    pub(super) fn draw(&mut self) -> u64 {
+        match self {
+            Self::Short(parts) => {
+                for (part, (up, down, mask, over)) in parts.iter_mut().zip(COMPONENTS) {
+                    *part = ((*part & mask) << over) ^ (((*part << up) ^ *part) >> down);
+                }
+                u64::from(parts[0] ^ parts[1] ^ parts[2])
+            }
+            Self::Long(parts) => {
+                for (part, (up, down, mask, over)) in parts.iter_mut().zip(LONG_COMPONENTS) {
+                    *part = ((*part & mask) << over) ^ (((*part << up) ^ *part) >> down);
+                }
+                parts.iter().fold(0, |all, part| all ^ part)
+            }
+        }
+    }
+
+    /// The greatest number that is drawn.
+    #[inline]
+    pub(super) const fn greatest(&self) -> u64 {
+        match self {
+            Self::Short(_) => u32::MAX as u64,
+            Self::Long(_) => u64::MAX,
+        }
+    }
+
+    /// A number below a bound, as the original scales it.
+    #[inline]
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        let share = self.draw() as f64 / (self.greatest() as f64 + 1.0);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below 0")]
+        let number = (bound as f64 * share) as u64;
+        number
+    }
+
+    /// From 1 to 100.
+    #[inline]
+    pub(super) fn percent(&mut self) -> u64 {
+        1 + self.below(100)
+    }
+}
+
+/// The kinds of draws, with their places among the original's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    ReadSize = 0,
+    WriteSize = 1,
+    TrimSize = 2,
+    Verify = 3,
+    Mix = 4,
+    File = 5,
+    Block = 6,
+    FileSize = 7,
+    OrderRead = 10,
+    StartDelay = 13,
+    Repeat = 14,
+    PoissonRead = 15,
+    Zone = 16,
+    PoissonWrite = 17,
+    PoissonTrim = 18,
+}
+
+impl Use {
+    /// Whether it is drawn with 64 bits where the job asks for them.
+    const fn may_be_long(self) -> bool {
+        matches!(
+            self,
+            Self::ReadSize
+                | Self::WriteSize
+                | Self::TrimSize
+                | Self::File
+                | Self::Block
+                | Self::FileSize
+                | Self::StartDelay
+        )
+    }
+}
+
+const REPEATABLE: u64 = 0xb189_9bed;
+const GOLDEN: u64 = 0x9e37_0001;
+const USES: usize = 24;
+
+/// Seeds of every kind of draw of one clone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seeds {
+    seeds: [u64; USES],
+    number: u64,
+    repeatable: bool,
+    /// Whether the kinds that may are drawn with 64 bits.
+    long: bool,
+}
+
+impl Seeds {
+    /// Of the clone with this number among all, from 1. `fresh` stands in for what a run that is
+    /// not to be repeated draws from the system.
+    pub(super) fn of(draws: &Draws, is_random: bool, number: u64, fresh: Option<u64>) -> Self {
+        let mut seed = fresh.unwrap_or(draws.seed);
+        for _ in 0..4 {
+            seed = seed.wrapping_mul(GOLDEN);
+        }
+        let mut seeds = [0; USES];
+        for (place, of_use) in (0..).zip(&mut seeds) {
+            *of_use = seed.wrapping_mul(number).wrapping_add(place);
+            seed = seed.wrapping_mul(GOLDEN);
+            if draws.all_repeatable {
+                *of_use = REPEATABLE.wrapping_mul(number).wrapping_add(place);
+            }
+        }
+        if is_random && draws.repeatable {
+            seeds[Use::Block as usize] = REPEATABLE.wrapping_mul(number);
+        }
+        Self { seeds, number, repeatable: draws.repeatable, long: draws.long }
+    }
+
+    /// The seed of the places of a file, where they are not drawn alike: of one path always the
+    /// same in a run that is to be repeated.
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is meant")]
+    pub(super) fn of_file(&self, hash: u32) -> u32 {
+        if self.repeatable {
+            hash.wrapping_mul(self.number as u32)
+        } else {
+            self.seeds[Use::Block as usize] as u32
+        }
+    }
+
+    /// The seed by which files are drawn, where they are not drawn alike.
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is meant")]
+    pub(super) const fn of_files(&self) -> u32 {
+        self.seeds[Use::File as usize] as u32
+    }
+
+    /// The seed of the places of all files.
+    pub(super) const fn of_blocks(&self) -> u64 {
+        self.seeds[Use::Block as usize]
+    }
+
+    /// The number of the clone among all, from 1.
+    pub(super) const fn clone_number(&self) -> u64 {
+        self.number
+    }
+
+    /// The generator of a kind of draw.
+    pub(super) fn generator(&self, of: Use) -> Tausworthe {
+        let seed = self.seeds[of as usize];
+        if self.long && of.may_be_long() { Tausworthe::long(seed) } else { Tausworthe::new(seed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Draws, Seeds, Use};
+
+    #[test]
+    fn sequences_are_the_originals() {
+        // As fio 3.33 says with --debug=random.
+        let draws = Draws::default();
+        let first = |draws: &Draws, number| {
+            let mut generator = Seeds::of(draws, true, number, None).generator(Use::Block);
+            [generator.draw(), generator.draw(), generator.draw()]
+        };
+        assert_eq!(first(&draws, 1), [259_043_585, 3_179_521_932, 3_621_444_214]);
+        assert_eq!(first(&draws, 2), [1_094_293_889, 780_151_754, 2_579_992_399]);
+        let seeded = Draws { repeatable: false, seed: 77, ..draws.clone() };
+        assert_eq!(first(&seeded, 1), [2_354_298_229, 3_039_692_898, 1_700_308_767]);
+        assert_eq!(first(&seeded, 2)[0], 20_773_687);
+        let all = Draws { all_repeatable: true, ..draws };
+        assert_eq!(first(&all, 1)[0], 259_043_585);
+    }
+}

@@ -1,0 +1,138 @@
+//! Jobs on the command line: `fio --name=x --rw=read --size=1m`, with or without a job file.
+//!
+//! What is typed before the first `--name` holds for all jobs, those of the file too; what follows
+//! a name is that job's.
+
+use crate::language::{is_key, is_switch_key};
+
+/// The option behind which each setting stands on the way to the parser.
+pub(super) const OPTION: &str = "job-option";
+
+/// Options of the original's program that are not done natively, with what they are about; those of
+/// the second list take no value.
+const FOREIGN: [(&str, &str); 14] = [
+    ("debug", "the original's messages about its own code"),
+    ("bandwidth-log", "logs of the bandwidth of all jobs"),
+    ("latency-log", "logs of the latency of all jobs"),
+    ("inflate-log", "compressed logs"),
+    ("client", "jobs on other machines"),
+    ("server", "jobs on other machines"),
+    ("daemonize", "jobs on other machines"),
+    ("remote-config", "jobs on other machines"),
+    ("trigger-remote", "jobs on other machines"),
+    ("trigger", "commands in the midst of a run"),
+    ("trigger-file", "commands in the midst of a run"),
+    ("trigger-timeout", "commands in the midst of a run"),
+    ("idle-prof", "measuring how idle the processors are"),
+    ("aux-path", "another place for the files of a state"),
+];
+const FOREIGN_SWITCHES: [(&str, &str); 3] = [
+    ("merge-blktrace-only", "merging traces of blktrace"),
+    ("cpuclock-test", "a test of the processor's clock"),
+    ("crctest", "a test of checksums"),
+];
+
+/// The name of an option, without its dashes, and whether a value follows behind `=`.
+fn option(word: &str) -> Option<(&str, bool)> {
+    let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
+    let (name, has_value) = body.split_once('=').map_or((body, false), |(name, _)| (name, true));
+    (name.len() > 1).then_some((name, has_value))
+}
+
+/// What of a command line is not done natively, one line for each such option of the program, and
+/// the words without them. `known` are the names of all options that are understood.
+pub fn not_native(words: &[String], known: &[&str]) -> (Vec<String>, Vec<String>) {
+    let (mut faults, mut rest) = (Vec::new(), Vec::new());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            rest.push(word.clone());
+            rest.extend(words.by_ref().cloned());
+            break;
+        }
+        let Some((name, has_value)) = option(word) else {
+            rest.push(word.clone());
+            continue;
+        };
+        let of = |list: &'static [(&str, &str)]| list.iter().find(|(foreign, _)| *foreign == name);
+        if let Some((_, about)) = of(&FOREIGN_SWITCHES) {
+            faults.push(format!("--{name}: treering does not do this: {about}"));
+        } else if let Some((_, about)) = of(&FOREIGN) {
+            faults.push(format!("--{name}: treering does not do this: {about}"));
+            if !has_value && name != "bandwidth-log" {
+                words.next();
+            }
+        } else if is_key(name) || known.iter().any(|known| known.starts_with(name)) {
+            rest.push(word.clone());
+        } else {
+            faults.push(format!("--{name}: no option of fio 3.33 is called this"));
+        }
+    }
+    (faults, rest)
+}
+
+/// The words of a command line, with `--KEY=VALUE` of jobs as values of one option, in their order.
+pub(super) fn collected(words: Vec<String>) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            all.push(word);
+            all.extend(words);
+            break;
+        }
+        // As getopt_long_only: one dash will do.
+        let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
+        let (key, value) = match body.map(|body| body.split_once('=').unwrap_or((body, ""))) {
+            Some((key, value)) if key.len() > 1 && is_key(key) => (key, value),
+            _ => {
+                all.push(word);
+                continue;
+            }
+        };
+        let has_value = word.contains('=');
+        all.push(if has_value {
+            format!("--{OPTION}={key}={value}")
+        } else if is_switch_key(key) {
+            format!("--{OPTION}={key}")
+        } else {
+            match words.next() {
+                Some(value) => format!("--{OPTION}={key}={value}"),
+                None => format!("--{OPTION}={key}"),
+            }
+        });
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{collected, not_native};
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_option_that_is_not_done_natively_is_named() {
+        let line = "--client h --rw=read j.fio --min --bogus=1 --idle-prof=system --debug=io -";
+        let (faults, rest) = not_native(&words(line), &["minimal", "output"]);
+        assert_eq!(rest, words("--rw=read j.fio --min -"));
+        let named = ["--client:", "--bogus: no option", "--idle-prof:", "--debug: treering does"];
+        assert_eq!(faults.len(), named.len());
+        for (fault, begins) in faults.iter().zip(named) {
+            assert!(fault.starts_with(begins), "{fault}");
+        }
+    }
+
+    #[test]
+    fn settings_of_jobs_are_collected_in_their_order() {
+        let typed =
+            "--directory=/d --minimal --name a --rw=read --thread -size 1m j.fio --eta=never";
+        let found = "--job-option=directory=/d --minimal --job-option=name=a --job-option=rw=read \
+                     --job-option=thread --job-option=size=1m j.fio --eta=never";
+        assert_eq!(collected(words(typed)), words(found));
+        assert_eq!(collected(words("-- --rw=read")), words("-- --rw=read"));
+        assert_eq!(collected(words("--rw")), words("--job-option=rw"));
+    }
+}

@@ -1,0 +1,227 @@
+//! `--with-fio`: the user's own fio does the job of a file, below the target.
+//!
+//! The file is handed on as it is (`languages/src/fio/relay.rs`), but for where its files are.
+//! `program` asks the fio for its version, `session` has it started, `reported` reads what it says.
+
+mod program;
+mod reported;
+mod session;
+
+use std::path::PathBuf;
+
+use crate::language::{Direction, Relayed, relay};
+use treering_model::{Caution, Metric, Mode, Work};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+
+use super::headline::Headline;
+use super::job::{FileJob, Source, refuse_leftovers};
+use super::namespace::{Namespace, directory};
+use super::options::{JOB_FILE, NATIVE};
+pub use program::installed;
+use program::{Fio, NAME, OPTION};
+use session::ForeignSession;
+
+/// Keys by which a job is given a time.
+const TIMES: [&str; 2] = ["runtime", "timeout"];
+
+/// The jobs of a file as the original gets them.
+#[derive(Debug)]
+pub(super) struct ForeignJob {
+    fio: Fio,
+    jobs: Vec<Relayed>,
+    /// What it reads.
+    text: String,
+    /// How many directories there are below the target; it works in the last one.
+    directories: usize,
+    parameters: Vec<(String, String)>,
+    /// The same jobs as they would be run here, where that can be done: they tell how much room is
+    /// needed.
+    native: Option<FileJob>,
+}
+
+/// Which fio is asked for, if any.
+pub(super) fn asked(settings: &Settings) -> Option<PathBuf> {
+    let given = settings.text(OPTION)?;
+    // As the only word behind the option stands the job file, where there is no other.
+    if given == "true" || given == NAME || is_job_file(settings) {
+        return Some(first(settings));
+    }
+    if !given.contains('/') {
+        return Some(PathBuf::from(given));
+    }
+    // It is started in another directory than ours.
+    let path = settings.file(given);
+    Some(std::path::absolute(&path).unwrap_or(path))
+}
+
+/// The fio that is installed; its bare name where there is none.
+fn first(settings: &Settings) -> PathBuf {
+    let mut all = settings.environment.iter();
+    let path = all.find(|(name, _)| name == "PATH").map_or("", |(_, paths)| paths.as_str());
+    installed(path.as_ref()).unwrap_or_else(|| PathBuf::from(NAME))
+}
+
+/// Whether the word behind the option is the job file.
+fn is_job_file(settings: &Settings) -> bool {
+    settings.text(JOB_FILE).is_none() && settings.text(OPTION).is_some_and(|given| given != NAME)
+}
+
+/// The settings with the job file in its place.
+pub(super) fn straightened(settings: &Settings) -> Settings {
+    if !is_job_file(settings) {
+        return settings.clone();
+    }
+    let given = settings.given().iter().flat_map(|(name, value)| {
+        if name == OPTION {
+            vec![(OPTION.to_owned(), NAME.to_owned()), (JOB_FILE.to_owned(), value.clone())]
+        } else {
+            vec![(name.clone(), value.clone())]
+        }
+    });
+    settings.with_given(given.collect())
+}
+
+/// The fio that is asked for, or else the one that is installed.
+pub(super) fn program_of(settings: &Settings) -> PathBuf {
+    asked(settings).unwrap_or_else(|| first(settings))
+}
+
+/// Settings of a job beyond its own, by its number.
+pub(super) type More<'m> = dyn Fn(usize) -> Vec<(String, String)> + 'm;
+
+impl ForeignJob {
+    /// From native options; each job gets `more` at its end.
+    pub(super) fn new(
+        settings: &Settings,
+        path: PathBuf,
+        added: &More<'_>,
+    ) -> Result<Self, ConfigError> {
+        if settings.text("seed").is_some() {
+            return Err(ConfigError::new("--seed: what fio writes is its own affair")
+                .hint("write randseed=... into the job file"));
+        }
+        let source = Source::read(settings, NATIVE)?;
+        let jobs = source.parsed(relay)?.concat();
+        let runtime = settings.number(NATIVE, "runtime", 1..=1_000_000)?;
+        let fio = Fio::ask(path)?;
+        let mut namespace = Namespace::new(false);
+        let mut text = String::new();
+        for (number, job) in jobs.iter().enumerate() {
+            let (directories, names) = namespace.relayed(&job.section)?;
+            let mut more = Vec::new();
+            let mut add = |key: &str, value: String| more.push((key.to_owned(), value));
+            directories.into_iter().for_each(|value| add("directory", value));
+            names.into_iter().for_each(|value| add("filename", value));
+            if fio.tells_all_latencies() && !job.sets("lat_percentiles") {
+                add("lat_percentiles", "1".to_owned());
+            }
+            if let Some(seconds) = runtime.filter(|_| TIMES.iter().any(|key| job.sets(key))) {
+                add("runtime", format!("{seconds}s"));
+            }
+            more.extend(added(number));
+            text += &job.write(number, &more);
+        }
+        let named = settings.text(OPTION).filter(|given| *given != "true").unwrap_or(NAME);
+        let mut parameters = source.parameters();
+        parameters.push((OPTION.to_owned(), named.to_owned()));
+        parameters.extend(runtime.map(|seconds| ("runtime".to_owned(), seconds.to_string())));
+        parameters.extend(contents(&jobs));
+        let native = FileJob::native(settings).ok();
+        let directories = namespace.directories.len() + 1;
+        Ok(Self { fio, jobs, text, directories, parameters, native })
+    }
+}
+
+impl ForeignJob {
+    /// Where it works, from the target.
+    pub(super) fn working_directory(&self) -> String {
+        directory(self.directories - 1)
+    }
+}
+
+/// In which directions a job moves data, by what it says; as fio's own default, it reads.
+fn directions(job: &Relayed) -> Vec<Direction> {
+    let said = job.settings.iter().rev().find(|(key, _)| key == "rw" || key == "readwrite");
+    let said = said.and_then(|(_, value)| value.as_deref()).unwrap_or("read");
+    let both = said.contains("rw") || said.contains("readwrite");
+    let has = |direction: &Direction| match direction {
+        Direction::Read => both || said.contains("read"),
+        Direction::Write => both || said.contains("write"),
+        Direction::Trim => said.contains("trim"),
+    };
+    Direction::ALL.into_iter().filter(has).collect()
+}
+
+/// What the jobs say, each under a name of its own.
+fn contents(jobs: &[Relayed]) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for (number, job) in jobs.iter().enumerate() {
+        let key = |key: &str| format!("{JOB_FILE}.{number}.{key}");
+        all.push((key("name"), job.section.name.clone()));
+        for (name, value) in job.settings.iter().filter(|(name, _)| name != "name") {
+            all.push((key(name), value.clone().unwrap_or_else(|| "1".to_owned())));
+        }
+        for (name, paths) in
+            [("directory", &job.section.directories), ("filename", &job.section.filenames)]
+        {
+            if !paths.is_empty() {
+                all.push((key(name), paths.join(":")));
+            }
+        }
+    }
+    all
+}
+
+impl Job for ForeignJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        Mode::Native
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        refuse_leftovers(facts).map(|()| Vec::new())
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let directories = self.directories as u64;
+        let native = self.native.as_ref().map(|native| native.footprint(facts));
+        Footprint { peak_dirs: directories, ..native.unwrap_or_default() }
+    }
+
+    /// The job file that it gets.
+    fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
+        self.text.lines().map(str::to_owned).collect()
+    }
+
+    fn work(&self) -> Work {
+        let is_timed = |job: &Relayed| TIMES.iter().any(|key| job.sets(key));
+        if self.jobs.iter().any(is_timed) { Work::Timed } else { Work::Fixed }
+    }
+
+    fn times_all(&self) -> bool {
+        true
+    }
+
+    fn is_by_program(&self) -> bool {
+        true
+    }
+
+    fn tasks(&self, _facts: &TargetFacts) -> u64 {
+        1 + self.jobs.len() as u64
+    }
+
+    fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric> {
+        if let Some(native) = &self.native {
+            return native.foreseen_metrics(facts);
+        }
+        let names = self.jobs.iter().map(|job| job.section.name.as_str());
+        Headline::of(names.enumerate()).foreseen(self.jobs.iter().map(directions))
+    }
+
+    fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
+        Box::new(ForeignSession::new(self))
+    }
+}

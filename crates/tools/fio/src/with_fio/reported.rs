@@ -1,0 +1,355 @@
+//! What the original reported of its jobs, in the words of native runs: a task for each clone, with
+//! calls and latencies, and the tallies of which the headline is made.
+
+use crate::report::{self, Job, Spread};
+use crate::language::{Direction, Relayed, number_of};
+use treering_model::{Cpu, Latency, Op, OpTotals, PhaseTotals, TaskTotals};
+use treering_script::{ProgramEnd, ReportedPhase};
+
+use super::super::headline::Headline;
+use super::super::histogram::{BUCKETS, bucket};
+use super::super::tally::{DirectionTally, Latencies, Stat, Tally};
+
+/// What was reported.
+#[derive(Debug, Default)]
+pub(super) struct Reported {
+    pub(super) phases: Vec<ReportedPhase>,
+    pub(super) headline: Option<Headline>,
+}
+
+/// The document in what a program said: counters may stand before it.
+pub(super) fn document(output: &[u8]) -> Option<serde_json::Value> {
+    let begins = |at: &usize| *at == 0 || output[at - 1] == b'\n';
+    let starts = output.iter().enumerate().filter(|(_, byte)| **byte == b'{');
+    let at = starts.map(|(at, _)| at).find(begins)?;
+    let mut values = serde_json::Deserializer::from_slice(&output[at..]).into_iter();
+    values.next()?.ok()
+}
+
+/// A clone that was reported about.
+struct Clone<'t> {
+    reported: &'t Job,
+    /// The number of its job, and its place among those of the job's clones that were reported
+    /// about.
+    job: usize,
+    place: usize,
+}
+
+/// Reads a document: its jobs are those that were handed on.
+pub(super) fn reported(
+    document: &serde_json::Value,
+    jobs: &[Relayed],
+    end: &ProgramEnd,
+) -> Reported {
+    let Some(run) = report::run(document, &mut |_odd| ()) else { return Reported::default() };
+    let mut clones: Vec<Clone<'_>> = Vec::new();
+    for reported in &run.jobs {
+        let Some(job) = number_of(&reported.description).filter(|job| *job < jobs.len()) else {
+            continue;
+        };
+        let place = clones.iter().filter(|before| before.job == job).count();
+        clones.push(Clone { reported, job, place });
+    }
+    let tallies: Vec<Tally> = clones.iter().map(|clone| tally(clone.reported)).collect();
+    let tasks: Vec<TaskTotals> = clones
+        .iter()
+        .zip(&tallies)
+        .map(|(clone, tally)| {
+            let siblings = clones.iter().filter(|other| other.job == clone.job).count();
+            // The first clone is made first, then from the last one down.
+            let number = if clone.place == 0 { 0 } else { siblings - clone.place };
+            let job = &jobs[clone.job];
+            let direct = is_direct(&job.settings);
+            TaskTotals { direct, ..task(clone.reported, tally, &job.section.name, number) }
+        })
+        .collect();
+    let names = clones.iter().map(|clone| jobs[clone.job].section.name.as_str());
+    let mut headline = Headline::of(rows(&clones, jobs).into_iter().zip(names));
+    for (number, (task, tally)) in tasks.iter().zip(&tallies).enumerate() {
+        headline.worked(number, task, tally);
+    }
+    Reported { phases: phases(&clones, tasks, jobs, end), headline: Some(headline) }
+}
+
+/// Under which number each clone is reported, as natively: those of a group together, where they
+/// say so.
+fn rows(clones: &[Clone<'_>], jobs: &[Relayed]) -> Vec<usize> {
+    let mut rows = Vec::new();
+    let (mut row, mut last) = (0_usize, None);
+    for (number, clone) in clones.iter().enumerate() {
+        let group = clone.reported.group;
+        let together = jobs[clone.job].section.group_reporting && last == Some(group);
+        if number > 0 && !together {
+            row += 1;
+        }
+        last = Some(group);
+        rows.push(row);
+    }
+    rows
+}
+
+/// What lies between two stonewalls is a phase. They are reported without their beginnings: the
+/// last one ended with the program.
+fn phases(
+    clones: &[Clone<'_>],
+    tasks: Vec<TaskTotals>,
+    jobs: &[Relayed],
+    end: &ProgramEnd,
+) -> Vec<ReportedPhase> {
+    let mut phases: Vec<ReportedPhase> = Vec::new();
+    for (number, (clone, mut task)) in clones.iter().zip(tasks).enumerate() {
+        let begins = jobs[clone.job].section.stonewall && clone.place == 0;
+        if number == 0 || begins {
+            phases.push(ReportedPhase::default());
+        }
+        let Some(phase) = phases.last_mut() else { continue };
+        let name = &task.kind;
+        if phase.tasks.iter().all(|before| before.kind != *name) {
+            let comma = if phase.totals.name.is_empty() { "" } else { ", " };
+            phase.totals.name += &format!("{comma}{name}");
+        }
+        phase.totals.wall_ns = phase.totals.wall_ns.max(task.wall_ns);
+        task.worker = u16::try_from(phase.tasks.len()).unwrap_or(u16::MAX);
+        phase.tasks.push(task);
+    }
+    let mut began_ns = end.began_ns.saturating_add(end.wall_ns);
+    for ReportedPhase { totals, tasks } in phases.iter_mut().rev() {
+        began_ns = began_ns.saturating_sub(totals.wall_ns).max(end.began_ns);
+        *totals = PhaseTotals { began_ns, ..std::mem::take(totals) };
+        tasks.iter_mut().for_each(|task| task.began_ns = began_ns);
+    }
+    phases
+}
+
+/// Whether these settings, which fio reads in their order, bypass the page cache.
+fn is_direct(settings: &[(String, Option<String>)]) -> bool {
+    let switch = |(name, value): &(String, Option<String>)| {
+        let is_on = value.as_deref().is_none_or(|value| value != "0");
+        match name.as_str() {
+            "direct" | "odirect" => Some(is_on),
+            "buffered" => Some(!is_on),
+            _ => None,
+        }
+    };
+    settings.iter().rev().find_map(switch).unwrap_or(false)
+}
+
+fn task(reported: &Job, tally: &Tally, name: &str, number: usize) -> TaskTotals {
+    let longest = tally.directions.iter().map(|direction| direction.runtime_ms).max().unwrap_or(0);
+    let moved = |name: &str| reported.directions.iter().find(|one| one.name == name);
+    let mut ops = Vec::new();
+    for (op, word) in [(Op::Read, "read"), (Op::Write, "write")] {
+        let Some(direction) = moved(word) else { continue };
+        let bins = direction.bins.as_ref().map_or(&[][..], |(_, bins)| bins);
+        let (calls, bytes) = (direction.ios.min(FIGURE_MAX), direction.bytes.min(FIGURE_MAX));
+        ops.push(OpTotals { op, calls, errors: 0, bytes, latency: latency(bins) });
+    }
+    if let Some(sync) = &reported.sync {
+        let latency = latency(&sync.bins);
+        ops.push(OpTotals {
+            op: Op::Fsync,
+            calls: sync.ios.min(FIGURE_MAX),
+            errors: 0,
+            bytes: 0,
+            latency,
+        });
+    }
+    TaskTotals {
+        kind: name.to_owned(),
+        subject: format!("{name}.{number}"),
+        wall_ns: longest.saturating_mul(1_000_000),
+        cpu: Cpu { user_ns: tally.user_ns, system_ns: tally.system_ns },
+        bytes: ops.iter().fold(0, |sum, op| sum.saturating_add(op.bytes)),
+        ops,
+        counters: tally.counters(),
+        ..TaskTotals::default()
+    }
+}
+
+fn latency(bins: &[(u64, u64)]) -> Latency {
+    let mut latency = Latency::new();
+    bins.iter().for_each(|(ns, count)| latency.record_many(*ns, (*count).min(COUNT_MAX)));
+    latency
+}
+
+fn tally(of: &Job) -> Tally {
+    let mut tally =
+        Tally { errno: of.error, runtime_ms: of.clones_ms.min(COUNT_MAX), ..Tally::default() };
+    for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
+        if let Some(moved) = of.directions.iter().find(|one| one.name == word) {
+            tally.directions[direction.place()] = direction_tally(moved);
+        }
+    }
+    for (place, name) in report::COUNTS.into_iter().enumerate() {
+        let count = of.counts.iter().find(|(reported, _)| *reported == name);
+        tally.usage[place] = count.map_or(0, |(_, count)| (*count).min(FIGURE_MAX));
+    }
+    if let Some([user, system]) = of.cpu_percent {
+        // Percent of milliseconds.
+        let ns = |percent: f64| whole(percent / 100.0 * of.clones_ms as f64 * 1e6).min(FIGURE_MAX);
+        (tally.user_ns, tally.system_ns) = (ns(user), ns(system));
+    }
+    tally
+}
+
+/// Larger figures are none of a run: sums of those of all clones stay numbers.
+const FIGURE_MAX: u64 = 1 << 50;
+const COUNT_MAX: u64 = 1 << 40;
+
+fn direction_tally(of: &report::Direction) -> DirectionTally {
+    let mut direction = DirectionTally {
+        bytes: of.bytes.min(FIGURE_MAX),
+        requests: of.ios.min(FIGURE_MAX),
+        runtime_ms: of.runtime_ms.min(COUNT_MAX),
+        ..DirectionTally::default()
+    };
+    for (name, spread) in &of.times {
+        let stat = stat(of.ios, *spread);
+        match *name {
+            "slat" => direction.slat.stat = stat,
+            "clat" => direction.clat.stat = stat,
+            _ => direction.lat.stat = stat,
+        }
+    }
+    match &of.bins {
+        Some(("lat", bins)) => fill(&mut direction.lat, bins),
+        Some(("clat", bins)) => {
+            fill(&mut direction.clat, bins);
+            // Of these nothing is known but the extremes.
+            direction.lat = Latencies::default();
+        }
+        _ => {}
+    }
+    direction
+}
+
+fn fill(latencies: &mut Latencies, bins: &[(u64, u64)]) {
+    for (ns, count) in bins {
+        latencies.histogram.add(bucket(*ns).min(BUCKETS - 1), (*count).min(COUNT_MAX));
+    }
+    latencies.stat.samples = latencies.histogram.samples();
+}
+
+fn stat(samples: u64, spread: Spread) -> Stat {
+    let Spread { least, most, mean, deviation } = spread;
+    let ns = |value: f64| whole(value).min(FIGURE_MAX);
+    let [mean, deviation] = [mean, deviation].map(|figure| figure.clamp(0.0, FIGURE_MAX as f64));
+    Stat::reported(samples.min(FIGURE_MAX), [ns(least), ns(most)], mean, deviation)
+}
+
+/// A figure that is none, is negative, or has no end, is 0 or the largest number.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+fn whole(value: f64) -> u64 {
+    value.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Just, Strategy, any, prop_assert, prop_oneof, proptest};
+    use serde_json::{Value, json};
+    use treering_model::Op;
+    use treering_script::ProgramEnd;
+
+    use crate::language::{Relayed, Section};
+
+    use super::{document, reported};
+
+    fn job(name: &str, stonewall: bool, group_reporting: bool) -> Relayed {
+        let mut section = Section::default();
+        name.clone_into(&mut section.name);
+        (section.stonewall, section.group_reporting) = (stonewall, group_reporting);
+        Relayed { section, settings: Vec::new() }
+    }
+
+    fn clone(number: u64, group: u64, direction: &str, bytes: u64) -> Value {
+        let latency = json!({"min": 10, "max": 30, "mean": 20.0, "stddev": 1.0, "N": 2,
+            "percentile": {"50.000000": 20}, "bins": {"10": 1, "30": 1}});
+        json!({"jobname": "x", "desc": format!("treering {number}"), "groupid": group, "error": 0,
+            "job_runtime": 1000, "usr_cpu": 10.0, "sys_cpu": 20.0, "ctx": 3, "majf": 1, "minf": 2,
+            direction: {"io_bytes": bytes, "io_kbytes": bytes / 1024, "bw_bytes": bytes,
+                "iops": 2.0, "runtime": 1000, "total_ios": 2, "lat_ns": latency,
+                "clat_ns": latency}})
+    }
+
+    #[test]
+    fn clones_become_tasks_phases_and_rows() {
+        let jobs = [job("a", false, true), job("b", true, false)];
+        let all = json!({"fio version": "fio-3.33", "jobs": [
+            clone(0, 0, "read", 1 << 20), clone(0, 0, "read", 1 << 20), clone(1, 1, "write", 4096),
+            clone(7, 2, "read", 1), {"jobname": "of somebody else"}]});
+        let end = ProgramEnd { began_ns: 5, wall_ns: 3_000_000_000, ..ProgramEnd::default() };
+        let reported = reported(&all, &jobs, &end);
+        let phases: Vec<(&str, usize, u64)> = reported
+            .phases
+            .iter()
+            .map(|phase| (phase.totals.name.as_str(), phase.tasks.len(), phase.totals.began_ns))
+            .collect();
+        assert_eq!(phases, [("a", 2, 1_000_000_005), ("b", 1, 2_000_000_005)]);
+        let task = &reported.phases[0].tasks[1];
+        assert_eq!((task.subject.as_str(), task.cpu.user_ns), ("a.1", 100_000_000));
+        assert_eq!((task.ops[0].op, task.ops[0].latency.samples()), (Op::Read, 2));
+        let metrics = reported.headline.unwrap().metrics();
+        let rate = metrics.iter().find(|metric| metric.name == "read_mib_per_second").unwrap();
+        assert_eq!((rate.value, rate.tasks), (2.0, 2));
+    }
+
+    #[test]
+    fn a_document_begins_a_line() {
+        assert_eq!(document(b"note: {x}\n{\"a\": 1}\nmore"), Some(json!({"a": 1})));
+        for text in [&b""[..], b"fio: no {", b"{", b"\n{\"a\":"] {
+            assert_eq!(document(text), None);
+        }
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            any::<u64>().prop_map(|number| json!(number)),
+            any::<f64>().prop_map(|number| json!(number)),
+            Just(json!(u64::MAX)),
+            Just(Value::Null),
+            any::<String>().prop_map(Value::String),
+        ]
+    }
+
+    #[test]
+    fn a_mean_beyond_all_measure_stays_a_number() {
+        let mut one = clone(0, 1, "read", 4096);
+        for (path, figure) in
+            [("total_ios", 1.0), ("lat_ns/mean", 2.03e293), ("lat_ns/stddev", 1e300)]
+        {
+            *one.pointer_mut(&format!("/read/{path}")).unwrap() = json!(figure);
+        }
+        let all = json!({"jobs": [one.clone(), one]});
+        let jobs = [job("a", false, true), job("b", true, false)];
+        let headline = reported(&all, &jobs, &ProgramEnd::default()).headline.unwrap();
+        assert!(headline.metrics().iter().all(|one| one.value.is_finite()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_figures_are_an_answer(
+            figures in proptest::collection::vec(value(), 12),
+            group in 0..3_u64,
+            output in any::<Vec<u8>>(),
+        ) {
+            document(&output);
+            let jobs = [job("a", false, true), job("b", true, false)];
+            let mut one = clone(0, group, "read", 4096);
+            let at = |one: &mut Value, path: &str, figure: &Value| {
+                *one.pointer_mut(path).unwrap() = figure.clone();
+            };
+            for (path, figure) in [
+                "/job_runtime", "/usr_cpu", "/ctx", "/error", "/read/io_bytes", "/read/iops",
+                "/read/runtime", "/read/total_ios", "/read/lat_ns/mean", "/read/lat_ns/bins/10",
+                "/read/clat_ns/bins/30", "/read/lat_ns/stddev",
+            ].iter().zip(&figures) {
+                at(&mut one, path, figure);
+            }
+            let all = json!({"jobs": [one.clone(), one, clone(1, 2, "write", 9)]});
+            let end = ProgramEnd::default();
+            let reported = reported(&all, &jobs, &end);
+            let headline = reported.headline.unwrap();
+            prop_assert!(headline.metrics().iter().all(|one| one.value.is_finite()));
+        }
+    }
+}

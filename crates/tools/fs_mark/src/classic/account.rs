@@ -1,0 +1,294 @@
+//! The original's own accounts: what a worker's calls took, in whole microseconds.
+//!
+//! Native figures come from the engine. These are kept beside them because the original's row is
+//! made of them: its rate of a worker, its overhead, its minima and means.
+
+use serde::{Deserialize, Serialize};
+
+/// From which file on names and subdirectories follow which time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Since {
+    /// The first file.
+    pub file: u64,
+    /// The time in its name.
+    pub stamp: u32,
+    /// The subdirectory that the time decides: the start of a round robin, or all of a hash.
+    pub subdir: u32,
+}
+
+/// Least, mean and most of one kind of call, in microseconds, as the original prints them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MinAvgMax {
+    /// The least; 0 when there was none.
+    pub min_us: u64,
+    /// The mean, rounded down.
+    pub avg_us: u64,
+    /// The most.
+    pub max_us: u64,
+}
+
+/// Times of one kind of call.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    sum_us: u64,
+    min_us: Option<u64>,
+    max_us: u64,
+}
+
+impl Times {
+    fn add(&mut self, us: u64) {
+        self.sum_us += us;
+        self.min_us = Some(self.min_us.map_or(us, |least| least.min(us)));
+        self.max_us = self.max_us.max(us);
+    }
+
+    /// As a column of the row, the mean being by file.
+    fn column(&self, files: u64) -> MinAvgMax {
+        MinAvgMax {
+            min_us: self.min_us.unwrap_or(0),
+            avg_us: self.sum_us.checked_div(files).unwrap_or(0),
+            max_us: self.max_us,
+        }
+    }
+}
+
+/// Which call a worker made last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timed {
+    /// One that the original counts as overhead.
+    Other,
+    /// The open of a new file.
+    Create,
+    /// A write.
+    Write,
+    /// An fsync.
+    Fsync,
+    /// The close of a file that was written.
+    Close,
+    /// A sync.
+    Sync,
+    /// The open of a file that was written.
+    Reopen,
+    /// The close of a file that was reopened.
+    CloseAgain,
+    /// An unlink.
+    Unlink,
+    /// One that is neither in the loop nor printed.
+    Outside,
+    /// One before the loop, which begins after it.
+    Before,
+}
+
+/// The accounts of one worker in one iteration.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    /// Whether only one file is reopened: then its time is in the mean only.
+    only_first: bool,
+    began_ns: u64,
+    loop_ended_ns: u64,
+    create: Times,
+    write: Times,
+    /// Sum and number of the present file's writes.
+    file_writes: (u64, u64),
+    /// Sum of the mean write of each file.
+    write_means_us: u64,
+    fsync: Times,
+    sync_us: u64,
+    close: Times,
+    unlink: Times,
+    /// When the present reopened file was opened.
+    reopened_ns: Option<u64>,
+}
+
+impl Account {
+    /// Accounts of a worker that reopens only its first file, or not.
+    pub(crate) fn new(only_first: bool) -> Self {
+        Self { only_first, ..Self::default() }
+    }
+
+    /// The loop begins.
+    pub(crate) fn begin(&mut self, at_ns: u64) {
+        self.began_ns = at_ns;
+        self.loop_ended_ns = at_ns;
+    }
+
+    /// A call was made.
+    #[inline]
+    pub(crate) fn add(&mut self, timed: Timed, began_ns: u64, ended_ns: u64) {
+        let us = ended_ns.saturating_sub(began_ns) / 1000;
+        match timed {
+            Timed::Before => return self.begin(ended_ns),
+            Timed::Other | Timed::Outside => {}
+            Timed::Create => self.create.add(us),
+            Timed::Write => {
+                self.write.add(us);
+                self.file_writes = (self.file_writes.0 + us, self.file_writes.1 + 1);
+            }
+            Timed::Fsync if self.reopened_ns.is_none() => self.fsync.add(us),
+            Timed::Fsync => {}
+            Timed::Close => {
+                self.close.add(us);
+                let (sum, count) = std::mem::take(&mut self.file_writes);
+                self.write_means_us += sum.checked_div(count).unwrap_or(0);
+            }
+            Timed::Sync => self.sync_us += us,
+            Timed::Reopen => self.reopened_ns = Some(began_ns),
+            Timed::CloseAgain => {
+                let opened_ns = self.reopened_ns.take().unwrap_or(began_ns);
+                let us = ended_ns.saturating_sub(opened_ns) / 1000;
+                if self.only_first {
+                    self.fsync.sum_us += us;
+                } else {
+                    self.fsync.add(us);
+                }
+            }
+            Timed::Unlink => self.unlink.add(us),
+        }
+        if !matches!(timed, Timed::Unlink | Timed::Outside) {
+            self.loop_ended_ns = ended_ns;
+        }
+    }
+
+    /// When the last call ended, that is not an unlink.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.loop_ended_ns
+    }
+
+    /// What it comes to.
+    pub(crate) fn close(&self, files: u64, full: bool, since: &[Since]) -> FileCounters {
+        let loop_us = self.loop_ended_ns.saturating_sub(self.began_ns) / 1000;
+        let in_calls = self.create.sum_us
+            + self.write.sum_us
+            + self.fsync.sum_us
+            + self.sync_us
+            + self.close.sum_us;
+        let write = Times { sum_us: self.write_means_us, ..self.write };
+        FileCounters {
+            files,
+            full,
+            no_room: false,
+            loop_us,
+            overhead_us: loop_us.saturating_sub(in_calls),
+            create: self.create.column(files),
+            write: write.column(files),
+            fsync: self.fsync.column(files),
+            sync: MinAvgMax { avg_us: self.sync_us, ..MinAvgMax::default() },
+            close: self.close.column(files),
+            unlink: self.unlink.column(files),
+            since: since.to_vec(),
+        }
+    }
+}
+
+/// What a worker of an iteration took down: the line of its log in the original, and where its
+/// files are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileCounters {
+    /// Files that were made whole.
+    pub files: u64,
+    /// Whether the filesystem was full.
+    pub full: bool,
+    /// Whether nothing was begun since there was no room for all files.
+    pub no_room: bool,
+    /// Duration of the loop, unlinking excluded.
+    pub loop_us: u64,
+    /// What of it was not spent in open, write, fsync, sync or close.
+    pub overhead_us: u64,
+    /// Open.
+    pub create: MinAvgMax,
+    /// Write; the mean is that of the files' means.
+    pub write: MinAvgMax,
+    /// Fsync, or open, fsync and close of a reopened file.
+    pub fsync: MinAvgMax,
+    /// Sync: the sum stands as mean.
+    pub sync: MinAvgMax,
+    /// Close of a written file.
+    pub close: MinAvgMax,
+    /// Unlink.
+    pub unlink: MinAvgMax,
+    /// Where names changed.
+    pub since: Vec<Since>,
+}
+
+impl FileCounters {
+    /// The columns in the order of the row.
+    pub(crate) fn columns(&self) -> [MinAvgMax; 6] {
+        [self.create, self.write, self.fsync, self.sync, self.close, self.unlink]
+    }
+
+    /// Files by seconds of the loop, rounded to a tenth as in the log of the original's workers.
+    pub(crate) fn files_per_second(&self) -> f64 {
+        let rate = self.files as f64 / (self.loop_us.max(1) as f64 / 1e6);
+        format!("{rate:.1}").parse().unwrap_or(rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_model::Counters;
+
+    use super::{Account, MinAvgMax, Since, Timed};
+
+    const US: u64 = 1000;
+
+    fn column(min_us: u64, avg_us: u64, max_us: u64) -> MinAvgMax {
+        MinAvgMax { min_us, avg_us, max_us }
+    }
+
+    #[test]
+    fn calls_are_added_up_as_the_original_does_it() {
+        let mut account = Account::default();
+        account.begin(100 * US);
+        let mut now = 100 * US;
+        let mut call = |timed, us: u64| {
+            account.add(timed, now, now + us * US);
+            now += us * US;
+        };
+        for (create, first, second) in [(10, 3, 4), (21, 5, 9)] {
+            call(Timed::Other, 2);
+            call(Timed::Create, create);
+            call(Timed::Write, first);
+            call(Timed::Write, second);
+            call(Timed::Close, 1);
+        }
+        call(Timed::Sync, 500);
+        for us in [40, 60] {
+            call(Timed::Reopen, us);
+            call(Timed::Fsync, us);
+            call(Timed::CloseAgain, us);
+        }
+        call(Timed::Unlink, 1000);
+        let since = [Since { file: 0, stamp: 5, subdir: 3 }];
+        let counters = account.close(2, false, &since);
+        assert_eq!(counters.loop_us, 17 + 3 + 37 + 1 + 500 + 120 + 180);
+        assert_eq!(counters.overhead_us, 4);
+        assert_eq!(counters.create, column(10, 15, 21));
+        assert_eq!(counters.write, column(3, 5, 9), "means 3 and 7 of the files");
+        assert_eq!(counters.fsync, column(120, 150, 180));
+        assert_eq!(counters.sync, column(0, 500, 0));
+        assert_eq!(counters.close, column(1, 1, 1));
+        assert_eq!(counters.unlink, column(1000, 500, 1000));
+        assert_eq!(Counters::of(&counters).read(), Some(counters));
+    }
+
+    #[test]
+    fn the_fsync_of_the_first_file_alone_has_no_minimum() {
+        let mut account = Account { only_first: true, ..Account::default() };
+        account.begin(0);
+        account.add(Timed::Reopen, 0, 10 * US);
+        account.add(Timed::Fsync, 10 * US, 290 * US);
+        account.add(Timed::CloseAgain, 290 * US, 300 * US);
+        let counters = account.close(3, false, &[]);
+        assert_eq!(counters.fsync, column(0, 100, 0));
+        assert_eq!(counters.overhead_us, 0);
+        assert!((counters.files_per_second() - 10_000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_empty_account_divides_by_nothing() {
+        let counters = Account::default().close(0, true, &[]);
+        assert_eq!(counters.columns(), [MinAvgMax::default(); 6]);
+        assert!(counters.files_per_second().abs() < 1e-9);
+        assert_eq!(Counters::of(&counters).read(), Some(counters));
+    }
+}

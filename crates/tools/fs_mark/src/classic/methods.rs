@@ -1,0 +1,143 @@
+//! How files are synced and spread over directories, as the original numbers and names it.
+
+/// The sync methods of the original, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SyncMethod {
+    /// 0: none.
+    Nothing,
+    /// 1: fsync before each close.
+    Inband,
+    /// 2: sync, then the first file reopened and fsynced.
+    SystemFirst,
+    /// 3: every file reopened and fsynced, last one first.
+    Reverse,
+    /// 4: sync, then as 3.
+    SystemReverse,
+    /// 5: every file reopened and fsynced, in order.
+    Post,
+    /// 6: sync, then as 5.
+    SystemPost,
+}
+
+/// Which files are reopened and fsynced after all are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reopened {
+    /// None.
+    Nothing,
+    /// The first.
+    First,
+    /// All, in the order in which they were written.
+    Forward,
+    /// All, last one first.
+    Backward,
+}
+
+impl SyncMethod {
+    /// All, in the order of their numbers.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Nothing,
+        Self::Inband,
+        Self::SystemFirst,
+        Self::Reverse,
+        Self::SystemReverse,
+        Self::Post,
+        Self::SystemPost,
+    ];
+
+    /// The word of the native option.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Nothing => "none",
+            Self::Inband => "fsync",
+            Self::SystemFirst => "sync-first",
+            Self::Reverse => "reverse",
+            Self::SystemReverse => "sync-reverse",
+            Self::Post => "post",
+            Self::SystemPost => "sync-post",
+        }
+    }
+
+    /// The method of a word or a number.
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        let of_number = text.parse::<usize>().ok().and_then(|number| Self::ALL.get(number));
+        of_number.copied().or_else(|| Self::ALL.into_iter().find(|one| one.word() == text))
+    }
+
+    /// Whether everything is synced after the files are written.
+    pub(crate) const fn syncs(self) -> bool {
+        matches!(self, Self::SystemFirst | Self::SystemReverse | Self::SystemPost)
+    }
+
+    /// What is reopened after that.
+    pub(crate) const fn reopened(self) -> Reopened {
+        match self {
+            Self::Nothing | Self::Inband => Reopened::Nothing,
+            Self::SystemFirst => Reopened::First,
+            Self::Reverse | Self::SystemReverse => Reopened::Backward,
+            Self::Post | Self::SystemPost => Reopened::Forward,
+        }
+    }
+}
+
+/// In which subdirectory a file is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Policy {
+    /// There are none.
+    Flat,
+    /// One after the other, after each [`HASH_SECONDS`].
+    TimeHash {
+        /// How many there are.
+        subdirs: u32,
+    },
+    /// One after the other, after so many files.
+    RoundRobin {
+        /// How many there are.
+        subdirs: u32,
+        /// So many files; 0 stays in one.
+        files: u64,
+    },
+    /// Any, decided by the seed.
+    Random {
+        /// How many there are.
+        subdirs: u32,
+    },
+}
+
+/// Seconds that the time hash stays in one subdirectory.
+pub(crate) const HASH_SECONDS: u64 = 180;
+
+impl Policy {
+    /// How many subdirectories each root has.
+    pub(crate) const fn subdirs(self) -> u32 {
+        match self {
+            Self::Flat => 0,
+            Self::TimeHash { subdirs }
+            | Self::RoundRobin { subdirs, .. }
+            | Self::Random { subdirs } => subdirs,
+        }
+    }
+
+    /// How many files go to one before the next one's turn comes, where that is counted.
+    pub(crate) const fn files(self) -> Option<u64> {
+        match self {
+            Self::RoundRobin { files, .. } => Some(files),
+            Self::Flat | Self::TimeHash { .. } | Self::Random { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SyncMethod;
+
+    #[test]
+    fn methods_have_numbers_and_words() {
+        for (number, method) in SyncMethod::ALL.into_iter().enumerate() {
+            assert_eq!(SyncMethod::from_text(&number.to_string()), Some(method));
+            assert_eq!(SyncMethod::from_text(method.word()), Some(method));
+        }
+        for wrong in ["7", "-1", "", "Fsync", "99999999999999999999999"] {
+            assert_eq!(SyncMethod::from_text(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Output of fs_mark 3.3: a header of comments, then a row for each iteration.
+//!
+//! Each row becomes a phase with its own metrics. Files/sec is what the tool prints: the sum of the
+//! rates of its workers, each over its own time, which is more than the files over the time of all.
+
+mod command;
+mod rows;
+
+use treering_model::metrics::fs_mark::{
+    APP_OVERHEAD_SECONDS, CALL_MEAN_SECONDS, CLASSIC_FILES_PER_SECOND,
+};
+use treering_model::{
+    IMPORT_FACT, ITERATION_PHASE, Metric, Scope, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
+};
+
+use treering_kit::import::log::Log;
+use treering_kit::import::number::ctime_unix_ms;
+use treering_kit::import::rows::Rows;
+use treering_kit::import::stretch::Stretch;
+use treering_kit::import::trial::{Content, ForeignTrial};
+use treering_kit::import::{Importer, Reading, Remark, any_begins};
+use rows::{Closing, Row, closing, is_heading, row};
+
+/// Reads output of fs_mark.
+pub(crate) struct FsMark;
+
+/// A command line with so many directories is broken into no more lines.
+const HEADER_LINES_MOST: usize = 400;
+/// So many lines of somebody else's may stand between two rows.
+const GAP_LINES_MOST: usize = 20;
+/// The kind of task that makes files, as in native runs.
+const CREATE: &str = "create";
+
+impl Importer for FsMark {
+    fn tool(&self) -> &'static str {
+        "fs_mark"
+    }
+
+    fn begins(&self, log: &Log<'_>, at: usize) -> bool {
+        is_heading(log.line(at)) || version_line(log, at).is_some()
+    }
+
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
+        let mut trial = ForeignTrial { workload: "fs_mark", ..ForeignTrial::default() };
+        let mut remarks = Vec::new();
+        let mut next = at;
+        if version_line(log, at).is_some() {
+            next = header(log, at, &mut trial, &mut remarks);
+        } else {
+            trial.fact(IMPORT_FACT, "fs_mark");
+            let what = "a table of fs_mark without its header: its options are unknown";
+            remarks.push(Remark { line: at + 1, what: what.to_owned() });
+        }
+        let mut table = Table::from(next);
+        table.read(self, log, at);
+        table.tell(&mut trial);
+        if let Some(line) = table.ran_out_at {
+            trial.is_interrupted = true;
+            let what = "a directory ran out of space; kept as interrupted".to_owned();
+            remarks.push(Remark { line: line + 1, what });
+        }
+        if trial.rows.is_empty() {
+            let what = "fs_mark has no rows: its run failed or its output is truncated".to_owned();
+            remarks.push(Remark { line: at + 1, what });
+            return Reading { end: table.stretch.end(), outputs: Vec::new(), remarks };
+        }
+        remarks.extend(table.stretch.remarks());
+        Reading {
+            end: table.stretch.end(),
+            outputs: vec![Content::Foreign(Box::new(trial))],
+            remarks,
+        }
+    }
+}
+
+/// From a command line in a comment, where the comment about the version is that follows it.
+fn version_line(log: &Log<'_>, at: usize) -> Option<usize> {
+    let comment = log.line(at).strip_prefix('#')?;
+    if comment.starts_with('\t') || !comment.contains("fs_mark") && !comment.contains(" -d") {
+        return None;
+    }
+    let behind = at + 1..(at + HEADER_LINES_MOST).min(log.len());
+    let version = behind.into_iter().find(|at| log.line(*at).starts_with('#'))?;
+    let words = log.line(version);
+    (words.contains("Version ") && words.contains("thread(s)")).then_some(version)
+}
+
+/// Reads the comments; says where the line with the names of the columns is, or the end.
+fn header(log: &Log<'_>, at: usize, trial: &mut ForeignTrial, remarks: &mut Vec<Remark>) -> usize {
+    let version = version_line(log, at).unwrap_or(at);
+    let words: Vec<&str> =
+        (at..version).flat_map(|at| log.line(at).split_whitespace()).skip(1).collect();
+    match command::parameters(&words) {
+        Ok(command) => {
+            trial.parameters = command.parameters;
+            trial.target = command.directories.join(" ");
+        }
+        Err(odd) => remarks.push(Remark { line: at + 1, what: odd.to_string() }),
+    }
+    let text = log.line(version);
+    let tool = text.split("Version ").nth(1).and_then(|rest| rest.split(',').next());
+    trial.fact(IMPORT_FACT, format!("fs_mark {}", tool.unwrap_or("").trim()).trim());
+    let workers = text.split("thread(s)").next().and_then(|text| text.split_whitespace().last());
+    trial.parameter("workers", workers.unwrap_or("unknown"));
+    let started = text.split(" starting at ").nth(1).and_then(ctime_unix_ms);
+    trial.started_unix_ms = started;
+    let mut next = version + 1;
+    while next < log.len() && next < at + 2 * HEADER_LINES_MOST && !is_heading(log.line(next)) {
+        if row(log.line(next)).is_some() || version_line(log, next).is_some() {
+            break;
+        }
+        next += 1;
+    }
+    next
+}
+
+/// The rows.
+struct Table {
+    rows: Rows,
+    first: Option<Row>,
+    last: Option<Row>,
+    /// What the rows took, by their files and their rates.
+    seconds: f64,
+    stretch: Stretch,
+    /// The line that says that there was too little room.
+    ran_out_at: Option<usize>,
+}
+
+impl Table {
+    fn from(line: usize) -> Self {
+        Self {
+            rows: Rows::named(ITERATION_PHASE),
+            first: None,
+            last: None,
+            seconds: 0.0,
+            stretch: Stretch::from(line),
+            ran_out_at: None,
+        }
+    }
+
+    fn read(&mut self, importer: &FsMark, log: &mut Log<'_>, at: usize) {
+        while self.stretch.next() < log.len().min(self.stretch.end() + GAP_LINES_MOST) {
+            let here = self.stretch.next();
+            log.forget_before(self.stretch.end());
+            let is_heading_of_ours = is_heading(log.line(here)) && self.rows.is_empty();
+            if is_heading_of_ours {
+                self.stretch.take(log, 1);
+                continue;
+            }
+            // The second line of the names of the columns, in verbose output.
+            if here > at && (importer.begins(log, here) || any_begins(log, here)) {
+                break;
+            }
+            match log.read(here, row) {
+                Some((row, count)) if self.last.as_ref().is_none_or(|last| row.follows(last)) => {
+                    self.take(row);
+                    self.stretch.take(log, count);
+                }
+                _ => match closing(log.line(here)) {
+                    Some(Closing::NoSpace) => {
+                        self.ran_out_at = Some(here);
+                        self.stretch.take(log, 1);
+                    }
+                    Some(Closing::Statistic | Closing::Verbose) => self.stretch.take(log, 1),
+                    None => self.stretch.pass(log),
+                },
+            }
+        }
+    }
+
+    /// A row becomes a phase with its metrics.
+    fn take(&mut self, row: Row) {
+        if self.first.is_none() {
+            self.rows.column(&CLASSIC_FILES_PER_SECOND, &[]);
+            self.rows.column(&APP_OVERHEAD_SECONDS, &[]);
+            for (call, _) in &row.calls {
+                self.rows.column(&CALL_MEAN_SECONDS, &[call]);
+            }
+            self.first = Some(row.clone());
+        }
+        let before = self.last.as_ref().map_or(0, |last| last.count);
+        let files = row.count.saturating_sub(before);
+        self.seconds += files as f64 / row.files_per_second;
+        let seconds = |us: u64| us as f64 / 1e6;
+        let calls = row.calls.iter().map(|(_, [_, mean_us, _])| seconds(*mean_us));
+        let own = [row.files_per_second, seconds(row.overhead_us)];
+        self.rows.push(files, files.saturating_mul(row.size_bytes), own.into_iter().chain(calls));
+        self.last = Some(row);
+    }
+
+    /// All files over the time that the rows' rates come to: what the tool's own figure says of the
+    /// whole run.
+    fn whole_rate(&self, files: u64) -> Option<Metric> {
+        let value = files as f64 / self.seconds;
+        let rate = CLASSIC_FILES_PER_SECOND.of(Scope::Kind(CREATE.to_owned()), value);
+        (value.is_finite() && value > 0.0).then(|| rate.primary().of_tasks(self.rows.len() as u64))
+    }
+
+    /// What the rows say of the whole run, and the rows.
+    fn tell(&mut self, trial: &mut ForeignTrial) {
+        let (Some(first), Some(last)) = (&self.first, &self.last) else { return };
+        trial.metrics.extend(self.whole_rate(last.count));
+        let points = last.used_percent.saturating_sub(first.used_percent);
+        trial.fact(USED_GROWTH_FACT, points);
+        trial.fact(USED_GROWTH_FILES_FACT, last.count - first.count);
+        trial.parameter("rows", self.rows.len());
+        if !trial.parameters.iter().any(|(name, _)| name == "size") {
+            trial.parameter("size", first.size_bytes);
+        }
+        trial.rows = std::mem::take(&mut self.rows);
+    }
+}

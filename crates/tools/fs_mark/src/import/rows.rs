@@ -1,0 +1,117 @@
+//! The rows of fs_mark's table, plain and verbose, and what stands around them.
+
+use treering_kit::import::number::{decimal, whole};
+
+/// An iteration.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Row {
+    pub(super) used_percent: u64,
+    /// Files so far, of all iterations.
+    pub(super) count: u64,
+    pub(super) size_bytes: u64,
+    /// The sum of the workers' own rates.
+    pub(super) files_per_second: f64,
+    /// Of all workers together, microseconds.
+    pub(super) overhead_us: u64,
+    /// Verbose output: least, mean and most microseconds of each kind of call.
+    pub(super) calls: Vec<(&'static str, [u64; 3])>,
+}
+
+const CALLS: [&str; 6] = ["create", "write", "fsync", "sync", "close", "unlink"];
+
+impl Row {
+    /// Whether it can be the row after another one.
+    pub(super) fn follows(&self, before: &Self) -> bool {
+        self.count > before.count
+            && self.size_bytes == before.size_bytes
+            && self.calls.len() == before.calls.len()
+    }
+}
+
+/// Reads a row.
+pub(super) fn row(text: &str) -> Option<Row> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (&[used, count, size, rate, overhead], times) = words.split_first_chunk::<5>()?;
+    if !rate.contains('.') || !(times.is_empty() || times.len() == 3 * CALLS.len()) {
+        return None;
+    }
+    let mut calls = Vec::new();
+    for (call, times) in CALLS.into_iter().zip(times.chunks_exact(3)) {
+        calls.push((call, [whole(times[0])?, whole(times[1])?, whole(times[2])?]));
+    }
+    Some(Row {
+        used_percent: whole(used).filter(|percent| *percent <= 100)?,
+        count: whole(count)?,
+        size_bytes: whole(size)?,
+        files_per_second: decimal(rate)?,
+        overhead_us: whole(overhead)?,
+        calls,
+    })
+}
+
+/// The names of the columns.
+pub(super) fn is_heading(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let names = ["FSUse%", "Count", "Size", "Files/sec", "App", "Overhead"];
+    names.into_iter().all(|name| words.next() == Some(name))
+}
+
+/// Lines behind the rows, or between their names and them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closing {
+    /// Of the newer version: its mean and percentiles of the rows.
+    Statistic,
+    /// It gave up: a directory had too little room for the next files.
+    NoSpace,
+    /// The rest of the names of verbose columns, on a line of their own.
+    Verbose,
+}
+
+/// Reads such a line.
+pub(super) fn closing(text: &str) -> Option<Closing> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words.as_slice() {
+        ["Average" | "p50" | "p90" | "p99", "Files/sec:", _] => Some(Closing::Statistic),
+        ["Insufficient", "free", "space", "in", ..] => Some(Closing::NoSpace),
+        [name, "(Min/Avg/Max)", ..] if CALLS.contains(&name.to_lowercase().as_str()) => {
+            Some(Closing::Verbose)
+        }
+        ["CREAT", "(Min/Avg/Max)", ..] => Some(Closing::Verbose),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Closing, closing, is_heading, row};
+
+    #[test]
+    fn plain_and_verbose_rows_are_read() {
+        let plain = row("     2         8000            1        375.6         27175895").unwrap();
+        assert_eq!((plain.used_percent, plain.count, plain.size_bytes), (2, 8000, 1));
+        assert_eq!((plain.files_per_second, plain.overhead_us), (375.6, 27_175_895));
+        assert!(plain.calls.is_empty());
+        let verbose = row(
+            "     6          200        10240       1247.4              966        8       12 \
+             57        6        8       53      558      774    11722        0        0        0 \
+             1        1        7        8       10       70",
+        )
+        .unwrap();
+        assert_eq!(verbose.calls[2], ("fsync", [558, 774, 11_722]));
+        assert!(!verbose.follows(&plain), "another size");
+        for odd in ["", "1 2 3 4 5", "101 2 3 4.0 5", "1 2 3 4.0 5 6", "a 2 3 4.0 5"] {
+            assert_eq!(row(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn what_stands_around_them_is_known() {
+        let heading = "FSUse%        Count         Size    Files/sec     App Overhead";
+        assert!(is_heading(heading));
+        assert!(is_heading(&format!("{heading}        CREAT (Min/Avg/Max)")));
+        assert!(!is_heading("FSUse% Count"));
+        assert_eq!(closing("p90 Files/sec: 44362"), Some(Closing::Statistic));
+        assert_eq!(closing("CREAT (Min/Avg/Max)   WRITE (Min/Avg/Max)"), Some(Closing::Verbose));
+        assert_eq!(closing("anything"), None);
+    }
+}

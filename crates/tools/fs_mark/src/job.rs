@@ -1,0 +1,167 @@
+//! A configured fs_mark: parameters, footprint, outline, and the session.
+
+use treering_model::{Caution, Metric, Mode};
+use treering_script::{
+    ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts, WorkerKind,
+};
+
+use super::config::{self, ClassicConfig};
+use super::headline::{self, CREATE, UNLINK};
+use super::session::{MarkSession, Style, no_room, root_name};
+use super::shape::Shape;
+use treering_kit::occupied::refuse_existing;
+
+/// A dry run lists no more lines.
+const LINES_MAX: u64 = 100_000;
+
+/// fs_mark with all its settings.
+#[derive(Debug)]
+pub(super) struct MarkJob {
+    shape: Shape,
+    style: Style,
+    workers: WorkerKind,
+    parameters: Vec<(String, String)>,
+}
+
+impl MarkJob {
+    /// From the classic command line.
+    pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
+        let config = ClassicConfig::read(settings)?;
+        let roots: Vec<String> =
+            config.dirs.iter().map(|dir| dir.to_string_lossy().into_owned()).collect();
+        let style = Style::Classic { started_unix_ms: config.started_unix_ms, roots };
+        let ClassicConfig { shape, workers, parameters, .. } = config;
+        Ok(Self { shape, style, workers, parameters })
+    }
+
+    /// From native options.
+    pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        let (shape, workers, parameters) = config::native(settings)?;
+        Ok(Self { shape, style: Style::Native, workers, parameters })
+    }
+
+    fn is_classic(&self) -> bool {
+        matches!(self.style, Style::Classic { .. })
+    }
+
+    /// Bytes of a file in whole blocks.
+    fn block_bytes(&self, facts: &TargetFacts) -> u64 {
+        let block = facts.block_bytes.max(1);
+        self.shape.bytes.div_ceil(block).saturating_mul(block)
+    }
+}
+
+/// Whether a name is that of a root of ours.
+fn is_root(name: &str) -> bool {
+    let number = name.strip_prefix("fs_mark-");
+    number.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+impl Job for MarkJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        if self.is_classic() { Mode::Classic } else { Mode::Native }
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        let shape = &self.shape;
+        if let Style::Classic { roots, .. } = &self.style {
+            // As the original: each worker for itself, metadata not counted.
+            let needs = shape.files.saturating_mul(shape.bytes);
+            if facts.free_bytes < needs && !shape.until_full {
+                let dir = roots.first().map_or("", String::as_str);
+                return Err(ConfigError::new(no_room(dir, shape.files)));
+            }
+            return Ok(Vec::new());
+        }
+        refuse_existing(facts, is_root)?;
+        let dirs = u64::from(shape.policy.subdirs().max(1)).saturating_mul(shape.roots.into());
+        let random = i32::try_from(shape.random_bytes).unwrap_or(i32::MAX);
+        let names = 36f64.powi(random) * dirs as f64;
+        let files = shape.files_an_iteration();
+        if files as f64 > names {
+            let message = format!(
+                "--random-length: {} random characters give {names} names for {files} files",
+                shape.random_bytes
+            );
+            return Err(ConfigError::new(message).hint("give more random characters"));
+        }
+        Ok(Vec::new())
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let shape = &self.shape;
+        let a_file = self.block_bytes(facts);
+        let mut standing = shape.files_an_iteration().saturating_mul(shape.standing_iterations());
+        let mut written = shape.files_an_iteration().saturating_mul(u64::from(shape.iterations));
+        if shape.until_full {
+            // As many as fit: so many, about.
+            standing = facts.free_bytes / a_file.saturating_add(4096);
+            standing = standing.min(facts.free_inodes.unwrap_or(u64::MAX)) / 2;
+            written = standing;
+        }
+        let subdirs = u64::from(shape.policy.subdirs()).saturating_add(1);
+        Footprint {
+            peak_files: standing,
+            peak_dirs: u64::from(shape.roots).saturating_mul(subdirs),
+            peak_bytes: standing.saturating_mul(shape.bytes),
+            peak_block_bytes: standing.saturating_mul(a_file),
+            written_files: written,
+            written_bytes: written.saturating_mul(shape.bytes),
+        }
+    }
+
+    fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
+        let shape = &self.shape;
+        let mut lines = Vec::new();
+        if !self.is_classic() {
+            lines.push(format!(
+                "setup: {} roots with {} subdirectories each",
+                shape.roots,
+                shape.policy.subdirs()
+            ));
+        }
+        let iterations = if shape.until_full { 1 } else { shape.iterations };
+        let unlinks = !self.is_classic() && !shape.keep;
+        for iteration in 1..=iterations {
+            let kinds = [Some(CREATE), unlinks.then_some(UNLINK)];
+            for kind in kinds.into_iter().flatten() {
+                for worker in 0..shape.workers {
+                    if lines.len() as u64 == LINES_MAX {
+                        lines.push("and so on".to_owned());
+                        return lines;
+                    }
+                    let root = worker % shape.roots.max(1);
+                    let place = match &self.style {
+                        Style::Classic { roots, .. } => roots[usize::from(root)].clone(),
+                        Style::Native => root_name(root),
+                    };
+                    lines.push(format!(
+                        "iteration {iteration}: worker {worker}: {kind} {} files of {} bytes in \
+                         {place}",
+                        shape.files, shape.bytes
+                    ));
+                }
+            }
+        }
+        if shape.until_full {
+            lines.push("and again until the filesystem is full".to_owned());
+        }
+        lines
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        headline::foreseen(!self.is_classic() && !self.shape.keep)
+    }
+
+    fn overall_metric(&self) -> Option<&'static str> {
+        Some("create/files_per_second")
+    }
+
+    fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
+        Box::new(MarkSession::new(self.shape.clone(), self.style.clone(), self.workers))
+    }
+}

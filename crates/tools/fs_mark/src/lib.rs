@@ -1,0 +1,29 @@
+//! fs_mark: many files from several workers, synced in one of seven ways, as the tool of that name.
+//!
+//! What is asked for is in the configuration, the operations are in the scripts (`worker`,
+//! `tidy_up`), where files are in the locator. Nothing here calls the kernel.
+
+mod classic;
+mod import;
+mod collisions;
+mod config;
+mod headline;
+mod job;
+mod locator;
+mod naming;
+mod options;
+mod output;
+mod session;
+mod shape;
+mod tidy_up;
+mod worker;
+
+use crate::classic::{account, methods, text};
+
+use treering_kit::imitation;
+use job::MarkJob;
+
+/// The line of fs_mark in the registry.
+pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&FsMark), importer: Some(&import::FsMark) };
+
+imitation!(FsMark, MarkJob, over_ranks: Workers("threads"));

@@ -1,0 +1,281 @@
+//! Where a worker's files are: which subdirectory, which name, relative to which open directory.
+//!
+//! Nothing is kept for each file: only when the time in the names, or the subdirectory that it
+//! decides, changes, is that taken down.
+
+use std::ffi::CStr;
+
+use treering_script::Dir;
+
+use super::account::Since;
+use super::methods::{HASH_SECONDS, Policy};
+use super::naming::{Paths, dir_name, mix};
+use super::shape::Shape;
+
+/// The slot of a native worker's root.
+pub(super) const ROOT: Dir = Dir(1);
+/// Subdirectories that a native worker keeps open; with more, paths have two components.
+const OPEN_MAX: u32 = 1000;
+/// The slot of the first one.
+const FIRST_SUBDIR: u16 = 2;
+
+/// Finds a worker's files.
+#[derive(Debug)]
+pub(super) struct Locator {
+    policy: Policy,
+    key: u64,
+    paths: Paths,
+    /// The changes so far, the first one for file 0.
+    since: Vec<Since>,
+    /// When the time hash moved on.
+    moved_seconds: u64,
+    /// Native workers keep their subdirectories open: which are.
+    open: Option<Vec<bool>>,
+    /// The subdirectory of the present file.
+    subdir: Option<u32>,
+    present: u32,
+}
+
+impl Locator {
+    /// A classic worker's, who begins at this second: paths from the root.
+    pub(super) fn classic(shape: &Shape, key: u64, seconds: u64) -> Self {
+        let subdirs = u64::from(shape.policy.subdirs().max(1));
+        let start = u32::try_from(seconds % subdirs).unwrap_or(0);
+        let mut locator = Self::new(shape, key, start, stamp(seconds), None);
+        locator.moved_seconds = seconds;
+        locator
+    }
+
+    /// A native worker's in this iteration: names in open subdirectories.
+    pub(super) fn native(shape: &Shape, key: u64, iteration: u32) -> Self {
+        let subdirs = shape.policy.subdirs();
+        let open = (1..=OPEN_MAX).contains(&subdirs).then(|| vec![false; subdirs as usize]);
+        Self::new(shape, key, 0, iteration, open)
+    }
+
+    /// The same with the changes that a worker took down.
+    pub(super) fn recalling(shape: &Shape, key: u64, since: Vec<Since>) -> Self {
+        let mut locator = Self::new(shape, key, 0, 0, None);
+        locator.since = since;
+        locator
+    }
+
+    fn new(shape: &Shape, key: u64, subdir: u32, stamp: u32, open: Option<Vec<bool>>) -> Self {
+        let mut paths = Paths::new(shape.name_bytes, shape.random_bytes, key);
+        paths.set_stamp(stamp);
+        Self {
+            policy: shape.policy,
+            key,
+            paths,
+            since: vec![Since { file: 0, stamp, subdir }],
+            moved_seconds: 0,
+            open,
+            subdir: None,
+            present: stamp,
+        }
+    }
+
+    /// Goes to a new file at this second; native workers have no time.
+    pub(super) fn advance(&mut self, file: u64, seconds: Option<u64>) {
+        if let (Some(seconds), Some(&last)) = (seconds, self.since.last()) {
+            let mut now = Since { file, stamp: stamp(seconds), ..last };
+            if let Policy::TimeHash { subdirs } = self.policy
+                && seconds.saturating_sub(self.moved_seconds) > HASH_SECONDS
+            {
+                self.moved_seconds = seconds;
+                now.subdir = (last.subdir + 1) % subdirs.max(1);
+            }
+            if (now.stamp, now.subdir) != (last.stamp, last.subdir) {
+                self.since.push(now);
+            }
+        }
+        if let Some(&last) = self.since.last() {
+            self.go(file, last);
+        }
+    }
+
+    /// Goes back to a file that was made.
+    pub(super) fn recall(&mut self, file: u64) {
+        let after = self.since.partition_point(|since| since.file <= file);
+        if let Some(&since) = self.since.get(after.saturating_sub(1)) {
+            self.go(file, since);
+        }
+    }
+
+    fn go(&mut self, file: u64, since: Since) {
+        if since.stamp != self.present {
+            self.present = since.stamp;
+            self.paths.set_stamp(since.stamp);
+        }
+        let subdir = self.subdir_of(file, since);
+        if subdir != self.subdir {
+            self.subdir = subdir;
+            if self.open.is_none() {
+                self.paths.enter(subdir);
+            }
+        }
+    }
+
+    fn subdir_of(&self, file: u64, since: Since) -> Option<u32> {
+        let within = |number: u64, subdirs: u32| {
+            u32::try_from(number % u64::from(subdirs.max(1))).unwrap_or(0)
+        };
+        match self.policy {
+            Policy::Flat => None,
+            Policy::TimeHash { .. } => Some(since.subdir),
+            Policy::RoundRobin { subdirs, files } => {
+                let moves = file.checked_div(files).unwrap_or(0);
+                Some(within(u64::from(since.subdir).wrapping_add(moves), subdirs))
+            }
+            Policy::Random { subdirs } => {
+                Some(within(mix(self.key.wrapping_sub(file)) >> 8, subdirs))
+            }
+        }
+    }
+
+    /// The subdirectory of the present file.
+    pub(super) fn subdir(&self) -> Option<u32> {
+        self.subdir
+    }
+
+    /// The subdirectory that must be opened first, and its slot. It counts as open from now on.
+    pub(super) fn opens(&mut self) -> Option<(u32, Dir)> {
+        let subdir = self.subdir?;
+        let open = self.open.as_mut()?.get_mut(subdir as usize)?;
+        if std::mem::replace(open, true) { None } else { Some((subdir, slot(subdir))) }
+    }
+
+    /// Where a file of the present subdirectory is: from which directory by which path.
+    #[inline]
+    pub(super) fn place(&mut self, file: u64, root: Dir) -> (Dir, &CStr) {
+        let at = match (self.subdir, &self.open) {
+            (Some(subdir), Some(_)) => slot(subdir),
+            _ => root,
+        };
+        (at, self.paths.path(file))
+    }
+
+    /// The name of a file in its subdirectory.
+    pub(super) fn bare_name(&mut self, file: u64) -> &CStr {
+        self.paths.name(file)
+    }
+
+    /// Number and subdirectory of a file with its name, for whoever compares names.
+    pub(super) fn name(&mut self, file: u64) -> (Option<u32>, &[u8]) {
+        self.recall(file);
+        (self.subdir, self.paths.path(file).to_bytes())
+    }
+
+    /// What was taken down.
+    pub(super) fn since(&self) -> &[Since] {
+        &self.since
+    }
+}
+
+/// Seconds since 1970 as names have them: 32 bits.
+#[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what names hold")]
+const fn stamp(seconds: u64) -> u32 {
+    seconds as u32
+}
+
+fn slot(subdir: u32) -> Dir {
+    Dir(u16::try_from(subdir).unwrap_or(u16::MAX - FIRST_SUBDIR) + FIRST_SUBDIR)
+}
+
+/// The names of all subdirectories.
+pub(super) fn all_subdirs(policy: Policy) -> impl Iterator<Item = String> {
+    (0..policy.subdirs()).map(dir_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Locator, ROOT, Since};
+    use crate::methods::{Policy, SyncMethod};
+    use crate::shape::Shape;
+    use treering_script::Dir;
+
+    fn shape(policy: Policy) -> Shape {
+        Shape {
+            files: 10,
+            bytes: 1,
+            write_bytes: 1,
+            name_bytes: 8,
+            random_bytes: 0,
+            sync: SyncMethod::Nothing,
+            policy,
+            iterations: 1,
+            until_full: false,
+            keep: true,
+            workers: 1,
+            roots: 1,
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn the_time_hash_stays_for_180_seconds_and_begins_at_the_second() {
+        let mut locator = Locator::classic(&shape(Policy::TimeHash { subdirs: 4 }), 1, 1001);
+        let mut visited = Vec::new();
+        for (file, seconds) in [1001, 1001, 1002, 1181, 1182, 1362, 1363].into_iter().enumerate() {
+            locator.advance(file as u64, Some(seconds));
+            visited.push(locator.subdir().unwrap());
+        }
+        assert_eq!(visited, [1, 1, 1, 1, 2, 2, 3]);
+        assert_eq!(locator.since().len(), 6);
+        assert_eq!(locator.since()[1], Since { file: 2, stamp: 1002, subdir: 1 });
+        assert_eq!(locator.name(1), (Some(1), &b"01/000003e9"[..]));
+        assert_eq!(locator.name(6), (Some(3), &b"03/00000553"[..]));
+        assert_eq!(locator.name(4), (Some(2), &b"02/0000049e"[..]));
+    }
+
+    #[test]
+    fn round_robin_begins_at_the_second_too() {
+        let policy = Policy::RoundRobin { subdirs: 4, files: 2 };
+        let mut locator = Locator::classic(&shape(policy), 1, 1001);
+        let mut visited = Vec::new();
+        for file in 0..9 {
+            locator.advance(file, Some(1001 + file));
+            visited.push(locator.subdir().unwrap());
+        }
+        assert_eq!(visited, [1, 1, 2, 2, 3, 3, 0, 0, 1]);
+        assert_eq!(locator.name(5).0, Some(3));
+        let policy = Policy::RoundRobin { subdirs: 4, files: 0 };
+        let mut locator = Locator::classic(&shape(policy), 1, 1001);
+        locator.advance(500, Some(9999));
+        assert_eq!(locator.subdir(), Some(1));
+    }
+
+    #[test]
+    fn native_workers_open_each_subdirectory_once() {
+        let policy = Policy::RoundRobin { subdirs: 2, files: 1 };
+        let mut locator = Locator::native(&shape(policy), 1, 5);
+        let mut opened = Vec::new();
+        for file in 0..4 {
+            locator.advance(file, None);
+            opened.extend(locator.opens());
+        }
+        assert_eq!(opened, [(0, Dir(2)), (1, Dir(3))]);
+        assert_eq!(locator.place(3, ROOT), (Dir(3), c"00000005"));
+        let many = Policy::RoundRobin { subdirs: 1001, files: 1 };
+        let mut locator = Locator::native(&shape(many), 1, 5);
+        locator.advance(1000, None);
+        assert_eq!(locator.opens(), None);
+        assert_eq!(locator.place(1000, ROOT), (ROOT, c"3e8/00000005"));
+    }
+
+    #[test]
+    fn random_subdirectories_are_all_used_and_the_same_again() {
+        let mut locator = Locator::native(&shape(Policy::Random { subdirs: 10 }), 77, 0);
+        let mut counts = [0u32; 10];
+        for file in 0..10_000 {
+            locator.advance(file, None);
+            counts[locator.subdir().unwrap() as usize] += 1;
+        }
+        assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
+        locator.advance(17, None);
+        let first = locator.subdir();
+        locator.recall(18);
+        locator.recall(17);
+        assert_eq!(locator.subdir(), first);
+    }
+}

@@ -1,0 +1,160 @@
+//! fs_mark's own way to run and to speak: a header and a row for each iteration, on standard output
+//! and in the log.
+
+use std::path::Path;
+
+use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
+use treering_script::{
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Room, Said, Settings, Witness,
+};
+
+use super::account::FileCounters;
+use super::config::ClassicConfig;
+use super::text::{Asked, Row, closing, header};
+use treering_kit::cautions;
+
+/// How a classic command line is run.
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
+    let config = ClassicConfig::read(settings)?;
+    Ok(ClassicMode {
+        roots: config.dirs.clone(),
+        make_roots: MakeRoots::OneLevel,
+        log: Some(config.log.clone()),
+        times_all: true,
+        seed: config.shape.seed,
+        // The version after 3.3 finishes its iteration and ends well.
+        signal_exit: 0,
+        catches_sigint: true,
+        output: Box::new(Output {
+            config,
+            present: Vec::new(),
+            expected: 0,
+            count: 0,
+            rates: Vec::new(),
+        }),
+    })
+}
+
+struct Output {
+    config: ClassicConfig,
+    /// What the workers of the present iteration took down.
+    present: Vec<FileCounters>,
+    expected: usize,
+    /// Files so far.
+    count: u64,
+    /// Files/sec of each row.
+    rates: Vec<f64>,
+}
+
+impl Output {
+    fn task(&mut self, task: &TaskTotals) {
+        self.present.extend(task.counters.read::<FileCounters>());
+    }
+
+    fn row(&mut self, witness: &mut dyn Witness) -> Said {
+        let present = std::mem::take(&mut self.present);
+        // An iteration of which a worker is missing is none: the failure is reported elsewhere.
+        if present.is_empty() || present.len() < self.expected {
+            return Said::default();
+        }
+        if present.iter().any(|counters| counters.no_room) {
+            // What is said instead is said at the end.
+            return Said::default();
+        }
+        let row = Row::of(&present);
+        self.count += row.files;
+        self.rates.push(row.files_per_second);
+        let used = witness.room().map_or(0, used_percent);
+        let size = self.config.shape.bytes;
+        Said::everywhere(row.line(used, self.count, size, self.config.verbose))
+    }
+}
+
+/// Percent that are not available to users, cut to a whole number.
+fn used_percent(room: Room) -> u64 {
+    let used = u128::from(room.capacity_bytes.saturating_sub(room.free_bytes));
+    let percent = (used * 100).checked_div(room.capacity_bytes.into()).unwrap_or(0);
+    u64::try_from(percent).unwrap_or(100)
+}
+
+impl ClassicOutput for Output {
+    fn open(&mut self, scene: &ClassicScene) -> Said {
+        let ClassicConfig { shape, verbose, .. } = &self.config;
+        let asked = Asked {
+            bytes: shape.bytes,
+            write_bytes: shape.write_bytes,
+            name_bytes: shape.name_bytes,
+            random_bytes: shape.random_bytes,
+            sync: shape.sync,
+            policy: shape.policy,
+            workers: shape.workers,
+        };
+        let text = |is_log| header(&scene.words, &scene.started, &asked, *verbose, is_log);
+        Said { out: text(false), log: text(true), ..Said::default() }
+    }
+
+    fn without_directory(&mut self, scene: &ClassicScene, path: &Path, why: &str) -> Said {
+        let err = format!("fill_dir:mkdir {} failed: {why}\n", path.display());
+        Said { err, ..self.open(scene) }
+    }
+
+    fn without_log(&mut self, log: &Path, why: &str) -> Said {
+        let err = format!("fs_mark: failed to fopen log file: {} {why}\n", log.display());
+        Said { err, ..Said::default() }
+    }
+
+    fn refused(&mut self, error: &ConfigError) -> Said {
+        Said { out: format!("{}\n", error.message), ..Said::default() }
+    }
+
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+        match event {
+            TrialEvent::PhaseBegan { .. } => {
+                self.present.clear();
+                self.expected = usize::from(self.config.shape.workers);
+                Said::default()
+            }
+            TrialEvent::TaskEnded(task) => {
+                self.task(task);
+                Said::default()
+            }
+            TrialEvent::PhaseEnded(_) => self.row(witness),
+            TrialEvent::Ended { ending: Ending::Failed { why }, .. }
+                if why.starts_with("Insufficient free space") =>
+            {
+                Said { out: format!("{why}\n"), ..Said::default() }
+            }
+            TrialEvent::Cautioned(caution) => {
+                cautions::reported(caution, &[CautionCode::NamesCollided])
+            }
+            _ => Said::default(),
+        }
+    }
+
+    fn close(&mut self, _signal: Option<i32>) -> Said {
+        if !self.config.summary {
+            return Said::default();
+        }
+        Said { out: format!("\n{}", closing(&self.rates)), ..Said::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::used_percent;
+    use treering_script::Room;
+
+    #[test]
+    fn what_is_reserved_counts_as_used() {
+        let room = |capacity_bytes, free_bytes| Room {
+            capacity_bytes,
+            free_bytes,
+            unused_bytes: free_bytes,
+            inodes: None,
+        };
+        assert_eq!(used_percent(room(1000, 941)), 5);
+        assert_eq!(used_percent(room(1000, 0)), 100);
+        assert_eq!(used_percent(room(0, 0)), 0);
+        assert_eq!(used_percent(room(u64::MAX, 1)), 99);
+    }
+}

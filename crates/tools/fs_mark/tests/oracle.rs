@@ -1,0 +1,276 @@
+//! Random settings of fs_mark: what stands afterwards is what was asked for, in memory and on a
+//! real disk, with threads and with processes; and names that collide are found.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
+use treering_engine::oracle::Snapshot;
+use treering_engine::{
+    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
+    Target,
+};
+use treering_model::{Caution, Metric, TaskTotals};
+use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
+use treering_testkit::temp_dir;
+use treering_fs_mark::FsMark;
+
+use treering_testkit::{Tasks, assert_decides_as_foreseen};
+
+#[derive(Clone, Debug)]
+struct Asked {
+    files: u32,
+    bytes: u32,
+    write_bytes: u32,
+    workers: u16,
+    roots: u16,
+    subdirs: u32,
+    per_subdir: Option<u32>,
+    method: u8,
+    iterations: u32,
+    keep: bool,
+    seed: u64,
+}
+
+fn asked() -> impl Strategy<Value = Asked> {
+    let write_bytes = prop_oneof![Just(1000), Just(4096), 500..20_000_u32];
+    let sizes = (1..20_u32, 0..9000_u32, write_bytes);
+    let common = (1..4_u16, 1..4_u16);
+    let dirs = (prop_oneof![Just(0), 2..6_u32], proptest::option::of(1..5_u32));
+    (sizes, common, dirs, 0..7_u8, 1..4_u32, any::<bool>(), any::<u64>()).prop_map(
+        |(sizes, (times, roots), (subdirs, per_subdir), method, iterations, keep, seed)| Asked {
+            files: sizes.0,
+            bytes: sizes.1,
+            write_bytes: sizes.2,
+            workers: times * roots,
+            roots,
+            subdirs,
+            per_subdir: per_subdir.filter(|_| subdirs > 0),
+            method,
+            iterations,
+            keep,
+            seed,
+        },
+    )
+}
+
+impl Asked {
+    fn settings(&self, classic: bool, workers: &str) -> Settings {
+        let mut given = vec![
+            ("files", self.files.to_string()),
+            ("size", self.bytes.to_string()),
+            ("write-size", self.write_bytes.to_string()),
+            ("threads", self.workers.to_string()),
+            ("sync-method", self.method.to_string()),
+            ("seed", self.seed.to_string()),
+            ("workers", workers.to_owned()),
+        ];
+        if self.subdirs > 0 {
+            given.push(("subdirs", self.subdirs.to_string()));
+        }
+        given.extend(self.per_subdir.map(|files| ("files-per-subdir", files.to_string())));
+        if classic {
+            (0..self.roots).for_each(|root| given.push(("dir", format!("/m/{root}"))));
+            if self.keep {
+                given.push(("iterations", self.iterations.to_string()));
+            }
+        } else {
+            given.push(("dirs", self.roots.to_string()));
+            given.push(("iterations", self.iterations.to_string()));
+            given.push(("unlink", if self.keep { "end" } else { "each" }.to_owned()));
+        }
+        let given = given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let mut settings = Settings::new(given);
+        settings.started_unix_ms = 1_795_000_000_123;
+        settings
+    }
+
+    /// Files that stand in the end.
+    fn standing(&self) -> u64 {
+        let all = u64::from(self.files) * u64::from(self.workers) * u64::from(self.iterations);
+        if self.keep { all } else { 0 }
+    }
+}
+
+struct Ran {
+    tasks: Vec<TaskTotals>,
+    metrics: Vec<Metric>,
+    cautions: Vec<Caution>,
+    remains: Vec<String>,
+}
+
+fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P) -> Ran {
+    let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
+    let mut session = job.begin(&TargetFacts::unknown());
+    let mut tasks = Tasks::default();
+    let (progress, stop) = (Progress::new(), StopFlag::new());
+    place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop)).unwrap();
+    assert_decides_as_foreseen(job, &session.metrics());
+    Ran {
+        tasks: tasks.0,
+        metrics: session.metrics(),
+        cautions: session.cautions(),
+        remains: session.remains(),
+    }
+}
+
+/// Files by directory, all of the right size.
+fn files(snapshot: &Snapshot, bytes: u32) -> BTreeMap<String, u64> {
+    let mut found = BTreeMap::new();
+    for (path, kind, size) in &snapshot.entries {
+        if *kind == EntryKind::File {
+            assert_eq!(*size, u64::from(bytes), "{}", path.display());
+            let dir = path.parent().unwrap().display().to_string();
+            *found.entry(dir).or_default() += 1;
+        }
+    }
+    found
+}
+
+/// Numbers that hold for every run.
+fn check(asked: &Asked, ran: &Ran, made: u64) {
+    let creates: u64 =
+        ran.tasks.iter().filter(|task| task.kind == "create").map(|task| task.files).sum();
+    assert_eq!(creates, made);
+    assert!(ran.cautions.is_empty(), "{:?}", ran.cautions);
+    let metric = |name: &str| ran.metrics.iter().find(|metric| metric.name == name).unwrap().value;
+    assert!(metric("files_per_second") > 0.0);
+    assert!(metric("worker_skew_ratio") >= 1.0);
+    assert!(metric("classic_inflation_percent") > -1.0, "a sum of rates is never too low");
+    if asked.workers == 1 {
+        assert!(metric("worker_skew_ratio") < 1.000_001);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn native_runs_leave_what_was_asked_for(asked in asked()) {
+        let job = FsMark.native(&asked.settings(false, "threads")).unwrap();
+        let memory = MemoryFilesystem::default();
+        let ran = perform(job.as_ref(), &memory);
+        let real = temp_dir();
+        let target = Target::open(real.path()).unwrap();
+        perform(job.as_ref(), &target);
+        let snapshot = memory.snapshot();
+        assert_eq!(snapshot, Snapshot::of_directory(real.path()).unwrap());
+        let found = files(&snapshot, asked.bytes);
+        assert_eq!(found.values().sum::<u64>(), asked.standing());
+        let written = job.footprint(&TargetFacts::unknown()).written_files;
+        check(&asked, &ran, written);
+        let roots: Vec<String> = (0..asked.roots).map(|root| format!("fs_mark-{root}")).collect();
+        assert_eq!(ran.remains, roots);
+        if asked.keep {
+            let peak = job.footprint(&TargetFacts::unknown());
+            assert_eq!(peak.peak_files, asked.standing());
+            let dirs = snapshot.entries.iter().filter(|(_, kind, _)| *kind == EntryKind::Directory);
+            assert_eq!(dirs.count() as u64, peak.peak_dirs);
+        }
+    }
+
+    #[test]
+    fn classic_runs_leave_what_was_asked_for(asked in asked()) {
+        let job = FsMark.classic(&asked.settings(true, "threads")).unwrap();
+        let memory: Vec<MemoryFilesystem> =
+            (0..asked.roots).map(|_| MemoryFilesystem::default()).collect();
+        let ran = perform(job.as_ref(), memory.as_slice());
+        let iterations = if asked.keep { asked.iterations } else { 1 };
+        let made = u64::from(asked.files) * u64::from(asked.workers) * u64::from(iterations);
+        check(&asked, &ran, made);
+        let mut standing = 0;
+        for root in &memory {
+            let found = files(&root.snapshot(), asked.bytes);
+            assert!(found.keys().all(|dir| dir.is_empty() == (asked.subdirs == 0)), "{found:?}");
+            standing += found.values().sum::<u64>();
+        }
+        assert_eq!(standing, asked.standing());
+        assert!(ran.remains.is_empty(), "nothing is removed afterwards");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+
+    #[test]
+    fn processes_leave_what_threads_leave(asked in asked()) {
+        let snapshots = ["threads", "processes"].map(|workers| {
+            let job = FsMark.native(&asked.settings(false, workers)).unwrap();
+            let real = temp_dir();
+            perform(job.as_ref(), &Target::open(real.path()).unwrap());
+            Snapshot::of_directory(real.path()).unwrap()
+        });
+        assert_eq!(snapshots[0], snapshots[1]);
+    }
+}
+
+fn job(words: &[(&str, &str)], classic: bool) -> Box<dyn Job> {
+    let given = words.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let settings = Settings::new(given.collect());
+    let job = if classic { FsMark.classic(&settings) } else { FsMark.native(&settings) };
+    job.unwrap()
+}
+
+#[test]
+fn names_that_collide_are_found_and_counted() {
+    let words = [
+        ("dir", "/m"),
+        ("files", "20"),
+        ("size", "1"),
+        ("name-length", "4"),
+        ("random-length", "0"),
+        ("keep-files", "true"),
+        ("workers", "threads"),
+    ];
+    let memory = MemoryFilesystem::default();
+    let ran = perform(job(&words, true).as_ref(), &memory);
+    assert_eq!(memory.snapshot().entries.len(), 1);
+    let [caution] = &ran.cautions[..] else { panic!("{:?}", ran.cautions) };
+    assert_eq!(caution.code.name(), "names_collided");
+    assert!(caution.message.starts_with("19 of 20 files got the name"), "{}", caution.message);
+
+    // A thousand files, two random characters: as many collisions as names that are missing.
+    let words = [
+        ("files", "300"),
+        ("size", "1"),
+        ("name-length", "10"),
+        ("random-length", "2"),
+        ("threads", "4"),
+        ("unlink", "end"),
+    ];
+    let memory = MemoryFilesystem::default();
+    let ran = perform(job(&words, false).as_ref(), &memory);
+    let there = files(&memory.snapshot(), 1).values().sum::<u64>();
+    assert!((700..1000).contains(&there), "{there}");
+    let message = format!("{} of 1200 files", 1200 - there);
+    assert!(ran.cautions[0].message.starts_with(&message), "{:?} {there}", ran.cautions);
+}
+
+#[test]
+fn more_files_than_names_are_refused_natively() {
+    let words = [("files", "37"), ("name-length", "9"), ("random-length", "1")];
+    let error = job(&words, false).check(&TargetFacts::unknown()).unwrap_err();
+    assert!(error.message.contains("36 names for 37 files"), "{}", error.message);
+    let words = [("files", "36"), ("name-length", "9"), ("random-length", "1")];
+    assert_eq!(job(&words, false).check(&TargetFacts::unknown()).unwrap(), []);
+}
+
+#[test]
+fn a_classic_run_is_refused_where_its_bytes_do_not_fit() {
+    let words = [("dir", "/m/0"), ("files", "1000"), ("size", "1000")];
+    let facts = TargetFacts { free_bytes: 999_999, ..TargetFacts::unknown() };
+    let error = job(&words, true).check(&facts).unwrap_err();
+    let text = "Insufficient free space in /m/0 to create 1000 new files, exiting";
+    assert_eq!(error.message, text);
+    let until_full = [("dir", "/m/0"), ("files", "1000"), ("size", "1000"), ("until-full", "true")];
+    assert_eq!(job(&until_full, true).check(&facts).unwrap(), []);
+}
+
+#[test]
+fn hundreds_of_workers_run() {
+    let words = [("files", "2"), ("size", "0"), ("threads", "130"), ("sync-method", "none")];
+    let memory = MemoryFilesystem::default();
+    let ran = perform(job(&words, false).as_ref(), &memory);
+    assert_eq!(ran.tasks.len(), 1 + 130 + 130);
+}

@@ -1,0 +1,188 @@
+//! The lines of IO500's files, one at a time.
+
+use treering_kit::import::number::decimal;
+
+/// A phase in the summary: of ior GiB/s, of the others thousands of operations a second.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Phase {
+    pub(super) name: String,
+    pub(super) value: f64,
+    pub(super) seconds: f64,
+    pub(super) is_scored: bool,
+    pub(super) is_invalid: bool,
+}
+
+/// The scores.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Scores {
+    pub(super) bandwidth: f64,
+    pub(super) metadata: f64,
+    pub(super) total: f64,
+    pub(super) is_extended: bool,
+    pub(super) is_invalid: bool,
+}
+
+/// A line.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Line {
+    /// The first line of the summary: version, and mode where it is printed.
+    Version(String, Option<String>),
+    /// A phase of the summary.
+    Phase(Phase),
+    /// The last line of the summary.
+    Scores(Scores),
+    /// Why something is invalid.
+    Invalid(String),
+    /// A section of the long result.
+    Section(String),
+    /// A value in it.
+    Value(String, String),
+    /// A remark in it.
+    Comment,
+    /// One that looks like one of these, and is none.
+    Wrong,
+}
+
+impl Line {
+    /// Whether it is one of the summary.
+    pub(super) const fn is_summary(&self) -> bool {
+        !matches!(self, Self::Section(_) | Self::Value(..) | Self::Comment)
+    }
+}
+
+/// Reads a line; `None` where it is somebody else's.
+pub(super) fn line(text: &str) -> Option<Line> {
+    let text = text.trim();
+    if let Some(rest) = text.strip_prefix("IO500 version ") {
+        let (version, mode) = match rest.split_once(" (") {
+            Some((version, mode)) => (version, mode.strip_suffix(')').map(str::to_owned)),
+            None => (rest, None),
+        };
+        return Some(Line::Version(version.trim().to_owned(), mode));
+    }
+    if let Some(why) = text.strip_prefix("ERROR INVALID ") {
+        return Some(Line::Invalid(why.trim().to_owned()));
+    }
+    if let Some(comment) = text.strip_prefix(';') {
+        let why = comment.trim().strip_prefix("ERROR INVALID ");
+        return Some(why.map_or(Line::Comment, |why| Line::Invalid(why.trim().to_owned())));
+    }
+    for (mark, is_scored, is_invalid) in
+        [("[RESULT]", true, false), ("[RESULT-invalid]", true, true), ("[      ]", false, false)]
+    {
+        if let Some(rest) = text.strip_prefix(mark) {
+            return Some(phase(rest, is_scored, is_invalid).map_or(Line::Wrong, Line::Phase));
+        }
+    }
+    for (mark, is_extended, is_invalid) in [
+        ("[SCORE ]", false, false),
+        ("[SCORE] ", false, false),
+        ("[SCORE-invalid]", false, true),
+        ("[SCOREX]", true, false),
+    ] {
+        if let Some(rest) = text.strip_prefix(mark)
+            && !rest.trim().is_empty()
+        {
+            let scores = scores(rest, is_extended, is_invalid);
+            return Some(scores.map_or(Line::Wrong, Line::Scores));
+        }
+    }
+    if let Some(name) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        let is_name = !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        return is_name.then(|| Line::Section(name.to_owned()));
+    }
+    let (key, value) = text.split_once('=')?;
+    let key = key.trim();
+    let is_key =
+        !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
+    is_key.then(|| Line::Value(key.to_owned(), value.trim().to_owned()))
+}
+
+/// `ior-easy-write 1.000000 GiB/s : time 300.000 seconds [INVALID]`
+fn phase(text: &str, is_scored: bool, was_invalid: bool) -> Option<Phase> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (is_invalid, words) = match words.as_slice() {
+        [rest @ .., "[INVALID]"] => (true, rest),
+        all => (was_invalid, all),
+    };
+    let [name, value, unit, ":", "time", seconds, "seconds"] = words else { return None };
+    let right = if name.starts_with("ior-") { "GiB/s" } else { "kIOPS" };
+    if *unit != right {
+        return None;
+    }
+    let (value, seconds) = (decimal(value)?, decimal(seconds)?);
+    Some(Phase { name: (*name).to_owned(), value, seconds, is_scored, is_invalid })
+}
+
+/// `Bandwidth 1.0 GiB/s : IOPS 2.0 kiops : TOTAL 1.4 [INVALID]`
+fn scores(text: &str, is_extended: bool, was_invalid: bool) -> Option<Scores> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (is_invalid, words) = match words.as_slice() {
+        [rest @ .., "[INVALID]"] => (true, rest),
+        all => (was_invalid, all),
+    };
+    // The older versions printed GB/s and meant the same.
+    let [
+        "Bandwidth",
+        bandwidth,
+        "GiB/s" | "GB/s",
+        ":",
+        "IOPS",
+        metadata,
+        "kiops",
+        ":",
+        "TOTAL",
+        total,
+    ] = words
+    else {
+        return None;
+    };
+    Some(Scores {
+        bandwidth: decimal(bandwidth)?,
+        metadata: decimal(metadata)?,
+        total: decimal(total)?,
+        is_extended,
+        is_invalid,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, line};
+
+    #[test]
+    fn lines_of_all_versions_are_read() {
+        for (text, invalid) in [
+            ("[RESULT]       ior-easy-write        1.500000 GiB/s : time 300.100 seconds", false),
+            ("[RESULT] find 15.0 kIOPS : time 1.5 seconds [INVALID]", true),
+            ("[RESULT-invalid]       ior-easy-write   0.1 GiB/s  : time 0.1 seconds", true),
+        ] {
+            let Some(Line::Phase(phase)) = line(text) else { panic!("{text}") };
+            assert_eq!(phase.is_invalid, invalid, "{text}");
+        }
+        for text in [
+            "[SCORE ] Bandwidth 1.5 GiB/s : IOPS 2.5 kiops : TOTAL 1.9 [INVALID]",
+            "[SCORE-invalid] Bandwidth 1.5 GB/s : IOPS 2.5 kiops : TOTAL 1.9",
+        ] {
+            let Some(Line::Scores(scores)) = line(text) else { panic!("{text}") };
+            assert!(scores.is_invalid && scores.bandwidth > 1.0);
+        }
+        assert_eq!(line("[SCORE]"), Some(Line::Section("SCORE".to_owned())));
+    }
+
+    #[test]
+    fn what_is_no_number_is_wrong() {
+        for text in [
+            "[RESULT] find nan kIOPS : time 1.5 seconds",
+            "[RESULT] find 1e9 kIOPS : time 1.5 seconds",
+            "[RESULT] find -1 kIOPS : time 1.5 seconds",
+            "[RESULT] find 1 GiB/s : time 1.5 seconds",
+            "[RESULT] find 1 kIOPS : time 1.5",
+            "[SCORE ] Bandwidth inf GiB/s : IOPS 2.5 kiops : TOTAL 1.9",
+        ] {
+            assert_eq!(line(text), Some(Line::Wrong), "{text}");
+        }
+        assert_eq!(line("words"), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! Results of IO500: `result_summary.txt`, what the program prints, and `result.txt`, of the
+//! versions since 2020.
+//!
+//! The numbers are the program's. A score that does not follow from the phases beside it is left
+//! out, and so is a phase of which there are two.
+
+mod lines;
+mod run;
+
+use treering_kit::import::log::Log;
+use treering_kit::import::stretch::Stretch;
+use treering_kit::import::trial::Content;
+use treering_kit::import::{Importer, Reading, Remark};
+use lines::{Line, line};
+use run::Run;
+
+/// Reads results of IO500.
+pub(crate) struct Io500;
+
+/// The tool, and its workload.
+const TOOL: &str = "io500";
+/// `result.txt` names its version within so many lines.
+const HEAD_LINES: usize = 8;
+
+impl Importer for Io500 {
+    fn tool(&self) -> &'static str {
+        TOOL
+    }
+
+    fn begins(&self, log: &Log<'_>, at: usize) -> bool {
+        match line(log.line(at)) {
+            Some(Line::Version(..)) => true,
+            Some(Line::Section(name)) if name == "run" => {
+                (at + 1..log.len().min(at + HEAD_LINES)).any(|next| is_version(log.line(next)))
+            }
+            _ => is_version(log.line(at)),
+        }
+    }
+
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
+        let mut run = Run::default();
+        let mut stretch = Stretch::from(at);
+        while let Some(said) = stretch.said(log, |text| run.own_line(text)) {
+            let next = stretch.next();
+            if run.has_begun() && self.begins(log, next) && !run.is_head(&said) {
+                break;
+            }
+            run.take(next, said);
+            stretch.take(log, 1);
+        }
+        let mut remarks = stretch.remarks();
+        let (trial, own) = run.trial();
+        remarks.extend(own);
+        if trial.is_none() {
+            let what =
+                "this result of IO500 has no figures: its run failed, was a dry run, or its \
+                        output is truncated"
+                    .to_owned();
+            remarks.push(Remark { line: at + 1, what });
+        }
+        let outputs = trial.map(|trial| Content::Foreign(Box::new(trial)));
+        Reading { end: stretch.end(), outputs: outputs.into_iter().collect(), remarks }
+    }
+}
+
+/// Whether a line of the long result names the version.
+fn is_version(text: &str) -> bool {
+    let Some(Line::Value(key, value)) = line(text) else { return false };
+    key == "version" && value.starts_with("io500")
+}

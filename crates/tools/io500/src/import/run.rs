@@ -1,0 +1,359 @@
+//! A run of IO500, put together line by line.
+
+use treering_model::metrics::rates::{
+    IO500_BANDWIDTH_SCORE, IO500_METADATA_SCORE, IO500_SCORE, IO500_STONEWALL_RATE, MIB_PER_SECOND,
+    OPERATIONS_PER_SECOND,
+};
+use treering_model::metrics::times::ELAPSED_SECONDS;
+use treering_model::workloads::io500::{Step, measured};
+use treering_model::{IMPORT_FACT, Scope};
+
+use super::TOOL;
+use super::lines::{Line, Phase, Scores, line};
+use treering_kit::import::Remark;
+use treering_kit::import::number::{decimal, nanoseconds};
+use treering_kit::import::trial::ForeignTrial;
+
+/// The fact that names the phases that the program called invalid; `all` for the whole run.
+const INVALID_FACT: &str = "import.io500_invalid";
+/// With this and a number begin the facts with its reasons, of which no more are kept.
+const REASON_FACT: &str = "import.io500_invalid_why";
+const REASONS_MOST: usize = 20;
+/// A score follows from the phases where it is no further from what they give, as a share.
+const NEAR: f64 = 1e-4;
+/// No version has more phases.
+const PHASES_MOST: usize = 64;
+
+/// A phase, from whichever file.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    name: String,
+    line: usize,
+    value: Option<f64>,
+    seconds: Option<f64>,
+    stonewall: Option<f64>,
+    command: Option<String>,
+    is_scored: bool,
+    is_invalid: bool,
+    is_twice: bool,
+}
+
+impl Seen {
+    fn moves_data(&self) -> bool {
+        self.name.starts_with("ior-")
+    }
+}
+
+/// A run.
+#[derive(Default)]
+pub(super) struct Run {
+    is_summary: bool,
+    has_too_many: bool,
+    version: Option<String>,
+    began_unix_ms: Option<i64>,
+    parameters: Vec<(&'static str, String)>,
+    target: String,
+    phases: Vec<Seen>,
+    section: Option<String>,
+    scores: Option<(usize, Scores)>,
+    /// MD, BW and SCORE of the long result.
+    parts: [Option<f64>; 3],
+    parts_invalid: bool,
+    parts_line: usize,
+    reasons: Vec<String>,
+    remarks: Vec<Remark>,
+}
+
+impl Run {
+    /// What a line says, if it can be one of this run: in the summary there are no sections and no
+    /// values.
+    pub(super) fn own_line(&self, text: &str) -> Option<Line> {
+        line(text).filter(|said| !self.is_summary || said.is_summary())
+    }
+
+    /// Whether a first line was taken.
+    pub(super) fn has_begun(&self) -> bool {
+        self.version.is_some()
+    }
+
+    /// Whether this line still belongs to the head of a run whose version is known.
+    pub(super) fn is_head(&self, said: &Line) -> bool {
+        let in_head = self.section.as_deref().is_none_or(|name| name == "run");
+        matches!(said, Line::Value(..)) && in_head && self.phases.is_empty() && {
+            let Line::Value(_, value) = said else { return false };
+            self.version.as_ref() == Some(value)
+        }
+    }
+
+    fn remark(&mut self, at: usize, what: impl Into<String>) {
+        self.remarks.push(Remark { line: at + 1, what: what.into() });
+    }
+
+    /// Takes a line.
+    pub(super) fn take(&mut self, at: usize, said: Line) {
+        match said {
+            Line::Version(version, mode) => {
+                self.version = Some(version);
+                self.is_summary = true;
+                mode.into_iter().for_each(|mode| self.parameter("mode", &mode));
+            }
+            Line::Phase(phase) => self.summary(at, phase),
+            Line::Scores(scores) if scores.is_extended => {}
+            Line::Scores(_) if self.scores.is_some() => {
+                self.remark(at, "a second score, which was not taken");
+            }
+            Line::Scores(scores) => self.scores = Some((at, scores)),
+            Line::Invalid(why) => {
+                let present = self.section.clone();
+                if let Some(seen) = present.and_then(|name| self.found(&name)) {
+                    seen.is_invalid = true;
+                }
+                if self.reasons.len() < REASONS_MOST {
+                    self.reasons.push(why);
+                }
+            }
+            Line::Section(name) => {
+                if !["run", "SCORE", "SCOREX"].contains(&name.as_str()) {
+                    self.begin(at, &name, true);
+                }
+                self.section = Some(name);
+            }
+            Line::Value(key, value) => self.value(at, &key, &value),
+            Line::Comment => {}
+            Line::Wrong => self.remark(at, "not understood, so that its numbers are left out"),
+        }
+    }
+
+    /// The first of each name counts.
+    fn parameter(&mut self, name: &'static str, value: &str) {
+        if self.parameters.iter().all(|(known, _)| *known != name) {
+            self.parameters.push((name, value.to_owned()));
+        }
+    }
+
+    fn found(&mut self, name: &str) -> Option<&mut Seen> {
+        self.phases.iter_mut().find(|seen| seen.name == name)
+    }
+
+    /// A phase begins; one that was there already is worth nothing.
+    fn begin(&mut self, at: usize, name: &str, is_scored: bool) {
+        if let Some(seen) = self.found(name) {
+            if !std::mem::replace(&mut seen.is_twice, true) {
+                let what = format!("{name} is there twice, so that its rate is not known");
+                self.remark(at, what);
+            }
+            return;
+        }
+        match self.phases.len() {
+            PHASES_MOST.. if !std::mem::replace(&mut self.has_too_many, true) => {
+                self.remark(
+                    at,
+                    "more phases than IO500 has: these and all later ones are left out",
+                );
+            }
+            PHASES_MOST.. => {}
+            _ => {
+                let name = name.to_owned();
+                self.phases.push(Seen { name, line: at, is_scored, ..Seen::default() });
+            }
+        }
+    }
+
+    fn summary(&mut self, at: usize, phase: Phase) {
+        self.begin(at, &phase.name, phase.is_scored);
+        if let Some(seen) = self.found(&phase.name) {
+            seen.value = Some(phase.value);
+            seen.seconds = Some(phase.seconds);
+            seen.is_invalid |= phase.is_invalid;
+        }
+    }
+
+    /// A value of the long result.
+    fn value(&mut self, at: usize, key: &str, value: &str) {
+        let section = self.section.clone().unwrap_or_default();
+        if section == "SCOREX" {
+            return;
+        }
+        if section == "SCORE" {
+            self.score(at, key, value);
+            return;
+        }
+        match key {
+            "version" => self.version = Some(value.to_owned()),
+            "mode" => self.parameter("mode", value),
+            "procs" => self.parameter("procs", value),
+            "result-dir" => value.clone_into(&mut self.target),
+            "t_start" if self.began_unix_ms.is_none() => self.began_unix_ms = time(value),
+            "score" | "t_delta" | "throughput-stonewall" | "rate-stonewall" => {
+                let Some(number) = decimal(value) else {
+                    self.remark(at, format!("{key} is no number, and is left out"));
+                    return;
+                };
+                let Some(seen) = self.found(&section) else { return };
+                match key {
+                    "score" => seen.value = Some(number),
+                    "t_delta" => seen.seconds = Some(number),
+                    _ => seen.stonewall = Some(number),
+                }
+            }
+            "exe" => {
+                if let Some(seen) = self.found(&section) {
+                    seen.command = Some(value.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn score(&mut self, at: usize, key: &str, value: &str) {
+        let Some(place) = ["MD", "BW", "SCORE"].iter().position(|known| *known == key) else {
+            return;
+        };
+        let number = value.split_whitespace().next().unwrap_or_default();
+        self.parts_invalid |= value.ends_with("[INVALID]");
+        self.parts_line = at;
+        if self.parts[place].is_some() {
+            self.remark(at, format!("a second {key}, which was not taken"));
+            return;
+        }
+        self.parts[place] = decimal(number);
+        if self.parts[place].is_none() {
+            self.remark(at, format!("{key} is no number, and is left out"));
+        }
+    }
+
+    /// The scores, from whichever file.
+    fn told_scores(&self) -> Option<(usize, Scores)> {
+        let [metadata, bandwidth, total] = self.parts;
+        let of_parts = || {
+            let scores = Scores {
+                bandwidth: bandwidth?,
+                metadata: metadata?,
+                total: total?,
+                is_extended: false,
+                is_invalid: self.parts_invalid,
+            };
+            Some((self.parts_line, scores))
+        };
+        self.scores.clone().or_else(of_parts)
+    }
+
+    /// The trial, and what is said of the lines; nothing where no phase has a rate.
+    pub(super) fn trial(mut self) -> (Option<ForeignTrial>, Vec<Remark>) {
+        let mut trial = ForeignTrial {
+            workload: TOOL,
+            target: self.target.clone(),
+            started_unix_ms: self.began_unix_ms,
+            ..ForeignTrial::default()
+        };
+        let phases = std::mem::take(&mut self.phases);
+        for seen in &phases {
+            self.tell(&mut trial, seen);
+        }
+        if trial.metrics.is_empty() {
+            return (None, self.remarks);
+        }
+        let scores = self.told_scores();
+        let mut invalid: Vec<&str> =
+            phases.iter().filter(|seen| seen.is_invalid).map(|seen| seen.name.as_str()).collect();
+        if let Some((at, scores)) = scores {
+            if scores.is_invalid {
+                invalid.push("all");
+            }
+            self.tell_scores(&mut trial, &phases, at, &scores);
+        }
+        trial.fact(IMPORT_FACT, self.version.as_deref().unwrap_or(TOOL));
+        if !invalid.is_empty() {
+            trial.fact(INVALID_FACT, invalid.join(", "));
+        }
+        for (number, why) in (1..).zip(&self.reasons) {
+            trial.fact(&format!("{REASON_FACT}.{number}"), why);
+        }
+        for (name, value) in &self.parameters {
+            trial.parameter(name, value);
+        }
+        for seen in &phases {
+            if let Some(command) = &seen.command {
+                trial.parameter(&seen.name, command);
+            }
+        }
+        let seconds: f64 = phases.iter().filter_map(|seen| seen.seconds).sum();
+        trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
+        (Some(trial), self.remarks)
+    }
+
+    /// The numbers of a phase.
+    fn tell(&mut self, trial: &mut ForeignTrial, seen: &Seen) {
+        if seen.is_twice || !seen.is_scored {
+            return;
+        }
+        let of = || Scope::Kind(seen.name.clone());
+        match seen.value {
+            // What was not run, or in a dry run, is printed as nothing.
+            Some(value) if value > 0.0 => {
+                let metric = if seen.moves_data() {
+                    MIB_PER_SECOND.of(of(), value * 1024.0)
+                } else {
+                    OPERATIONS_PER_SECOND.of(of(), value * 1000.0)
+                };
+                trial.metrics.push(metric.primary());
+            }
+            Some(_) => self.remark(seen.line, format!("{} has no rate", seen.name)),
+            None => return,
+        }
+        if let Some(seconds) = seen.seconds {
+            trial.metrics.push(ELAPSED_SECONDS.of(of(), seconds));
+        }
+        if let Some(rate) = seen.stonewall.filter(|rate| *rate > 0.0) {
+            trial.metrics.push(IO500_STONEWALL_RATE.of(of(), rate));
+        }
+    }
+
+    /// The scores, where they follow from the phases.
+    fn tell_scores(
+        &mut self,
+        trial: &mut ForeignTrial,
+        phases: &[Seen],
+        at: usize,
+        scores: &Scores,
+    ) {
+        let rate = |step: &Step| {
+            let seen = phases.iter().find(|seen| seen.name == step.name)?;
+            seen.value.filter(|value| seen.is_scored && !seen.is_twice && *value > 0.0)
+        };
+        let of_side = |moves_data: bool| {
+            let side = measured().filter(|step| step.moves_data() == moves_data);
+            side.map(rate).collect::<Option<Vec<f64>>>()
+        };
+        let (Some(data), Some(metadata)) = (of_side(true), of_side(false)) else {
+            self.remark(at, "the scores are left out: phases are missing from which they follow");
+            return;
+        };
+        let (data, metadata) = (mean(&data), mean(&metadata));
+        let is_near = |told: f64, follows: f64| (told - follows).abs() <= follows * NEAR + 1e-6;
+        if !is_near(scores.bandwidth, data)
+            || !is_near(scores.metadata, metadata)
+            || !is_near(scores.total, (data * metadata).sqrt())
+        {
+            self.remark(at, "the scores are left out: they do not follow from the phases");
+            return;
+        }
+        trial.metrics.extend([
+            IO500_SCORE.of(Scope::Trial, scores.total),
+            IO500_BANDWIDTH_SCORE.of(Scope::Trial, scores.bandwidth),
+            IO500_METADATA_SCORE.of(Scope::Trial, scores.metadata),
+        ]);
+    }
+}
+
+/// The geometric mean.
+fn mean(values: &[f64]) -> f64 {
+    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
+}
+
+/// `2024-05-03 09:25:48`, taken as UTC, in milliseconds since 1970.
+fn time(text: &str) -> Option<i64> {
+    let when = jiff::civil::DateTime::strptime("%Y-%m-%d %H:%M:%S", text).ok()?;
+    let zoned = when.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    Some(zoned.timestamp().as_millisecond())
+}

@@ -1,0 +1,40 @@
+//! IO500 rehearsed: its phases in their order and with its parameters, at a scale of minutes.
+//!
+//! Nothing is measured by code of its own but the search: `session` leads the tests of mdtest and
+//! ior through the phases, whose parts are in `phases`, each in a directory (`beneath`). What a run
+//! of the real length needs is computed by the analysis. There is no score anywhere: only IO500
+//! scores.
+
+mod import;
+mod beneath;
+mod find;
+mod job;
+mod limits;
+mod options;
+mod phases;
+mod session;
+
+use treering_script::{ConfigError, Job, Manifest, OverRanks, Settings, Workload};
+
+use job::RehearsalJob;
+
+/// The line of io500 in the registry.
+pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Io500), importer: Some(&import::Io500) };
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Io500;
+
+impl Workload for Io500 {
+    fn manifest(&self) -> &'static Manifest {
+        &options::MANIFEST
+    }
+
+    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(RehearsalJob::new(settings)?))
+    }
+
+    fn over_ranks(&self) -> OverRanks {
+        OverRanks::Workers("workers")
+    }
+}

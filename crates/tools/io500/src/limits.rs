@@ -1,0 +1,118 @@
+//! How much each phase may write, so that a rehearsal fits where it runs.
+
+use treering_model::workloads::io500::{
+    Benchmark, DEFAULT_BLOCK_BYTES, DEFAULT_ITEMS, DEFAULT_SEGMENTS, EASY_TRANSFER_BYTES,
+    HARD_FILE_BYTES, HARD_TRANSFER_BYTES,
+};
+use treering_script::TargetFacts;
+
+use super::options::Native;
+
+/// What an empty file is taken to need.
+const INODE_BYTES: u64 = 1024;
+/// The shares of the space, in percent: ior-easy, mdtest-easy, ior-hard, mdtest-hard.
+const SHARES: [u64; 4] = [50, 5, 25, 20];
+/// Of the files that may still be made, each mdtest gets so many percent.
+const INODE_SHARE: u64 = 40;
+
+/// The most that each worker writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// Bytes of ior-easy, a whole number of transfers.
+    pub(super) block_bytes: u64,
+    /// Files of mdtest-easy.
+    pub(super) easy_items: u64,
+    /// Segments of ior-hard.
+    pub(super) segments: u64,
+    /// Files of mdtest-hard.
+    pub(super) hard_items: u64,
+}
+
+impl Limits {
+    /// Those of a place: what was asked for, else the defaults of IO500, and no more than fits.
+    pub(super) fn of(options: &Native, facts: &TargetFacts) -> Self {
+        let workers = u64::from(options.workers).max(1);
+        let is_known = facts.free_bytes < u64::MAX;
+        let free = if is_known { coarse(facts.free_bytes / 2) } else { u64::MAX };
+        let space = options.space.unwrap_or(free);
+        let each = |of: Benchmark, bytes: u64| {
+            if space == u64::MAX {
+                return u64::MAX;
+            }
+            (space / 100 * SHARES[of.place()] / workers / bytes).max(1)
+        };
+        let inodes = facts.free_inodes.map_or(u64::MAX, |free| coarse(free) / 100 * INODE_SHARE);
+        let inodes = (inodes / workers).max(1);
+        let block = facts.block_bytes.max(1);
+        let hard_file = u64::from(HARD_FILE_BYTES).div_ceil(block) * block + INODE_BYTES;
+        let transfers = each(Benchmark::IorEasy, EASY_TRANSFER_BYTES.into());
+        let asked = options.block_size.unwrap_or(DEFAULT_BLOCK_BYTES);
+        let asked = (asked / u64::from(EASY_TRANSFER_BYTES)).max(1);
+        let items = |asked: Option<u64>, room: u64| {
+            asked.unwrap_or(DEFAULT_ITEMS).min(room).min(inodes).max(1)
+        };
+        Self {
+            block_bytes: asked.min(transfers) * u64::from(EASY_TRANSFER_BYTES),
+            easy_items: items(options.easy_items, each(Benchmark::MdtestEasy, INODE_BYTES)),
+            segments: options
+                .segment_count
+                .unwrap_or(DEFAULT_SEGMENTS)
+                .min(each(Benchmark::IorHard, HARD_TRANSFER_BYTES.into())),
+            hard_items: items(options.hard_items, each(Benchmark::MdtestHard, hard_file)),
+        }
+    }
+
+    /// Bytes of content of all workers.
+    pub(super) fn bytes(&self, workers: u16) -> u64 {
+        let each = self
+            .block_bytes
+            .saturating_add(self.segments.saturating_mul(HARD_TRANSFER_BYTES.into()))
+            .saturating_add(self.hard_items.saturating_mul(HARD_FILE_BYTES.into()));
+        each.saturating_mul(workers.into())
+    }
+}
+
+/// The number without its last digits: ranks that look at a filesystem one after the other see the
+/// same.
+fn coarse(number: u64) -> u64 {
+    let kept = 3;
+    let digits = u64::BITS - number.leading_zeros();
+    if digits <= kept { number } else { number >> (digits - kept) << (digits - kept) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DEFAULT_ITEMS, Limits, coarse};
+    use crate::options::Native;
+    use treering_script::{Settings, TargetFacts};
+
+    fn limits(words: &[(&str, &str)], free_bytes: u64) -> Limits {
+        let given = words.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        let options = Native::read(&Settings::new(given.collect())).unwrap();
+        Limits::of(&options, &TargetFacts { free_bytes, ..TargetFacts::unknown() })
+    }
+
+    #[test]
+    fn all_phases_together_fit_into_half_of_what_is_free() {
+        for workers in ["1", "3", "64"] {
+            let free = 20_u64 << 30;
+            let limits = limits(&[("workers", workers)], free);
+            let all = limits.bytes(workers.parse().unwrap());
+            assert!(all < free / 2 && all > free / 4, "{all} of {free} with {workers}");
+            assert!(limits.block_bytes.is_multiple_of(2 << 20));
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_known_the_defaults_of_io500_count() {
+        let limits = limits(&[], u64::MAX);
+        assert_eq!((limits.easy_items, limits.segments), (DEFAULT_ITEMS, 10_000_000));
+        assert_eq!(limits.block_bytes, 9_920_000 << 20);
+    }
+
+    #[test]
+    fn nearly_equal_numbers_are_equal() {
+        assert_eq!(coarse(1_000_000), coarse(999_000));
+        assert_eq!([coarse(0), coarse(5), coarse(1 << 40)], [0, 5, 1 << 40]);
+    }
+}

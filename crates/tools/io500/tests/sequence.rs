@@ -1,0 +1,180 @@
+//! A rehearsal's calls in their order, in memory: the phases of IO500, the sizes that it
+//! prescribes, whose files a worker works on, what the search finds, and that nothing is left.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use treering_engine::{EntryOrder, MemoryCaller, MemoryFilesystem, rehearse};
+use treering_model::TaskTotals;
+use treering_model::workloads::io500::STEPS;
+use treering_script::{Call, Settings, TargetFacts, Workload};
+use treering_io500::Io500;
+
+fn settings(words: &str) -> Settings {
+    let given = words.split_whitespace().map(|word| {
+        let (name, value) = word.split_once('=').unwrap();
+        (name.to_owned(), value.to_owned())
+    });
+    Settings::new(given.collect())
+}
+
+/// What a worker did in a phase: its calls, with the time limit and the kinds of its tasks.
+#[derive(Default)]
+struct Done {
+    phase: String,
+    calls: Vec<(u16, String)>,
+    limits: BTreeSet<u64>,
+    kinds: BTreeSet<String>,
+}
+
+impl Done {
+    fn of(&self, worker: u16) -> Vec<&str> {
+        let own = self.calls.iter().filter(|(number, _)| *number == worker);
+        own.map(|(_, call)| call.as_str()).collect()
+    }
+
+    fn count(&self, call: &str) -> usize {
+        self.calls.iter().filter(|(_, made)| made == call).count()
+    }
+}
+
+fn words(call: &Call<'_>) -> String {
+    let text = |name: &std::ffi::CStr| name.to_str().unwrap().to_owned();
+    match *call {
+        Call::OpenDir { path, .. } => format!("dir {}", text(path)),
+        Call::MakeDir { name, .. } => format!("mkdir {}", text(name)),
+        Call::RemoveDir { name, .. } => format!("rmdir {}", text(name)),
+        Call::Create { path, .. } => format!("create {}", text(path)),
+        Call::Open { path, .. } => format!("open {}", text(path)),
+        Call::Unlink { path, .. } => format!("unlink {}", text(path)),
+        Call::Stat { name, .. } => format!("stat {}", text(name)),
+        Call::Size { name, .. } => format!("size {}", text(name)),
+        Call::Seek { position, .. } => format!("seek {position}"),
+        Call::Write { bytes, .. } => format!("write {bytes}"),
+        Call::Read { bytes, .. } => format!("read {bytes}"),
+        Call::Fsync { .. } => "fsync".to_owned(),
+        Call::Sync { .. } => "sync".to_owned(),
+        Call::Close { .. } => "close".to_owned(),
+        Call::ReadDir { .. } => "entries".to_owned(),
+        other => panic!("{other:?} is not of IO500"),
+    }
+}
+
+/// A whole run, the facts at its end, and the names that stand then.
+fn run(given: &str) -> (Vec<Done>, Vec<(String, String)>) {
+    let job = Io500.native(&settings(given)).unwrap();
+    let facts = TargetFacts::unknown();
+    let memory = MemoryFilesystem::new(EntryOrder::Creation);
+    let mut session = job.begin(&facts);
+    let mut all = Vec::new();
+    while let Some(phase) = session.next_phase() {
+        let mut done = Done { phase: phase.name, ..Done::default() };
+        while let Some(group) = session.next_group() {
+            done.limits.extend(group.time_limit.map(|limit| limit.after.as_secs()));
+            for (worker, mut task) in (0..).zip(group.tasks) {
+                let mut caller = MemoryCaller::new(&memory);
+                let mut watch = |call: &Call<'_>, _done: Result<_, _>| {
+                    done.calls.push((worker, words(call)));
+                    ControlFlow::Continue(())
+                };
+                rehearse(task.script.as_mut(), &mut caller, 1000, &mut watch).unwrap();
+                let counters = task.script.counters();
+                let kind = task.kind.clone();
+                done.kinds.insert(task.kind);
+                let totals =
+                    TaskTotals { worker, kind, counters, wall_ns: 1000, ..TaskTotals::default() };
+                session.task_ended(&totals);
+            }
+        }
+        all.push(done);
+    }
+    let told = session.facts().into_iter().map(|fact| (fact.name, fact.value)).collect();
+    (all, told)
+}
+
+const SMALL: &str = "workers=3 block-size=4M segment-count=2 easy-items=4 hard-items=120";
+
+#[test]
+fn phases_come_in_the_order_of_io500_and_only_writing_ends_by_time() {
+    let (all, _) = run(&format!("{SMALL} seconds=17"));
+    let names: Vec<&str> = all.iter().map(|done| done.phase.as_str()).collect();
+    assert_eq!(names, STEPS.map(|step| step.name));
+    for (done, step) in all.iter().zip(STEPS) {
+        let limits: Vec<u64> = done.limits.iter().copied().collect();
+        let expected: &[u64] = if done.phase.ends_with("-write") { &[17] } else { &[] };
+        assert_eq!(limits, expected, "{}", done.phase);
+        let is_kept = done.kinds.contains(&done.phase);
+        assert_eq!(step.is_measured(), is_kept, "{}: {:?}", done.phase, done.kinds);
+        assert!(done.kinds.len() <= 2, "{:?}", done.kinds);
+    }
+}
+
+#[test]
+fn sizes_and_names_are_those_of_io500() {
+    let (all, told) = run(SMALL);
+    let phase = |name: &str| all.iter().find(|done| done.phase == name).unwrap();
+    let easy = phase("ior-easy-write").of(1).join(", ");
+    assert!(easy.ends_with(
+        "create ior_file_easy.00000001, seek 0, write 2097152, seek 2097152, write 2097152, fsync, \
+         close"
+    ));
+    // A segment of each worker after the other, in one file.
+    let hard = phase("ior-hard-write").of(1).join(", ");
+    assert!(
+        hard.ends_with(
+            "create file, seek 47008, write 47008, seek 188032, write 47008, fsync, close"
+        ),
+        "{hard}"
+    );
+    let created = phase("mdtest-easy-write").of(0);
+    assert!(created.contains(&"dir test-dir.0-0/mdtest_tree.1.0"), "a directory each: {created:?}");
+    assert!(created.contains(&"create file.mdtest.0.3") && !created.contains(&"write 3901"));
+    assert_eq!(created.last(), Some(&"sync"));
+    assert_eq!(phase("mdtest-hard-write").count("write 3901"), 3 * 120);
+    assert_eq!(phase("mdtest-hard-read").count("read 3901"), 3 * 120);
+    let hard = phase("mdtest-hard-write").of(2);
+    assert!(hard.contains(&"dir test-dir.0-0/mdtest_tree.0"), "one directory: {hard:?}");
+    // Others' files: of the next one, the one after that, and the third, which is itself again.
+    assert!(phase("mdtest-easy-stat").of(0).contains(&"stat file.mdtest.1.0"));
+    assert!(phase("mdtest-hard-read").of(0).contains(&"open file.mdtest.2.0"));
+    assert!(phase("mdtest-hard-delete").of(0).contains(&"unlink file.mdtest.0.0"));
+    assert!(phase("ior-easy-read").of(0).contains(&"open ior_file_easy.00000001"));
+    // Files: three and one of ior, 3 * 4, 3 * 120, and the one with the time. Of 120 names of a
+    // worker those with 01 are 101 and, of no rank here, others.
+    let told = |name: &str| told.iter().find(|(of, _)| of == name).unwrap().1.clone();
+    assert_eq!(told("io500.files"), (3 + 1 + 12 + 360 + 1).to_string());
+    assert_eq!(told("io500.found"), "3");
+    let cleanup = &all.last().unwrap().calls;
+    assert_eq!(cleanup.last().unwrap().1, "rmdir io500-0", "which is empty");
+}
+
+#[test]
+fn all_workers_search_every_file_once() {
+    for workers in [1_u16, 2, 5] {
+        let words =
+            format!("workers={workers} block-size=2M segment-count=1 easy-items=150 hard-items=30");
+        let (all, told) = run(&words);
+        let files = workers + 1 + workers * 180 + 1;
+        assert!(told.contains(&("io500.files".to_owned(), files.to_string())), "{told:?}");
+        // In the easy files there is nothing of that size; their names are looked at.
+        let find = all.iter().find(|done| done.phase == "find").unwrap();
+        let looked = find.calls.iter().filter(|(_, call)| call.starts_with("size ")).count();
+        assert!(looked >= usize::from(workers), "{looked}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    for words in ["workers=0", "seconds=0", "block-size=1M", "space=1", "segment-count=3000000000"]
+    {
+        assert!(Io500.native(&settings(words)).is_err(), "{words}");
+    }
+    let job = Io500.native(&settings("space=8G")).unwrap();
+    let facts = TargetFacts { free_bytes: 1 << 30, ..TargetFacts::unknown() };
+    assert!(job.check(&facts).unwrap_err().message.contains("1024 MiB are free"));
+    let there = TargetFacts { existing: vec!["io500-0".to_owned()], ..TargetFacts::unknown() };
+    let job = Io500.native(&settings("")).unwrap();
+    assert!(job.check(&there).unwrap_err().message.contains("is there already"));
+}

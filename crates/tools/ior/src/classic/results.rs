@@ -1,0 +1,113 @@
+//! What a test of all ranks came to.
+
+use treering_model::workloads::ior::TransferCounts;
+
+/// A write or a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Data are written.
+    Write,
+    /// Data are read.
+    Read,
+}
+
+impl Access {
+    /// As the original prints it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Read => "read",
+        }
+    }
+}
+
+/// A test in a repetition.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct TestResult {
+    /// Bytes of all ranks.
+    pub bytes: u64,
+    /// From the first open's start to the last one's end.
+    pub open_seconds: f64,
+    /// From the first transfer's start to the last one's end.
+    pub moved_seconds: f64,
+    /// From the first close's start to the last one's end.
+    pub close_seconds: f64,
+    /// From the first open's start to the last close's end.
+    pub total_seconds: f64,
+    /// The mean time of a transfer, of the rank where it is least.
+    pub latency_seconds: f64,
+    /// What was done until the time was over, where it ended the test.
+    pub wall: Option<Wall>,
+}
+
+/// What ranks had done when their time was over.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Wall {
+    /// The fewest transfers of a rank.
+    pub least: u64,
+    /// The most.
+    pub most: u64,
+    /// The fewest bytes of a rank.
+    pub least_bytes: u64,
+    /// The mean bytes of a rank.
+    pub mean_bytes: u64,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// Nanoseconds as seconds.
+fn seconds(from: u64, to: u64) -> f64 {
+    to.saturating_sub(from) as f64 / 1e9
+}
+
+impl TestResult {
+    /// Of the counts of all tasks, each with its rank; those behind the end by time come last.
+    pub(crate) fn of(tasks: &[(usize, TransferCounts)], ranks: usize) -> Self {
+        let counts = || tasks.iter().map(|(_, counts)| counts);
+        let first = |begin: fn(&TransferCounts) -> u64| counts().map(begin).min().unwrap_or(0);
+        let last = |end: fn(&TransferCounts) -> u64| counts().map(end).max().unwrap_or(0);
+        let opened = first(|one| one.open.began_ns);
+        let closed = last(|one| one.close.ended_ns);
+        Self {
+            bytes: counts().map(|one| one.bytes).sum(),
+            open_seconds: seconds(opened, last(|one| one.open.ended_ns)),
+            moved_seconds: seconds(first(|one| one.moved.began_ns), last(|one| one.moved.ended_ns)),
+            close_seconds: seconds(first(|one| one.close.began_ns), closed),
+            total_seconds: seconds(opened, closed),
+            latency_seconds: (0..ranks)
+                .filter_map(|rank| latency(tasks, rank))
+                .min_by(f64::total_cmp)
+                .unwrap_or(0.0),
+            wall: wall(tasks),
+        }
+    }
+
+    /// Bytes by seconds, as the original divides them.
+    pub(crate) fn bytes_per_second(&self) -> f64 {
+        self.bytes as f64 / self.total_seconds
+    }
+}
+
+/// The mean time of a rank's transfers.
+fn latency(tasks: &[(usize, TransferCounts)], rank: usize) -> Option<f64> {
+    let own = || tasks.iter().filter(move |(of, _)| *of == rank).map(|(_, counts)| counts);
+    let began = own().map(|one| one.moved.began_ns).min()?;
+    let ended = own().map(|one| one.moved.ended_ns).max()?;
+    let transfers: u64 = own().map(|one| one.transfers).sum();
+    Some(seconds(began, ended) / transfers.max(1) as f64)
+}
+
+fn wall(tasks: &[(usize, TransferCounts)]) -> Option<Wall> {
+    let until_then = || tasks.iter().map(|(_, counts)| counts).filter(|counts| !counts.is_wear_out);
+    let bytes: u64 = until_then().map(|one| one.bytes).sum();
+    Some(Wall {
+        least: until_then().map(|one| one.transfers).min()?,
+        most: until_then().map(|one| one.transfers).max()?,
+        least_bytes: until_then().map(|one| one.bytes).min()?,
+        mean_bytes: bytes / until_then().count() as u64,
+        seconds: seconds(
+            until_then().map(|one| one.moved.began_ns).min()?,
+            until_then().map(|one| one.moved.ended_ns).max()?,
+        ),
+    })
+}

@@ -1,0 +1,415 @@
+//! What ior prints, byte for byte: how it was run, a line for each test, and the summary.
+
+use super::parameters::Parameters;
+use super::results::{Access, TestResult, Wall};
+
+/// The version whose words these are.
+pub(crate) const VERSION: &str = "4.1.0+dev";
+pub(super) const MIB: f64 = 1_048_576.0;
+
+/// What is shown of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// The number of the test in its run.
+    pub id: u64,
+    /// The machine's name.
+    pub machine: String,
+    /// The interface as it was typed.
+    pub api: String,
+    /// The file as it was typed.
+    pub file: String,
+    /// The file of rank 0.
+    pub first_file: String,
+    /// Whether each rank has a file.
+    pub file_per_process: bool,
+    /// Whether transfers are in a random order.
+    pub is_random: bool,
+    /// Whether tasks are ordered otherwise for reading, by a constant or at random.
+    pub reorder: bool,
+    /// At random.
+    pub reorder_random: bool,
+    /// By how much.
+    pub task_offset: u64,
+    /// The seed of the random order of tasks.
+    pub reorder_seed: u64,
+    /// Ranks.
+    pub ranks: u64,
+    /// Machines.
+    pub nodes: u64,
+    /// Ranks on the machine of rank 0.
+    pub ranks_on_first: u64,
+    /// Bytes that are taken of each machine's memory.
+    pub memory_per_node: u64,
+    /// Repetitions.
+    pub repetitions: u64,
+    /// Segments.
+    pub segments: u64,
+    /// Bytes of a block.
+    pub block_bytes: u64,
+    /// Bytes of a transfer.
+    pub transfer_bytes: u64,
+    /// Seconds after which a test ends.
+    pub wall_seconds: u64,
+    /// Whether all go on to what the fastest has then.
+    pub wears_out: bool,
+    /// A number of the user's for the summary.
+    pub reference: u64,
+    /// Whether data are written.
+    pub writes: bool,
+    /// Whether they are read.
+    pub reads: bool,
+    /// How much is said.
+    pub verbose: bool,
+    /// What is only shown in JSON.
+    pub parameters: Parameters,
+}
+
+/// A line `name : value`.
+fn pair(name: &str, value: impl std::fmt::Display) -> String {
+    format!("{name:<20}: {value}\n")
+}
+
+/// Bytes as the original shows sizes.
+pub(super) fn human(bytes: u64) -> String {
+    for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB")] {
+        let of = 1_u64 << shift;
+        if bytes >= of {
+            return if bytes.is_multiple_of(of) {
+                format!("{} {unit}", bytes / of)
+            } else {
+                format!("{:.2} {unit}", bytes as f64 / of as f64)
+            };
+        }
+    }
+    format!("{bytes} bytes")
+}
+
+/// The first lines.
+pub(crate) fn header(started: &str, words: &[String], machine: &str) -> String {
+    let mut text = format!("IOR-{VERSION}: MPI Coordinated Test of Parallel I/O\n");
+    text += &pair("Began", started);
+    text += &pair("Command line", words.join(" "));
+    text + &pair("Machine", format!("Linux {machine}"))
+}
+
+/// The first lines of a test, up to the head of its table.
+pub(crate) fn test_header(started: &str, asked: &Asked, filesystem: &str) -> String {
+    let mut text = pair("TestID", asked.id);
+    text += &pair("StartTime", started);
+    text += &pair("Path", &asked.first_file);
+    text += filesystem;
+    text + &options(asked) + TABLE
+}
+
+fn options(asked: &Asked) -> String {
+    let mut text = "\nOptions: \n".to_owned();
+    text += &pair("api", &asked.api);
+    text += &pair("apiVersion", "");
+    text += &pair("test filename", &asked.file);
+    let access = if asked.file_per_process { "file-per-process" } else { "single-shared-file" };
+    text += &pair("access", access);
+    text += &pair("type", asked.parameters.kind_of_transfers());
+    text += &pair("segments", asked.segments);
+    text += &pair("ordering in a file", if asked.is_random { "random" } else { "sequential" });
+    text += &if asked.reorder {
+        pair("ordering inter file", "constant task offset")
+            + &pair("task offset", asked.task_offset)
+    } else if asked.reorder_random {
+        pair("ordering inter file", "random task offset")
+            + &pair("task offset", asked.task_offset)
+            + &pair("reorder random seed", asked.reorder_seed)
+    } else {
+        pair("ordering inter file", "no tasks offsets")
+    };
+    text += &pair("nodes", asked.nodes);
+    text += &pair("tasks", asked.ranks);
+    text += &pair("clients per node", asked.ranks_on_first);
+    if asked.memory_per_node > 0 {
+        text += &pair("memoryPerNode", human(asked.memory_per_node));
+    }
+    text += &pair("memoryBuffer", "CPU");
+    text += &pair("dataAccess", "CPU");
+    text += &pair("GPUDirect", 0);
+    text += &pair("repetitions", asked.repetitions);
+    text += &pair("xfersize", human(asked.transfer_bytes));
+    text += &pair("blocksize", human(asked.block_bytes));
+    let all = asked.block_bytes.saturating_mul(asked.segments).saturating_mul(asked.ranks);
+    text += &pair("aggregate filesize", human(all));
+    if asked.verbose {
+        text += &pair("verbose", 1);
+    }
+    if asked.wall_seconds > 0 {
+        text += &pair("stonewallingTime", asked.wall_seconds);
+        text += &pair("stoneWallingWearOut", u8::from(asked.wears_out));
+    }
+    text + "\nResults: \n"
+}
+
+/// The head of the table.
+const TABLE: &str = "
+access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   \
+total(s)   iter
+------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   \
+--------   ----
+";
+
+/// The head of the table as comma-separated values.
+pub(crate) const CSV_TABLE: &str = "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),\
+close(s),total(s),numTasks,iter
+";
+
+/// A number in ten columns, with as many decimals as it needs.
+fn column(number: f64) -> String {
+    if number < 0.0 {
+        "   -      ".to_owned()
+    } else if number < 1.0 {
+        format!("{number:<10.6}")
+    } else if number < 3600.0 {
+        format!("{number:<10.2}")
+    } else {
+        format!("{number:<10.0}")
+    }
+}
+
+/// The figures of a line.
+pub(super) fn figures(result: &TestResult, asked: &Asked) -> [f64; 9] {
+    let transfers = (result.bytes / asked.transfer_bytes.max(1)) as f64;
+    [
+        result.bytes_per_second() / MIB,
+        transfers / result.moved_seconds,
+        result.latency_seconds,
+        asked.block_bytes as f64 / 1024.0,
+        asked.transfer_bytes as f64 / 1024.0,
+        result.open_seconds,
+        result.moved_seconds,
+        result.close_seconds,
+        result.total_seconds,
+    ]
+}
+
+/// A line of the table.
+pub(crate) fn row(access: Access, result: &TestResult, asked: &Asked, repetition: usize) -> String {
+    let mut text = format!("{:<10}", access.word());
+    for (place, figure) in figures(result, asked).into_iter().enumerate() {
+        text += &column(figure);
+        // The original has one blank more behind the latency.
+        text += if place == 2 { "  " } else { " " };
+    }
+    text + &format!("{repetition:<4}\n")
+}
+
+/// The same as comma-separated values.
+pub(crate) fn csv_row(access: Access, result: &TestResult, asked: &Asked, repetition: usize) -> String {
+    let figures = figures(result, asked).map(|figure| format!("{figure:.4}")).join(",");
+    format!("{},{figures},{},{repetition}\n", access.word(), asked.ranks)
+}
+
+/// The line of a removal.
+pub(crate) fn removal(seconds: f64, repetition: usize) -> String {
+    format!(
+        "remove    -          -          -           -          -          -          -          \
+         -          {} {repetition:<4}\n",
+        column(seconds)
+    )
+}
+
+/// The line of a test that time ended, with wear-out.
+pub(crate) fn wall(wall: &Wall) -> String {
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    format!(
+        "stonewalling pairs accessed min: {} max: {} -- min data: {:.1} GiB mean data: {:.1} GiB \
+         time: {:.1}s\n",
+        wall.least,
+        wall.most,
+        gib(wall.least_bytes),
+        gib(wall.mean_bytes),
+        wall.seconds
+    )
+}
+
+/// What is said where not as much was moved as was to be.
+pub(crate) fn unexpected_size(expected: u64, there: u64, moved: u64, has_wall: bool) -> String {
+    let mut text = format!(
+        "WARNING: Expected aggregate file size       = {expected}\n\
+         WARNING: Stat() of aggregate file size      = {there}\n\
+         WARNING: Using actual aggregate bytes moved = {moved}\n"
+    );
+    if has_wall {
+        text += "WARNING: Maybe caused by deadlineForStonewalling\n";
+    }
+    text
+}
+
+/// The best rates.
+pub(crate) fn best(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -> String {
+    let most = |results: &[TestResult]| {
+        results.iter().map(TestResult::bytes_per_second).fold(0.0, f64::max)
+    };
+    let line = |name: &str, rate: f64| {
+        format!("{name} {:.2} MiB/sec ({:.2} MB/sec)\n", rate / MIB, rate / 1e6)
+    };
+    let mut text = String::new();
+    if asked.writes {
+        text += &line("Max Write:", most(writes));
+    }
+    if asked.reads {
+        text += &line("Max Read: ", most(reads));
+    }
+    text
+}
+
+/// The head of the summary of all tests.
+pub(crate) const SUMMARY: &str = "
+Summary of all tests:
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)   Min(OPs)  Mean(OPs)     \
+StdDev    Mean(s) Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps fPP reord reordoff \
+reordrand seed segcnt   blksiz    xsize aggs(MiB)   API RefNum
+";
+
+/// The lines of a test in the summary.
+pub(crate) fn summary(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -> String {
+    let mut text = String::new();
+    for (access, results) in [(Access::Write, writes), (Access::Read, reads)] {
+        if !results.is_empty() {
+            text += &summary_row(access, results, asked);
+        }
+    }
+    text
+}
+
+/// Greatest, least, mean and standard deviation.
+pub(super) fn spread(values: &[f64]) -> [f64; 4] {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (mean - value) * (mean - value)).sum();
+    let max = values.iter().copied().fold(f64::MIN, f64::max);
+    let min = values.iter().copied().fold(f64::MAX, f64::min);
+    [max, min, mean, (squares / count).sqrt()]
+}
+
+fn summary_row(access: Access, results: &[TestResult], asked: &Asked) -> String {
+    let rates: Vec<f64> = results.iter().map(TestResult::bytes_per_second).collect();
+    let transfer_bytes = asked.transfer_bytes.max(1) as f64;
+    let operations: Vec<f64> = rates.iter().map(|rate| rate / transfer_bytes).collect();
+    let mib = spread(&rates).map(|rate| rate / MIB);
+    let mut text = format!("{:<9} ", access.word());
+    for figure in mib.into_iter().chain(spread(&operations)) {
+        text += &format!("{figure:10.2} ");
+    }
+    let count = results.len() as f64;
+    let mean = results.iter().map(|result| result.total_seconds).sum::<f64>() / count;
+    text += &format!("{mean:10.5} ");
+    let walls: Vec<Wall> = results.iter().filter_map(|result| result.wall).collect();
+    if asked.wears_out {
+        let seconds: f64 = walls.iter().map(|wall| wall.seconds).sum();
+        let bytes: u64 = walls.iter().map(|wall| wall.mean_bytes).sum();
+        text += &format!("{:10.2} {:13.2} ", seconds / count, bytes as f64 / seconds / MIB);
+    } else {
+        text += &format!("{:>10} {:>13} ", "NA", "NA");
+    }
+    let first = results.first().map_or(0, |result| result.bytes);
+    text + &format!(
+        "{:5} {:6} {:3} {:4} {:3} {:5} {:8} {:9} {:4} {:6} {:8} {:8} {:9.1} {:>3} {:6}\n",
+        asked.id,
+        asked.ranks,
+        asked.ranks_on_first,
+        asked.repetitions,
+        u8::from(asked.file_per_process),
+        u8::from(asked.reorder),
+        asked.task_offset,
+        u8::from(asked.reorder_random),
+        asked.reorder_seed,
+        asked.segments,
+        asked.block_bytes,
+        asked.transfer_bytes,
+        first as f64 / MIB,
+        asked.api,
+        asked.reference,
+    )
+}
+
+/// The last line.
+pub(crate) fn footer(now: &str) -> String {
+    pair("Finished", now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::results::{Access, TestResult};
+    use super::{Asked, column, csv_row, human, removal, row, summary, wall};
+    use treering_model::workloads::ior::{Times, TransferCounts};
+
+    fn asked() -> Asked {
+        Asked {
+            api: "POSIX".to_owned(),
+            ranks: 2,
+            nodes: 1,
+            ranks_on_first: 2,
+            repetitions: 1,
+            segments: 1,
+            block_bytes: 4 << 20,
+            transfer_bytes: 1 << 20,
+            file_per_process: true,
+            task_offset: 1,
+            writes: true,
+            ..Asked::default()
+        }
+    }
+
+    /// Two ranks, of which one opens later and one ends later.
+    fn result() -> TestResult {
+        let times = |began_ms: u64, ended_ms: u64| Times {
+            began_ns: began_ms * 1_000_000,
+            ended_ns: ended_ms * 1_000_000,
+        };
+        let counts = |late: u64| TransferCounts {
+            open: times(late, late + 1),
+            moved: times(late + 1, 81),
+            close: times(81, 82 + late),
+            transfers: 4,
+            bytes: 4 << 20,
+            ..TransferCounts::default()
+        };
+        TestResult::of(&[(0, counts(0)), (1, counts(18))], 2)
+    }
+
+    #[test]
+    fn lines_are_those_of_the_original() {
+        let result = result();
+        assert_eq!(
+            row(Access::Write, &result, &asked(), 0),
+            "write     80.00      100.00     0.015500    4096       1024.00    0.019000   \
+             0.080000   0.019000   0.100000   0   \n"
+        );
+        assert_eq!(
+            csv_row(Access::Read, &result, &asked(), 3),
+            "read,80.0000,100.0000,0.0155,4096.0000,1024.0000,0.0190,0.0800,0.0190,0.1000,2,3\n"
+        );
+        assert_eq!(
+            removal(0.000_181, 0),
+            "remove    -          -          -           -          -          -          -          \
+             -          0.000181   0   \n"
+        );
+        assert_eq!(
+            wall(&result.wall.unwrap()),
+            "stonewalling pairs accessed min: 4 max: 4 -- min data: 0.0 GiB mean data: 0.0 GiB \
+             time: 0.1s\n"
+        );
+        let lines = summary(&asked(), &[result], &[]);
+        // Of `ior -F -b 4m -t 1m -w` with two ranks, figures exchanged.
+        let wanted = "write          80.00      80.00      80.00       0.00      80.00      80.00      \
+                      80.00       0.00    0.10000         NA            NA     0      2   2    1   1     \
+                      0        1         0    0      1  4194304  1048576       8.0 POSIX      0";
+        assert_eq!(lines.lines().last(), Some(wanted));
+    }
+
+    #[test]
+    fn numbers_have_as_many_decimals_as_the_original_gives_them() {
+        assert_eq!(column(0.5), "0.500000  ");
+        assert_eq!(column(3599.0), "3599.00   ");
+        assert_eq!(column(7096.96), "7097      ");
+        assert_eq!(human(1 << 20), "1 MiB");
+        assert_eq!(human(3 << 19), "1.50 MiB");
+        assert_eq!(human(262_144), "262144 bytes");
+    }
+}

@@ -1,0 +1,80 @@
+//! ior's tests for a workload that is made of several: writing that ends by time, reading that
+//! compares, the bytes and calls of the original.
+
+use std::sync::Arc;
+
+use treering_kit::packet::PacketType;
+use treering_script::{Session, WorkerKind};
+
+use super::session::IorSession;
+use super::shape::{AsOriginal, Fsync, Order, Shape, Shift};
+
+/// The tests that are composed into another workload.
+#[derive(Clone, Copy, Debug)]
+pub struct DataTests {
+    /// How many ranks work.
+    pub ranks: u16,
+    /// Bytes of a block: a whole number of transfers.
+    pub block_bytes: u64,
+    /// Bytes of a transfer.
+    pub transfer_bytes: u32,
+    /// Blocks of each rank, at most.
+    pub segments: u64,
+    /// Whether each rank has a file.
+    pub own_files: bool,
+    /// The name of the file; where each rank has one, its number is put behind.
+    pub file: &'static str,
+    /// By how many ranks reading is shifted.
+    pub shift: u64,
+    /// Seconds after which writing ends; then all write as much as the fastest has.
+    pub seconds: u64,
+    /// The seed of the data.
+    pub data_seed: u32,
+    /// What a rank is.
+    pub workers: WorkerKind,
+}
+
+impl DataTests {
+    /// A run of them. Its phases: writing with an fsync at its end, reading, removal.
+    pub fn session(&self) -> Box<dyn Session> {
+        Box::new(IorSession::new(Arc::new(self.shape())))
+    }
+
+    fn shape(&self) -> Shape {
+        Shape {
+            prefix: String::new(),
+            ranks: self.ranks,
+            repetitions: 1,
+            block_bytes: self.block_bytes,
+            transfer_bytes: self.transfer_bytes,
+            segments: self.segments,
+            own_files: self.own_files,
+            file: self.file.to_owned(),
+            multi_file: false,
+            writes: true,
+            checks_write: false,
+            reads: true,
+            checks_read: true,
+            keeps: false,
+            uses_existing: false,
+            shift: Shift::Constant(self.shift),
+            check_shift: 0,
+            order: Order::Sequential,
+            fsync: Fsync::AtEnd,
+            own_directories: false,
+            delay_seconds: 0,
+            begins_within: None,
+            wall_seconds: Some(self.seconds),
+            wears_out: true,
+            transfers_before: None,
+            memory: None,
+            cold: false,
+            direct: false,
+            workers: self.workers,
+            as_original: Some(AsOriginal {
+                packet: PacketType::Timestamp,
+                data_seed: self.data_seed,
+            }),
+        }
+    }
+}

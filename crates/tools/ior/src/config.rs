@@ -1,0 +1,420 @@
+//! From settings to the shape of a run, with the refusals of the original in its words.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use treering_kit::packet::PacketType;
+use treering_script::{ConfigError, Nodes, Settings};
+
+use super::memory::Memory;
+use super::options::{Classic, Native, only_posix};
+use super::shape::{AsOriginal, Fsync, Order, Shape, Shift};
+use treering_kit::ranks::worker_kind;
+
+/// Names and values that are recorded.
+pub(super) type Parameters = Vec<(String, String)>;
+
+/// Bytes of an access.
+const WORD_BYTES: u64 = 8;
+/// The file with the number of transfers holds one number.
+const NUMBER_BYTES_MAX: u64 = 64;
+
+/// How the results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Format {
+    #[default]
+    Text,
+    Csv,
+    Json,
+}
+
+/// What the directives of `-O` ask for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Directives {
+    pub(super) wears_out: bool,
+    pub(super) transfers: Option<u64>,
+    pub(super) status_file: Option<String>,
+    pub(super) format: Format,
+    pub(super) summary_file: Option<String>,
+}
+
+/// What a classic command line asks for, beyond the shape.
+#[derive(Clone, Debug)]
+pub(super) struct ClassicConfig {
+    pub(super) shape: Shape,
+    pub(super) options: Classic,
+    pub(super) directives: Directives,
+    pub(super) directory: PathBuf,
+    pub(super) parameters: Parameters,
+}
+
+/// A refusal without more words than the original has.
+fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
+    Err(ConfigError::new(message))
+}
+
+impl ClassicConfig {
+    pub(super) fn read(settings: &Settings) -> Result<Self, ConfigError> {
+        let mut options = Classic::read(settings)?;
+        let directives = directives(&options.directives)?;
+        let tests = &mut options.tests;
+        if !(tests.write || tests.read || tests.check_write || tests.check_read) {
+            (tests.write, tests.read) = (true, true);
+        }
+        validate(&options, &directives)?;
+        let path = PathBuf::from(&options.file);
+        let (Some(name), false) =
+            (path.file_name().and_then(|name| name.to_str()), options.file.contains('@'))
+        else {
+            return refuse(format!("-o {}: this is not the name of one file", options.file));
+        };
+        let shape = shape(settings, &mut options, &directives, name)?;
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new(".")).to_owned();
+        let full = std::path::absolute(&path).unwrap_or(path);
+        let mut parameters = vec![("file".to_owned(), full.to_string_lossy().into_owned())];
+        parameters.extend(options.parameters());
+        Ok(Self { shape, options, directives, directory, parameters })
+    }
+}
+
+fn directives(given: &[String]) -> Result<Directives, ConfigError> {
+    let mut asked = Directives::default();
+    for directive in given.iter().flat_map(|text| text.split(',')).filter(|one| !one.is_empty()) {
+        let Some((name, value)) = directive.split_once('=') else {
+            return refuse(format!("Syntax error in configuration options: {directive}"));
+        };
+        let (name, value) = (name.trim(), value.trim());
+        let wrong = || ConfigError::new(format!("-O {name}: '{value}' is not a whole number"));
+        match name.to_ascii_lowercase().as_str() {
+            "stonewallingwearout" => {
+                asked.wears_out = value.parse::<u64>().map_err(|_| wrong())? > 0;
+            }
+            "stonewallingwearoutiterations" => {
+                let number: u64 = value.parse().map_err(|_| wrong())?;
+                asked.transfers = Some(number).filter(|&number| number > 0);
+            }
+            "stonewallingstatusfile" => asked.status_file = Some(value.to_owned()),
+            "summaryfile" => asked.summary_file = Some(value.to_owned()),
+            "summaryformat" => asked.format = format(value)?,
+            _ => {
+                return Err(ConfigError::new(format!(
+                    "-O {name}: this directive is not supported"
+                ))
+                .hint(
+                    "stoneWallingWearOut, stoneWallingWearOutIterations, \
+                           stoneWallingStatusFile, summaryFormat and summaryFile are",
+                ));
+            }
+        }
+    }
+    Ok(asked)
+}
+
+fn format(word: &str) -> Result<Format, ConfigError> {
+    match word.to_ascii_lowercase().as_str() {
+        "default" => Ok(Format::Text),
+        "csv" => Ok(Format::Csv),
+        "json" => Ok(Format::Json),
+        _ => refuse(format!("Unknown summaryFormat: {word}")),
+    }
+}
+
+/// What the original refuses, in its order.
+fn validate(options: &Classic, directives: &Directives) -> Result<(), ConfigError> {
+    let Classic { block, transfer, tests, .. } = options;
+    if !options.others.api.eq_ignore_ascii_case("posix") {
+        return refuse(format!("-a {}: {}", options.others.api, only_posix()));
+    }
+    let wears = directives.wears_out;
+    let status = directives.status_file.is_some();
+    let refused = [
+        (
+            status && !options.keep,
+            "a StoneWallingStatusFile is only sensible when splitting write/read into multiple \
+             executions of ior, please use -k",
+        ),
+        (
+            status && !wears && tests.write,
+            "the StoneWallingStatusFile is only sensible for a write test when using  \
+             stoneWallingWearOut",
+        ),
+        (
+            options.deadline == 0 && wears,
+            "the stoneWallingWearOut is only sensible when setting a stonewall deadline with -D",
+        ),
+        (
+            options.data_seed.is_none() && !tests.write && tests.check_read,
+            "using readCheck only requires to write a timeStampSignature -- use -G",
+        ),
+        (!block.is_multiple_of(WORD_BYTES), "block size must be a multiple of access size"),
+        (!transfer.is_multiple_of(WORD_BYTES), "transfer size must be a multiple of access size"),
+        (*transfer == 0, "test will not complete with zero transfer size"),
+        (
+            *transfer > 0 && !block.is_multiple_of(*transfer),
+            "block size must be a multiple of transfer size",
+        ),
+        (block < transfer, "block size must not be smaller than transfer size"),
+        (
+            options.random && block == transfer,
+            "IOR will randomize access within a block and repeats the same pattern for all \
+             segments, therefore choose blocksize > transferSize",
+        ),
+        (
+            options.reorder && options.reorder_random,
+            "Both Constant and Random task re-ordering specified. Choose one and resubmit",
+        ),
+        (
+            options.random && options.reorder_random && !options.file_per_process,
+            "random offset and random reorder tasks specified with single-shared-file. Choose one \
+             and resubmit",
+        ),
+        (
+            options.random && options.reorder && !options.file_per_process,
+            "random offset and constant reorder tasks specified with single-shared-file. Choose \
+             one and resubmit",
+        ),
+        (
+            options.random && tests.check_read && options.random_offset_seed.is_none(),
+            "random offset with read check option requires to set the random seed",
+        ),
+    ];
+    refused.into_iter().find(|(is_refused, _)| *is_refused).map_or(Ok(()), |(_, why)| refuse(why))
+}
+
+fn shape(
+    settings: &Settings,
+    options: &mut Classic,
+    directives: &Directives,
+    name: &str,
+) -> Result<Shape, ConfigError> {
+    let seconds = i32::try_from(settings.started_unix_ms / 1000).unwrap_or(0);
+    let now = u64::try_from(seconds).unwrap_or(0);
+    let data_seed = *options.data_seed.get_or_insert(now);
+    let seed = *options.random_offset_seed.get_or_insert(now);
+    let Some(packet) = PacketType::from_text(&options.packet_type) else {
+        return refuse(format!(
+            "Unknown packet type {}: give timestamp, offset, incompressible or random",
+            options.packet_type
+        ));
+    };
+    let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    let ranks = options.tasks.unwrap_or(options.ranks).min(options.ranks);
+    // As the original: of all ranks that are there, also where fewer take part.
+    let nodes = settings.machine.nodes(options.ranks);
+    let sequential = if options.random { Order::Original(word(seed)) } else { Order::Sequential };
+    Ok(Shape {
+        prefix: String::new(),
+        ranks,
+        repetitions: options.repetitions,
+        block_bytes: options.block,
+        transfer_bytes: word(options.transfer),
+        segments: options.segments,
+        own_files: options.file_per_process,
+        file: name.to_owned(),
+        multi_file: options.multi_file,
+        writes: options.tests.write,
+        checks_write: options.tests.check_write,
+        reads: options.tests.read || options.tests.check_read,
+        checks_read: options.tests.check_read,
+        keeps: options.keep,
+        uses_existing: options.use_existing,
+        shift: shift(options, nodes),
+        // One machine further than who reads.
+        check_shift: if options.reorder { (options.task_offset + 1) * to_next(nodes) } else { 0 },
+        order: sequential,
+        fsync: match (options.fsync_each, options.fsync) {
+            (true, _) => Fsync::AfterEach,
+            (false, true) => Fsync::AtEnd,
+            (false, false) => Fsync::Never,
+        },
+        own_directories: options.unique_dir,
+        delay_seconds: options.delay,
+        begins_within: (options.minutes > 0).then(|| Duration::from_secs(60 * options.minutes)),
+        wall_seconds: Some(options.deadline).filter(|&seconds| seconds > 0),
+        wears_out: directives.wears_out,
+        transfers_before: transfers_before(settings, options, directives)?,
+        memory: memory(settings, options, nodes)?,
+        cold: false,
+        direct: options.direct,
+        workers: worker_kind(options.worker_kind),
+        as_original: Some(AsOriginal { packet, data_seed: word(data_seed) }),
+    })
+}
+
+/// What is taken away of each machine's memory.
+fn memory(
+    settings: &Settings,
+    options: &Classic,
+    nodes: Nodes,
+) -> Result<Option<Memory>, ConfigError> {
+    let Some(text) = &options.memory else { return Ok(None) };
+    Memory::read(text, &settings.machine, nodes.ranks_on_first)
+}
+
+/// By how many ranks the next machine is further.
+const fn to_next(nodes: Nodes) -> u64 {
+    if nodes.in_blocks { nodes.ranks_on_first } else { 1 }
+}
+
+/// Whose data a rank reads.
+fn shift(options: &Classic, nodes: Nodes) -> Shift {
+    if options.reorder_random {
+        let machines = options.task_offset.min(nodes.count - 1);
+        let seed = u32::try_from(options.reorder_seed).unwrap_or(u32::MAX);
+        Shift::Drawn { seed, least: machines * nodes.ranks_on_first }
+    } else if options.reorder {
+        // As many machines further as are asked for: on one machine that is itself again.
+        Shift::Constant(options.task_offset * to_next(nodes))
+    } else {
+        Shift::Constant(0)
+    }
+}
+
+/// How many transfers there are, where nothing is written and the user or a file says it.
+fn transfers_before(
+    settings: &Settings,
+    options: &Classic,
+    directives: &Directives,
+) -> Result<Option<u64>, ConfigError> {
+    let Some(name) = directives.status_file.as_ref().filter(|_| !options.tests.write) else {
+        return Ok(directives.transfers);
+    };
+    let path = settings.file(name);
+    let Ok(bytes) = settings.files.read(&path, NUMBER_BYTES_MAX) else {
+        return Ok(directives.transfers);
+    };
+    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    text.parse().map(Some).or_else(|_| {
+        refuse(format!("stoneWallingStatusFile {}: '{text}' is not a number", path.display()))
+    })
+}
+
+/// What native settings ask for, and its parameters.
+pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigError> {
+    let mut options = Native::read(settings)?;
+    if !options.block.is_multiple_of(options.transfer) {
+        let Native { block, transfer, .. } = options;
+        let message = format!("--block: {block} bytes are no multiple of --transfer, {transfer}");
+        return Err(ConfigError::new(message).hint("give a multiple"));
+    }
+    if options.only == "read" {
+        return Err(ConfigError::new("--only read: nothing is written that could be read")
+            .hint("give --only both; writing and reading have rates of their own"));
+    }
+    let shift = options.shift.unwrap_or(u64::from(options.workers > 1));
+    let reads = options.only == "both";
+    let shape = Shape {
+        prefix: String::new(),
+        ranks: options.workers,
+        repetitions: options.repetitions,
+        block_bytes: options.block,
+        transfer_bytes: u32::try_from(options.transfer).unwrap_or(u32::MAX),
+        segments: options.segments,
+        own_files: options.files == "own",
+        file: "data".to_owned(),
+        multi_file: false,
+        writes: true,
+        checks_write: false,
+        reads,
+        checks_read: false,
+        keeps: false,
+        uses_existing: false,
+        shift: Shift::Constant(shift),
+        check_shift: 0,
+        order: match options.order {
+            "random" => Order::Random(options.seed),
+            _ => Order::Sequential,
+        },
+        fsync: match options.fsync {
+            "each" => Fsync::AfterEach,
+            "end" => Fsync::AtEnd,
+            _ => Fsync::Never,
+        },
+        own_directories: false,
+        delay_seconds: 0,
+        begins_within: None,
+        wall_seconds: options.stonewall,
+        wears_out: options.stonewall.is_some(),
+        transfers_before: None,
+        memory: None,
+        cold: options.drop_caches == "each",
+        direct: options.direct,
+        workers: worker_kind(options.worker_kind),
+        as_original: None,
+    };
+    options.shift = Some(shift);
+    Ok((shape, options.parameters()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClassicConfig, native};
+    use crate::shape::Shift;
+    use treering_script::Settings;
+
+    fn settings(words: &str) -> Settings {
+        let given = words.split_whitespace().map(|word| {
+            let (name, value) = word.split_once(':').unwrap_or((word, "true"));
+            (name.to_owned(), value.to_owned())
+        });
+        Settings::new(given.collect())
+    }
+
+    fn refused(words: &str) -> String {
+        ClassicConfig::read(&settings(words)).unwrap_err().message
+    }
+
+    #[test]
+    fn what_the_original_refuses_is_refused_in_its_words() {
+        for (words, message) in [
+            ("block:4M transfer:3M", "block size must be a multiple of transfer size"),
+            ("block:9", "block size must be a multiple of access size"),
+            ("check-read", "using readCheck only requires to write a timeStampSignature -- use -G"),
+            (
+                "directives:stoneWallingWearOut=1",
+                "the stoneWallingWearOut is only sensible when setting a stonewall deadline with \
+                 -D",
+            ),
+            ("directives:nonsense", "Syntax error in configuration options: nonsense"),
+            ("directives:minTimeDuration=3", "-O minTimeDuration: this directive is not supported"),
+            ("file:a@b", "-o a@b: this is not the name of one file"),
+            ("api:MPIIO", "-a MPIIO: only POSIX calls are made"),
+        ] {
+            assert_eq!(refused(words), message, "{words}");
+        }
+    }
+
+    #[test]
+    fn both_tests_are_done_where_none_is_asked_for() {
+        let config = ClassicConfig::read(&settings("file:/m/d/f ranks:4")).unwrap();
+        assert!(config.shape.writes && config.shape.reads);
+        assert_eq!(config.directory, std::path::Path::new("/m/d"));
+        assert_eq!((config.shape.transfers(), config.shape.bytes()), (4, 4 << 20));
+        let config = ClassicConfig::read(&settings("write file-per-process")).unwrap();
+        assert!(!config.shape.reads);
+        assert_eq!(config.shape.file_of(3, None), "testFile.00000003");
+    }
+
+    #[test]
+    fn reading_goes_to_the_next_machine() {
+        let mut settings = settings("reorder ranks:6");
+        settings.machine.nodes = vec![0, 0, 1, 1, 2, 2];
+        let shape = |settings: &Settings| ClassicConfig::read(settings).unwrap().shape;
+        let (shift, check_shift) = (shape(&settings).shift, shape(&settings).check_shift);
+        assert_eq!((shift, check_shift), (Shift::Constant(2), 4));
+        // By turns: the next rank is on the next machine.
+        settings.machine.nodes = vec![0, 1, 2, 0, 1, 2];
+        assert_eq!(shape(&settings).shift, Shift::Constant(1));
+        settings.machine.nodes.clear();
+        assert_eq!(shape(&settings).shift, Shift::Constant(6));
+    }
+
+    #[test]
+    fn native_settings_can_be_given_again() {
+        let (_, parameters) = native(&settings("workers:2 block:8M files:own")).unwrap();
+        let (_, again) = native(&Settings::new(parameters.clone())).unwrap();
+        assert_eq!(parameters, again);
+        assert!(native(&settings("block:9 transfer:8")).is_err());
+    }
+}

@@ -1,0 +1,40 @@
+//! The headline numbers: bytes and transfers of each test by its time.
+
+use treering_model::metrics::rates::{MIB_PER_SECOND, OPERATIONS_PER_SECOND, TRANSFERS_PER_WORKER};
+use treering_model::workloads::ior::TransferCounts;
+use treering_model::{Metric, Scope, TaskTotals};
+
+use super::shape::{Part, Shape};
+use treering_kit::rank_sums::{RankDone, RankSums, TestSums};
+
+/// What a task came to.
+pub(super) fn done(counts: TransferCounts) -> RankDone {
+    let TransferCounts { transfers, bytes, ended_by_time, is_wear_out, .. } = counts;
+    RankDone { items: transfers, bytes, ended_by_time, is_wear_out }
+}
+
+/// The numbers of a run.
+pub(super) fn metrics(sums: &RankSums) -> Vec<Metric> {
+    sums.metrics(rates, &TRANSFERS_PER_WORKER)
+}
+
+fn rates(sums: &TestSums) -> [Metric; 2] {
+    let of = || Scope::Kind(sums.kind.clone());
+    let mib = sums.bytes as f64 / 1_048_576.0;
+    [
+        MIB_PER_SECOND
+            .of(of(), mib / sums.seconds())
+            .primary_if(!sums.kind.ends_with(Part::CheckWrite.kind())),
+        OPERATIONS_PER_SECOND.of(of(), sums.items as f64 / sums.seconds()),
+    ]
+}
+
+/// The metrics of a run of this shape. Their values mean nothing.
+pub(super) fn foreseen(shape: &Shape) -> Vec<Metric> {
+    let mut sums = RankSums::default();
+    for part in shape.parts().into_iter().filter(|part| *part != Part::Remove) {
+        let task = TaskTotals { kind: shape.kind(part), wall_ns: 1, ..TaskTotals::default() };
+        sums.add(&task, RankDone { items: 1, bytes: 1, ..RankDone::default() });
+    }
+    metrics(&sums)
+}

@@ -1,0 +1,196 @@
+//! The lines of ior, one at a time.
+
+use treering_kit::import::number::{ctime_unix_ms, decimal};
+
+/// Writing or reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Write,
+    Read,
+}
+
+impl Side {
+    /// The kind of task, as in native runs.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Read => "read",
+        }
+    }
+}
+
+/// A line of the summary, in MiB/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Summary {
+    pub(super) side: Side,
+    pub(super) max: f64,
+    pub(super) min: f64,
+    pub(super) mean: f64,
+}
+
+/// A line.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Line {
+    /// Which version: every output begins with it.
+    Version(String),
+    /// When it began, in milliseconds since 1970.
+    Began(Option<i64>),
+    /// When it ended.
+    Finished(Option<i64>),
+    /// The file.
+    Path(String),
+    /// How full the filesystem was, in percent.
+    Used(f64),
+    /// An option, in the words of classic runs.
+    Option(&'static str, String),
+    /// A test: MiB/s.
+    Row(Side, f64),
+    /// A line of the summary.
+    Summary(Summary),
+    /// Nothing that is wanted.
+    Furniture,
+}
+
+/// Options as they are printed, and as classic runs call them.
+const OPTIONS: [(&str, &str); 13] = [
+    ("api", "api"),
+    ("access", "access"),
+    ("type", "type"),
+    ("segments", "segments"),
+    ("ordering in a file", "ordering"),
+    ("ordering inter file", "reordering"),
+    ("nodes", "nodes"),
+    ("tasks", "ranks"),
+    ("repetitions", "repetitions"),
+    ("xfersize", "transfer"),
+    ("blocksize", "block"),
+    ("stonewallingTime", "deadline"),
+    ("stoneWallingWearOut", "wear-out"),
+];
+
+/// Names of options, and beginnings of lines, that say nothing that is wanted.
+const FURNITURE: [&str; 27] = [
+    "Command line",
+    "Machine",
+    "TestID",
+    "StartTime",
+    "Start time skew",
+    "apiVersion",
+    "test filename",
+    "task offset",
+    "reorder random seed",
+    "clients per node",
+    "memoryBuffer",
+    "dataAccess",
+    "GPUDirect",
+    "aggregate filesize",
+    "verbose",
+    "Options:",
+    "Results:",
+    "Summary",
+    "access ",
+    "------",
+    "Operation ",
+    "remove ",
+    "WARNING:",
+    "stonewalling pairs",
+    "Max Write:",
+    "Max Read:",
+    "Pairs deadline",
+];
+
+/// Reads a line.
+pub(super) fn line(text: &str) -> Option<Line> {
+    let text = text.trim();
+    if let Some(rest) = text.strip_prefix("IOR-") {
+        let version = rest.strip_suffix(": MPI Coordinated Test of Parallel I/O")?;
+        return Some(Line::Version(version.to_owned()));
+    }
+    if text.starts_with("FS") && text.contains("Used FS:") {
+        let used = text.split("Used FS:").nth(1)?.split('%').next()?;
+        return decimal(used.trim()).map(Line::Used);
+    }
+    result(text).or_else(|| named(text)).or_else(|| {
+        let is_known = FURNITURE.iter().any(|begin| text.starts_with(begin));
+        (is_known || text.is_empty()).then_some(Line::Furniture)
+    })
+}
+
+/// A line with a name, a colon, and a value.
+fn named(text: &str) -> Option<Line> {
+    let (name, value) = text.split_once(':')?;
+    let (name, value) = (name.trim(), value.trim());
+    match name {
+        "Began" => Some(Line::Began(ctime_unix_ms(value))),
+        "Finished" => Some(Line::Finished(ctime_unix_ms(value))),
+        "Path" => Some(Line::Path(value.to_owned())),
+        _ => {
+            let (_, ours) = OPTIONS.iter().find(|(printed, _)| *printed == name)?;
+            Some(Line::Option(ours, value.to_owned()))
+        }
+    }
+}
+
+/// A line of the table, or one of the summary.
+fn result(text: &str) -> Option<Line> {
+    let mut words = text.split_whitespace();
+    let side = match words.next()? {
+        "write" => Side::Write,
+        "read" => Side::Read,
+        _ => return None,
+    };
+    let words: Vec<&str> = words.collect();
+    // Of the summary there are many more, and the name of the interface is among them.
+    if words.len() > 12 {
+        let [max, min, mean] = words[..3] else { return None };
+        let (max, min, mean) = (decimal(max)?, decimal(min)?, decimal(mean)?);
+        return Some(Line::Summary(Summary { side, max, min, mean }));
+    }
+    // Version 3 has no IOPS and latency.
+    if !matches!(words.len(), 8 | 10) {
+        return None;
+    }
+    let numbers: Vec<f64> = words.iter().map(|word| decimal(word)).collect::<Option<_>>()?;
+    numbers.first().map(|&rate| Line::Row(side, rate))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, Side, Summary, line};
+
+    #[test]
+    fn lines_of_versions_3_and_4_are_known() {
+        for (text, wanted) in [
+            (
+                "IOR-4.1.0+dev: MPI Coordinated Test of Parallel I/O",
+                Line::Version("4.1.0+dev".to_owned()),
+            ),
+            (
+                "Began               : Tue Nov 24 06:40:34 2026",
+                Line::Began(Some(1_795_502_434_000)),
+            ),
+            ("xfersize            : 1 MiB", Line::Option("transfer", "1 MiB".to_owned())),
+            (
+                "write     96.79      96.80      0.015228    4096       1024.00    0.000019   \
+                 0.165284   0.043472   0.165310   0   ",
+                Line::Row(Side::Write, 96.79),
+            ),
+            (
+                "read      579.85     4096       1024.00    0.025740   0.027576   0.020654   \
+                 0.027593   0   ",
+                Line::Row(Side::Read, 579.85),
+            ),
+            (
+                "read          579.85     528.68     554.27      25.59     579.85     528.68     \
+                 554.27      25.59    0.02893         NA            NA     0      2   2    2   0     \
+                 0        1         0    0      2  4194304  1048576      16.0 POSIX      0",
+                Line::Summary(Summary { side: Side::Read, max: 579.85, min: 528.68, mean: 554.27 }),
+            ),
+            ("remove    -          -          -", Line::Furniture),
+        ] {
+            assert_eq!(line(text), Some(wanted), "{text}");
+        }
+        assert_eq!(line("write to me"), None);
+        assert_eq!(line("IOR-something else"), None);
+    }
+}

@@ -1,0 +1,134 @@
+//! Output of ior 2.10 to 4.1: how it was run, a line for each write and read, the summary.
+//!
+//! Rates are taken from the lines of the tests, and from the summary where there are none.
+
+mod lines;
+
+use treering_model::metrics::rates::{MIB_PER_SECOND, REPETITION_MIB_PER_SECOND};
+use treering_model::{Scope, USED_FACT};
+
+use treering_kit::import::log::Log;
+use treering_kit::import::stretch::Stretch;
+use treering_kit::import::trial::{Content, ForeignTrial};
+use treering_kit::import::{Importer, Reading, Remark};
+use lines::{Line, Side, Summary, line};
+
+/// Reads output of ior.
+pub(crate) struct Ior;
+
+/// The tool, and its workload.
+const TOOL: &str = "ior";
+
+impl Importer for Ior {
+    fn tool(&self) -> &'static str {
+        TOOL
+    }
+
+    fn begins(&self, log: &Log<'_>, at: usize) -> bool {
+        matches!(line(log.line(at)), Some(Line::Version(_)))
+    }
+
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
+        let mut run = Run::default();
+        let mut stretch = Stretch::from(at);
+        while let Some(said) = stretch.said(log, line) {
+            if matches!(said, Line::Version(_)) && run.version.is_some() {
+                break;
+            }
+            let is_last = matches!(said, Line::Finished(_));
+            run.take(said);
+            stretch.take(log, 1);
+            if is_last {
+                break;
+            }
+        }
+        let mut remarks = stretch.remarks();
+        let trial = run.trial();
+        if trial.is_none() {
+            let what = "ior has no results: its run failed or its output is truncated".to_owned();
+            remarks.push(Remark { line: at + 1, what });
+        }
+        let outputs = trial.map(|trial| Content::Foreign(Box::new(trial)));
+        Reading { end: stretch.end(), outputs: outputs.into_iter().collect(), remarks }
+    }
+}
+
+/// A run, put together line by line.
+#[derive(Default)]
+struct Run {
+    version: Option<String>,
+    began_unix_ms: Option<i64>,
+    finished_unix_ms: Option<i64>,
+    path: String,
+    used_percent: Option<f64>,
+    parameters: Vec<(&'static str, String)>,
+    rows: Vec<(Side, f64)>,
+    summaries: Vec<Summary>,
+}
+
+impl Run {
+    fn take(&mut self, said: Line) {
+        match said {
+            Line::Version(version) => self.version = Some(version),
+            Line::Began(at) => self.began_unix_ms = at,
+            Line::Finished(at) => self.finished_unix_ms = at,
+            Line::Path(path) => self.path = path,
+            Line::Used(percent) => self.used_percent = Some(percent),
+            Line::Option(name, value) => self.parameters.push((name, value)),
+            Line::Row(side, rate) => self.rows.push((side, rate)),
+            Line::Summary(summary) => self.summaries.push(summary),
+            Line::Furniture => {}
+        }
+    }
+
+    fn trial(self) -> Option<ForeignTrial> {
+        let mut trial = ForeignTrial {
+            workload: TOOL,
+            target: self.path.clone(),
+            started_unix_ms: self.began_unix_ms,
+            ..ForeignTrial::default()
+        };
+        for side in [Side::Write, Side::Read] {
+            self.tell(&mut trial, side);
+        }
+        if trial.metrics.is_empty() {
+            return None;
+        }
+        trial.made_by(self.version.as_deref());
+        for (name, value) in &self.parameters {
+            trial.parameter(name, value);
+        }
+        if let Some(percent) = self.used_percent {
+            trial.fact(USED_FACT, percent);
+        }
+        trial.ended(self.finished_unix_ms);
+        Some(trial)
+    }
+
+    /// The rates of a side: mean, and the spread of its repetitions.
+    fn tell(&self, trial: &mut ForeignTrial, side: Side) {
+        let rates = self.rows.iter().filter(|(of, _)| *of == side).map(|(_, rate)| *rate);
+        let rates: Vec<f64> = rates.filter(|rate| rate.is_finite() && *rate > 0.0).collect();
+        let summary = self.summaries.iter().find(|summary| summary.side == side);
+        let count = rates.len() as f64;
+        let (mean, spread, repetitions) = if rates.is_empty() {
+            let Some(Summary { max, min, mean, .. }) = summary else { return };
+            (*mean, [*max, *min], 1)
+        } else {
+            let max = rates.iter().copied().fold(f64::MIN, f64::max);
+            let min = rates.iter().copied().fold(f64::MAX, f64::min);
+            (rates.iter().sum::<f64>() / count, [max, min], rates.len() as u64)
+        };
+        if !mean.is_finite() || mean <= 0.0 {
+            return;
+        }
+        let of = || Scope::Kind(side.word().to_owned());
+        trial.metrics.push(MIB_PER_SECOND.of(of(), mean).primary().of_tasks(repetitions));
+        if repetitions > 1 || rates.is_empty() {
+            for (word, value) in ["max", "min"].into_iter().zip(spread) {
+                let metric = REPETITION_MIB_PER_SECOND.of_member(&[word], of(), value);
+                trial.metrics.push(metric.of_tasks(repetitions));
+            }
+        }
+    }
+}

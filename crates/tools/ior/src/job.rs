@@ -1,0 +1,174 @@
+//! A configured ior: parameters, footprint, outline, and the session.
+
+use std::sync::Arc;
+
+use treering_model::{Caution, CautionCode, Metric, Mode, Work};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+
+use super::config::{ClassicConfig, Parameters, native};
+use super::headline;
+use super::memory::Memory;
+use super::places::read_of;
+use super::session::IorSession;
+use super::shape::{Part, Shape};
+use super::transfer::OWN_DIRECTORY;
+use treering_kit::occupied::refuse_existing;
+use treering_kit::outline::limited;
+
+/// ior with all its settings.
+#[derive(Debug)]
+pub(super) struct IorJob {
+    shape: Arc<Shape>,
+    parameters: Parameters,
+}
+
+impl IorJob {
+    /// A test of a classic command line.
+    pub(super) fn of(test: ClassicConfig) -> Self {
+        Self { shape: Arc::new(test.shape), parameters: test.parameters }
+    }
+
+    /// From native options.
+    pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
+        let (shape, parameters) = native(settings)?;
+        Ok(Self { shape: Arc::new(shape), parameters })
+    }
+
+    fn is_classic(&self) -> bool {
+        self.shape.as_original.is_some()
+    }
+
+    /// What is to be said where a cache answers what is read; in classic mode the ranks may be on
+    /// several machines, so that only what a rank wrote itself is certain to be in its cache.
+    fn answered_by_cache(&self) -> Option<String> {
+        let shape = &self.shape;
+        if shape.cold || shape.direct || !shape.reads || !shape.writes {
+            return None;
+        }
+        let own = (0..shape.ranks).filter(|&rank| read_of(shape, rank, Part::Read) == rank);
+        let own = own.count();
+        if own > 0 && (self.is_classic() || shape.ranks > 1) {
+            let how = if self.is_classic() { "-C on several machines" } else { "--shift" };
+            return Some(format!(
+                "{own} of {} ranks read what they wrote themselves, so that the cache of their \
+                 client answers as far as the data fit; {how} has them read what others wrote",
+                shape.ranks
+            ));
+        }
+        let message = "reading follows writing with all caches kept, so that the memory of this \
+                       machine answers it as far as the data fit, whoever wrote them";
+        (!self.is_classic()).then(|| message.to_owned())
+    }
+
+    fn line(&self, part: Part, repetition: u32, rank: u16) -> OutlineLine {
+        let shape = &self.shape;
+        let owner = read_of(shape, rank, part);
+        format!(
+            "repetition {}: worker {rank}: {} {} transfers of {} bytes, {}",
+            repetition + 1,
+            shape.kind(part),
+            shape.transfers(),
+            shape.transfer_bytes,
+            shape.file_of(owner, Some(repetition))
+        )
+    }
+}
+
+impl Job for IorJob {
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.parameters.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        if self.is_classic() { Mode::Classic } else { Mode::Native }
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        let warm = self.answered_by_cache();
+        let warm = warm.map(|message| Caution { code: CautionCode::CachesNotDropped, message });
+        if let Some(Err(lack)) = self.shape.memory.map(Memory::fits) {
+            return Err(ConfigError::new(format!("-M: {lack}")).hint("give less"));
+        }
+        let own = OWN_DIRECTORY.to_string_lossy();
+        refuse_existing(facts, |name| !self.is_classic() && name == own)?;
+        Ok(warm.into_iter().collect())
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        let shape = &self.shape;
+        let files = u64::from(if shape.own_files { shape.ranks } else { 1 });
+        let kept = if shape.keeps && shape.multi_file { shape.repetitions } else { 1 };
+        let bytes = if shape.writes { shape.bytes() } else { 0 };
+        let repetitions = u64::from(shape.repetitions);
+        // Where time ends it, what fits is not known.
+        let peak = bytes.saturating_mul(kept.into());
+        let peak = if shape.wall_seconds.is_some() { peak.min(facts.free_bytes) } else { peak };
+        Footprint {
+            peak_files: files.saturating_mul(kept.into()),
+            peak_dirs: u64::from(!self.is_classic()),
+            peak_bytes: peak,
+            peak_block_bytes: peak,
+            written_files: files.saturating_mul(repetitions),
+            written_bytes: bytes.saturating_mul(repetitions),
+        }
+    }
+
+    fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
+        let parts = self.shape.parts();
+        limited((0..self.shape.repetitions).flat_map(|repetition| {
+            parts.iter().flat_map(move |&part| {
+                (0..self.shape.ranks).map(move |rank| self.line(part, repetition, rank))
+            })
+        }))
+    }
+
+    fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
+        headline::foreseen(&self.shape)
+    }
+
+    fn overall_metric(&self) -> Option<&'static str> {
+        match (self.shape.writes, self.shape.reads) {
+            (true, _) => Some("write/mib_per_second"),
+            (false, true) => Some("read/mib_per_second"),
+            (false, false) => None,
+        }
+    }
+
+    fn work(&self) -> Work {
+        if self.shape.wall_seconds.is_some() { Work::Timed } else { Work::Fixed }
+    }
+
+    fn times_all(&self) -> bool {
+        self.is_classic()
+    }
+
+    fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
+        Box::new(IorSession::new(Arc::clone(&self.shape)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_script::{Job as _, Settings, TargetFacts};
+
+    use super::{ClassicConfig, IorJob};
+
+    #[test]
+    fn ranks_that_read_their_own_data_are_a_caution() {
+        let said = |names: &[&str], nodes: &[u32]| {
+            let given = names.iter().map(|&name| (name.to_owned(), "true".to_owned()));
+            let given = given.chain([("ranks".to_owned(), "4".to_owned())]);
+            let mut settings = Settings::new(given.collect());
+            settings.machine.nodes = nodes.to_vec();
+            let job = IorJob::of(ClassicConfig::read(&settings).unwrap());
+            let cautions = job.check(&TargetFacts::unknown()).unwrap();
+            cautions.first().map(|caution| caution.message.clone()).unwrap_or_default()
+        };
+        assert!(said(&[], &[]).starts_with("4 of 4 ranks read what they wrote themselves"));
+        assert!(said(&["reorder"], &[]).starts_with("4 of 4"), "all are on one machine");
+        assert_eq!(said(&["reorder"], &[0, 0, 1, 1]), "");
+        for names in [["direct"], ["write"], ["read"]] {
+            assert_eq!(said(&names, &[]), "", "{names:?}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! ior: how fast many ranks move data, in one file or in a file each, as the tool of that name with
+//! its POSIX interface.
+//!
+//! `shape` says which tests there are, `places` which part of which file a rank's transfers go to,
+//! `transfer` moves them. `script` says which tests a script asks for, `series` does them one
+//! after the other. How many ranks there are is in the shape alone. Nothing here calls the
+//! kernel.
+
+mod classic;
+mod language;
+mod import;
+pub mod composed;
+mod config;
+mod headline;
+mod job;
+mod memory;
+mod options;
+mod output;
+mod places;
+mod script;
+mod series;
+mod session;
+mod shape;
+mod test_output;
+mod transfer;
+
+use treering_script::{ClassicMode, ConfigError, Manifest, OverRanks, Settings, Workload};
+
+use treering_kit::imitation::{Made, with_dashes};
+use job::IorJob;
+
+/// The line of ior in the registry.
+pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Ior), importer: Some(&import::Ior) };
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Ior;
+
+impl Workload for Ior {
+    fn manifest(&self) -> &'static Manifest {
+        &options::MANIFEST
+    }
+
+    fn classic_words(&self, words: Vec<String>) -> Vec<String> {
+        words.into_iter().map(in_our_form).collect()
+    }
+
+    fn classic(&self, settings: &Settings) -> Made {
+        series::classic(settings)
+    }
+
+    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        output::classic_mode(settings)
+    }
+
+    fn native(&self, settings: &Settings) -> Made {
+        Ok(Box::new(IorJob::native(settings)?))
+    }
+
+    fn over_ranks(&self) -> OverRanks {
+        OverRanks::Workers("workers")
+    }
+
+    fn ranks_option(&self) -> Option<&'static str> {
+        Some("ranks")
+    }
+}
+
+/// Whether a script can be read; `file` is its name in messages.
+///
+/// # Errors
+/// When it cannot; says where, and what would be right.
+pub fn check_script(file: &str, text: &[u8]) -> Result<(), ConfigError> {
+    script::of_text(&Settings::default(), file, text).map(drop)
+}
+
+/// A word as our options are declared.
+fn in_our_form(word: String) -> String {
+    match word.as_str() {
+        "--posix.odirect" => "--direct".to_owned(),
+        "--dryRun" => "--dummy-run".to_owned(),
+        _ => with_dashes(word),
+    }
+}

@@ -1,0 +1,181 @@
+//! ior's own way to run and to speak: a header, a line for each test, and a summary.
+
+use std::path::PathBuf;
+
+use crate::classic::json;
+use crate::classic::text::{SUMMARY, footer, header};
+use treering_kit::space::wrong_data;
+use treering_model::{Ending, TrialEvent};
+use treering_script::{
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
+};
+
+use super::config::Format;
+use super::script;
+use super::test_output::TestOutput;
+use treering_kit::cautions;
+
+/// How a classic command line is run.
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
+    let configs = script::tests(settings)?;
+    // As with the original, the last test decides for all.
+    let directives = configs.last().map(|last| last.directives.clone()).unwrap_or_default();
+    let roots = configs.first().map(|first| first.directory.clone()).into_iter().collect();
+    let tests = (0..).zip(configs);
+    let tests = tests.map(|(id, test)| TestOutput::new(id, test, directives.format, settings));
+    Ok(ClassicMode {
+        roots,
+        make_roots: MakeRoots::Never,
+        log: None,
+        times_all: true,
+        seed: 1,
+        signal_exit: 130,
+        catches_sigint: false,
+        output: Box::new(Output {
+            tests: tests.collect(),
+            begun: 0,
+            format: directives.format,
+            summary_file: directives.summary_file.map(PathBuf::from),
+            machine: settings.machine.name.clone(),
+            kept: String::new(),
+            scene: ClassicScene::default(),
+        }),
+    })
+}
+
+struct Output {
+    tests: Vec<TestOutput>,
+    /// How many tests have begun.
+    begun: usize,
+    format: Format,
+    summary_file: Option<PathBuf>,
+    machine: String,
+    /// What goes to the summary's own file.
+    kept: String,
+    scene: ClassicScene,
+}
+
+impl Output {
+    /// Says it, or keeps it for the file of the summary.
+    fn says(&mut self, text: String) -> Said {
+        if self.summary_file.is_some() {
+            self.kept += &text;
+            return Said::default();
+        }
+        Said { out: text, ..Said::default() }
+    }
+
+    /// The test to which a phase of this name belongs.
+    fn of_phase(&self, name: &str) -> usize {
+        let is_of = |test: &TestOutput| name.starts_with(&test.config.shape.prefix);
+        self.tests.iter().position(is_of).unwrap_or(0)
+    }
+
+    fn present(&mut self) -> Option<&mut TestOutput> {
+        self.tests.get_mut(self.begun.checked_sub(1)?)
+    }
+
+    /// All tests up to this one have begun.
+    fn begin(&mut self, test: usize, witness: &mut dyn Witness) -> String {
+        let mut text = String::new();
+        while self.begun <= test && self.begun < self.tests.len() {
+            text += &self.present().map(|before| before.end()).unwrap_or_default();
+            let room = witness.room().unwrap_or_default();
+            text += &self.tests[self.begun].begin(&witness.time(), room);
+            self.begun += 1;
+        }
+        text
+    }
+
+    fn phase_began(&mut self, name: &str, witness: &mut dyn Witness) -> Said {
+        let test = self.of_phase(name);
+        let text = self.begin(test, witness);
+        if let Some(present) = self.present() {
+            present.phase_began();
+        }
+        self.says(text)
+    }
+
+    fn part_ended(&mut self, name: &str) -> Said {
+        let text = self.present().map(|test| test.part_ended(name)).unwrap_or_default();
+        self.says(text)
+    }
+
+    fn ended(&mut self, now: &str) -> Said {
+        let text = match self.format {
+            Format::Text => {
+                let last = self.present().map(|last| last.end()).unwrap_or_default();
+                let lines: String = self.tests.iter().map(TestOutput::summary).collect();
+                last + SUMMARY + &lines + &footer(now)
+            }
+            Format::Csv => String::new(),
+            Format::Json => self.document(now),
+        };
+        let wrong = self.tests.iter().map(|test| test.wrong).sum();
+        let mut said = self.says(text);
+        if wrong > 0 {
+            said.out += &wrong_data(wrong);
+        }
+        if let Some(path) = &self.summary_file {
+            said.files.push((path.clone(), self.kept.clone().into_bytes()));
+        }
+        for test in &self.tests {
+            if let (Some(path), Some(most)) =
+                (&test.config.directives.status_file, test.most_written())
+            {
+                said.files.push((PathBuf::from(path), most.to_string().into_bytes()));
+            }
+        }
+        said
+    }
+
+    fn document(&self, now: &str) -> String {
+        let run = json::Run {
+            started: &self.scene.started,
+            finished: now,
+            words: &self.scene.words,
+            machine: &self.machine,
+        };
+        let tests: Vec<_> = self.tests.iter().map(TestOutput::run).collect();
+        json::document(&run, &tests)
+    }
+}
+
+impl ClassicOutput for Output {
+    fn open(&mut self, scene: &ClassicScene) -> Said {
+        self.scene = scene.clone();
+        let mut text = match self.format {
+            Format::Text => header(&scene.started, &scene.words, &self.machine),
+            Format::Csv | Format::Json => String::new(),
+        };
+        if let Some(first) = self.tests.first_mut() {
+            text += &first.begin(&scene.started, scene.rooms.first().copied().unwrap_or_default());
+            self.begun = 1;
+        }
+        self.says(text)
+    }
+
+    fn refused(&mut self, error: &ConfigError) -> Said {
+        Said { out: format!("ERROR: {}\n", error.message), ..Said::default() }
+    }
+
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+        match event {
+            TrialEvent::PhaseBegan { name, .. } => self.phase_began(name, witness),
+            TrialEvent::TaskEnded(task) => {
+                if let Some(present) = self.present() {
+                    present.task(task);
+                }
+                Said::default()
+            }
+            TrialEvent::PhaseEnded(phase) => self.part_ended(&phase.name),
+            TrialEvent::Ended { ending: Ending::Completed, .. } => self.ended(&witness.time()),
+            TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
+            _ => Said::default(),
+        }
+    }
+
+    fn close(&mut self, _signal: Option<i32>) -> Said {
+        Said::default()
+    }
+}

@@ -1,0 +1,103 @@
+//! Which part of its file each transfer of a rank goes to, and whose data a rank reads.
+
+use treering_script::Random;
+
+use super::shape::{Order, Part, Shape, Shift};
+use treering_kit::c_random::CRandom;
+
+/// The places of a rank's transfers.
+#[derive(Debug)]
+pub(super) struct Places {
+    transfer_bytes: u64,
+    /// Transfers of a segment.
+    each: u64,
+    /// From a segment of the rank to its next one.
+    segment_bytes: u64,
+    /// Where its first segment begins.
+    first: u64,
+    /// Their order in a segment, where it is drawn.
+    drawn: Option<Vec<u64>>,
+}
+
+impl Places {
+    /// Those of a rank.
+    pub(super) fn of(shape: &Shape, rank: u16) -> Self {
+        let transfer_bytes = u64::from(shape.transfer_bytes).max(1);
+        let each = shape.block_bytes / transfer_bytes;
+        let ranks = u64::from(shape.ranks);
+        let (segment_bytes, first) = if shape.own_files {
+            (shape.block_bytes, 0)
+        } else {
+            (shape.block_bytes * ranks, shape.block_bytes * u64::from(rank))
+        };
+        let (drawn, first) = match shape.order {
+            Order::Sequential => (None, first),
+            Order::Random(seed) => {
+                let mut all: Vec<u64> = (0..each).map(|number| number * transfer_bytes).collect();
+                Random::for_part(seed, &format!("transfers of rank {rank}")).shuffle(&mut all);
+                (Some(all), first)
+            }
+            // What is drawn for a shared file counts from its beginning.
+            Order::Original(seed) => (Some(original(shape, seed, rank)), 0),
+        };
+        let each = drawn.as_ref().map_or(each, |drawn| drawn.len() as u64);
+        Self { transfer_bytes, each, segment_bytes, first, drawn }
+    }
+
+    /// How many transfers there are in all segments.
+    pub(super) fn count(&self, segments: u64) -> u64 {
+        self.each.saturating_mul(segments)
+    }
+
+    /// Where one begins.
+    #[inline]
+    pub(super) fn at(&self, transfer: u64) -> u64 {
+        let (segment, within) = (transfer / self.each.max(1), transfer % self.each.max(1));
+        let within = match &self.drawn {
+            Some(drawn) => drawn.get(usize::try_from(within).unwrap_or(0)).copied().unwrap_or(0),
+            None => within * self.transfer_bytes,
+        };
+        self.first + segment * self.segment_bytes + within
+    }
+}
+
+/// The original's order: in a shared file it is drawn for each transfer which rank does it.
+fn original(shape: &Shape, seed: u32, rank: u16) -> Vec<u64> {
+    let transfer_bytes = u64::from(shape.transfer_bytes).max(1);
+    let each = shape.block_bytes / transfer_bytes;
+    let ranks = u64::from(shape.ranks);
+    let seed = if shape.own_files { seed.wrapping_add(rank.into()) } else { seed };
+    let mut random = CRandom::new(seed);
+    let mut all: Vec<u64> = if shape.own_files {
+        (0..each).collect()
+    } else {
+        let own = u64::from(rank);
+        let drawn = (0..each * ranks).filter(|_| u64::from(random.draw()) % ranks == own);
+        drawn.collect()
+    };
+    let count = all.len() as u64;
+    for place in 0..all.len() {
+        let other = u64::from(random.draw()) % count.max(1);
+        all.swap(usize::try_from(other).unwrap_or(0), place);
+    }
+    all.into_iter().map(|number| number * transfer_bytes).collect()
+}
+
+/// Whose data a rank reads in a test.
+pub(super) fn read_of(shape: &Shape, rank: u16, part: Part) -> u16 {
+    let ranks = u64::from(shape.ranks.max(1));
+    let shift = match shape.shift {
+        _ if part == Part::Write => 0,
+        _ if part == Part::CheckWrite => shape.check_shift % ranks,
+        Shift::Constant(shift) => shift % ranks,
+        Shift::Drawn { seed, least } => {
+            let mut random = CRandom::new(seed.wrapping_add(rank.into()));
+            let mut drawn = u64::from(random.draw()) % ranks;
+            while drawn < least.min(ranks - 1) {
+                drawn = u64::from(random.draw()) % ranks;
+            }
+            drawn
+        }
+    };
+    u16::try_from((u64::from(rank) + shift) % ranks).unwrap_or(0)
+}

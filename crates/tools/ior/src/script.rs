@@ -1,0 +1,346 @@
+//! The tests of a command line: one, or those of a script that it names. A directive of a script is
+//! an option under another name, and what an option may be is said where it is declared.
+
+use std::path::PathBuf;
+
+use treering_kit::faults::{Fault, Faults, shown};
+use crate::language::{BYTES_MAX, Directive, Test, read};
+use treering_kit::nearest::nearest;
+use treering_script::{ConfigError, OptionSpec, Settings};
+
+use super::config::ClassicConfig;
+use super::options::{Classic, only_posix};
+
+/// What a directive means.
+#[derive(Clone, Copy, Debug)]
+enum Means {
+    /// An option with its value.
+    Option(&'static str),
+    /// An option that is not given where the value is 0.
+    Unless0(&'static str),
+    /// A flag: 0 or 1.
+    Flag(&'static str),
+    /// A flag that the original counts.
+    Level(&'static str),
+    /// One of those that stand behind `-O`.
+    Directive,
+    /// Only 0 is possible, for this reason.
+    Never(&'static str),
+}
+
+use Means::{Flag, Level, Never, Unless0};
+
+const NOT_TAKEN: &str = "it is not supported";
+const BY_RANKS: &str = "the ranks that are there decide it";
+const PER_RANK: &str = "what each rank did is in the store";
+const NO_GPU: &str = "all memory is that of the CPU";
+const STATUS: &str = "each line of ior that reads what another one wrote names it by -O";
+
+/// All directives of the original.
+const KEYS: &[(&str, Means)] = &[
+    ("api", Means::Option("api")),
+    ("summaryFile", Means::Directive),
+    ("summaryFormat", Means::Directive),
+    ("saveRankPerformanceDetailsCSV", Never(PER_RANK)),
+    ("savePerOpDataCSV", Never(PER_RANK)),
+    ("refNum", Means::Option("reference")),
+    ("debug", Never(NOT_TAKEN)),
+    ("platform", Never(NOT_TAKEN)),
+    ("testFile", Means::Option("file")),
+    ("dualMount", Never("all files are in one directory")),
+    ("allocateBufferOnGPU", Never(NO_GPU)),
+    ("GPUid", Never(NO_GPU)),
+    ("GPUDirect", Never(NO_GPU)),
+    ("deadlineForStonewalling", Means::Option("deadline")),
+    ("stoneWallingWearOut", Means::Directive),
+    ("stoneWallingWearOutIterations", Means::Directive),
+    ("stoneWallingStatusFile", Never(STATUS)),
+    ("maxTimeDuration", Means::Option("minutes")),
+    ("minTimeDuration", Never(NOT_TAKEN)),
+    ("outlierThreshold", Means::Option("outliers")),
+    ("numNodes", Never(BY_RANKS)),
+    ("numTasks", Means::Option("tasks")),
+    ("numTasksOnNode0", Never(BY_RANKS)),
+    ("repetitions", Means::Option("repetitions")),
+    ("interTestDelay", Means::Option("delay")),
+    ("interIODelay", Never(NOT_TAKEN)),
+    ("readFile", Flag("read")),
+    ("writeFile", Flag("write")),
+    ("filePerProc", Flag("file-per-process")),
+    ("taskPerNodeOffset", Means::Option("task-offset")),
+    ("reorderTasks", Flag("reorder")),
+    ("reorderTasksConstant", Flag("reorder")),
+    ("reorderTasksRandom", Flag("reorder-random")),
+    ("reorderTasksRandomSeed", Means::Option("reorder-seed")),
+    ("checkWrite", Flag("check-write")),
+    ("checkRead", Flag("check-read")),
+    ("keepFile", Flag("keep")),
+    ("keepFileWithError", Flag("keep-with-error")),
+    ("multiFile", Flag("multi-file")),
+    ("warningAsErrors", Never("warnings stay warnings")),
+    ("segmentCount", Means::Option("segments")),
+    ("blockSize", Means::Option("block")),
+    ("transferSize", Means::Option("transfer")),
+    ("singleXferAttempt", Flag("single-attempt")),
+    ("intraTestBarriers", Never("a rank goes on as soon as its file is open")),
+    ("verbose", Level("verbose")),
+    ("collective", Flag("collective")),
+    ("setTimeStampSignature", Unless0("data-seed")),
+    ("dataPacketType", Means::Option("packet-type")),
+    ("uniqueDir", Flag("unique-dir")),
+    ("useExistingTestFile", Flag("use-existing")),
+    ("fsyncPerWrite", Flag("fsync-each")),
+    ("fsync", Flag("fsync")),
+    ("randomOffset", Flag("random")),
+    ("memoryPerTask", Never("memoryPerNode says it of all that are on a machine")),
+    ("memoryPerNode", Unless0("memory")),
+    ("summaryAlways", Never("all tests are summed up at the end")),
+    ("useO_DIRECT", Flag("direct")),
+    ("--posix.odirect", Flag("direct")),
+];
+
+/// The name of the options' script.
+const SCRIPT: &str = "script";
+
+/// The path of the script that is named.
+pub(super) fn path(settings: &Settings) -> Option<PathBuf> {
+    settings.text(SCRIPT).map(|named| settings.file(named))
+}
+
+/// The tests that are asked for, at least one.
+pub(super) fn tests(settings: &Settings) -> Result<Vec<ClassicConfig>, ConfigError> {
+    let (Some(path), Some(named)) = (path(settings), settings.text(SCRIPT)) else {
+        return Ok(vec![ClassicConfig::read(settings)?]);
+    };
+    let text = settings.files.read(&path, BYTES_MAX as u64 + 1).map_err(|error| {
+        ConfigError::new(format!("-f {named}: {error}")).hint("give the path of a script")
+    })?;
+    of_text(settings, named, &text)
+}
+
+/// The tests of a script; `file` is its name in messages.
+pub(super) fn of_text(
+    settings: &Settings,
+    file: &str,
+    text: &[u8],
+) -> Result<Vec<ClassicConfig>, ConfigError> {
+    let mut faults = Faults::new(file, text);
+    let tests = read(text, &mut faults).map_err(|fault| faults.refuse(fault))?;
+    // What would be missing may stand in a line that is wrong.
+    faults.check()?;
+    let mut given = given_before(settings);
+    let mut configs: Vec<ClassicConfig> = Vec::new();
+    for test in &tests {
+        for directive in &test.directives {
+            let taken = take(directive, &mut given, &faults);
+            faults.taken(taken);
+        }
+        if !faults.is_full() {
+            let config = configured(&settings.with_given(given.clone()), test, &configs, &faults);
+            configs.extend(faults.taken(config));
+        }
+    }
+    faults.check()?;
+    if configs.len() > 1 {
+        for (id, config) in configs.iter_mut().enumerate() {
+            config.shape.prefix = format!("test{id}-");
+        }
+    }
+    Ok(configs)
+}
+
+/// What the command line gives before the script's directives, those of `-O` one by one.
+fn given_before(settings: &Settings) -> Vec<(String, String)> {
+    let mut given = Vec::new();
+    for (name, value) in settings.given().iter().filter(|(name, _)| name != SCRIPT) {
+        let several = name == "directives";
+        let parts = value.split(',').filter(|part| several && !part.is_empty());
+        given.extend(parts.map(|part| (name.clone(), part.to_owned())));
+        if !several {
+            given.push((name.clone(), value.clone()));
+        }
+    }
+    given
+}
+
+/// A test with all that was given for it.
+fn configured(
+    settings: &Settings,
+    test: &Test<'_>,
+    before: &[ClassicConfig],
+    faults: &Faults,
+) -> Result<ClassicConfig, Fault> {
+    let fault =
+        |what: String, right: &str| faults.error(test.place, shown_whole(&what)).hint(right);
+    let config = ClassicConfig::read(settings).map_err(|error| {
+        let all = "it counts what the command line, the tests before and this one say together";
+        fault(error.message, error.hint.as_deref().unwrap_or(all))
+    })?;
+    if let Some(first) = before.first().filter(|first| first.directory != config.directory) {
+        let (here, there) = (config.directory.display(), first.directory.display());
+        let what = format!("the file is in {here}, that of the first test in {there}");
+        return Err(fault(what, "all tests of a script have their files in one directory"));
+    }
+    if config.directives.status_file.is_some() {
+        return Err(fault("-O stoneWallingStatusFile goes with no script".to_owned(), STATUS));
+    }
+    Ok(config)
+}
+
+/// A message as a line that a terminal can show.
+fn shown_whole(message: &str) -> String {
+    message.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
+}
+
+/// Puts a directive into what is given, in the place of what it replaces.
+fn take(
+    directive: &Directive<'_>,
+    given: &mut Vec<(String, String)>,
+    faults: &Faults,
+) -> Result<(), Fault> {
+    let &Directive { name, value, .. } = directive;
+    let wrong = |what: &str, right: &str| {
+        Err(faults
+            .error(directive.value_place, format!("{name}={}: {what}", shown(value)))
+            .hint(right))
+    };
+    let (known, means) = key(directive, faults)?;
+    let (option, value) = match means {
+        Means::Option(option) => (option, Some(value)),
+        Unless0(option) => (option, Some(value).filter(|&value| value != "0")),
+        Flag(option) | Level(option) => match value.parse::<u32>() {
+            Ok(0) => (option, None),
+            Ok(1) => (option, Some("true")),
+            Ok(_) if matches!(means, Level(_)) => (option, Some("true")),
+            _ => return wrong("this is neither 0 nor 1", "give 1 for yes, or 0 for no"),
+        },
+        Means::Directive => {
+            let is_this = |text: &str| {
+                text.split_once('=').is_some_and(|(of, _)| of.eq_ignore_ascii_case(known))
+            };
+            given.retain(|(option, text)| option != "directives" || !is_this(text));
+            given.push(("directives".to_owned(), format!("{known}={value}")));
+            return Ok(());
+        }
+        Never(_) if value == "0" => return Ok(()),
+        Never(why) => return wrong(why, &format!("leave {known} out, or give 0")),
+    };
+    if let Some(value) = value {
+        alone(option, directive, faults, value)?;
+    }
+    given.retain(|(name, _)| name != option);
+    given.extend(value.map(|value| (option.to_owned(), value.to_owned())));
+    Ok(())
+}
+
+/// What a directive of this name means, and how the original spells it.
+fn key(directive: &Directive<'_>, faults: &Faults) -> Result<(&'static str, Means), Fault> {
+    let name = directive.name;
+    if let Some(found) = KEYS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        return Ok(*found);
+    }
+    let small: Vec<String> = KEYS.iter().map(|(known, _)| known.to_ascii_lowercase()).collect();
+    let near = nearest(name, small.iter().map(String::as_str));
+    let meant =
+        KEYS.iter().find(|(known, _)| near.is_some_and(|near| known.eq_ignore_ascii_case(near)));
+    let fault = faults.error(directive.place, format!("there is no directive '{}'", shown(name)));
+    Err(match meant {
+        Some((known, _)) => fault.hint(format!("did you mean {known}?")),
+        None => fault.hint("directives are those of ior, as blockSize, transferSize and testFile"),
+    })
+}
+
+/// Whether the value is one for its option, whatever the others are.
+fn alone(
+    option: &str,
+    directive: &Directive<'_>,
+    faults: &Faults,
+    value: &str,
+) -> Result<(), Fault> {
+    let settings = Settings::new(vec![(option.to_owned(), value.to_owned())]);
+    let read = Classic::read(&settings).and_then(|read| {
+        let is_posix = read.others.api.eq_ignore_ascii_case("posix");
+        if is_posix { Ok(()) } else { Err(ConfigError::new(only_posix()).hint("give POSIX")) }
+    });
+    read.map_err(|error| {
+        let what = error.message.replacen(&format!("--{option}"), directive.name, 1);
+        let spec = Classic::SPECS.iter().find(|spec| spec.name == option);
+        let right = error.hint.unwrap_or_else(|| spec.map_or_else(String::new, in_words));
+        faults.error(directive.value_place, shown_whole(&what)).hint(right)
+    })
+}
+
+/// What an option is on the command line.
+fn in_words(spec: &OptionSpec) -> String {
+    let short = spec.short.map_or_else(|| format!("--{}", spec.name), |short| format!("-{short}"));
+    format!("it is {short} of the command line: {}", spec.doc)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_text;
+    use treering_script::Settings;
+
+    fn settings() -> Settings {
+        let given = [("ranks", "4"), ("block", "2M"), ("script", "f"), ("write", "true")];
+        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Settings::new(given.to_vec())
+    }
+
+    fn refused(lines: &str) -> (String, String) {
+        let text = format!("IOR START\n{lines}\nRUN\n");
+        let error = of_text(&settings(), "f", text.as_bytes()).unwrap_err();
+        (error.message, error.hint.unwrap())
+    }
+
+    #[test]
+    fn directives_stay_for_the_tests_behind_them() {
+        let text = "IOR START\nBLOCKSIZE=4k, transfersize=1k\nfilePerProc=1\nRUN\nnumTasks=2\n\
+                    filePerProc=0\nkeepfile=1\nstoneWallingWearOut=1\ndeadlineForStonewalling=9\n\
+                    RUN\nRUN\nstoneWallingWearOut=0\nwriteFile=0\nreadFile=1";
+        let tests = of_text(&settings(), "f", text.as_bytes()).unwrap();
+        let shapes = tests.iter().map(|test| &test.shape);
+        let told: Vec<_> = shapes
+            .map(|shape| {
+                let flags = [shape.own_files, shape.keeps, shape.wears_out, shape.reads];
+                (shape.prefix.as_str(), shape.ranks, shape.block_bytes, flags.map(u8::from))
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("test0-", 4, 4096, [1, 0, 0, 0]),
+                ("test1-", 2, 4096, [0, 1, 1, 0]),
+                ("test2-", 2, 4096, [0, 1, 1, 0]),
+                ("test3-", 2, 4096, [0, 1, 0, 1]),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_script_of_one_test_is_a_command_line() {
+        let tests = of_text(&settings(), "f", b"IOR START\nsetTimeStampSignature=0\nRUN").unwrap();
+        assert_eq!((tests.len(), tests[0].shape.prefix.as_str()), (1, ""));
+        assert_eq!(tests[0].shape.block_bytes, 2 << 20);
+    }
+
+    #[test]
+    fn what_is_wrong_is_shown_with_its_place_and_what_would_be_right() {
+        for (lines, message, right) in [
+            ("blokSize=4k", "f:2:1: there is no directive 'blokSize'", "did you mean blockSize?"),
+            ("keepFile=yes", "f:2:10: keepFile=yes: this is neither 0 nor 1", "give 1 for yes"),
+            ("randomOffset=2", "f:2:14: randomOffset=2: this is neither", "give 1 for yes"),
+            ("blockSize=4x", "f:2:11: blockSize: '4x' is not a size", "a size is a number"),
+            ("repetitions=0", "f:2:13: repetitions: '0' is not a whole number", "it is -i of"),
+            ("api=MPIIO", "f:2:5: only POSIX calls are made", "give POSIX"),
+            ("numNodes=2", "f:2:10: numNodes=2: the ranks that are there", "leave numNodes out"),
+            ("blockSize=3k", "f:3:1: block size must be a multiple of transfer", "it counts what"),
+            ("RUN\ntestFile=/no/f", "f:4:1: the file is in /no, that of", "all tests of a script"),
+            ("summaryFormat=X", "f:3:1: Unknown summaryFormat: X", "it counts what"),
+        ] {
+            let (message_of, right_of) = refused(lines);
+            assert!(message_of.starts_with(message), "{lines}: {message_of}");
+            assert!(right_of.starts_with(right), "{lines}: {right_of}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The tests of a script, one after the other: each is a run of its own.
+
+use std::path::PathBuf;
+
+use treering_model::{Caution, Metric, Mode, TaskTotals, Work};
+use treering_script::{
+    ConfigError, Footprint, Job, OutlineLine, ParallelGroup, Phase, Session, SessionError,
+    Settings, TargetFacts,
+};
+
+use super::job::IorJob;
+use super::script;
+use treering_kit::imitation::Made;
+
+/// The job of a classic command line.
+pub(super) fn classic(settings: &Settings) -> Made {
+    let mut tests: Vec<IorJob> = script::tests(settings)?.into_iter().map(IorJob::of).collect();
+    Ok(match script::path(settings) {
+        Some(script) => Box::new(Series { script, tests }),
+        None => Box::new(tests.swap_remove(0)),
+    })
+}
+
+/// Tests one after the other.
+#[derive(Debug)]
+struct Series {
+    script: PathBuf,
+    tests: Vec<IorJob>,
+}
+
+impl Job for Series {
+    fn parameters(&self) -> Vec<(String, String)> {
+        let path = std::path::absolute(&self.script).unwrap_or_else(|_| self.script.clone());
+        let mut all = vec![("script".to_owned(), path.to_string_lossy().into_owned())];
+        for (id, test) in self.tests.iter().enumerate() {
+            let of_test = |(name, value)| (format!("test{id}.{name}"), value);
+            all.extend(test.parameters().into_iter().map(of_test));
+        }
+        all
+    }
+
+    fn mode(&self) -> Mode {
+        Mode::Classic
+    }
+
+    fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
+        let mut cautions: Vec<Caution> = Vec::new();
+        for test in &self.tests {
+            for caution in test.check(facts)? {
+                if !cautions.iter().any(|known| known.code == caution.code) {
+                    cautions.push(caution);
+                }
+            }
+        }
+        Ok(cautions)
+    }
+
+    fn footprint(&self, facts: &TargetFacts) -> Footprint {
+        // Files that a test keeps may be those of the next one, or others.
+        self.tests.iter().map(|test| test.footprint(facts)).fold(Footprint::default(), together)
+    }
+
+    fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
+        self.tests.iter().flat_map(|test| test.outline(facts)).collect()
+    }
+
+    fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric> {
+        self.tests.iter().flat_map(|test| test.foreseen_metrics(facts)).collect()
+    }
+
+    fn work(&self) -> Work {
+        let timed = self.tests.iter().any(|test| test.work() == Work::Timed);
+        if timed { Work::Timed } else { Work::Fixed }
+    }
+
+    fn times_all(&self) -> bool {
+        true
+    }
+
+    fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
+        Box::new(SeriesSession {
+            tests: &self.tests,
+            facts: facts.clone(),
+            begun: None,
+            metrics: Vec::new(),
+        })
+    }
+}
+
+fn together(all: Footprint, one: Footprint) -> Footprint {
+    Footprint {
+        peak_files: all.peak_files.saturating_add(one.peak_files),
+        peak_dirs: all.peak_dirs.saturating_add(one.peak_dirs),
+        peak_bytes: all.peak_bytes.max(one.peak_bytes),
+        peak_block_bytes: all.peak_block_bytes.max(one.peak_block_bytes),
+        written_files: all.written_files.saturating_add(one.written_files),
+        written_bytes: all.written_bytes.saturating_add(one.written_bytes),
+    }
+}
+
+/// A run in progress.
+struct SeriesSession<'j> {
+    /// Those that have not begun.
+    tests: &'j [IorJob],
+    facts: TargetFacts,
+    begun: Option<Box<dyn Session + 'j>>,
+    /// Of the tests that are done.
+    metrics: Vec<Metric>,
+}
+
+impl Session for SeriesSession<'_> {
+    fn next_phase(&mut self) -> Option<Phase> {
+        loop {
+            if let Some(phase) = self.begun.as_mut().and_then(|test| test.next_phase()) {
+                return Some(phase);
+            }
+            let (next, behind) = self.tests.split_first()?;
+            self.metrics = self.metrics();
+            self.begun = Some(next.begin(&self.facts));
+            self.tests = behind;
+        }
+    }
+
+    fn next_group(&mut self) -> Option<ParallelGroup> {
+        self.begun.as_mut()?.next_group()
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        if let Some(test) = &mut self.begun {
+            test.task_ended(totals);
+        }
+    }
+
+    fn failure(&self) -> Option<SessionError> {
+        self.begun.as_ref()?.failure()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let present = self.begun.iter().flat_map(|test| test.metrics());
+        self.metrics.iter().cloned().chain(present).collect()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,161 @@
+//! What is done: which tests, on which files, by how many ranks. Filled by `config`.
+
+use std::time::Duration;
+
+use treering_kit::packet::PacketType;
+use treering_script::WorkerKind;
+
+use super::memory::Memory;
+
+/// A test of a repetition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Write,
+    /// What was written is read back and compared; not timed.
+    CheckWrite,
+    Read,
+    Remove,
+}
+
+impl Part {
+    /// The kind of its tasks.
+    pub(super) const fn kind(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::CheckWrite => "check",
+            Self::Read => "read",
+            Self::Remove => "remove",
+        }
+    }
+}
+
+/// When data are synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fsync {
+    Never,
+    AtEnd,
+    AfterEach,
+}
+
+/// Whose data a rank reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shift {
+    /// Those of the rank so many further.
+    Constant(u64),
+    /// Those of a rank that the C library draws from this seed, at least so many further.
+    Drawn { seed: u32, least: u64 },
+}
+
+/// In which order the transfers of a block come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Sequential,
+    /// Drawn by the C library from this seed; in a shared file it is also drawn who does which.
+    Original(u32),
+    /// Drawn by our generator, for each worker in its own blocks.
+    Random(u64),
+}
+
+/// What the classic mode has beyond the native one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AsOriginal {
+    pub(super) packet: PacketType,
+    pub(super) data_seed: u32,
+}
+
+/// The whole of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    /// What the kinds of its tasks begin with, where a run has several tests.
+    pub(super) prefix: String,
+    /// How many ranks work. Nothing else decides it.
+    pub(super) ranks: u16,
+    pub(super) repetitions: u32,
+    pub(super) block_bytes: u64,
+    pub(super) transfer_bytes: u32,
+    pub(super) segments: u64,
+    /// Whether each rank has a file.
+    pub(super) own_files: bool,
+    /// The file's name in the target; natively it is in a directory of ours.
+    pub(super) file: String,
+    /// Whether each repetition has files of its own.
+    pub(super) multi_file: bool,
+    pub(super) writes: bool,
+    pub(super) checks_write: bool,
+    pub(super) reads: bool,
+    pub(super) checks_read: bool,
+    pub(super) keeps: bool,
+    pub(super) uses_existing: bool,
+    pub(super) shift: Shift,
+    /// The rank that checks what a rank wrote is so many before it.
+    pub(super) check_shift: u64,
+    pub(super) order: Order,
+    pub(super) fsync: Fsync,
+    /// Whether the file of a rank is in a directory of its own.
+    pub(super) own_directories: bool,
+    /// Before each test all wait so long.
+    pub(super) delay_seconds: u64,
+    /// No test begins later.
+    pub(super) begins_within: Option<Duration>,
+    pub(super) wall_seconds: Option<u64>,
+    pub(super) wears_out: bool,
+    /// How many transfers each rank reads, where an earlier run with such an end wrote them.
+    pub(super) transfers_before: Option<u64>,
+    /// What is taken away before the first part.
+    pub(super) memory: Option<Memory>,
+    pub(super) cold: bool,
+    pub(super) direct: bool,
+    pub(super) workers: WorkerKind,
+    /// As the original does it; natively nothing.
+    pub(super) as_original: Option<AsOriginal>,
+}
+
+impl Shape {
+    /// The kind of the tasks of a part.
+    pub(super) fn kind(&self, part: Part) -> String {
+        format!("{}{}", self.prefix, part.kind())
+    }
+
+    /// Transfers of a rank.
+    pub(super) fn transfers(&self) -> u64 {
+        (self.block_bytes / u64::from(self.transfer_bytes).max(1)).saturating_mul(self.segments)
+    }
+
+    /// Bytes of all ranks.
+    pub(super) fn bytes(&self) -> u64 {
+        self.block_bytes.saturating_mul(self.segments).saturating_mul(self.ranks.into())
+    }
+
+    /// The parts of a repetition.
+    pub(super) fn parts(&self) -> Vec<Part> {
+        [
+            (self.writes, Part::Write),
+            (self.checks_write, Part::CheckWrite),
+            (self.reads, Part::Read),
+            (!self.keeps, Part::Remove),
+        ]
+        .into_iter()
+        .filter_map(|(is_done, part)| is_done.then_some(part))
+        .collect()
+    }
+
+    /// The directory of a rank's file, where it has one.
+    pub(super) fn directory_of(&self, rank: u16) -> Option<String> {
+        (self.own_files && self.own_directories).then(|| rank.to_string())
+    }
+
+    /// The file of a rank, in a repetition.
+    pub(super) fn file_of(&self, rank: u16, repetition: Option<u32>) -> String {
+        let mut name = match self.directory_of(rank) {
+            Some(directory) => format!("{directory}/{}", self.file),
+            None => self.file.clone(),
+        };
+        if self.own_files {
+            name += &format!(".{rank:08}");
+        }
+        if let Some(repetition) = repetition.filter(|_| self.multi_file) {
+            name += &format!(".{repetition}");
+        }
+        name
+    }
+}

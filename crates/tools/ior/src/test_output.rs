@@ -1,0 +1,253 @@
+//! What a test of a run came to, and the lines of it.
+
+use crate::classic::json::{self, TestRun};
+use crate::classic::outliers::Outliers;
+use crate::classic::parameters::Parameters;
+use crate::classic::results::{Access, TestResult};
+use crate::classic::text::{
+    Asked, CSV_TABLE, best, csv_row, removal, row, summary, test_header, unexpected_size, wall,
+};
+use treering_kit::space::{Filesystem, space};
+use treering_model::TaskTotals;
+use treering_model::workloads::ior::TransferCounts;
+use treering_script::{Machine, Room, Settings};
+
+use super::config::{ClassicConfig, Format};
+use super::options::Classic;
+use super::session::SETUP;
+use super::shape::{AsOriginal, Part};
+
+fn asked(id: u64, config: &ClassicConfig, machine: &Machine) -> Asked {
+    let ClassicConfig { shape, options, .. } = config;
+    let nodes = machine.nodes(options.ranks);
+    let directory = options.file.strip_suffix(shape.file.as_str()).unwrap_or_default();
+    Asked {
+        id,
+        machine: machine.name.clone(),
+        api: options.others.api.clone(),
+        file: options.file.clone(),
+        // The original tells it before the first repetition.
+        first_file: format!("{directory}{}", shape.file_of(0, None)),
+        file_per_process: shape.own_files,
+        is_random: options.random,
+        reorder: options.reorder,
+        reorder_random: options.reorder_random,
+        task_offset: options.task_offset,
+        reorder_seed: options.reorder_seed,
+        ranks: shape.ranks.into(),
+        nodes: nodes.count,
+        ranks_on_first: nodes.ranks_on_first,
+        memory_per_node: shape.memory.map_or(0, |memory| memory.node_bytes),
+        repetitions: shape.repetitions.into(),
+        segments: shape.segments,
+        block_bytes: shape.block_bytes,
+        transfer_bytes: shape.transfer_bytes.into(),
+        wall_seconds: shape.wall_seconds.unwrap_or(0),
+        wears_out: shape.wears_out,
+        reference: options.reference,
+        writes: shape.writes,
+        reads: shape.reads,
+        verbose: options.verbose,
+        parameters: parameters(options, shape.as_original),
+    }
+}
+
+fn parameters(options: &Classic, original: Option<AsOriginal>) -> Parameters {
+    let number = original.map_or(0, |original| original.packet.number());
+    Parameters {
+        max_time_duration: options.minutes,
+        inter_test_delay: options.delay,
+        fsync: options.fsync.into(),
+        fsyncperwrite: options.fsync_each.into(),
+        use_existing_test_file: options.use_existing.into(),
+        unique_dir: options.unique_dir.into(),
+        multi_file: options.multi_file.into(),
+        random_offset: options.random.into(),
+        collective: options.collective.into(),
+        outlier_threshold: options.outliers,
+        check_write: options.tests.check_write.into(),
+        check_read: options.tests.check_read.into(),
+        data_packet_type: number,
+        data_packet_letter: ["g", "t", "o", "i"].get(usize::from(number)).unwrap_or(&"i"),
+        keep_file: options.keep.into(),
+        data_seed: options.data_seed.unwrap_or(0),
+    }
+}
+
+/// A test with its results so far.
+pub(super) struct TestOutput {
+    pub(super) config: ClassicConfig,
+    /// How the results of all tests are printed.
+    format: Format,
+    asked: Asked,
+    outliers: Outliers,
+    /// Which ranks are on the machine of rank 0.
+    on_first: Vec<bool>,
+    /// When it began.
+    started: String,
+    filesystem: Filesystem,
+    /// The tasks of the present part, with the worker of each.
+    present: Vec<(usize, TransferCounts)>,
+    /// When the removal began and ended.
+    removed: Option<(u64, u64)>,
+    writes: Vec<TestResult>,
+    reads: Vec<TestResult>,
+    removals: usize,
+    /// Transfers whose data were wrong.
+    pub(super) wrong: u64,
+    /// What the parts came to, where JSON is asked for.
+    lines: Vec<json::Line>,
+}
+
+impl TestOutput {
+    /// The test of this number.
+    pub(super) fn new(id: u64, config: ClassicConfig, format: Format, settings: &Settings) -> Self {
+        let machine = &settings.machine;
+        let outliers = Outliers {
+            threshold_seconds: config.options.outliers,
+            started_unix_ms: settings.started_unix_ms,
+        };
+        Self {
+            asked: asked(id, &config, machine),
+            on_first: (0..config.shape.ranks).map(|rank| machine.is_on_first(rank)).collect(),
+            config,
+            format,
+            outliers,
+            started: String::new(),
+            filesystem: Filesystem::default(),
+            present: Vec::new(),
+            removed: None,
+            writes: Vec::new(),
+            reads: Vec::new(),
+            removals: 0,
+            wrong: 0,
+            lines: Vec::new(),
+        }
+    }
+
+    /// It begins at this time, on a filesystem with this room.
+    pub(super) fn begin(&mut self, now: &str, room: Room) -> String {
+        now.clone_into(&mut self.started);
+        self.filesystem = Filesystem {
+            capacity_bytes: room.capacity_bytes,
+            unused_bytes: room.unused_bytes,
+            inodes: room.inodes.unwrap_or((0, 0)),
+        };
+        match self.format {
+            Format::Text => test_header(now, &self.asked, &space(self.filesystem)),
+            Format::Csv => CSV_TABLE.to_owned(),
+            Format::Json => String::new(),
+        }
+    }
+
+    pub(super) fn phase_began(&mut self) {
+        self.present.clear();
+    }
+
+    pub(super) fn task(&mut self, task: &TaskTotals) {
+        if task.kind == self.config.shape.kind(Part::Remove) {
+            let ended = task.began_ns + task.wall_ns;
+            let (began, last) = self.removed.unwrap_or((task.began_ns, ended));
+            self.removed = Some((began.min(task.began_ns), last.max(ended)));
+        } else if task.kind != SETUP {
+            let counts = task.counters.read::<TransferCounts>().unwrap_or_default();
+            self.wrong += counts.wrong;
+            self.present.push((task.worker.into(), counts));
+        }
+    }
+
+    /// What a phase of this name, which is one of its own, came to.
+    pub(super) fn part_ended(&mut self, name: &str) -> String {
+        let present = std::mem::take(&mut self.present);
+        let kind = name.strip_prefix(&self.config.shape.prefix).unwrap_or(name);
+        match kind.split(' ').next().unwrap_or_default() {
+            "write" => self.test(Access::Write, &present),
+            "read" => self.test(Access::Read, &present),
+            "remove" => self.removal(),
+            _ => String::new(),
+        }
+    }
+
+    fn test(&mut self, access: Access, present: &[(usize, TransferCounts)]) -> String {
+        let shape = &self.config.shape;
+        let result = TestResult::of(present, shape.ranks.into());
+        let has_wall = shape.wall_seconds.is_some();
+        let mut text = String::new();
+        if let Some(found) = result.wall.filter(|_| shape.wears_out) {
+            text += &wall(&found);
+        }
+        if result.bytes != shape.bytes() && self.format == Format::Text {
+            text += &unexpected_size(shape.bytes(), result.bytes, result.bytes, has_wall);
+        }
+        let results = if access == Access::Write { &mut self.writes } else { &mut self.reads };
+        let repetition = results.len();
+        results.push(result);
+        match self.format {
+            Format::Text => {
+                text += &row(access, &result, &self.asked, repetition);
+                text + &self.outliers.lines(access, present, &|rank| self.host(rank))
+            }
+            Format::Csv => text + &csv_row(access, &result, &self.asked, repetition),
+            Format::Json => {
+                self.lines.push(json::moved(access, &result, &self.asked));
+                // Nothing but the document goes where that goes.
+                String::new()
+            }
+        }
+    }
+
+    /// The machine of a rank, where that is known.
+    fn host(&self, rank: usize) -> Option<String> {
+        let is_here = self.on_first.get(rank).copied().unwrap_or_default();
+        is_here.then(|| self.asked.machine.clone())
+    }
+
+    fn removal(&mut self) -> String {
+        let (began, ended) = self.removed.take().unwrap_or((0, 0));
+        let repetition = self.removals;
+        self.removals += 1;
+        let seconds = ended.saturating_sub(began) as f64 / 1e9;
+        if !self.asked.verbose {
+            return String::new();
+        }
+        match self.format {
+            Format::Text => removal(seconds, repetition),
+            Format::Csv => String::new(),
+            Format::Json => {
+                self.lines.push(json::removed(seconds));
+                String::new()
+            }
+        }
+    }
+
+    /// What is said when it is over.
+    pub(super) fn end(&self) -> String {
+        if self.format == Format::Text && self.asked.verbose {
+            best(&self.asked, &self.writes, &self.reads)
+        } else {
+            String::new()
+        }
+    }
+
+    /// Its lines in the summary.
+    pub(super) fn summary(&self) -> String {
+        summary(&self.asked, &self.writes, &self.reads)
+    }
+
+    /// The same for JSON.
+    pub(super) fn run(&self) -> TestRun<'_> {
+        TestRun {
+            started: &self.started,
+            filesystem: self.filesystem,
+            asked: &self.asked,
+            lines: &self.lines,
+            writes: &self.writes,
+            reads: &self.reads,
+        }
+    }
+
+    /// The transfers that the fastest rank wrote until time ended its test, where it did.
+    pub(super) fn most_written(&self) -> Option<u64> {
+        self.writes.last().and_then(|result| result.wall).map(|wall| wall.most)
+    }
+}

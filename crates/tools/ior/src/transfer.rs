@@ -1,0 +1,216 @@
+//! What a rank does in a test: opens its file, moves its transfers, closes it.
+
+use std::ffi::{CStr, CString};
+use std::ops::Range;
+
+use treering_kit::packet::Pattern;
+use treering_model::Counters;
+use treering_model::workloads::ior::{Times, TransferCounts};
+use treering_script::{Buffers, CreateHow, Deadline, Dir, Expect, File, Io, OpenHow, Script, Stop};
+
+use super::places::Places;
+use super::shape::Fsync;
+
+const FILE: File = File(0);
+/// The slot of the directory of a native run.
+const OWN_DIR: Dir = Dir(1);
+/// The directory of a native run.
+pub(super) const OWN_DIRECTORY: &CStr = c"ior-0";
+
+/// A file, from the target or in the directory of a native run.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) is_in_own_directory: bool,
+    pub(super) name: CString,
+}
+
+impl Place {
+    /// The open directory in which the file is.
+    fn directory(&self, io: &mut dyn Io) -> Result<Dir, Stop> {
+        if !self.is_in_own_directory {
+            return Ok(Dir::TARGET);
+        }
+        io.open_dir(Dir::TARGET, OWN_DIRECTORY, OWN_DIR)?;
+        Ok(OWN_DIR)
+    }
+}
+
+/// What a test does to each transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Does {
+    Write,
+    Read,
+    /// Reads, and compares with what this rank wrote.
+    Check,
+}
+
+/// The data of a rank, where each byte is the original's.
+#[derive(Debug)]
+pub(super) struct OwnData {
+    pub(super) buffers: Buffers,
+    pub(super) pattern: Pattern,
+}
+
+/// A rank's part of a test.
+#[derive(Debug)]
+pub(super) struct Transfers {
+    pub(super) place: Place,
+    pub(super) does: Does,
+    pub(super) places: Places,
+    /// Which of its transfers.
+    pub(super) range: Range<u64>,
+    pub(super) bytes: u32,
+    pub(super) fsync: Fsync,
+    /// What ends it early.
+    pub(super) wall: Option<Deadline>,
+    pub(super) data: Option<OwnData>,
+    pub(super) counts: TransferCounts,
+    /// What is compared with what was read.
+    pub(super) expected: Vec<u8>,
+}
+
+impl Transfers {
+    fn open(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let dir = self.place.directory(io)?;
+        let name = &self.place.name;
+        if self.does == Does::Write {
+            io.create(dir, name, CreateHow::OrOpen, FILE)?;
+        } else {
+            io.open(dir, name, OpenHow::Read, FILE)?;
+        }
+        self.counts.open = last_call(io);
+        Ok(())
+    }
+
+    fn one(&mut self, io: &mut dyn Io, position: u64) -> Result<(), Stop> {
+        let bytes = self.bytes;
+        let moved = if self.does == Does::Write {
+            self.prepare(io, position)?;
+            let moved = if self.data.is_some() {
+                io.write(FILE, bytes, position)?
+            } else {
+                io.write_at(FILE, bytes, position)?
+            };
+            if self.fsync == Fsync::AfterEach {
+                io.fsync(FILE)?;
+            }
+            moved
+        } else if self.data.is_some() {
+            io.seek(FILE, position)?;
+            io.read(FILE, bytes)?
+        } else {
+            io.read_at(FILE, bytes, position)?
+        };
+        if self.does == Does::Check {
+            self.compare(position, moved);
+        }
+        self.counts.bytes += moved;
+        self.counts.transfers += 1;
+        Ok(())
+    }
+
+    /// The original fills its buffer and seeks before each write.
+    fn prepare(&mut self, io: &mut dyn Io, position: u64) -> Result<(), Stop> {
+        let Some(OwnData { buffers, pattern }) = &self.data else { return Ok(()) };
+        pattern.update(position, buffers.open().get(0, self.bytes as usize));
+        io.seek(FILE, position)
+    }
+
+    /// Whether the buffer holds what was written to this place.
+    fn compare(&mut self, position: u64, read: u64) {
+        let Some(OwnData { buffers, pattern }) = &self.data else { return };
+        self.expected.resize(self.bytes as usize, 0);
+        pattern.fill(&mut self.expected);
+        pattern.update(position, &mut self.expected);
+        let is_same = *self.expected == *buffers.open().get(0, self.bytes as usize);
+        self.counts.wrong += u64::from(!is_same || read < u64::from(self.bytes));
+    }
+
+    fn move_all(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        for transfer in self.range.clone() {
+            self.one(io, self.places.at(transfer))?;
+            if self.wall.as_ref().is_some_and(Deadline::is_reached) {
+                self.counts.ended_by_time = transfer + 1 < self.range.end;
+                break;
+            }
+        }
+        if self.does == Does::Write && self.fsync == Fsync::AtEnd {
+            io.fsync(FILE)?;
+        }
+        Ok(())
+    }
+}
+
+/// When the last call began and ended, where it was timed.
+fn last_call(io: &dyn Io) -> Times {
+    let (began_ns, ended_ns) = io.timed().unwrap_or((io.began_ns(), io.began_ns()));
+    Times { began_ns, ended_ns }
+}
+
+impl Script for Transfers {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        if let Some(OwnData { buffers, pattern }) = &self.data {
+            pattern.fill(buffers.open().get(0, self.bytes as usize));
+        }
+        self.open(io)?;
+        let began_ns = self.counts.open.ended_ns;
+        self.move_all(io)?;
+        let ended_ns = last_call(io).ended_ns.max(began_ns);
+        self.counts.moved = Times { began_ns, ended_ns };
+        io.close(FILE)?;
+        self.counts.close = last_call(io);
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.counts)
+    }
+}
+
+/// Removes a rank's file.
+#[derive(Debug)]
+pub(super) struct Removal {
+    pub(super) place: Place,
+}
+
+impl Script for Removal {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let dir = self.place.directory(io)?;
+        io.unlink(dir, &self.place.name).unless_missing()?;
+        Ok(())
+    }
+}
+
+/// Makes a directory of files, or removes it.
+#[derive(Debug)]
+pub(super) struct OwnDirectory {
+    pub(super) path: CString,
+    pub(super) makes: bool,
+}
+
+impl Script for OwnDirectory {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        if self.makes {
+            match io.make_dir(Dir::TARGET, &self.path).unless_existing()? {
+                Some(()) => Ok(()),
+                // Whole paths follow what is on the way: this refuses a link.
+                None => io.open_dir(Dir::TARGET, &self.path, OWN_DIR),
+            }
+        } else {
+            io.remove_dir(Dir::TARGET, &self.path)
+        }
+    }
+}
+
+/// Waits before a test.
+#[derive(Debug)]
+pub(super) struct Delay {
+    pub(super) seconds: u64,
+}
+
+impl Script for Delay {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        // Each on its own, so that it can be stopped, and is seen to go on.
+        (0..self.seconds).try_for_each(|_second| io.pause(1_000_000_000))
+    }
+}

@@ -1,0 +1,149 @@
+//! ior's calls in their order, without a disk: tests of a rank, places in a shared file and in one
+//! of its own, shifts, the end by time.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::ffi::CStr;
+
+use treering_model::TaskTotals;
+use treering_script::{Call, CreateHow, Dir, OpenHow, Script, TargetFacts, Workload};
+use treering_ior::Ior;
+
+use treering_testkit::sequence::{calls, settings};
+
+fn words(call: &Call<'_>) -> String {
+    let at = |at: Dir, name: &CStr| match at {
+        Dir::TARGET => name.to_str().unwrap().to_owned(),
+        Dir(slot) => format!("{slot}:{}", name.to_str().unwrap()),
+    };
+    match *call {
+        Call::OpenDir { at: from, path, into } => format!("open {} as {}", at(from, path), into.0),
+        Call::MakeDir { at: from, name } => format!("mkdir {}", at(from, name)),
+        Call::RemoveDir { at: from, name } => format!("rmdir {}", at(from, name)),
+        Call::Create { at: from, path, how: CreateHow::OrOpen, .. } => {
+            format!("create {}", at(from, path))
+        }
+        Call::Open { at: from, path, how: OpenHow::Read, .. } => format!("open {}", at(from, path)),
+        Call::Seek { position, .. } => format!("seek {position}"),
+        Call::Write { bytes, .. } => format!("write {bytes}"),
+        Call::Read { bytes, .. } => format!("read {bytes}"),
+        Call::WriteAt { bytes, position, .. } => format!("write {bytes}@{position}"),
+        Call::ReadAt { bytes, position, .. } => format!("read {bytes}@{position}"),
+        Call::Fsync { .. } => "fsync".to_owned(),
+        Call::Close { .. } => "close".to_owned(),
+        Call::Unlink { at: from, path } => format!("unlink {}", at(from, path)),
+        other => panic!("{other:?} is not ior's"),
+    }
+}
+
+/// The calls of one rank in each phase, with the name of the phase.
+fn phases(given: &str, classic: bool, rank: u16) -> Vec<String> {
+    let settings = settings(given);
+    let job = if classic { Ior.classic(&settings) } else { Ior.native(&settings) }.unwrap();
+    sequence::phases(job.as_ref(), words, rank)
+}
+
+#[test]
+fn a_rank_alone_makes_the_originals_calls() {
+    assert_eq!(
+        phases("file=/m/f block=128K transfer=64K fsync", true, 0),
+        [
+            "write: unlink f, create f, seek 0, write 65536, seek 65536, write 65536, fsync, close",
+            "read: open f, seek 0, read 65536, seek 65536, read 65536, close",
+            "remove: unlink f",
+        ]
+    );
+}
+
+#[test]
+fn segments_of_a_shared_file_have_a_block_of_every_rank() {
+    let words = "file=/m/f block=16 transfer=8 segments=2 ranks=3 write keep";
+    let made = phases(words, true, 1);
+    assert_eq!(
+        made,
+        [
+            "write: create f, seek 16, write 8, seek 24, write 8, seek 64, write 8, seek 72, write 8, \
+          close"
+        ]
+    );
+    let words = "file=/m/f block=16 transfer=8 segments=2 ranks=3 write keep file-per-process";
+    let made = phases(words, true, 1);
+    assert_eq!(
+        made,
+        [
+            "write: unlink f.00000001, create f.00000001, seek 0, write 8, seek 8, write 8, seek 16, \
+          write 8, seek 24, write 8, close"
+        ]
+    );
+}
+
+#[test]
+fn native_workers_read_what_their_neighbours_wrote() {
+    let made = phases("workers=2 block=8 transfer=8 files=own", false, 0);
+    assert_eq!(
+        made,
+        [
+            "write: mkdir ior-0, open ior-0 as 1, create 1:data.00000000, write 8@0, fsync, close",
+            "read: open ior-0 as 1, open 1:data.00000001, read 8@0, close",
+            "remove: open ior-0 as 1, unlink 1:data.00000000, rmdir ior-0",
+        ]
+    );
+}
+
+#[test]
+fn a_random_order_of_a_shared_file_reaches_every_place_once() {
+    for (words, classic) in [
+        (
+            "file=/m/f block=80 transfer=8 segments=2 ranks=3 write keep random \
+             random-offset-seed=7",
+            true,
+        ),
+        ("block=80 transfer=8 segments=2 workers=3 order=random only=write", false),
+    ] {
+        let mut places: Vec<u64> = (0..3)
+            .flat_map(|rank| phases(words, classic, rank))
+            .flat_map(|phase| phase.split(", ").map(str::to_owned).collect::<Vec<_>>())
+            .filter_map(|call| {
+                let at = call.strip_prefix("seek ").or_else(|| call.strip_prefix("write 8@"))?;
+                at.parse().ok()
+            })
+            .collect();
+        assert!(places.windows(2).any(|two| two[1] < two[0]), "{words}");
+        places.sort_unstable();
+        assert_eq!(places, (0..60).map(|number| number * 8).collect::<Vec<u64>>(), "{words}");
+    }
+}
+
+#[test]
+fn time_ends_a_write_and_all_write_and_read_as_much_as_the_fastest() {
+    let settings = settings("block=8 transfer=8 segments=10 workers=2 stonewall=5 shift=0");
+    let job = Ior.native(&settings).unwrap();
+    let facts = TargetFacts::unknown();
+    let mut session = job.begin(&facts);
+    session.next_phase().unwrap();
+    session.next_group().unwrap();
+    let mut group = session.next_group().unwrap();
+    let deadline = group.time_limit.as_ref().unwrap().deadline.clone();
+    let moved = |script: &mut dyn Script, what: &str| {
+        calls(script, words).iter().filter(|call| call.starts_with(what)).count()
+    };
+    let first = group.tasks[0].script.as_mut();
+    assert_eq!(moved(first, "write"), 10);
+    deadline.reach();
+    assert_eq!(moved(group.tasks[1].script.as_mut(), "write"), 1);
+    let mut end = |group: &mut treering_script::ParallelGroup| {
+        for (worker, task) in (0..).zip(&mut group.tasks) {
+            let counters = task.script.counters();
+            let kind = task.kind.clone();
+            session.task_ended(&TaskTotals { worker, kind, counters, ..TaskTotals::default() });
+        }
+        session.next_group()
+    };
+    let mut rest = end(&mut group).unwrap();
+    assert_eq!(moved(rest.tasks[0].script.as_mut(), "write"), 0);
+    assert_eq!(moved(rest.tasks[1].script.as_mut(), "write"), 9);
+    assert!(end(&mut rest).is_none());
+    session.next_phase().unwrap();
+    let mut reads = session.next_group().unwrap();
+    assert_eq!(moved(reads.tasks[1].script.as_mut(), "read"), 10);
+}

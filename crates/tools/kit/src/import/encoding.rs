@@ -1,0 +1,271 @@
+//! From bytes to text: UTF-8, UTF-16 with its mark, else one byte a character; and mails that
+//! escape their characters. And where the lines of a file are, in one pass over it.
+
+use std::borrow::Cow;
+use std::io;
+
+use crate::import::source::ImportError;
+
+/// Lines are read in pieces of at least so many bytes.
+const PIECE_BYTES: usize = 64 * 1024;
+/// No longer line is read.
+const LINE_BYTES_MOST: u64 = 64 << 20;
+/// Before the name of an encoding, in a mail.
+const TRANSFER: &str = "content-transfer-encoding:";
+/// No heading of a mail that says so is longer.
+const HEADING_BYTES_MOST: usize = 128;
+
+/// How the bytes of a file stand for text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8, or ASCII.
+    Utf8,
+    /// One byte a character: the first 256 characters of Unicode are those of ISO 8859-1.
+    Latin1,
+    /// To be decoded whole, by [`decode`].
+    Other,
+}
+
+/// Where a piece begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Its distance from the beginning of the file, in bytes.
+    pub offset: u64,
+    /// Its first line, counted from 0.
+    pub line: usize,
+}
+
+/// Where the lines of a file are.
+pub struct Survey {
+    /// The encoding of the file.
+    pub encoding: Encoding,
+    /// The beginnings of the pieces.
+    pub starts: Vec<Start>,
+    /// Behind the last line.
+    pub end: Start,
+}
+
+/// Reads a file once. What was decoded before is not decoded again.
+pub fn survey(
+    read: impl Fn(u64, &mut [u8]) -> io::Result<usize>,
+    is_decoded: bool,
+) -> Result<Survey, ImportError> {
+    let mut buffer = vec![0; PIECE_BYTES];
+    let mut look = Look::default();
+    loop {
+        let got = read(look.offset, &mut buffer)?;
+        if got == 0 {
+            return Ok(look.finish(is_decoded));
+        }
+        look.take(&buffer[..got])?;
+    }
+}
+
+/// Whether a line ends here.
+pub const fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+/// Findings of a file so far.
+#[derive(Default)]
+struct Look {
+    offset: u64,
+    line: usize,
+    line_began: u64,
+    /// Whether the present line has ended with CR, unless LF follows.
+    is_returned: bool,
+    starts: Vec<Start>,
+    /// The beginning of the present line.
+    heading: Vec<u8>,
+    is_quoted: bool,
+    is_other: bool,
+    is_not_utf_8: bool,
+    /// A character of which the rest is to come.
+    broken: Vec<u8>,
+}
+
+impl Look {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
+        if self.offset == 0 {
+            self.starts.push(Start { offset: 0, line: 0 });
+            self.is_other = bytes.starts_with(&[0xff, 0xfe])
+                || bytes.starts_with(&[0xfe, 0xff])
+                || bytes.starts_with(&[0xef, 0xbb, 0xbf]);
+        }
+        self.check(bytes);
+        let mut rest = bytes;
+        while let Some(first) = rest.first() {
+            // Several CR, and LF behind them, end one line.
+            if self.is_returned && *first != b'\r' {
+                self.is_returned = false;
+                self.offset += u64::from(*first == b'\n');
+                rest = &rest[usize::from(*first == b'\n')..];
+                self.end_line();
+                continue;
+            }
+            let feed = rest.iter().position(|byte| is_line_end(*byte));
+            let part = &rest[..feed.unwrap_or(rest.len())];
+            let room = HEADING_BYTES_MOST.saturating_sub(self.heading.len());
+            self.heading.extend_from_slice(&part[..part.len().min(room)]);
+            self.offset += (part.len() + usize::from(feed.is_some())) as u64;
+            if self.offset - self.line_began > LINE_BYTES_MOST {
+                let mebibytes = LINE_BYTES_MOST >> 20;
+                return Err(ImportError::LongLine { line: self.line + 1, mebibytes });
+            }
+            let Some(feed) = feed else { break };
+            if rest[feed] == b'\n' {
+                self.end_line();
+            } else {
+                self.is_returned = true;
+            }
+            rest = &rest[feed + 1..];
+        }
+        Ok(())
+    }
+
+    fn end_line(&mut self) {
+        let heading = std::mem::take(&mut self.heading);
+        let words = heading.trim_ascii();
+        if words.is_empty() {
+            self.is_other |= self.is_quoted;
+        } else if let Some((name, how)) = words.split_at_checked(TRANSFER.len())
+            && name.eq_ignore_ascii_case(TRANSFER.as_bytes())
+        {
+            self.is_quoted = how.trim_ascii().eq_ignore_ascii_case(b"quoted-printable");
+        }
+        self.heading = heading;
+        self.heading.clear();
+        self.line += 1;
+        self.line_began = self.offset;
+        let last = self.starts.last().map_or(0, |start| start.offset);
+        if self.offset - last >= PIECE_BYTES as u64 {
+            self.starts.push(Start { offset: self.offset, line: self.line });
+        }
+    }
+
+    /// Whether the bytes can be UTF-8.
+    fn check(&mut self, bytes: &[u8]) {
+        if self.is_not_utf_8 {
+            return;
+        }
+        let mut joined = std::mem::take(&mut self.broken);
+        joined.extend_from_slice(bytes);
+        match std::str::from_utf8(&joined) {
+            Ok(_) => {}
+            Err(error) if error.error_len().is_none() => {
+                self.broken = joined.split_off(error.valid_up_to());
+            }
+            Err(_) => self.is_not_utf_8 = true,
+        }
+    }
+
+    fn finish(mut self, is_decoded: bool) -> Survey {
+        if self.offset > self.line_began {
+            self.end_line();
+        }
+        let encoding = match () {
+            () if self.is_other && !is_decoded => Encoding::Other,
+            () if self.is_not_utf_8 || !self.broken.is_empty() => Encoding::Latin1,
+            () => Encoding::Utf8,
+        };
+        let end = Start { offset: self.offset, line: self.line };
+        self.starts.retain(|start| start.line < end.line);
+        Survey { encoding, starts: self.starts, end }
+    }
+}
+
+/// The text of a file. Nothing is lost but what cannot be text: it becomes the replacement mark.
+pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let text = match bytes {
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        [0xff, 0xfe, rest @ ..] => utf_16(rest, u16::from_le_bytes).into(),
+        [0xfe, 0xff, rest @ ..] => utf_16(rest, u16::from_be_bytes).into(),
+        bytes => match std::str::from_utf8(bytes) {
+            Ok(text) => text.into(),
+            Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect::<String>().into(),
+        },
+    };
+    match quoted_printable_body(&text) {
+        Some(body) => format!("{}{}", &text[..body], unescaped(&text[body..])).into(),
+        None => text,
+    }
+}
+
+fn utf_16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
+    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+    String::from_utf16_lossy(&units)
+}
+
+/// Where the text begins that a mail says is quoted-printable (RFC 2045, 6.7).
+fn quoted_printable_body(text: &str) -> Option<usize> {
+    let mut place = 0;
+    let mut is_said = false;
+    for line in text.split_inclusive('\n') {
+        let words = line.trim().to_ascii_lowercase();
+        if let Some(how) = words.strip_prefix("content-transfer-encoding:") {
+            is_said = how.trim() == "quoted-printable";
+        }
+        place += line.len();
+        if is_said && words.is_empty() {
+            return Some(place);
+        }
+    }
+    None
+}
+
+/// Undoes quoted-printable: `=3D` is `=`, and `=` at the end of a line joins it with the next.
+fn unescaped(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((&first, behind)) = rest.split_first() {
+        rest = behind;
+        if first != b'=' {
+            plain.push(first);
+            continue;
+        }
+        let digit = |place: usize| char::from(*behind.get(place)?).to_digit(16);
+        match behind {
+            [b'\n', behind @ ..] | [b'\r', b'\n', behind @ ..] => rest = behind,
+            _ => match (digit(0), digit(1)) {
+                (Some(high), Some(low)) => {
+                    plain.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
+                    rest = &behind[2..];
+                }
+                // Not an escape: somebody's own equals sign.
+                _ => plain.push(first),
+            },
+        }
+    }
+    match String::from_utf8(plain) {
+        Ok(text) => text,
+        Err(error) => error.as_bytes().iter().map(|byte| char::from(*byte)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decode;
+
+    #[test]
+    fn text_survives_the_usual_encodings() {
+        let wanted = "stat dir kernel-2 é\r\n";
+        assert_eq!(decode(wanted.as_bytes()), wanted);
+        assert_eq!(decode(&[b"\xef\xbb\xbf".as_slice(), wanted.as_bytes()].concat()), wanted);
+        let units = |of: fn(u16) -> [u8; 2]| wanted.encode_utf16().flat_map(of).collect();
+        let little: Vec<u8> = units(u16::to_le_bytes);
+        assert_eq!(decode(&[vec![0xff, 0xfe], little].concat()), wanted);
+        let big: Vec<u8> = units(u16::to_be_bytes);
+        assert_eq!(decode(&[vec![0xfe, 0xff], big].concat()), wanted);
+        assert_eq!(decode(b"caf\xe9 \xb5s"), "café µs");
+    }
+
+    #[test]
+    fn mails_that_escape_their_characters_are_read_as_written() {
+        let mail = "Content-Transfer-Encoding: Quoted-Printable\nX: a=3Db\n\nsize =3D 4=\n096 \
+                    =C3=A9 =zz\n";
+        let wanted = "Content-Transfer-Encoding: Quoted-Printable\nX: a=3Db\n\nsize = 4096 é =zz\n";
+        assert_eq!(decode(mail.as_bytes()), wanted);
+        assert_eq!(decode(b"a=3Db\n\nc=3Dd"), "a=3Db\n\nc=3Dd");
+    }
+}

@@ -1,0 +1,305 @@
+//! What other programs put into the lines of a log: colours of a terminal, and times and names
+//! before each line, as `ts`, syslog, the journal, the kernel's log and docker compose write them.
+
+use std::collections::BTreeSet;
+
+/// So many stand before one another: the time of a recorder before that of the kernel.
+const STAMPS_MOST: usize = 3;
+const ESCAPE: char = '\u{1b}';
+const BEL: char = '\u{7}';
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+
+/// The text without the sequences that colour it or move the cursor (ECMA-48).
+pub fn without_escapes(text: String) -> String {
+    if !text.contains(ESCAPE) {
+        return text;
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut parts = text.split(ESCAPE);
+    plain.push_str(parts.next().unwrap_or(""));
+    for part in parts {
+        plain.push_str(behind_sequence(part));
+    }
+    plain
+}
+
+/// What stands behind the sequence that was begun; a sequence ends with its line.
+fn behind_sequence(part: &str) -> &str {
+    let mut letters = part.char_indices();
+    let Some((_, kind)) = letters.next() else { return part };
+    let rest = letters.as_str();
+    match kind {
+        '[' => match rest.find(|letter: char| !(' '..='?').contains(&letter)) {
+            Some(end) if ('@'..='~').contains(&rest[end..].chars().next().unwrap_or(' ')) => {
+                &rest[end + 1..]
+            }
+            Some(end) => &rest[end..],
+            None => "",
+        },
+        // A title, up to a deadline or the next escape.
+        ']' => match rest.find([BEL, '\n', '\r']) {
+            Some(end) => rest[end..].strip_prefix(BEL).unwrap_or(&rest[end..]),
+            None => "",
+        },
+        ' '..='/' => match rest.char_indices().next() {
+            Some((_, letter)) if ('0'..='~').contains(&letter) => &rest[letter.len_utf8()..],
+            _ => rest,
+        },
+        '0'..='~' => rest,
+        _ => part,
+    }
+}
+
+/// Who wrote a line, as syslog names it: the host and the program.
+type Writer = (String, String);
+
+/// What is known of the prefixes of neighbouring lines.
+#[derive(Default)]
+pub struct Prefixes {
+    /// Writers without a process number, who might be words of the line itself. They are known by
+    /// the line above or below, which has the same.
+    writers: BTreeSet<Writer>,
+}
+
+impl Prefixes {
+    /// Looks at lines that follow one another.
+    pub fn of<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
+        let mut prefixes = Self::default();
+        let mut above: Option<(&str, &str)> = None;
+        for line in lines.filter(|line| !line.trim().is_empty()) {
+            let rest = stamp(behind_container(line).trim_start_matches(['>', ' ']));
+            let writer = rest.and_then(writer).map(|(host, program, _)| (host, program));
+            if let Some((host, program)) = writer
+                && above == writer
+            {
+                prefixes.writers.insert((host.to_owned(), program.to_owned()));
+            }
+            above = writer;
+        }
+        prefixes
+    }
+
+    /// The line without its prefixes. What is behind them keeps its blanks.
+    pub fn without<'t>(&self, line: &'t str) -> &'t str {
+        let mut line = behind_container(line);
+        for _ in 0..STAMPS_MOST {
+            let Some(rest) = stamp(line) else { break };
+            line = match writer(rest) {
+                Some((host, program, behind)) if self.is_writer(host, program) => behind,
+                _ => rest,
+            };
+        }
+        line
+    }
+
+    fn is_writer(&self, host: &str, program: &str) -> bool {
+        let has_number = program.strip_suffix(']').and_then(|program| program.rsplit_once('['));
+        has_number.is_some_and(|(_, number)| is_digits(number))
+            || self.writers.contains(&(host.to_owned(), program.to_owned()))
+    }
+}
+
+/// What stands behind `web-1  | ` or `web_1  | `, as docker compose writes the name of a container
+/// and its number before each line; the line itself where nothing such is there.
+fn behind_container(line: &str) -> &str {
+    let Some((before, behind)) = line.split_once('|') else { return line };
+    let name = before.trim_end_matches(' ');
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let numbered = name.rsplit_once(['-', '_']);
+    let is_container = name.len() < before.len()
+        && name.chars().all(is_word)
+        && numbered.is_some_and(|(service, number)| !service.is_empty() && is_digits(number));
+    if !is_container {
+        return line;
+    }
+    match behind.strip_prefix(' ') {
+        Some(behind) => behind,
+        None if behind.is_empty() => behind,
+        None => line,
+    }
+}
+
+/// `HOST PROGRAM: ` and what stands behind.
+fn writer(text: &str) -> Option<(&str, &str, &str)> {
+    let (host, rest) = text.split_once(' ')?;
+    let (program, _) = rest.split_once(' ').unwrap_or((rest, ""));
+    let program = program.strip_suffix(':').filter(|program| !program.is_empty())?;
+    let is_host = !host.is_empty() && !host.ends_with(':');
+    let behind = &rest[program.len() + 1..];
+    is_host.then(|| (host, program, behind.strip_prefix(' ').unwrap_or(behind)))
+}
+
+/// What stands behind a time at the beginning of a line, and one blank; `None` without one.
+fn stamp(line: &str) -> Option<&str> {
+    let first = line.bytes().next()?;
+    if !(first.is_ascii_digit() || b"[<JFMASOND".contains(&first) || b"TW".contains(&first)) {
+        return None;
+    }
+    let line = priority(line);
+    if let Some(behind) = kernel_time(line) {
+        return Some(behind);
+    }
+    let (inner, is_bracketed) = match line.strip_prefix('[') {
+        Some(inner) => (inner, true),
+        None => (line, false),
+    };
+    let behind = written_date(inner).or_else(|| iso_date(inner)).or_else(|| time(inner))?;
+    let behind = if is_bracketed { behind.strip_prefix(']')? } else { behind };
+    match behind.strip_prefix(' ') {
+        Some(behind) => Some(behind),
+        None => behind.is_empty().then_some(behind),
+    }
+}
+
+/// Behind `<13>`.
+fn priority(line: &str) -> &str {
+    let inner = line.strip_prefix('<').and_then(|line| line.split_once('>'));
+    match inner {
+        Some((number, rest)) if number.len() <= 3 && is_digits(number) => rest,
+        _ => line,
+    }
+}
+
+/// `[   12.345678] `, also with the task or processor behind it: `[   12.345678][  T123] `.
+fn kernel_time(line: &str) -> Option<&str> {
+    let (inner, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let (seconds, fraction) = inner.trim_start().split_once('.')?;
+    let is_time = is_digits(seconds) && is_digits(fraction);
+    let rest = caller(rest).unwrap_or(rest);
+    is_time.then(|| rest.strip_prefix(' ').unwrap_or(rest))
+}
+
+/// Behind `[  T123]` or `[    C0]`.
+fn caller(text: &str) -> Option<&str> {
+    let (inner, rest) = text.strip_prefix('[')?.split_once(']')?;
+    let number = inner.trim_start().strip_prefix(['T', 'C'])?;
+    is_digits(number).then_some(rest)
+}
+
+/// `Nov 22 17:35:09`, `Sun Nov 22 17:35:09 2026`.
+fn written_date(text: &str) -> Option<&str> {
+    let word = |text: &str, words: &[&str]| text.get(..3).is_some_and(|word| words.contains(&word));
+    let text = if word(text, &WEEKDAYS) { text[3..].strip_prefix(' ')? } else { text };
+    if !word(text, &MONTHS) {
+        return None;
+    }
+    let day = text[3..].strip_prefix(' ')?.trim_start();
+    let rest = digits(day, 1, 2)?;
+    let rest = time(rest.strip_prefix(' ')?)?;
+    let year = rest.strip_prefix(' ').and_then(|year| digits(year, 4, 4));
+    Some(year.filter(|rest| rest.is_empty() || rest.starts_with([' ', ']'])).unwrap_or(rest))
+}
+
+/// `2026-11-22T17:35:09.5+00:00`, also with a blank for the `T`.
+fn iso_date(text: &str) -> Option<&str> {
+    let rest = digits(text, 4, 4)?.strip_prefix(['-', '/'])?;
+    let rest = digits(rest, 2, 2)?.strip_prefix(['-', '/'])?;
+    time(digits(rest, 2, 2)?.strip_prefix(['T', ' '])?)
+}
+
+/// `17:35:09`, with a fraction and a zone if they are there.
+fn time(text: &str) -> Option<&str> {
+    let rest = digits(text, 2, 2)?.strip_prefix(':')?;
+    let rest = digits(rest, 2, 2)?.strip_prefix(':')?;
+    let rest = digits(rest, 2, 2)?;
+    let rest = rest.strip_prefix(['.', ',']).and_then(|rest| digits(rest, 1, 9)).unwrap_or(rest);
+    if let Some(rest) = rest.strip_prefix('Z') {
+        return Some(rest);
+    }
+    let zone = rest.strip_prefix(['+', '-']).and_then(|rest| digits(rest, 2, 4));
+    let zone = zone.map(|rest| {
+        let minutes = rest.strip_prefix(':').and_then(|rest| digits(rest, 2, 2));
+        minutes.unwrap_or(rest)
+    });
+    let rest = zone.unwrap_or(rest);
+    (rest.is_empty() || rest.starts_with([' ', ']'])).then_some(rest)
+}
+
+/// Behind so many digits.
+fn digits(text: &str, least: usize, most: usize) -> Option<&str> {
+    let count = text.bytes().take_while(u8::is_ascii_digit).count();
+    (least..=most).contains(&count).then(|| &text[count..])
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Prefixes, without_escapes};
+
+    #[test]
+    fn colours_and_titles_are_taken_out() {
+        let plain = |text: &str| without_escapes(text.to_owned());
+        assert_eq!(plain("\u{1b}[1;31mred\u{1b}[0m\u{1b}[K x"), "red x");
+        assert_eq!(plain("\u{1b}]0;title\u{7}a\u{1b}(Bb\u{1b}=c"), "abc");
+        assert_eq!(plain("\u{1b}]0;title\u{1b}\\a"), "a");
+        assert_eq!(plain("a\u{1b}[31\nb"), "a\nb", "cut at the end of the line");
+        assert_eq!(plain("a\u{1b}"), "a");
+        assert_eq!(plain("\u{1b}é"), "é");
+    }
+
+    #[test]
+    fn times_and_writers_are_taken_off() {
+        let row = "     5          100";
+        for before in [
+            "[   12.345678] ",
+            "[   12.345678][  T123] ",
+            "Nov 22 17:35:09 ",
+            "Nov  2 17:35:09 ",
+            "Sun Nov 22 17:35:09 2026 ",
+            "[Sun Nov 22 17:35:09 2026] ",
+            "2026-11-22T17:35:09.123+00:00 ",
+            "2026-11-22 17:35:09,5 ",
+            "[2026-11-22T17:35:09Z] ",
+            "17:35:09 ",
+            "[17:35:09.25] ",
+            "Nov 22 17:35:09 oak run.sh[12]: ",
+            "<13>Nov 22 17:35:09 oak run.sh[12]: ",
+            "2026-11-22T17:35:09+0000 oak kernel[1]: [ 1.5] ",
+            "web_1  | ",
+            "my-web-12 | ",
+            "bench.fs-1  | 2026-11-22T17:35:09.123456789Z ",
+        ] {
+            assert_eq!(Prefixes::default().without(&format!("{before}{row}")), row, "{before}");
+        }
+    }
+
+    #[test]
+    fn a_writer_without_a_number_is_known_by_its_neighbours() {
+        let logged = ["Nov 22 17:35:09 oak root: a b", "Nov 22 17:35:10 oak root: c"];
+        let prefixes = Prefixes::of(logged.into_iter());
+        assert_eq!(logged.map(|line| prefixes.without(line)), ["a b", "c"]);
+        let stamped =
+            ["Nov 22 17:35:09 Read Throughput: 133MB/sec", "Nov 22 17:35:09 run complete:"];
+        let prefixes = Prefixes::of(stamped.into_iter());
+        let plain = stamped.map(|line| prefixes.without(line));
+        assert_eq!(plain, ["Read Throughput: 133MB/sec", "run complete:"]);
+    }
+
+    #[test]
+    fn other_lines_stay_as_they_are() {
+        for line in [
+            "",
+            "[",
+            "12:34",
+            "2026-11-22",
+            "[   open]\t0.050000\t3.980161",
+            "35318: 12.795: IO Summary",
+            "2012-12-05T03:20:58x",
+            "Mai 5 17:35:09 x",
+            "     |  1.00th=[   35],  5.00th=[   36]",
+            "ext4 | 5",
+            "-1 | 5",
+            "web-1| 5",
+            "<13",
+            "Sunday",
+            "é",
+        ] {
+            assert_eq!(Prefixes::default().without(line), line);
+        }
+    }
+}

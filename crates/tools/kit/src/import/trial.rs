@@ -1,0 +1,130 @@
+//! A trial as it comes out of a log, and its events.
+
+use std::iter::once;
+
+use treering_model::{
+    Beginning, Caution, Ending, Fact, IMPORT_FACT, Metric, Mode, PhaseTotals, TaskTotals, Trial,
+    TrialEvent,
+};
+
+use crate::import::rows::Rows;
+
+/// The trial in an output.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// From another tool: has no identity and no label yet.
+    Foreign(Box<ForeignTrial>),
+    /// From treering itself, whole.
+    Own(Box<Trial>),
+}
+
+/// What the log of another tool says of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ForeignTrial {
+    /// The workload's name.
+    pub workload: &'static str,
+    /// What the log calls it, for a label; empty when it does not.
+    pub name: String,
+    /// The directory under test, empty when the log does not say.
+    pub target: String,
+    /// When it began, by the log: local time of that machine, taken as UTC. Milliseconds since
+    /// 1970.
+    pub started_unix_ms: Option<i64>,
+    /// How it was run.
+    pub parameters: Vec<(String, String)>,
+    /// What the log says of the place.
+    pub facts: Vec<Fact>,
+    /// Cautions.
+    pub cautions: Vec<Caution>,
+    /// Phases that come before the others, and their metrics.
+    pub rows: Rows,
+    /// Phases.
+    pub phases: Vec<PhaseTotals>,
+    /// Tasks, in the order of their phases.
+    pub tasks: Vec<TaskTotals>,
+    /// Numbers.
+    pub metrics: Vec<Metric>,
+    /// Whether it is no complete run. Why is in the remarks.
+    pub is_interrupted: bool,
+    /// How long it took, 0 when the log does not say.
+    pub wall_ns: u64,
+}
+
+impl ForeignTrial {
+    /// Makes phases and metrics of the rows.
+    pub fn unfold(&mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        self.phases.splice(..0, rows.phases());
+        self.metrics.splice(..0, rows.metrics());
+    }
+
+    /// Puts it together with what is decided outside of the log: identity, label, time.
+    pub fn with(mut self, beginning: Beginning) -> Trial {
+        self.unfold();
+        let ending = if self.is_interrupted { Ending::Interrupted } else { Ending::Completed };
+        Trial {
+            facts: self.facts,
+            phases: self.phases,
+            tasks: self.tasks,
+            metrics: self.metrics,
+            cautions: self.cautions,
+            ending,
+            wall_ns: self.wall_ns,
+            ..Trial::new(Beginning {
+                workload: self.workload.to_owned(),
+                mode: Mode::Classic,
+                target: self.target,
+                parameters: self.parameters,
+                cell: None,
+                ..beginning
+            })
+        }
+    }
+
+    /// Says which tool it is from: the workload, in this version where the log names one.
+    pub fn made_by(&mut self, version: Option<&str>) {
+        let tool = format!("{} {}", self.workload, version.unwrap_or_default());
+        self.fact(IMPORT_FACT, tool.trim());
+    }
+
+    /// When it ended, in milliseconds since 1970: so long it took, if it is known when it began.
+    pub fn ended(&mut self, ended_unix_ms: Option<i64>) {
+        if let Some((began, ended)) = self.started_unix_ms.zip(ended_unix_ms) {
+            let took_ms = u64::try_from(ended.saturating_sub(began)).unwrap_or(0);
+            self.wall_ns = took_ms.saturating_mul(1_000_000);
+        }
+    }
+
+    /// Adds a fact.
+    pub fn fact(&mut self, name: &str, value: impl ToString) {
+        self.facts.push(Fact { name: name.to_owned(), value: value.to_string() });
+    }
+
+    /// Adds a parameter.
+    pub fn parameter(&mut self, name: &str, value: impl ToString) {
+        self.parameters.push((name.to_owned(), value.to_string()));
+    }
+}
+
+/// The events from which a store takes a trial and rows that are kept apart from it, one at a time.
+pub fn events_of<'t>(trial: &'t Trial, rows: &'t Rows) -> impl Iterator<Item = TrialEvent> + 't {
+    let Trial { facts, ending, wall_ns, .. } = trial;
+    let of_phase = |phase: PhaseTotals| {
+        let began = TrialEvent::PhaseBegan {
+            phase: phase.phase,
+            name: phase.name.clone(),
+            at_ns: phase.began_ns,
+        };
+        let number = phase.phase;
+        let tasks = trial.tasks.iter().filter(move |task| task.phase == number);
+        let ended = TrialEvent::PhaseEnded(phase);
+        once(began).chain(tasks.cloned().map(TrialEvent::TaskEnded)).chain(once(ended))
+    };
+    once(TrialEvent::Began(trial.beginning.clone()))
+        .chain(once(TrialEvent::Environment { facts: facts.clone() }))
+        .chain(trial.cautions.iter().cloned().map(TrialEvent::Cautioned))
+        .chain(rows.phases().chain(trial.phases.iter().cloned()).flat_map(of_phase))
+        .chain(rows.metrics().chain(trial.metrics.iter().cloned()).map(TrialEvent::Measured))
+        .chain(trial.artifacts.iter().cloned().map(TrialEvent::Produced))
+        .chain(once(TrialEvent::Ended { ending: ending.clone(), at_ns: *wall_ns }))
+}

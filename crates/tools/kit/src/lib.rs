@@ -1,0 +1,36 @@
+//! Shared by the tools: where two of them meet. One tool never imports another.
+//!
+//! Languages cut their texts with `cursor` and report what is wrong with `faults`; importers read
+//! their logs with `import`; the other modules are parts of workloads. A [`Tool`] is one line in
+//! the registry.
+
+pub mod ahead;
+pub mod c_random;
+pub mod cautions;
+pub mod cursor;
+pub mod excerpt;
+pub mod faults;
+pub mod imitation;
+pub mod import;
+pub mod nearest;
+pub mod occupied;
+pub mod outline;
+pub mod packet;
+mod place;
+pub mod rank_sums;
+pub mod ranks;
+pub mod space;
+pub mod span;
+pub mod sync_all;
+
+use import::Importer;
+use treering_script::Workload;
+
+/// A tool: its workload, the importer of its logs, or both.
+#[derive(Clone, Copy)]
+pub struct Tool {
+    /// The workload, where treering runs the tool.
+    pub workload: Option<&'static dyn Workload>,
+    /// The importer, where the tool leaves logs.
+    pub importer: Option<&'static dyn Importer>,
+}

@@ -1,0 +1,23 @@
+//! Places in which something of ours is there already: no native run begins in one.
+
+use treering_script::{ConfigError, TargetFacts};
+
+/// Nothing may be there that has such a name.
+///
+/// # Errors
+/// Names the first that is.
+pub fn refuse_existing(
+    facts: &TargetFacts,
+    is_ours: impl Fn(&str) -> bool,
+) -> Result<(), ConfigError> {
+    let Some(there) = facts.existing.iter().find(|name| is_ours(name)) else { return Ok(()) };
+    Err(ConfigError::new(format!("{there} is there already")).hint(
+        "name an empty directory, or remove it; `treering clean DIR` removes what a killed run \
+         left",
+    ))
+}
+
+/// Whether a name is this, followed by the number of a directory of ours.
+pub fn is_numbered(name: &str, prefix: &str) -> bool {
+    name.strip_prefix(prefix).is_some_and(|number| number.parse::<u16>().is_ok())
+}

@@ -1,0 +1,27 @@
+//! How long the outline of a run may become.
+
+use treering_script::OutlineLine;
+
+/// A dry run lists no more lines.
+const LINES_MAX: usize = 100_000;
+
+/// As many of the lines as a dry run lists.
+pub fn limited(lines: impl IntoIterator<Item = OutlineLine>) -> Vec<OutlineLine> {
+    let mut lines = lines.into_iter();
+    let mut listed: Vec<OutlineLine> = lines.by_ref().take(LINES_MAX).collect();
+    listed.extend(lines.next().map(|_| "and so on".to_owned()));
+    listed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LINES_MAX, limited};
+
+    #[test]
+    fn lines_are_cut_off_only_where_there_are_too_many() {
+        let lines = |count| limited((0..count).map(|line: usize| line.to_string()));
+        assert_eq!(lines(LINES_MAX).last().map(String::as_str), Some("99999"));
+        let cut = lines(LINES_MAX + 1);
+        assert_eq!((cut.len(), cut[LINES_MAX].as_str()), (LINES_MAX + 1, "and so on"));
+    }
+}

@@ -1,0 +1,119 @@
+//! What each rank's part of each test took, in every iteration.
+
+/// A test, in the order of the original's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Test {
+    DirectoryCreation,
+    DirectoryStat,
+    DirectoryRead,
+    DirectoryRename,
+    DirectoryRemoval,
+    FileCreation,
+    FileStat,
+    FileRead,
+    FileRemoval,
+    TreeCreation,
+    TreeRemoval,
+}
+
+impl Test {
+    /// All of them.
+    pub(crate) const ALL: [Self; 11] = [
+        Self::DirectoryCreation,
+        Self::DirectoryStat,
+        Self::DirectoryRead,
+        Self::DirectoryRename,
+        Self::DirectoryRemoval,
+        Self::FileCreation,
+        Self::FileStat,
+        Self::FileRead,
+        Self::FileRemoval,
+        Self::TreeCreation,
+        Self::TreeRemoval,
+    ];
+
+    /// As the original prints it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::DirectoryCreation => "Directory creation",
+            Self::DirectoryStat => "Directory stat",
+            Self::DirectoryRead => "Directory read",
+            Self::DirectoryRename => "Directory rename",
+            Self::DirectoryRemoval => "Directory removal",
+            Self::FileCreation => "File creation",
+            Self::FileStat => "File stat",
+            Self::FileRead => "File read",
+            Self::FileRemoval => "File removal",
+            Self::TreeCreation => "Tree creation",
+            Self::TreeRemoval => "Tree removal",
+        }
+    }
+
+    /// That of this name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|test| test.name() == name)
+    }
+
+    /// Whether only rank 0 has a result of it.
+    pub(crate) const fn is_of_tree(self) -> bool {
+        matches!(self, Self::TreeCreation | Self::TreeRemoval)
+    }
+}
+
+/// What a rank's part took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct RankTime {
+    /// Until it was at the barrier behind the test.
+    pub seconds_before_barrier: f64,
+    /// Until all were.
+    pub seconds: f64,
+}
+
+/// A test in an iteration.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct TestResult {
+    /// Items of each rank; of a tree, its directories.
+    pub items: u64,
+    /// What each rank took.
+    pub ranks: Vec<RankTime>,
+}
+
+/// `items` in this time, by the second; nothing has no rate.
+fn rate(items: u64, seconds: f64) -> f64 {
+    if items == 0 { 0.0 } else { items as f64 / seconds }
+}
+
+impl TestResult {
+    /// What a rank took; nothing where it had no part.
+    pub(crate) fn of_rank(&self, rank: usize) -> RankTime {
+        self.ranks.get(rank).copied().unwrap_or_default()
+    }
+
+    /// The rate of a rank until all were at the barrier.
+    pub(crate) fn rate(&self, rank: usize) -> f64 {
+        rate(self.items, self.of_rank(rank).seconds)
+    }
+
+    /// The rate of a rank until itself was.
+    pub(crate) fn rate_before_barrier(&self, rank: usize) -> f64 {
+        rate(self.items, self.of_rank(rank).seconds_before_barrier)
+    }
+}
+
+/// The tests of an iteration; those that were not done are empty.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Iteration {
+    results: [TestResult; Test::ALL.len()],
+}
+
+impl Iteration {
+    /// The result of a test.
+    pub(crate) fn of(&self, test: Test) -> &TestResult {
+        &self.results[test as usize]
+    }
+
+    /// Takes down the result of a test.
+    pub(crate) fn set(&mut self, test: Test, result: TestResult) {
+        self.results[test as usize] = result;
+    }
+}

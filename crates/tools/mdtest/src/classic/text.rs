@@ -1,0 +1,152 @@
+//! What mdtest says before and after its tables, byte for byte.
+
+use std::fmt::Write as _;
+
+use treering_kit::space::{Filesystem, space};
+
+/// The version whose words these are.
+pub(crate) const VERSION: &str = "4.1.0+dev";
+
+/// The line of the original's source that tells the shift.
+const SHIFT_LINE: u32 = 2594;
+
+/// What the first lines say of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// Ranks.
+    pub ranks: usize,
+    /// The first directory, as it was typed.
+    pub path: String,
+    /// How far each phase is shifted.
+    pub stride: u64,
+    /// Machines.
+    pub nodes: u64,
+    /// Which ranks are on the machine of rank 0.
+    pub on_first: Vec<bool>,
+    /// The seed of rank 0's order, where the order is random.
+    pub random_seed: Option<u64>,
+    /// Whether files are read, but nothing of them.
+    pub reads_nothing: bool,
+    /// Items of all ranks.
+    pub items: u64,
+    /// Whether directories are tested.
+    pub dirs: bool,
+    /// Whether files are.
+    pub files: bool,
+    /// Whether all ranks have the same file.
+    pub shared_file: bool,
+}
+
+/// A time that `ctime` wrote, as the original has it: month, day and year.
+pub(crate) fn stamp(ctime: &str) -> String {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let words: Vec<&str> = ctime.split_whitespace().collect();
+    let [_, month, day, clock, year] = words[..] else { return ctime.to_owned() };
+    let number = MONTHS.iter().position(|name| *name == month).unwrap_or(0) + 1;
+    format!("{number:02}/{day:0>2}/{year} {clock}")
+}
+
+/// The command line as it is shown again.
+pub(crate) fn typed(words: &[String]) -> String {
+    let mut words = words.iter();
+    let mut text = words.next().cloned().unwrap_or_default();
+    for word in words {
+        // Writing to a string does not fail.
+        let _ = write!(text, " '{word}'");
+    }
+    text
+}
+
+/// The lines before the work.
+pub(crate) fn header(started: &str, words: &[String], asked: &Asked, filesystem: Filesystem) -> String {
+    let Asked { ranks, path, stride, items, .. } = asked;
+    let mut text = format!(
+        "-- started at {} --\n\nmdtest-{VERSION} was launched with {ranks} total task(s) on {} \
+         node(s)\nCommand line used: {}\n",
+        stamp(started),
+        asked.nodes,
+        typed(words)
+    );
+    if asked.reads_nothing {
+        text += "WARNING: Read bytes is 0, thus, a read test will actually just open/close\n";
+    }
+    let map = asked.on_first.iter().map(|&is_on_first| if is_on_first { '1' } else { '0' });
+    text += &format!("Nodemap: {}\n", map.collect::<String>());
+    text += &format!("{:<20}: {path}\n", "Path");
+    text += &space(filesystem);
+    if *stride > 0 {
+        text += &format!(
+            "V-0: Rank {:3} Line {SHIFT_LINE:5} Shifting ranks by {stride} for each phase.\n",
+            0
+        );
+    }
+    if let Some(seed) = asked.random_seed {
+        text += &format!("random seed: {seed}\n");
+    }
+    text += &match (asked.dirs, asked.files) {
+        (true, true) => format!("{ranks} tasks, {items} files/directories\n"),
+        (false, true) if asked.shared_file => format!("{ranks} tasks, 1 file\n"),
+        (false, true) => format!("{ranks} tasks, {items} files\n"),
+        (true, false) => format!("{ranks} tasks, {items} directories\n"),
+        (false, false) => String::new(),
+    };
+    text
+}
+
+/// The line of a creation that time ended.
+pub(crate) fn wall_hit(done: &[u64]) -> String {
+    let (min, max) = (done.iter().min().unwrap_or(&0), done.iter().max().unwrap_or(&0));
+    let average = done.iter().sum::<u64>() as f64 / done.len().max(1) as f64;
+    format!("Continue stonewall hit min: {min} max: {max} avg: {average:.1} \n\n")
+}
+
+/// The last line.
+pub(crate) fn footer(now: &str) -> String {
+    format!("-- finished at {} --\n\n", stamp(now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, Filesystem, footer, header, stamp};
+
+    #[test]
+    fn the_first_lines_are_those_of_the_original() {
+        let words = ["mdtest", "-n", "10"].map(str::to_owned);
+        let asked = Asked {
+            ranks: 4,
+            path: "./out".to_owned(),
+            stride: 1,
+            nodes: 1,
+            on_first: vec![true; 4],
+            random_seed: Some(7),
+            reads_nothing: true,
+            items: 40,
+            dirs: true,
+            files: true,
+            shared_file: false,
+        };
+        let filesystem = Filesystem {
+            capacity_bytes: 12_670_153_523,
+            unused_bytes: 12_670_153_523,
+            inodes: (30, 3_040_870),
+        };
+        let text = header("Tue Nov  4 05:48:01 2026", &words, &asked, filesystem);
+        let wanted = "\
+-- started at 11/04/2026 05:48:01 --
+
+mdtest-4.1.0+dev was launched with 4 total task(s) on 1 node(s)
+Command line used: mdtest '-n' '10'
+WARNING: Read bytes is 0, thus, a read test will actually just open/close
+Nodemap: 1111
+Path                : ./out
+FS                  : 11.8 GiB   Used FS: 0.0%   Inodes: 2.9 Mi   Used Inodes: 0.0%
+V-0: Rank   0 Line  2594 Shifting ranks by 1 for each phase.
+random seed: 7
+4 tasks, 40 files/directories
+";
+        assert_eq!(text, wanted);
+        assert_eq!(footer("Tue Nov 24 05:48:02 2026"), "-- finished at 11/24/2026 05:48:02 --\n\n");
+        assert_eq!(stamp("whenever"), "whenever");
+    }
+}

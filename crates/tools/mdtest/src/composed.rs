@@ -1,0 +1,75 @@
+//! mdtest's tests of files for a workload that is made of several: one tree or one for each rank,
+//! creation that ends by time, the bytes and calls of the original.
+
+use std::sync::Arc;
+
+use treering_kit::packet::PacketType;
+use treering_script::{Session, WorkerKind};
+
+use super::session::TestSession;
+use super::shape::{Acts, AsOriginal, Data, Order, Shape};
+use super::tree::Tree;
+
+/// The tests of files that are composed into another workload.
+#[derive(Clone, Copy, Debug)]
+pub struct FileTests {
+    /// How many ranks work.
+    pub ranks: u16,
+    /// Files of each rank, at most.
+    pub items: u64,
+    /// Whether each rank has a tree of its own, of one directory.
+    pub own_trees: bool,
+    /// Bytes that are written to each file, and read and compared.
+    pub bytes: u32,
+    /// Whether files are read.
+    pub reads: bool,
+    /// Seconds after which creation ends; then all make as many as the fastest has.
+    pub seconds: u64,
+    /// The seed of the data.
+    pub data_seed: u32,
+    /// What a rank is.
+    pub workers: WorkerKind,
+}
+
+impl FileTests {
+    /// A run of them. Its phases: trees made, creation, stat, reading if asked for, removal, trees
+    /// removed. From test to test a rank works on the files of the next one.
+    pub fn session(&self) -> Box<dyn Session> {
+        Box::new(TestSession::new(Arc::new(self.shape())))
+    }
+
+    fn shape(&self) -> Shape {
+        Shape {
+            ranks: self.ranks,
+            roots: 1,
+            iterations: 1,
+            tree: Tree { branch: 1, depth: 0, leaves_only: true },
+            per_directory: self.items,
+            loops: 1,
+            stride: 1,
+            own_trees: self.own_trees,
+            shared_file: false,
+            collective: false,
+            dirs: false,
+            files: true,
+            acts: Acts { create: true, stat: true, rename: false, read: self.reads, remove: true },
+            data: Data {
+                write_bytes: self.bytes,
+                read_bytes: self.bytes,
+                fsync: false,
+                verify_write: false,
+                verify_read: self.bytes > 0,
+            },
+            sync_each_test: false,
+            wall_seconds: Some(self.seconds),
+            made_before: None,
+            order: Order::Sequential,
+            cold: false,
+            workers: self.workers,
+            as_original: Some(AsOriginal {
+                packet: PacketType::Timestamp,
+                data_seed: self.data_seed,
+            }),
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! From a classic command line to the shape of a run, with the refusals of the original in its
+//! words.
+
+use std::path::PathBuf;
+
+use treering_kit::packet::PacketType;
+use treering_script::{ConfigError, Nodes, Settings};
+
+use super::native::{Parameters, directories};
+use super::options::{Classic, only_posix};
+use super::shape::{Acts, AsOriginal, Data, Order, Shape};
+use super::tree::Tree;
+use treering_kit::ranks::worker_kind;
+
+/// The file of a creation that time ended holds one number.
+const NUMBER_BYTES_MAX: u64 = 64;
+
+/// What a classic command line asks for, beyond the shape.
+#[derive(Clone, Debug)]
+pub(super) struct ClassicConfig {
+    pub(super) shape: Shape,
+    pub(super) options: Classic,
+    pub(super) dirs: Vec<PathBuf>,
+    pub(super) parameters: Parameters,
+    pub(super) nodes: Nodes,
+    /// Which ranks are on the machine of rank 0.
+    pub(super) on_first: Vec<bool>,
+}
+
+/// A refusal without more words than the original has.
+fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
+    Err(ConfigError::new(message))
+}
+
+impl ClassicConfig {
+    pub(super) fn read(settings: &Settings) -> Result<Self, ConfigError> {
+        let mut options = Classic::read(settings)?;
+        let words: Vec<&str> =
+            options.dir.split(['@', '\n']).filter(|word| !word.is_empty()).collect();
+        let dirs: Vec<PathBuf> = words.iter().map(PathBuf::from).collect();
+        if dirs.is_empty() {
+            return refuse("-d: no directory is named");
+        }
+        if !options.others.api.eq_ignore_ascii_case("posix") {
+            return refuse(format!("-a {}: {}", options.others.api, only_posix()));
+        }
+        let acts = acts(&options);
+        validate(&options, &acts, dirs.len())?;
+        let shape = shape(settings, &mut options, acts, dirs.len())?;
+        let mut parameters: Parameters = (1..).zip(&dirs).map(directory).collect();
+        parameters.extend(options.parameters());
+        let nodes = settings.machine.nodes(shape.ranks);
+        let on = |rank| settings.machine.is_on_first(rank);
+        let on_first = (0..shape.ranks).map(on).collect();
+        Ok(Self { shape, options, dirs, parameters, nodes, on_first })
+    }
+}
+
+/// A directory as it is recorded.
+fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
+    let full = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
+    let name = if number == 1 { "dir".to_owned() } else { format!("dir.{number}") };
+    (name, full.to_string_lossy().into_owned())
+}
+
+/// Where none is asked for, all tests are done.
+fn acts(options: &Classic) -> Acts {
+    let tests = &options.tests;
+    let all = !(tests.only_create
+        || tests.only_stat
+        || tests.only_read
+        || tests.only_remove
+        || tests.rename_dirs);
+    Acts {
+        create: all || tests.only_create,
+        stat: all || tests.only_stat,
+        rename: all || tests.rename_dirs,
+        read: all || tests.only_read,
+        remove: all || tests.only_remove,
+    }
+}
+
+/// What the original refuses, in its order, and what we do besides.
+fn validate(options: &Classic, acts: &Acts, dirs: usize) -> Result<(), ConfigError> {
+    let Classic { branch, collective, shared_file, unique_dir, data, .. } = options;
+    let walls = options.stonewall > 0;
+    let several = dirs > 1;
+    let refused = [
+        (
+            (walls && *branch > 1) || options.others.no_barriers > 0,
+            format!(
+                "Error, stone wall timer does only work with a branch factor <= 1 (current is \
+                 {branch}) and with barriers\n"
+            ),
+        ),
+        (*shared_file && *collective, "-c not compatible with -S".to_owned()),
+        (several && *collective, "-c not compatible with multiple test directories".to_owned()),
+        (*unique_dir && *shared_file, "-u not compatible with -S".to_owned()),
+        (
+            several && options.shift > 0,
+            "cannot have multiple directory paths with -N strides between neighbor tasks"
+                .to_owned(),
+        ),
+        (
+            several && !*unique_dir,
+            "shared directory mode is not compatible with multiple directory paths".to_owned(),
+        ),
+        (
+            dirs > usize::from(options.ranks),
+            "cannot have more directory paths than MPI tasks".to_owned(),
+        ),
+        (
+            *branch < 1 && options.depth > 0,
+            "branch factor must be greater than or equal to zero".to_owned(),
+        ),
+        (
+            options.items > 0 && options.items_per_dir > 0 && *unique_dir,
+            "only specify the number of items or the number of items per directory".to_owned(),
+        ),
+        (
+            options.items > 0
+                && options.items_per_dir > 0
+                && !options.items.is_multiple_of(options.items_per_dir),
+            "items must be a multiple of items per directory".to_owned(),
+        ),
+        (
+            data.verify_read && !acts.read,
+            "Verify read requires that the read test is used".to_owned(),
+        ),
+        (
+            data.verify_read && data.read_bytes == 0,
+            "Verify read requires that read bytes is > 0".to_owned(),
+        ),
+        (
+            acts.create && acts.read && data.read_bytes > data.write_bytes,
+            "When writing and reading files, read bytes must be smaller than write bytes"
+                .to_owned(),
+        ),
+    ];
+    if let Some((_, message)) = refused.into_iter().find(|(is_refused, _)| *is_refused) {
+        return refuse(message);
+    }
+    let spreads =
+        options.items > 0 && options.items_per_dir > 0 && options.items != options.items_per_dir;
+    if walls && (options.depth > 0 || spreads || *collective) {
+        return Err(ConfigError::new(
+            "-W goes with one directory only: not with -z, nor with both -n and -I, nor with -c",
+        ));
+    }
+    Ok(())
+}
+
+fn shape(
+    settings: &Settings,
+    options: &mut Classic,
+    acts: Acts,
+    dirs: usize,
+) -> Result<Shape, ConfigError> {
+    let tree =
+        Tree { branch: options.branch, depth: options.depth, leaves_only: options.leaf_only };
+    directories(&tree)?;
+    let both = options.items > 0 && options.items_per_dir > 0;
+    let seconds = i32::try_from(settings.started_unix_ms / 1000).unwrap_or(0);
+    let now = u64::try_from(seconds).unwrap_or(0);
+    let data_seed = *options.data.data_offset.get_or_insert(now);
+    if options.random && options.random_seed == 0 {
+        options.random_seed = now;
+    }
+    let Some(packet) = PacketType::from_text(&options.data.data_packet_type) else {
+        return refuse(format!(
+            "Unknown packet type {}: give timestamp, offset, incompressible or random",
+            options.data.data_packet_type
+        ));
+    };
+    let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    // Where neither is asked for, both are.
+    let neither = !options.tests.only_dirs && !options.tests.only_files;
+    Ok(Shape {
+        ranks: options.ranks,
+        roots: u16::try_from(dirs).unwrap_or(u16::MAX),
+        iterations: options.iterations,
+        per_directory: if options.items_per_dir > 0 {
+            options.items_per_dir
+        } else {
+            options.items / tree.holders()
+        },
+        loops: if both { options.items / options.items_per_dir } else { 1 },
+        tree,
+        stride: options.shift,
+        own_trees: options.unique_dir,
+        shared_file: options.shared_file,
+        collective: options.collective,
+        dirs: (neither || options.tests.only_dirs) && !options.shared_file,
+        files: neither || options.tests.only_files,
+        acts,
+        data: Data {
+            write_bytes: options.data.write_bytes,
+            read_bytes: options.data.read_bytes,
+            fsync: options.data.sync_file,
+            verify_write: options.data.verify_write,
+            verify_read: options.data.verify_read,
+        },
+        sync_each_test: options.data.call_sync,
+        wall_seconds: Some(options.stonewall).filter(|&seconds| seconds > 0),
+        made_before: made_before(settings, options, &acts)?,
+        // A seed without -R is enough for the original too.
+        order: match options.random_seed {
+            0 => Order::Sequential,
+            seed => Order::Original(word(seed)),
+        },
+        cold: false,
+        workers: worker_kind(options.worker_kind),
+        as_original: Some(AsOriginal { packet, data_seed: word(data_seed) }),
+    })
+}
+
+/// How many items there are, where nothing is created and a file says it.
+fn made_before(
+    settings: &Settings,
+    options: &Classic,
+    acts: &Acts,
+) -> Result<Option<u64>, ConfigError> {
+    let Some(name) = options.stonewall_file.as_ref().filter(|_| !acts.create) else {
+        return Ok(None);
+    };
+    let path = settings.file(name);
+    let Ok(bytes) = settings.files.read(&path, NUMBER_BYTES_MAX) else { return Ok(None) };
+    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    text.parse()
+        .map(Some)
+        .or_else(|_| refuse(format!("-x {}: '{text}' is not a number of items", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ClassicConfig;
+    use crate::shape::Part;
+    use treering_script::Settings;
+
+    fn asked(words: &str) -> Result<ClassicConfig, String> {
+        let given = words.split_whitespace().map(|word| {
+            let (name, value) = word.split_once('=').unwrap_or((word, "true"));
+            (name.to_owned(), value.to_owned())
+        });
+        ClassicConfig::read(&Settings::new(given.collect())).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn what_the_original_refuses_is_refused_in_its_words() {
+        for (words, message) in [
+            (
+                "no-barriers=1",
+                "Error, stone wall timer does only work with a branch factor <= 1 (current is 1) \
+                 and with barriers\n",
+            ),
+            ("shared-file collective", "-c not compatible with -S"),
+            ("shared-file unique-dir", "-u not compatible with -S"),
+            (
+                "dir=a@b ranks=2",
+                "shared directory mode is not compatible with multiple directory paths",
+            ),
+            ("dir=a@b unique-dir", "cannot have more directory paths than MPI tasks"),
+            ("items=10 items-per-dir=3", "items must be a multiple of items per directory"),
+            ("verify-read", "Verify read requires that read bytes is > 0"),
+            (
+                "read-bytes=1",
+                "When writing and reading files, read bytes must be smaller than write bytes",
+            ),
+            ("branch=0 depth=1", "branch factor must be greater than or equal to zero"),
+        ] {
+            assert_eq!(asked(words).unwrap_err(), message, "{words}");
+        }
+        assert!(asked("api=DFS").unwrap_err().starts_with("-a DFS: only POSIX"));
+    }
+
+    #[test]
+    fn items_are_divided_among_directories_and_tests_among_trees() {
+        let shape = asked("items=20 items-per-dir=5 ranks=4").unwrap().shape;
+        assert_eq!((shape.loops, shape.items_a_tree(), shape.items()), (4, 5, 20));
+        let shape = asked("items=100 depth=2 branch=3 leaf-only").unwrap().shape;
+        assert_eq!((shape.per_directory, shape.items()), (11, 99));
+        let shape = asked("items=9 only-create only-remove only-files").unwrap().shape;
+        assert_eq!(shape.parts().len(), 4);
+        assert!(matches!(shape.parts()[0], Part::MakeTrees));
+        let shape = asked("items=9 ranks=4 shift=1 unique-dir").unwrap().shape;
+        assert_eq!(shape.owner(3, crate::shape::Act::Remove), 2);
+        assert_eq!(shape.tree_of(2), Some(3));
+    }
+}

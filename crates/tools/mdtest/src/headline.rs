@@ -1,0 +1,41 @@
+//! The headline numbers: the rate of each test.
+
+use treering_model::metrics::rates::{ITEMS_PER_WORKER, OPERATIONS_PER_SECOND};
+use treering_model::workloads::mdtest::ItemCounts;
+use treering_model::{Metric, Scope, TaskTotals};
+
+use super::shape::Part;
+use treering_kit::rank_sums::{RankDone, RankSums, TestSums};
+
+/// What a task came to.
+pub(super) fn done(counts: ItemCounts) -> RankDone {
+    let ItemCounts { done, ended_by_time, is_wear_out, .. } = counts;
+    RankDone { items: done, bytes: 0, ended_by_time, is_wear_out }
+}
+
+/// The numbers of a run.
+pub(super) fn metrics(sums: &RankSums) -> Vec<Metric> {
+    sums.metrics(rate, &ITEMS_PER_WORKER)
+}
+
+fn rate(sums: &TestSums) -> [Metric; 1] {
+    let value = sums.items as f64 / sums.seconds();
+    let rate = OPERATIONS_PER_SECOND.of(Scope::Kind(sums.kind.clone()), value);
+    [rate.primary_if(decides(&sums.kind))]
+}
+
+/// Whether the rate of these tasks decides a comparison: that of a tree has few operations, and
+/// that of a rename no other tool has.
+fn decides(kind: &str) -> bool {
+    !kind.starts_with("tree") && !kind.ends_with("rename")
+}
+
+/// The metrics of a run of these parts. Their values mean nothing.
+pub(super) fn foreseen(parts: &[Part]) -> Vec<Metric> {
+    let mut sums = RankSums::default();
+    for part in parts {
+        let task = TaskTotals { kind: part.kind().to_owned(), wall_ns: 1, ..TaskTotals::default() };
+        sums.add(&task, RankDone { items: 1, ..RankDone::default() });
+    }
+    metrics(&sums)
+}

@@ -1,0 +1,227 @@
+//! The lines of mdtest, one at a time.
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+use treering_kit::import::number::{decimal, whole};
+
+/// A line.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Line {
+    /// When it began, in milliseconds since 1970.
+    Started(Option<i64>),
+    /// Which version, and how many ranks on how many machines.
+    Launched { version: String, ranks: u64, nodes: u64 },
+    /// How it was called, without the program's name.
+    Command(Vec<String>),
+    /// Where it worked.
+    Path(String),
+    /// How full the filesystem was, in percent.
+    Used(f64),
+    /// A table begins.
+    Table { is_time: bool, iterations: u64 },
+    /// A line of it.
+    Row(Row),
+    /// Items that a rank had when time ended creation: the fewest, the most, the mean.
+    Wall([f64; 3]),
+    /// Data were not what was written.
+    WrongData,
+    /// When it ended.
+    Finished(Option<i64>),
+    /// Nothing that is wanted.
+    Furniture,
+}
+
+/// A line of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Row {
+    /// What it is about, as native runs call it.
+    pub(super) kind: &'static str,
+    /// The greatest, the least, the mean and the standard deviation over the iterations.
+    pub(super) numbers: [f64; 4],
+}
+
+/// What rows are called in its versions, and in ours.
+const TESTS: [(&str, &str); 10] = [
+    ("Directory creation", "dir-create"),
+    ("Directory stat", "dir-stat"),
+    ("Directory rename", "dir-rename"),
+    ("Directory removal", "dir-remove"),
+    ("File creation", "file-create"),
+    ("File stat", "file-stat"),
+    ("File read", "file-read"),
+    ("File removal", "file-remove"),
+    ("Tree creation", "tree-create"),
+    ("Tree removal", "tree-remove"),
+];
+
+/// Beginnings of lines that say nothing that is wanted.
+const FURNITURE: [&str; 11] = [
+    "V-",
+    "WARNING: ",
+    "Nodemap: ",
+    "random seed: ",
+    "Operation ",
+    "---------",
+    "Per process result",
+    "iteration: ",
+    "Test Directory ",
+    "Test File ",
+    "Test Tree ",
+];
+
+/// A time as mdtest and ior print it: `11/24/2026 06:00:27`, taken as UTC.
+fn unix_ms(text: &str) -> Option<i64> {
+    let when = DateTime::strptime("%m/%d/%Y %H:%M:%S", text.trim()).ok()?;
+    Some(when.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond())
+}
+
+/// Reads a line.
+pub(super) fn line(text: &str) -> Option<Line> {
+    let text = text.trim();
+    let between = |before: &str| text.strip_prefix(before)?.strip_suffix("--");
+    if let Some(when) = between("-- started at ") {
+        return Some(Line::Started(unix_ms(when)));
+    }
+    if let Some(when) = between("-- finished at ") {
+        return Some(Line::Finished(unix_ms(when)));
+    }
+    if let Some(rest) = text.strip_prefix("Command line used: ") {
+        return Some(Line::Command(words(rest)));
+    }
+    let of_path = text.strip_prefix("Path").map(str::trim_start);
+    if let Some(path) = of_path.and_then(|rest| rest.strip_prefix(':')) {
+        return Some(Line::Path(path.trim().to_owned()));
+    }
+    if text.starts_with("FS") && text.contains("Used FS:") {
+        let used = text.split("Used FS:").nth(1)?.split('%').next()?;
+        return decimal(used.trim()).map(Line::Used);
+    }
+    launched(text)
+        .or_else(|| table(text))
+        .or_else(|| row(text).map(Line::Row))
+        .or_else(|| wall(text))
+        .or_else(|| furniture(text))
+}
+
+/// `mdtest-4.1.0 was launched with 4 total task(s) on 1 node(s)`
+fn launched(text: &str) -> Option<Line> {
+    let (version, rest) = text.strip_prefix("mdtest-")?.split_once(" was launched with ")?;
+    let (ranks, rest) = rest.split_once(" total task(s) on ")?;
+    let nodes = rest.split_whitespace().next()?;
+    Some(Line::Launched { version: version.to_owned(), ranks: whole(ranks)?, nodes: whole(nodes)? })
+}
+
+/// `SUMMARY rate (in ops/sec): (of 2 iterations)`, and what older versions have for it.
+fn table(text: &str) -> Option<Line> {
+    let rest = text.strip_prefix("SUMMARY")?;
+    let (title, rest) = rest.split_once("(of ")?;
+    let iterations = whole(rest.strip_suffix(" iterations)")?)?;
+    let title = title.trim().trim_end_matches(':');
+    match title {
+        "" | "rate" | "rate (in ops/sec)" => Some(Line::Table { is_time: false, iterations }),
+        "time" | "time (in ms/op)" => Some(Line::Table { is_time: true, iterations }),
+        _ => None,
+    }
+}
+
+/// A name and numbers: four, or three more before them.
+fn row(text: &str) -> Option<Row> {
+    let (kind, rest) =
+        TESTS.iter().find_map(|(name, kind)| text.strip_prefix(name).map(|rest| (*kind, rest)))?;
+    let rest = rest.trim_start().trim_start_matches(':');
+    let numbers: Vec<f64> = rest.split_whitespace().map(number).collect::<Option<_>>()?;
+    let numbers = match numbers.as_slice() {
+        [.., max, min, mean, deviation] if matches!(numbers.len(), 4 | 7) => {
+            [*max, *min, *mean, *deviation]
+        }
+        _ => return None,
+    };
+    Some(Row { kind, numbers })
+}
+
+fn number(text: &str) -> Option<f64> {
+    match text {
+        "inf" => Some(f64::INFINITY),
+        "nan" | "-nan" => Some(f64::NAN),
+        _ => decimal(text),
+    }
+}
+
+/// `Continue stonewall hit min: 98 max: 120 avg: 104.5`
+fn wall(text: &str) -> Option<Line> {
+    if text.starts_with("ERROR: verifying the data on read") {
+        return Some(Line::WrongData);
+    }
+    let words: Vec<&str> =
+        text.strip_prefix("Continue stonewall hit ")?.split_whitespace().collect();
+    let ["min:", least, "max:", most, "avg:", mean] = words[..] else { return None };
+    Some(Line::Wall([decimal(least)?, decimal(most)?, decimal(mean)?]))
+}
+
+fn furniture(text: &str) -> Option<Line> {
+    let is_count = || {
+        let mut words = text.split_whitespace();
+        let ranks = words.next().and_then(whole);
+        ranks.is_some() && words.next() == Some("tasks,") && text.contains("file")
+            || text.ends_with(" directories") && text.contains(" tasks, ")
+    };
+    let is_known = FURNITURE.iter().any(|begin| text.starts_with(begin));
+    (is_known || text.is_empty() || is_count()).then_some(Line::Furniture)
+}
+
+/// The words behind the program's name, each in quotation marks in newer versions.
+fn words(text: &str) -> Vec<String> {
+    if !text.contains(" '") {
+        return text.split_whitespace().skip(1).map(str::to_owned).collect();
+    }
+    let rest = text.split_once(" '").map_or("", |(_, rest)| rest);
+    rest.trim_end_matches('\'').split("' '").map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, Row, line, words};
+
+    #[test]
+    fn lines_of_old_and_new_versions_are_known() {
+        for (text, wanted) in [
+            ("-- started at 11/24/2026 06:00:27 --", Line::Started(Some(1_795_500_027_000))),
+            (
+                "mdtest-4.1.0+dev was launched with 4 total task(s) on 1 node(s)",
+                Line::Launched { version: "4.1.0+dev".to_owned(), ranks: 4, nodes: 1 },
+            ),
+            ("Path                : ./out", Line::Path("./out".to_owned())),
+            ("FS: 11.8 GiB   Used FS: 1.5%   Inodes: 2.9 Mi   Used Inodes: 0.0%", Line::Used(1.5)),
+            ("SUMMARY: (of 3 iterations)", Line::Table { is_time: false, iterations: 3 }),
+            (
+                "SUMMARY time (in ms/op): (of 2 iterations)",
+                Line::Table { is_time: true, iterations: 2 },
+            ),
+            (
+                "   File creation     :       1.5   1.0   1.25   0.1",
+                Line::Row(Row { kind: "file-create", numbers: [1.5, 1.0, 1.25, 0.1] }),
+            ),
+            (
+                "File stat  9.0 8.0 7.0      1.5   1.0   1.25   0.1",
+                Line::Row(Row { kind: "file-stat", numbers: [1.5, 1.0, 1.25, 0.1] }),
+            ),
+            (
+                "Continue stonewall hit min: 98 max: 120 avg: 104.5",
+                Line::Wall([98.0, 120.0, 104.5]),
+            ),
+            ("4 tasks, 80 files/directories", Line::Furniture),
+        ] {
+            assert_eq!(line(text), Some(wanted), "{text}");
+        }
+        assert_eq!(line("File creation is slow today"), None);
+        assert_eq!(line("SUMMARY of the week"), None);
+    }
+
+    #[test]
+    fn command_lines_are_taken_apart() {
+        assert_eq!(words("/a b/mdtest '-n' '10 0'"), ["-n", "10 0"]);
+        assert_eq!(words("mdtest -n 10 -F"), ["-n", "10", "-F"]);
+        assert!(words("mdtest").is_empty());
+    }
+}

@@ -1,0 +1,305 @@
+//! What a rank does in a test: to each of its items, one after the other.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use treering_kit::packet::Pattern;
+use treering_model::Counters;
+use treering_model::workloads::mdtest::ItemCounts;
+use treering_script::{Buffers, CreateHow, Deadline, Dir, Expect, File, Io, OpenHow, Script, Stop};
+
+use super::names::{ItemNames, test_directory};
+use super::order::order;
+use super::place::Place;
+use super::shape::{Act, Shape};
+use super::trees::sync_everything;
+
+const FILE: File = File(0);
+
+/// How files are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Making {
+    /// Created, and written.
+    Whole,
+    /// Created and closed again: rank 0 does it for all.
+    Empty,
+    /// What rank 0 made is opened and written.
+    Existing,
+}
+
+/// The data of a rank, where each byte is the original's.
+#[derive(Debug)]
+pub(super) struct OwnData {
+    pub(super) buffers: Buffers,
+    pub(super) pattern: Pattern,
+}
+
+/// A rank's part of a test.
+#[derive(Debug)]
+pub(super) struct Items {
+    pub(super) shape: Arc<Shape>,
+    pub(super) iteration: u32,
+    pub(super) is_directory: bool,
+    pub(super) act: Act,
+    pub(super) making: Making,
+    /// The rank that works.
+    pub(super) rank: u16,
+    /// The ranks as which it works: itself, or all in turn.
+    pub(super) acts_as: Vec<u16>,
+    /// Which items of each, by their place in the order in which they are made.
+    pub(super) range: Range<u64>,
+    /// What ends creation early.
+    pub(super) wall: Option<Deadline>,
+    pub(super) data: Option<OwnData>,
+    pub(super) counts: ItemCounts,
+    /// What is compared with what was read.
+    pub(super) expected: Vec<u8>,
+}
+
+/// Whether a test goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goes {
+    On,
+    ToItsEnd,
+}
+
+impl Items {
+    /// The names of the items on which it works as a rank, and the rank's tree.
+    fn names(&self, acting: u16) -> (ItemNames, Option<u16>) {
+        let owner = self.shape.owner(acting, self.act);
+        let named = (!self.shape.shared_file || self.is_directory).then_some(owner);
+        (ItemNames::new(self.is_directory, named), self.shape.tree_of(owner))
+    }
+
+    fn work_as(&mut self, io: &mut dyn Io, acting: u16) -> Result<(), Stop> {
+        let shape = Arc::clone(&self.shape);
+        for number in 0..shape.loops {
+            let (mut names, tree) = self.names(acting);
+            let mut place = Place::new(&shape, test_directory(self.iteration, number), tree);
+            let goes = match self.act {
+                Act::Create | Act::Remove => self.in_tree_order(io, &mut place, &mut names)?,
+                Act::Rename => self.rename(io, &mut place, &mut names)?,
+                Act::Stat | Act::Read => self.in_drawn_order(io, &mut place, &mut names, acting)?,
+            };
+            if goes == Goes::ToItsEnd {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Directory by directory.
+    fn in_tree_order(
+        &mut self,
+        io: &mut dyn Io,
+        place: &mut Place<'_>,
+        names: &mut ItemNames,
+    ) -> Result<Goes, Stop> {
+        let shape = Arc::clone(&self.shape);
+        let (first_holder, each) = (shape.tree.first_holder(), shape.per_directory);
+        let (mut before, mut goes) = (0_u64, Goes::On);
+        shape.tree.each(&mut |directory| {
+            if directory < first_holder || goes == Goes::ToItsEnd {
+                return Ok(());
+            }
+            let from = self.range.start.max(before);
+            let to = self.range.end.min(before + each);
+            if from < to {
+                let dir = place.directory(io, directory)?;
+                let first = directory * each;
+                for item in first + (from - before)..first + (to - before) {
+                    if self.act == Act::Create {
+                        self.create(io, dir, names, item)?;
+                    } else {
+                        self.remove(io, dir, names, item)?;
+                    }
+                    self.counts.done += 1;
+                    if self.wall.as_ref().is_some_and(Deadline::is_reached) {
+                        goes = Goes::ToItsEnd;
+                        return Ok(());
+                    }
+                }
+            }
+            before += each;
+            Ok(())
+        })?;
+        self.counts.ended_by_time |= goes == Goes::ToItsEnd;
+        Ok(goes)
+    }
+
+    /// By their numbers, or at random.
+    fn in_drawn_order(
+        &mut self,
+        io: &mut dyn Io,
+        place: &mut Place<'_>,
+        names: &mut ItemNames,
+        acting: u16,
+    ) -> Result<Goes, Stop> {
+        let items = self.range.end - self.range.start;
+        let drawn = order(self.shape.order, acting, items);
+        let (each, first) = (self.shape.per_directory, self.shape.tree.first_holder());
+        for position in 0..items {
+            let place_in_order = usize::try_from(position).unwrap_or(usize::MAX);
+            let position = drawn.as_ref().map_or(position, |drawn| drawn[place_in_order]);
+            let item = position + first * each;
+            let dir = place.directory(io, item / each)?;
+            if self.act == Act::Stat {
+                let found = io.stat(dir, names.of(item)).unless_missing()?;
+                self.counts.missed += u64::from(found.is_none());
+            } else {
+                self.read(io, dir, names, item)?;
+            }
+            self.counts.done += 1;
+        }
+        Ok(Goes::On)
+    }
+
+    /// In a circle: the first one is put aside, each other one gets the name of the one before it,
+    /// and the first one that of the last.
+    fn rename(
+        &mut self,
+        io: &mut dyn Io,
+        place: &mut Place<'_>,
+        names: &mut ItemNames,
+    ) -> Result<Goes, Stop> {
+        let (each, first) =
+            (self.shape.per_directory, self.shape.tree.first_holder() * self.shape.per_directory);
+        let items = self.range.end - self.range.start;
+        let mut before = first;
+        for position in 0..items {
+            let item = first + position;
+            let is_last = position + 1 == items;
+            // The last one to go is the first, which waits aside.
+            let from = if is_last && position > 0 { first } else { item };
+            let to = if position == 0 { first } else { before };
+            let to_at = place.directory(io, to / each)?;
+            let at = place.beside(io, from / each, to / each)?;
+            let old =
+                if from == first && position > 0 { names.aside(from) } else { names.of(from) };
+            let old = old.to_owned();
+            let new = if position == 0 { names.aside(to) } else { names.of(to) };
+            let done = io.rename(at, &old, to_at, new).unless_missing()?;
+            self.counts.missed += u64::from(done.is_none());
+            self.counts.done += 1;
+            before = item;
+        }
+        Ok(Goes::On)
+    }
+
+    fn create(
+        &mut self,
+        io: &mut dyn Io,
+        dir: Dir,
+        names: &mut ItemNames,
+        item: u64,
+    ) -> Result<(), Stop> {
+        let name = names.of(item);
+        if self.is_directory {
+            let made = io.make_dir(dir, name).unless_existing()?;
+            self.counts.missed += u64::from(made.is_none());
+            return Ok(());
+        }
+        match self.making {
+            Making::Existing => io.open(dir, name, OpenHow::Write, FILE)?,
+            Making::Whole | Making::Empty => io.create(dir, name, CreateHow::OrOpen, FILE)?,
+        }
+        if self.making != Making::Empty && self.shape.data.write_bytes > 0 {
+            self.write(io, item)?;
+        }
+        io.close(FILE)
+    }
+
+    fn write(&mut self, io: &mut dyn Io, item: u64) -> Result<(), Stop> {
+        let data = self.shape.data;
+        let bytes = data.write_bytes;
+        if let Some(OwnData { buffers, pattern }) = &self.data {
+            pattern.update(item, buffers.open().get(0, bytes as usize));
+            // As the original, which seeks before each transfer.
+            io.seek(FILE, 0)?;
+        }
+        io.write(FILE, bytes, 0)?;
+        if data.fsync {
+            io.fsync(FILE)?;
+        }
+        if data.verify_write {
+            io.seek(FILE, 0)?;
+            let read = io.read(FILE, bytes)?;
+            self.compare(item, read, bytes, self.rank);
+        }
+        Ok(())
+    }
+
+    fn read(
+        &mut self,
+        io: &mut dyn Io,
+        dir: Dir,
+        names: &mut ItemNames,
+        item: u64,
+    ) -> Result<(), Stop> {
+        let data = self.shape.data;
+        // The original opens for reading and writing.
+        let how = if self.data.is_some() { OpenHow::ReadWrite } else { OpenHow::Read };
+        if io.open(dir, names.of(item), how, FILE).unless_missing()?.is_none() {
+            self.counts.missed += 1;
+            return Ok(());
+        }
+        if data.read_bytes > 0 {
+            if self.data.is_some() {
+                io.seek(FILE, 0)?;
+            }
+            let read = io.read(FILE, data.read_bytes)?;
+            if data.verify_read {
+                let owner = self.shape.owner(self.rank, Act::Read);
+                self.compare(item, read, data.read_bytes, owner);
+            } else {
+                self.counts.wrong += u64::from(read < u64::from(data.read_bytes));
+            }
+        }
+        io.close(FILE)
+    }
+
+    fn remove(
+        &mut self,
+        io: &mut dyn Io,
+        dir: Dir,
+        names: &mut ItemNames,
+        item: u64,
+    ) -> Result<(), Stop> {
+        let name = names.of(item);
+        let removed = if self.is_directory {
+            io.remove_dir(dir, name).unless_missing()?
+        } else {
+            io.unlink(dir, name).unless_missing()?
+        };
+        self.counts.missed += u64::from(removed.is_none());
+        Ok(())
+    }
+
+    /// Whether the buffer holds what a rank wrote to an item.
+    fn compare(&mut self, item: u64, read: u64, bytes: u32, owner: u16) {
+        let Some(OwnData { buffers, pattern }) = &self.data else { return };
+        let pattern = Pattern { rank: owner.into(), ..*pattern };
+        self.expected.resize(self.shape.data.written_bytes(), 0);
+        pattern.fill(&mut self.expected);
+        pattern.update(item, &mut self.expected);
+        let is_same =
+            self.expected.get(..bytes as usize) == Some(&*buffers.open().get(0, bytes as usize));
+        self.counts.wrong += u64::from(!is_same || read < u64::from(bytes));
+    }
+}
+
+impl Script for Items {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        if let Some(OwnData { buffers, pattern }) = &self.data {
+            pattern.fill(buffers.open().get(0, self.shape.data.written_bytes()));
+        }
+        for acting in self.acts_as.clone() {
+            self.work_as(io, acting)?;
+        }
+        sync_everything(&self.shape, io)
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::of(&self.counts)
+    }
+}

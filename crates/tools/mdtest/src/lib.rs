@@ -1,0 +1,99 @@
+//! mdtest: how fast directories and files are made, looked at, renamed, read and removed by many
+//! ranks, as the tool of that name.
+//!
+//! `shape` says which tests there are and whose items a rank works on, `tree` and `names` where
+//! these are, `items` and `trees` what is done to them. How many ranks there are is in the shape
+//! alone. Nothing here calls the kernel.
+
+mod classic;
+mod import;
+pub mod composed;
+mod config;
+mod headline;
+mod items;
+mod job;
+mod names;
+mod native;
+mod options;
+mod order;
+mod output;
+mod place;
+mod session;
+mod shape;
+mod tree;
+mod trees;
+
+use treering_script::{ClassicMode, ConfigError, Manifest, OverRanks, Settings, Workload};
+
+use treering_kit::imitation::{Made, with_dashes};
+use job::TestJob;
+
+/// The line of mdtest in the registry.
+pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Mdtest), importer: Some(&import::Mdtest) };
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Mdtest;
+
+impl Workload for Mdtest {
+    fn manifest(&self) -> &'static Manifest {
+        &options::MANIFEST
+    }
+
+    fn classic_words(&self, words: Vec<String>) -> Vec<String> {
+        words.into_iter().flat_map(in_our_form).collect()
+    }
+
+    fn classic(&self, settings: &Settings) -> Made {
+        Ok(Box::new(TestJob::classic(settings)?))
+    }
+
+    fn classic_mode(&self, settings: &Settings) -> Result<ClassicMode, ConfigError> {
+        output::classic_mode(settings)
+    }
+
+    fn native(&self, settings: &Settings) -> Made {
+        Ok(Box::new(TestJob::native(settings)?))
+    }
+
+    fn over_ranks(&self) -> OverRanks {
+        OverRanks::Workers("workers")
+    }
+
+    fn ranks_option(&self) -> Option<&'static str> {
+        Some("ranks")
+    }
+}
+
+/// A word as our options are declared. `-V` has a value here; elsewhere it asks for a version.
+fn in_our_form(word: String) -> Vec<String> {
+    match word.strip_prefix("-V") {
+        Some(level) => {
+            let level = level.trim_start_matches('=');
+            let level = (!level.is_empty()).then(|| level.to_owned());
+            std::iter::once("--verbosity".to_owned()).chain(level).collect()
+        }
+        None => vec![with_dashes(word)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_our_form;
+    use treering_kit::imitation::with_dashes;
+
+    #[test]
+    fn long_options_are_those_of_the_original() {
+        for (typed, ours) in [
+            ("--saveRankPerformanceDetails=A.csv", "--save-rank-performance-details=A.csv"),
+            ("--savePerOpDataCSV", "--save-per-op-data-csv"),
+            ("--print-all-procs", "--print-all-procs"),
+            ("-L", "-L"),
+        ] {
+            assert_eq!(with_dashes(typed.to_owned()), ours);
+        }
+        assert_eq!(in_our_form("-V3".to_owned()), ["--verbosity", "3"]);
+        assert_eq!(in_our_form("-V".to_owned()), ["--verbosity"]);
+        assert_eq!(in_our_form("-vvv".to_owned()), ["-vvv"]);
+    }
+}

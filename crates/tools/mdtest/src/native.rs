@@ -1,0 +1,166 @@
+//! From native settings to the shape of a run.
+
+use treering_script::{ConfigError, Settings};
+
+use super::options::Native;
+use super::shape::{Acts, Data, Order, Shape};
+use super::tree::Tree;
+use treering_kit::ranks::worker_kind;
+
+/// Names and values that are recorded.
+pub(super) type Parameters = Vec<(String, String)>;
+
+/// More directories than this in a tree are a mistake.
+const DIRECTORIES_MAX: u64 = 100_000_000;
+
+/// The number of directories of a tree, where it is one that can be made.
+pub(super) fn directories(tree: &Tree) -> Result<u64, ConfigError> {
+    tree.directories().filter(|&all| all <= DIRECTORIES_MAX).ok_or_else(|| {
+        let Tree { branch, depth, .. } = tree;
+        ConfigError::new(format!(
+            "--depth {depth} and --branch {branch} give more than {DIRECTORIES_MAX} directories"
+        ))
+        .hint("give fewer levels, or fewer directories in each")
+    })
+}
+
+/// What native settings ask for, and its parameters.
+pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigError> {
+    let mut options = Native::read(settings)?;
+    let tree =
+        Tree { branch: options.branch, depth: options.depth, leaves_only: options.leaf_only };
+    directories(&tree)?;
+    let per_directory = per_directory(settings, &options, &tree)?;
+    let shift = options.shift.unwrap_or(u64::from(options.workers > 1));
+    let read_bytes = options.read_size.unwrap_or(options.write_size);
+    refuse_contradictions(&options, read_bytes)?;
+    let (dirs, files) = (options.only != "files", options.only != "dirs");
+    let shape = Shape {
+        ranks: options.workers,
+        roots: 1,
+        iterations: options.iterations,
+        tree,
+        per_directory,
+        loops: 1,
+        stride: shift,
+        own_trees: options.own_trees,
+        shared_file: false,
+        collective: false,
+        dirs,
+        files,
+        acts: Acts { create: true, stat: true, rename: true, read: true, remove: true },
+        data: Data {
+            write_bytes: options.write_size,
+            read_bytes,
+            fsync: options.sync_file,
+            verify_write: false,
+            verify_read: false,
+        },
+        sync_each_test: options.sync_each_test,
+        wall_seconds: options.stonewall,
+        made_before: None,
+        order: if options.order == "random" {
+            Order::Random(options.seed)
+        } else {
+            Order::Sequential
+        },
+        cold: options.drop_caches == "each",
+        workers: worker_kind(options.worker_kind),
+        as_original: None,
+    };
+    options.shift = Some(shift);
+    options.read_size = Some(read_bytes);
+    options.items = Some(shape.items_a_tree());
+    options.items_per_dir = Some(per_directory);
+    Ok((shape, options.parameters()))
+}
+
+/// Items of a worker in each directory that holds any.
+fn per_directory(settings: &Settings, options: &Native, tree: &Tree) -> Result<u64, ConfigError> {
+    if let Some(each) = options.items_per_dir {
+        // What is recorded says both, for who reads it: they agree then.
+        let all = each.saturating_mul(tree.holders());
+        if settings.text("items").is_some() && options.items != Some(all) {
+            return Err(ConfigError::new("--items and --items-per-dir exclude each other")
+                .hint(format!("--items-per-dir {each} makes {all} items in this tree")));
+        }
+        return Ok(each);
+    }
+    let (items, holders) = (options.items.unwrap_or(0), tree.holders());
+    if items < holders {
+        let message = format!("--items: {items} items for {holders} directories that hold items");
+        return Err(ConfigError::new(message).hint(format!("give at least {holders}")));
+    }
+    Ok(items / holders)
+}
+
+fn refuse_contradictions(options: &Native, read_bytes: u32) -> Result<(), ConfigError> {
+    if read_bytes > options.write_size {
+        let message =
+            format!("--read-size: {read_bytes} bytes of files of {} bytes", options.write_size);
+        return Err(ConfigError::new(message).hint("give as many to --write-size"));
+    }
+    if options.sync_file && options.write_size == 0 {
+        return Err(
+            ConfigError::new("--sync-file: nothing is written").hint("give --write-size as well")
+        );
+    }
+    if options.stonewall.is_some() && options.depth > 0 {
+        return Err(ConfigError::new("--stonewall goes with one directory only, not with a tree")
+            .hint("leave --depth out"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::native;
+    use treering_script::Settings;
+
+    fn asked(words: &str) -> Result<super::Shape, String> {
+        let given = words.split_whitespace().map(|word| {
+            let (name, value) = word.split_once('=').unwrap_or((word, "true"));
+            (name.to_owned(), value.to_owned())
+        });
+        let asked = native(&Settings::new(given.collect()));
+        asked.map(|(shape, _)| shape).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn neighbours_are_worked_on_where_there_are_any() {
+        assert_eq!(asked("").unwrap().stride, 0);
+        assert_eq!(asked("workers=4").unwrap().stride, 1);
+        assert_eq!(asked("workers=4 shift=0").unwrap().stride, 0);
+    }
+
+    #[test]
+    fn what_is_recorded_can_be_given_again() {
+        for words in [
+            "",
+            "workers=2 depth=2 branch=3 items=1000",
+            "items-per-dir=20 depth=1 branch=4 leaf-only",
+        ] {
+            let given = words.split_whitespace().map(|word| {
+                let (name, value) = word.split_once('=').unwrap_or((word, "true"));
+                (name.to_owned(), value.to_owned())
+            });
+            let (_, parameters) = native(&Settings::new(given.collect())).unwrap();
+            let (_, again) = native(&Settings::new(parameters.clone())).unwrap();
+            assert_eq!(parameters, again);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for (words, message) in [
+            ("depth=2 branch=10 items=5", "--items: 5 items for 111 directories that hold items"),
+            ("items=5 items-per-dir=6", "--items and --items-per-dir exclude each other"),
+            ("read-size=1", "--read-size: 1 bytes of files of 0 bytes"),
+            ("stonewall=1 depth=1", "--stonewall goes with one directory only, not with a tree"),
+            ("sync-file", "--sync-file: nothing is written"),
+        ] {
+            assert_eq!(asked(words).unwrap_err(), message);
+        }
+        assert!(asked("depth=200 branch=1000").unwrap_err().contains("more than 100000000"));
+    }
+}

@@ -1,0 +1,52 @@
+//! The order in which a rank reaches its items.
+
+use treering_script::Random;
+
+use super::shape::Order;
+use treering_kit::c_random::CRandom;
+
+/// The items of a rank in the order in which it reaches them; nothing where that is their own.
+pub(super) fn order(order: Order, rank: u16, items: u64) -> Option<Vec<u64>> {
+    match order {
+        Order::Sequential => None,
+        Order::Original(seed) => Some(as_original(seed.wrapping_add(rank.into()), items)),
+        Order::Random(seed) => {
+            let mut random = Random::for_part(seed, &format!("order of rank {rank}"));
+            let mut all: Vec<u64> = (0..items).collect();
+            random.shuffle(&mut all);
+            Some(all)
+        }
+    }
+}
+
+fn as_original(seed: u32, items: u64) -> Vec<u64> {
+    let mut random = CRandom::new(seed);
+    let mut all: Vec<u64> = (0..items).collect();
+    for last in (1..all.len()).rev() {
+        let share = f64::from(random.draw()) / f64::from(i32::MAX);
+        all.swap(cut(share * last as f64).min(last), last);
+    }
+    all
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is cut, as in C")]
+fn cut(number: f64) -> usize {
+    number as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Order, order};
+
+    #[test]
+    fn every_item_is_reached_once() {
+        assert_eq!(order(Order::Sequential, 0, 10), None);
+        for kind in [Order::Original(7), Order::Random(7)] {
+            let mut all = order(kind, 3, 1000).unwrap();
+            assert_ne!(all[..10], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+            assert_ne!(Some(&all), order(kind, 4, 1000).as_ref());
+            all.sort_unstable();
+            assert!(all.iter().copied().eq(0..1000));
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! mdtest's own way to run and to speak: a header, and tables at the end.
+
+use std::path::PathBuf;
+
+use crate::classic::results::{Iteration, RankTime, Test, TestResult};
+use crate::classic::table::{Figure, Shown, rank_details, summary};
+use crate::classic::text::{Asked, footer, header, wall_hit};
+use treering_kit::space::{Filesystem, wrong_data};
+use treering_model::workloads::mdtest::ItemCounts;
+use treering_model::{Ending, TaskTotals, TrialEvent};
+use treering_script::{
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
+};
+
+use super::config::ClassicConfig;
+use super::session::SETUP;
+use super::shape::Order;
+use treering_kit::cautions;
+
+/// How a classic command line is run.
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
+    let config = ClassicConfig::read(settings)?;
+    Ok(ClassicMode {
+        roots: config.dirs.clone(),
+        make_roots: MakeRoots::OneLevel,
+        log: None,
+        times_all: false,
+        seed: 1,
+        signal_exit: 130,
+        catches_sigint: false,
+        output: Box::new(Output {
+            config,
+            iterations: Vec::new(),
+            present: Vec::new(),
+            missed: 0,
+            wrong: 0,
+        }),
+    })
+}
+
+struct Output {
+    config: ClassicConfig,
+    iterations: Vec<Iteration>,
+    /// The tasks of the present part.
+    present: Vec<(TaskTotals, ItemCounts)>,
+    /// Items that were not there.
+    missed: u64,
+    /// Items whose data were wrong.
+    wrong: u64,
+}
+
+impl Output {
+    fn ranks(&self) -> usize {
+        self.config.shape.ranks.into()
+    }
+
+    /// What a part came to, and what is said of it at once.
+    fn part_ended(&mut self) -> Said {
+        let present = std::mem::take(&mut self.present);
+        let Some(test) = present.first().and_then(|(task, _)| Test::from_name(&task.tally)) else {
+            return Said::default();
+        };
+        let result = self.result(test, &present);
+        let begins = self.iterations.last().is_none_or(|last| last.of(test).items > 0);
+        if begins {
+            self.iterations.push(self.new_iteration());
+        }
+        if let Some(iteration) = self.iterations.last_mut() {
+            iteration.set(test, result);
+        }
+        if present.iter().any(|(_, counts)| counts.ended_by_time) {
+            self.wall(&present)
+        } else {
+            Said::default()
+        }
+    }
+
+    /// The original has a test that reads directories, which does nothing in no time.
+    fn new_iteration(&self) -> Iteration {
+        let mut iteration = Iteration::default();
+        let shape = &self.config.shape;
+        if shape.dirs && shape.acts.read {
+            let ranks = vec![RankTime::default(); self.ranks()];
+            iteration.set(Test::DirectoryRead, TestResult { items: shape.items(), ranks });
+        }
+        iteration
+    }
+
+    fn result(&self, test: Test, present: &[(TaskTotals, ItemCounts)]) -> TestResult {
+        let shape = &self.config.shape;
+        let ended = |task: &TaskTotals| task.began_ns + task.wall_ns;
+        let first = present.iter().map(|(task, _)| task.began_ns).min().unwrap_or(0);
+        let last = present.iter().map(|(task, _)| ended(task)).max().unwrap_or(0);
+        let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
+        if test.is_of_tree() {
+            let items = shape.tree.directories().unwrap_or(0);
+            let all = seconds(first, last);
+            let ranks = vec![RankTime { seconds_before_barrier: all, seconds: all }];
+            return TestResult { items, ranks };
+        }
+        let of = |rank: usize| {
+            present
+                .iter()
+                .map(|(task, _)| task)
+                .filter(move |task| usize::from(task.worker) == rank)
+        };
+        let time = |rank: usize| {
+            // Where rank 0 works for all, the others wait from the beginning.
+            let began = of(rank).map(|task| task.began_ns).min().filter(|_| !shape.collective);
+            let began = began.unwrap_or(first);
+            let until = of(rank).map(ended).max().unwrap_or(began);
+            RankTime {
+                seconds_before_barrier: seconds(began, until),
+                seconds: seconds(began, last),
+            }
+        };
+        TestResult { items: self.items(present), ranks: (0..self.ranks()).map(time).collect() }
+    }
+
+    /// Items of each rank: with the end by time, as many as the fastest made.
+    fn items(&self, present: &[(TaskTotals, ItemCounts)]) -> u64 {
+        let shape = &self.config.shape;
+        if shape.wall_seconds.is_none() && shape.made_before.is_none() {
+            return shape.items();
+        }
+        let mut done = vec![0_u64; self.ranks()];
+        for (task, counts) in present {
+            done[usize::from(task.worker)] += counts.done;
+        }
+        done.into_iter().max().unwrap_or(0)
+    }
+
+    fn wall(&self, present: &[(TaskTotals, ItemCounts)]) -> Said {
+        let until_then = present.iter().filter(|(_, counts)| !counts.is_wear_out);
+        let done: Vec<u64> = until_then.map(|(_, counts)| counts.done).collect();
+        let file = self.config.options.stonewall_file.iter();
+        let most = done.iter().max().unwrap_or(&0).to_string();
+        Said {
+            out: wall_hit(&done),
+            files: file.map(|path| (PathBuf::from(path), most.clone().into_bytes())).collect(),
+            ..Said::default()
+        }
+    }
+
+    fn tables(&self, now: &str) -> Said {
+        let ClassicConfig { shape, options, .. } = &self.config;
+        let shown = Shown {
+            ranks: self.ranks(),
+            dirs: shape.dirs,
+            files: shape.files,
+            each_process: options.printing.print_all_procs,
+            rank_statistics: options.printing.show_rank_statistics,
+        };
+        let figures: &[Figure] = match (options.printing.rate_and_time, options.printing.print_time)
+        {
+            (true, _) => &[Figure::Rate, Figure::Time],
+            (false, true) => &[Figure::Time],
+            (false, false) => &[Figure::Rate],
+        };
+        let mut out: String =
+            figures.iter().map(|&figure| summary(&self.iterations, &shown, figure)).collect();
+        if self.missed > 0 {
+            out +=
+                &format!("WARNING: {} items were not there, or were there already\n", self.missed);
+        }
+        if self.wrong > 0 {
+            out += &wrong_data(self.wrong);
+        }
+        out += &footer(now);
+        let details = options.printing.save_rank_performance_details.iter().map(|path| {
+            let text = rank_details(&self.iterations, self.ranks(), shape.items());
+            (PathBuf::from(path), text.into_bytes())
+        });
+        Said { out, files: details.collect(), ..Said::default() }
+    }
+}
+
+impl ClassicOutput for Output {
+    fn open(&mut self, scene: &ClassicScene) -> Said {
+        let ClassicConfig { shape, options, .. } = &self.config;
+        let path = options.dir.split('@').next().unwrap_or_default().to_owned();
+        let asked = Asked {
+            ranks: self.ranks(),
+            path,
+            stride: shape.stride,
+            nodes: self.config.nodes.count,
+            on_first: self.config.on_first.clone(),
+            random_seed: match shape.order {
+                Order::Original(seed) => Some(seed.into()),
+                Order::Sequential | Order::Random(_) => None,
+            },
+            reads_nothing: shape.acts.read && shape.data.read_bytes == 0,
+            items: shape.items().saturating_mul(shape.ranks.into()),
+            dirs: shape.dirs,
+            files: shape.files,
+            shared_file: shape.shared_file,
+        };
+        let room = scene.rooms.first().copied().unwrap_or_default();
+        let filesystem = Filesystem {
+            capacity_bytes: room.capacity_bytes,
+            unused_bytes: room.unused_bytes,
+            inodes: room.inodes.unwrap_or((0, 0)),
+        };
+        Said { out: header(&scene.started, &scene.words, &asked, filesystem), ..Said::default() }
+    }
+
+    fn refused(&mut self, error: &ConfigError) -> Said {
+        Said { out: format!("{}\n", error.message), ..Said::default() }
+    }
+
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+        match event {
+            TrialEvent::PhaseBegan { .. } => {
+                self.present.clear();
+                Said::default()
+            }
+            TrialEvent::TaskEnded(task) => {
+                let counts = task.counters.read::<ItemCounts>().unwrap_or_default();
+                if task.kind != SETUP {
+                    self.missed += counts.missed;
+                    self.wrong += counts.wrong;
+                    self.present.push((task.clone(), counts));
+                }
+                Said::default()
+            }
+            TrialEvent::PhaseEnded(_) => self.part_ended(),
+            TrialEvent::Ended { ending: Ending::Completed, .. } => self.tables(&witness.time()),
+            TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
+            _ => Said::default(),
+        }
+    }
+
+    fn close(&mut self, _signal: Option<i32>) -> Said {
+        Said::default()
+    }
+}

@@ -1,0 +1,229 @@
+//! What is done: tests in their order, on which items, by how many ranks. Filled by `config`.
+
+use treering_kit::packet::PacketType;
+use crate::classic::results::Test;
+use treering_script::WorkerKind;
+
+use super::tree::Tree;
+
+/// What a test does to each item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    Create,
+    Stat,
+    Rename,
+    Read,
+    Remove,
+}
+
+/// Which tests are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Acts {
+    pub(super) create: bool,
+    pub(super) stat: bool,
+    pub(super) rename: bool,
+    pub(super) read: bool,
+    pub(super) remove: bool,
+}
+
+/// A part of an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Test directories and trees are made.
+    MakeTrees,
+    /// A test of directories, or of files.
+    Items { is_directory: bool, act: Act },
+    /// They are removed.
+    RemoveTrees,
+}
+
+impl Part {
+    /// The test of the original.
+    pub(super) const fn test(self) -> Test {
+        match self {
+            Self::MakeTrees => Test::TreeCreation,
+            Self::RemoveTrees => Test::TreeRemoval,
+            Self::Items { is_directory: true, act } => match act {
+                Act::Create => Test::DirectoryCreation,
+                Act::Stat => Test::DirectoryStat,
+                Act::Rename => Test::DirectoryRename,
+                Act::Read => Test::DirectoryRead,
+                Act::Remove => Test::DirectoryRemoval,
+            },
+            Self::Items { is_directory: false, act } => match act {
+                Act::Create => Test::FileCreation,
+                Act::Read | Act::Rename => Test::FileRead,
+                Act::Stat => Test::FileStat,
+                Act::Remove => Test::FileRemoval,
+            },
+        }
+    }
+
+    /// The kind of its tasks.
+    pub(super) const fn kind(self) -> &'static str {
+        match self.test() {
+            Test::DirectoryCreation => "dir-create",
+            Test::DirectoryStat | Test::DirectoryRead => "dir-stat",
+            Test::DirectoryRename => "dir-rename",
+            Test::DirectoryRemoval => "dir-remove",
+            Test::FileCreation => "file-create",
+            Test::FileStat => "file-stat",
+            Test::FileRead => "file-read",
+            Test::FileRemoval => "file-remove",
+            Test::TreeCreation => "tree-create",
+            Test::TreeRemoval => "tree-remove",
+        }
+    }
+}
+
+/// What is written and read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Data {
+    /// Bytes written to each file.
+    pub(super) write_bytes: u32,
+    /// Bytes read of each.
+    pub(super) read_bytes: u32,
+    /// Whether each file is synced.
+    pub(super) fsync: bool,
+    /// Whether what was written is read back at once and compared.
+    pub(super) verify_write: bool,
+    /// Whether what is read is compared.
+    pub(super) verify_read: bool,
+}
+
+impl Data {
+    /// What a file holds that somebody wrote, as far as it is known.
+    pub(super) const fn written_bytes(&self) -> usize {
+        let bytes = if self.write_bytes > 0 { self.write_bytes } else { self.read_bytes };
+        bytes as usize
+    }
+}
+
+/// What the classic mode has beyond the native one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AsOriginal {
+    /// Which bytes are written.
+    pub(super) packet: PacketType,
+    /// Their seed.
+    pub(super) data_seed: u32,
+}
+
+/// How the items are reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// One after the other.
+    Sequential,
+    /// In an order drawn by the C library's generator, from this seed and the rank.
+    Original(u32),
+    /// In an order drawn by ours.
+    Random(u64),
+}
+
+/// The whole of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    /// How many ranks work. Nothing else decides it.
+    pub(super) ranks: u16,
+    /// Directories at which they take turns.
+    pub(super) roots: u16,
+    pub(super) iterations: u32,
+    pub(super) tree: Tree,
+    /// Items of a rank in each directory that holds any.
+    pub(super) per_directory: u64,
+    /// Test directories with a tree each, in an iteration.
+    pub(super) loops: u64,
+    /// By how many ranks each test is shifted.
+    pub(super) stride: u64,
+    /// Whether each rank has a tree of its own.
+    pub(super) own_trees: bool,
+    /// Whether all ranks have the same files.
+    pub(super) shared_file: bool,
+    /// Whether rank 0 makes and removes everything.
+    pub(super) collective: bool,
+    pub(super) dirs: bool,
+    pub(super) files: bool,
+    pub(super) acts: Acts,
+    pub(super) data: Data,
+    /// Whether everything is synced at the end of each test, in its time.
+    pub(super) sync_each_test: bool,
+    /// After so many seconds creation ends, and all make as many items as the fastest has.
+    pub(super) wall_seconds: Option<u64>,
+    /// How many items there are, where an earlier run with such an end made them.
+    pub(super) made_before: Option<u64>,
+    pub(super) order: Order,
+    /// Whether caches are dropped before items are looked at.
+    pub(super) cold: bool,
+    pub(super) workers: WorkerKind,
+    /// As the original does it; natively nothing.
+    pub(super) as_original: Option<AsOriginal>,
+}
+
+impl Shape {
+    /// Items of a rank in a test directory.
+    pub(super) fn items_a_tree(&self) -> u64 {
+        self.per_directory.saturating_mul(self.tree.holders())
+    }
+
+    /// Items of a rank in an iteration.
+    pub(super) fn items(&self) -> u64 {
+        self.items_a_tree().saturating_mul(self.loops)
+    }
+
+    /// The parts of an iteration.
+    pub(super) fn parts(&self) -> Vec<Part> {
+        let acts = &self.acts;
+        let dirs = self.dirs && !self.shared_file;
+        // A single item cannot be renamed in a circle.
+        let renames = acts.rename && self.items_a_tree() > 1;
+        let tests = [
+            (dirs && acts.create, true, Act::Create),
+            (dirs && acts.stat, true, Act::Stat),
+            (dirs && renames, true, Act::Rename),
+            (dirs && acts.remove, true, Act::Remove),
+            (self.files && acts.create, false, Act::Create),
+            (self.files && acts.stat, false, Act::Stat),
+            (self.files && acts.read, false, Act::Read),
+            (self.files && acts.remove, false, Act::Remove),
+        ];
+        let items = tests.into_iter().filter(|(is_done, ..)| *is_done);
+        let items = items.map(|(_, is_directory, act)| Part::Items { is_directory, act });
+        let first = acts.create.then_some(Part::MakeTrees);
+        let last = acts.remove.then_some(Part::RemoveTrees);
+        first.into_iter().chain(items).chain(last).collect()
+    }
+
+    fn shifted(&self, rank: u16, times: u64) -> u16 {
+        let ranks = u64::from(self.ranks.max(1));
+        let stride = self.stride % ranks;
+        u16::try_from((u64::from(rank) + times * stride) % ranks).unwrap_or(0)
+    }
+
+    /// Whose items a rank works on in a test.
+    pub(super) fn owner(&self, rank: u16, act: Act) -> u16 {
+        match act {
+            Act::Create => rank,
+            Act::Stat | Act::Rename => self.shifted(rank, 1),
+            Act::Read => self.shifted(rank, 2),
+            Act::Remove => self.shifted(rank, 3),
+        }
+    }
+
+    /// In whose tree the items of a rank are; in that of all where there is only one.
+    pub(super) fn tree_of(&self, owner: u16) -> Option<u16> {
+        self.own_trees.then(|| self.shifted(owner, 1))
+    }
+
+    /// The ranks that make trees: all, or one for all.
+    pub(super) fn tree_makers(&self) -> u16 {
+        if self.own_trees && !self.collective { self.ranks } else { 1 }
+    }
+
+    /// The trees that a rank makes.
+    pub(super) fn trees_of_maker(&self, rank: u16) -> Vec<Option<u16>> {
+        match (self.own_trees, self.collective) {
+            (false, _) => vec![None],
+            (true, false) => vec![Some(rank)],
+            (true, true) => (0..self.ranks).map(Some).collect(),
+        }
+    }
+}

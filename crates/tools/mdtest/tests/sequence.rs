@@ -1,0 +1,230 @@
+//! mdtest's calls in their order, without a disk: the tests of a rank, trees, shifts, the end by
+//! time.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::ffi::CStr;
+
+use treering_model::TaskTotals;
+use treering_script::{Call, CreateHow, Dir, OpenHow, Script, SyncScope, TargetFacts, Workload};
+use treering_mdtest::Mdtest;
+
+use treering_testkit::sequence::{calls, settings};
+
+fn text(name: &CStr) -> String {
+    name.to_str().unwrap().to_owned()
+}
+
+fn words(call: &Call<'_>) -> String {
+    let at = |at: Dir, name: &CStr| match at {
+        Dir::TARGET => text(name),
+        Dir(slot) => format!("{slot}:{}", text(name)),
+    };
+    match *call {
+        Call::OpenDir { at: from, path, into } => format!("open {} as {}", at(from, path), into.0),
+        Call::MakeDir { at: from, name } => format!("mkdir {}", at(from, name)),
+        Call::RemoveDir { at: from, name } => format!("rmdir {}", at(from, name)),
+        Call::Create { at: from, path, how, .. } => {
+            assert_eq!(how, CreateHow::OrOpen);
+            format!("create {}", at(from, path))
+        }
+        Call::Open { at: from, path, how, .. } => {
+            let how = match how {
+                OpenHow::Read => "read",
+                OpenHow::ReadWrite => "read-write",
+                OpenHow::Write => "write",
+                other => panic!("{other:?} is not mdtest's"),
+            };
+            format!("open {} to {how}", at(from, path))
+        }
+        Call::Seek { position, .. } => format!("seek {position}"),
+        Call::Write { bytes, .. } => format!("write {bytes}"),
+        Call::Read { bytes, .. } => format!("read {bytes}"),
+        Call::Fsync { .. } => "fsync".to_owned(),
+        Call::Close { .. } => "close".to_owned(),
+        Call::Stat { at: from, name } => format!("stat {}", at(from, name)),
+        Call::Unlink { at: from, path } => format!("unlink {}", at(from, path)),
+        Call::Rename { at: from, from: old, to_at, to } => {
+            format!("rename {} {}", at(from, old), at(to_at, to))
+        }
+        Call::Sync { scope: SyncScope::Machine } => "sync".to_owned(),
+        Call::Sync { scope: SyncScope::Target } => "syncfs".to_owned(),
+        other => panic!("{other:?} is not mdtest's"),
+    }
+}
+
+/// The calls of one rank in each phase, with the name of the phase.
+fn phases(given: &str, classic: bool, rank: u16) -> Vec<String> {
+    let settings = settings(given);
+    let job = if classic { Mdtest.classic(&settings) } else { Mdtest.native(&settings) }.unwrap();
+    sequence::phases(job.as_ref(), words, rank)
+}
+
+#[test]
+fn a_rank_alone_makes_the_originals_calls() {
+    let made = phases("dir=/m items=3 write-bytes=10 read-bytes=10 sync-file call-sync", true, 0);
+    let file = |n: u32| format!("create 2:file.mdtest.0.{n}, seek 0, write 10, fsync, close");
+    let read = |n: u32| format!("open 2:file.mdtest.0.{n} to read-write, seek 0, read 10, close");
+    let top = "open test-dir.0-0/mdtest_tree.0 as 2";
+    let each = |call: &str| (0..3).map(|n| format!("{call}{n}")).collect::<Vec<_>>().join(", ");
+    assert_eq!(
+        made,
+        [
+            "tree-create: mkdir test-dir.0-0, open test-dir.0-0 as 1, mkdir 1:mdtest_tree.0"
+                .to_owned(),
+            format!("dir-create: {top}, {}, sync", each("mkdir 2:dir.mdtest.0.")),
+            format!("dir-stat: {top}, {}, sync", each("stat 2:dir.mdtest.0.")),
+            format!(
+                "dir-rename: {top}, rename 2:dir.mdtest.0.0 2:dir.mdtest.0.0-XX, rename \
+                 2:dir.mdtest.0.1 2:dir.mdtest.0.0, rename 2:dir.mdtest.0.0-XX 2:dir.mdtest.0.1, \
+                 sync"
+            ),
+            format!("dir-remove: {top}, {}, sync", each("rmdir 2:dir.mdtest.0.")),
+            format!("file-create: {top}, {}, {}, {}, sync", file(0), file(1), file(2)),
+            format!("file-stat: {top}, {}, sync", each("stat 2:file.mdtest.0.")),
+            format!("file-read: {top}, {}, {}, {}, sync", read(0), read(1), read(2)),
+            format!("file-remove: {top}, {}, sync", each("unlink 2:file.mdtest.0.")),
+            "tree-remove: open test-dir.0-0 as 1, rmdir 1:mdtest_tree.0, rmdir test-dir.0-0"
+                .to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn items_of_leaves_are_numbered_from_the_first_leaf_and_trees_go_children_first() {
+    let words = "dir=/m items-per-dir=2 depth=1 branch=2 leaf-only only-files only-create \
+                 only-remove unique-dir";
+    let made = phases(words, true, 0);
+    let tree = "mdtest_tree.0.0";
+    assert_eq!(
+        made[0],
+        format!(
+            "tree-create: mkdir test-dir.0-0, open test-dir.0-0 as 1, mkdir 1:{tree}, open \
+             test-dir.0-0/{tree} as 2, mkdir 2:mdtest_tree.0.1, mkdir 2:mdtest_tree.0.2"
+        )
+    );
+    assert_eq!(
+        made[1],
+        format!(
+            "file-create: open test-dir.0-0/{tree}/mdtest_tree.0.1 as 3, create \
+             3:file.mdtest.0.2, close, create 3:file.mdtest.0.3, close, open \
+             test-dir.0-0/{tree}/mdtest_tree.0.2 as 4, create 4:file.mdtest.0.4, close, create \
+             4:file.mdtest.0.5, close"
+        )
+    );
+    assert_eq!(
+        made[3],
+        format!(
+            "tree-remove: open test-dir.0-0/{tree} as 2, rmdir 2:mdtest_tree.0.1, rmdir \
+             2:mdtest_tree.0.2, open test-dir.0-0 as 1, rmdir 1:{tree}, rmdir test-dir.0-0"
+        )
+    );
+}
+
+#[test]
+fn a_shift_leads_from_neighbour_to_neighbour() {
+    let words = "dir=/m items=1 ranks=4 shift=1 unique-dir only-files only-create only-stat \
+                 only-read only-remove";
+    let made = phases(words, true, 0);
+    let calls: Vec<&str> =
+        made[1..5].iter().map(|phase| phase.split(": ").nth(1).unwrap()).collect();
+    assert_eq!(
+        calls,
+        [
+            "open test-dir.0-0/mdtest_tree.1.0 as 2, create 2:file.mdtest.0.0, close",
+            "open test-dir.0-0/mdtest_tree.2.0 as 2, stat 2:file.mdtest.1.0",
+            "open test-dir.0-0/mdtest_tree.3.0 as 2, open 2:file.mdtest.2.0 to read-write, close",
+            "open test-dir.0-0/mdtest_tree.0.0 as 2, unlink 2:file.mdtest.3.0",
+        ]
+    );
+}
+
+#[test]
+fn rank_0_makes_everything_where_that_is_asked_for() {
+    let words = "dir=/m items=1 ranks=2 collective only-files only-create only-remove";
+    let first = phases(words, true, 0);
+    assert_eq!(
+        first[1],
+        "file-create: open test-dir.0-0/mdtest_tree.0 as 2, create 2:file.mdtest.0.0, close, open \
+         test-dir.0-0/mdtest_tree.0 as 2, create 2:file.mdtest.1.0, close, open \
+         test-dir.0-0/mdtest_tree.0 as 2, open 2:file.mdtest.0.0 to write, close"
+    );
+    let second = phases(words, true, 1);
+    assert_eq!(
+        second[1],
+        "file-create: open test-dir.0-0/mdtest_tree.0 as 2, open 2:file.mdtest.1.0 to write, close"
+    );
+    assert_eq!(second[2], "file-remove: ");
+}
+
+#[test]
+fn items_are_spread_over_test_directories() {
+    let made = phases("dir=/m items=2 items-per-dir=1 only-files only-create", true, 0);
+    assert!(made[0].contains("mkdir test-dir.0-0, mkdir test-dir.0-1"), "{}", made[0]);
+    assert_eq!(
+        made[1],
+        "file-create: open test-dir.0-0/mdtest_tree.0 as 2, create 2:file.mdtest.0.0, close, open \
+         test-dir.0-1/mdtest_tree.0 as 2, create 2:file.mdtest.0.0, close"
+    );
+}
+
+#[test]
+fn natively_files_are_opened_to_read_and_the_target_is_synced() {
+    let made = phases("items=1 only=files write-size=10 sync-each-test iterations=2", false, 0);
+    let top = "open test-dir.0-0/mdtest_tree.0 as 2";
+    assert_eq!(
+        made[1],
+        format!("file-create: {top}, create 2:file.mdtest.0.0, write 10, close, syncfs")
+    );
+    assert_eq!(
+        made[3],
+        format!("file-read: {top}, open 2:file.mdtest.0.0 to read, read 10, close, syncfs")
+    );
+    assert!(made[7].starts_with("file-create 2: open test-dir.1-0/"), "{}", made[7]);
+}
+
+#[test]
+fn time_ends_creation_and_all_make_as_many_as_the_fastest() {
+    let settings = settings("items=10 only=files workers=2 stonewall=5");
+    let job = Mdtest.native(&settings).unwrap();
+    let facts = TargetFacts::unknown();
+    let mut session = job.begin(&facts);
+    session.next_phase().unwrap();
+    while session.next_group().is_some() {}
+    session.next_phase().unwrap();
+    let mut group = session.next_group().unwrap();
+    let deadline = group.time_limit.as_ref().unwrap().deadline.clone();
+    assert_eq!(group.time_limit.as_ref().unwrap().after.as_secs(), 5);
+    let creates = |script: &mut dyn Script| {
+        calls(script, words)
+            .iter()
+            .filter(|call| call.starts_with("create"))
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    // The first worker made all before time was over, the second one item after.
+    let made = creates(group.tasks[0].script.as_mut());
+    assert_eq!(made.len(), 10);
+    deadline.reach();
+    let made = creates(group.tasks[1].script.as_mut());
+    assert_eq!(made, ["create 2:file.mdtest.1.0"]);
+    for (worker, task) in (0..).zip(&mut group.tasks) {
+        let counters = task.script.counters();
+        let kind = task.kind.clone();
+        session.task_ended(&TaskTotals { worker, kind, counters, ..TaskTotals::default() });
+    }
+    let mut rest = session.next_group().unwrap();
+    assert!(rest.time_limit.is_none());
+    assert_eq!(creates(rest.tasks[0].script.as_mut()).len(), 0);
+    let made = creates(rest.tasks[1].script.as_mut());
+    assert_eq!((made.len(), made[0].as_str()), (9, "create 2:file.mdtest.1.1"));
+    for (worker, task) in (0..).zip(&mut rest.tasks) {
+        let counters = task.script.counters();
+        let kind = task.kind.clone();
+        session.task_ended(&TaskTotals { worker, kind, counters, ..TaskTotals::default() });
+    }
+    assert!(session.next_group().is_none());
+    session.next_phase().unwrap();
+    let mut stats = session.next_group().unwrap();
+    assert_eq!(calls(stats.tasks[1].script.as_mut(), words).len(), 1 + 10);
+}

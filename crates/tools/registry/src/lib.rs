@@ -1,0 +1,76 @@
+//! The tools, a line each in [`TOOLS`], and the importer that asks each of them.
+//!
+//! The logs that treering itself writes are read here too (`own`), and the directories of results
+//! that MMTests leaves.
+
+mod import;
+mod mmtests;
+mod own;
+
+use std::sync::LazyLock;
+
+use treering_kit::Tool;
+use treering_kit::import::Importer;
+use treering_script::Workload;
+
+pub use import::{Found, Imported, Importing, Outline, Scan, import, tools};
+pub use mmtests::{ResultFile, beginnings, results};
+pub use treering_kit::import::Remark;
+pub use treering_kit::import::rows::Rows;
+pub use treering_kit::import::source::{ImportError, Source};
+pub use treering_kit::import::trial::{Content, ForeignTrial, events_of};
+
+/// Every tool, in the order in which they are listed and asked whether a log is theirs.
+const TOOLS: &[Tool] = &[
+    own::TOOL,
+    treering_compilebench::TOOL,
+    treering_fs_mark::TOOL,
+    treering_ffsb::TOOL,
+    treering_fio::TOOL,
+    treering_filebench::TOOL,
+    treering_bonnie::TOOL,
+    treering_dbench::TOOL,
+    treering_blogbench::TOOL,
+    treering_mdtest::TOOL,
+    treering_ior::TOOL,
+    treering_io500::TOOL,
+    treering_age::TOOL,
+    treering_command::TOOL,
+];
+
+/// Every workload.
+pub fn workloads() -> &'static [&'static dyn Workload] {
+    static WORKLOADS: LazyLock<Vec<&'static dyn Workload>> =
+        LazyLock::new(|| TOOLS.iter().filter_map(|tool| tool.workload).collect());
+    &WORKLOADS
+}
+
+/// Every importer.
+fn importers() -> &'static [&'static dyn Importer] {
+    static IMPORTERS: LazyLock<Vec<&'static dyn Importer>> =
+        LazyLock::new(|| TOOLS.iter().filter_map(|tool| tool.importer).collect());
+    &IMPORTERS
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::workloads;
+
+    #[test]
+    fn spellings_are_unique_and_documented() {
+        for manifest in workloads().iter().map(|workload| workload.manifest()) {
+            for specs in [manifest.classic, manifest.native] {
+                let mut names = HashSet::new();
+                let mut shorts = HashSet::new();
+                for spec in specs {
+                    let about = format!("{} --{}", manifest.name, spec.name);
+                    assert!(names.insert(spec.name), "{about}");
+                    assert!(spec.short.is_none_or(|short| shorts.insert(short)), "{about}");
+                    assert!(spec.doc.ends_with('.'), "{about}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! treering's own trials, as it exports them: JSON whole, lines of events, CSV in part.
+
+mod csv;
+mod json;
+
+use std::ops::ControlFlow;
+
+use treering_kit::import::log::Log;
+use treering_kit::Tool;
+use treering_kit::import::{HandOn, Importer, Reading, handed_on};
+
+/// The list of tools has treering itself.
+pub(crate) const TOOL: Tool = Tool { workload: None, importer: Some(&Own) };
+
+/// Reads what treering exports.
+pub(crate) struct Own;
+
+impl Importer for Own {
+    fn tool(&self) -> &'static str {
+        "treering"
+    }
+
+    fn begins(&self, log: &Log<'_>, at: usize) -> bool {
+        json::begins_export(log, at)
+            || json::begins_events(log, at)
+            || csv::table(log, at).is_some()
+    }
+
+    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
+        if json::begins_export(log, at) {
+            let mut outputs = Vec::new();
+            let reading = json::export(log, at, &mut |content| {
+                outputs.push(content);
+                ControlFlow::Continue(())
+            });
+            Reading { outputs, ..reading }
+        } else if json::begins_events(log, at) {
+            json::events(log, at)
+        } else {
+            csv::read(log, at)
+        }
+    }
+
+    fn read_each(&self, log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> Reading {
+        if json::begins_export(log, at) {
+            return json::export(log, at, hand_on);
+        }
+        handed_on(self.read(log, at), hand_on)
+    }
+}

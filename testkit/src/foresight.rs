@@ -1,0 +1,40 @@
+//! The metrics of a run against those that its job foresaw.
+
+use treering_model::{Metric, SinkError, TaskTotals, TrialEvent, TrialSink};
+use treering_script::{Job, TargetFacts};
+
+/// What a job says beforehand of its metrics is what a run of it gives: no metric comes that was
+/// not among them, and none decides that was not to.
+pub fn assert_was_foreseen(job: &dyn Job, metrics: &[Metric]) {
+    let foreseen = job.foreseen_metrics(&TargetFacts::unknown());
+    for metric in metrics {
+        let name = metric.full_name();
+        let known = foreseen.iter().find(|other| other.full_name() == name);
+        assert!(known.is_some(), "{name} was not foreseen");
+        assert!(!metric.primary || known.is_some_and(|other| other.primary), "{name} was not to decide");
+    }
+}
+
+/// The same, and all that was to decide is there, unless the run came to nothing.
+pub fn assert_decides_as_foreseen(job: &dyn Job, metrics: &[Metric]) {
+    assert_was_foreseen(job, metrics);
+    let deciding = |metrics: &[Metric]| -> Vec<String> {
+        metrics.iter().filter(|metric| metric.primary).map(Metric::full_name).collect()
+    };
+    if !deciding(metrics).is_empty() {
+        assert_eq!(deciding(metrics), deciding(&job.foreseen_metrics(&TargetFacts::unknown())));
+    }
+}
+
+/// Keeps the tasks that ended.
+#[derive(Default)]
+pub struct Tasks(pub Vec<TaskTotals>);
+
+impl TrialSink for Tasks {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        if let TrialEvent::TaskEnded(task) = event {
+            self.0.push(task.clone());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+//! The calls of a workload of ranks in their order, in words, without a disk.
+
+use treering_model::TaskTotals;
+use treering_script::{
+    Call, Completion, Done, Entries, Io, Job, Script, Settings, Stop, TargetFacts,
+};
+
+/// How a test words a call.
+pub type Words = fn(&Call<'_>) -> String;
+
+/// Settings of `name=value`, a name alone for what is on.
+pub fn settings(words: &str) -> Settings {
+    let given = words.split_whitespace().map(|word| {
+        let (name, value) = word.split_once('=').unwrap_or((word, "true"));
+        (name.to_owned(), value.to_owned())
+    });
+    let mut settings = Settings::new(given.collect());
+    settings.started_unix_ms = 1_795_000_001_000;
+    settings
+}
+
+/// Does everything that it is asked for, and takes it down.
+struct Made {
+    calls: Vec<String>,
+    words: Words,
+}
+
+impl Io for Made {
+    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
+        self.calls.push((self.words)(call));
+        Ok(match call {
+            Call::Write { bytes, .. }
+            | Call::Read { bytes, .. }
+            | Call::WriteAt { bytes, .. }
+            | Call::ReadAt { bytes, .. } => Done::Bytes((*bytes).into()),
+            _ => Done::Plain,
+        })
+    }
+
+    fn entries(&self) -> Entries<'_> {
+        Entries::new(&[])
+    }
+
+    fn reaped(&self) -> &[Completion] {
+        &[]
+    }
+
+    fn timed(&self) -> Option<(u64, u64)> {
+        None
+    }
+
+    fn began_ns(&self) -> u64 {
+        0
+    }
+}
+
+/// The calls of a task.
+pub fn calls(script: &mut dyn Script, words: Words) -> Vec<String> {
+    let mut made = Made { calls: Vec::new(), words };
+    script.run(&mut made).expect("every call succeeds here");
+    made.calls
+}
+
+/// The calls of one rank in each phase, with the name of the phase.
+pub fn phases(job: &dyn Job, words: Words, rank: u16) -> Vec<String> {
+    let facts = TargetFacts::unknown();
+    let mut session = job.begin(&facts);
+    let mut phases = Vec::new();
+    while let Some(phase) = session.next_phase() {
+        let mut own = Vec::new();
+        while let Some(mut group) = session.next_group() {
+            for (worker, task) in (0..).zip(&mut group.tasks) {
+                let made = calls(task.script.as_mut(), words);
+                if worker == rank {
+                    own.extend(made);
+                }
+                let counters = task.script.counters();
+                let kind = task.kind.clone();
+                session.task_ended(&TaskTotals { worker, kind, counters, ..TaskTotals::default() });
+            }
+        }
+        phases.push(format!("{}: {}", phase.name, own.join(", ")));
+        assert!(phases.len() < 100, "it ends");
+    }
+    phases
+}
