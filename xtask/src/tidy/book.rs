@@ -1,5 +1,6 @@
 //! The book of the documents: `docs/SUMMARY.md` names each page in `docs` once, in the order in
-//! which it is to be read. Whether the links in it lead somewhere is looked at in `links`.
+//! which it is to be read. Pages of use are short, and measurements are in `docs/evidence`. The
+//! targets of the links are checked in `links`.
 
 use super::Problem;
 use super::tree::Tree;
@@ -8,16 +9,69 @@ pub(super) const FOLDER: &str = "docs/";
 /// Where the pages stand in their order.
 pub(super) const SUMMARY: &str = "docs/SUMMARY.md";
 
+/// Parts of the book whose pages describe use.
+const PARTS_OF_USE: &[&str] = &["Start", "How to"];
+/// Maximum number of lines of a page of use.
+const MAX_LINES_OF_USE: usize = 170;
+/// The part of the book for measurements, and the folder of its pages.
+const EVIDENCE: (&str, &str) = ("Evidence", "evidence/");
+
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let Some(summary) = tree.documents().find(|file| file.path == SUMMARY) else {
         return Vec::new();
     };
-    let links: Vec<&str> = summary
-        .text
-        .split("](")
-        .skip(1)
-        .filter_map(|piece| piece.split_once(')').map(|(link, _)| link))
-        .collect();
+    let mut problems = pages_not_named_once(tree, &summary.text);
+    problems.extend(long_pages_of_use(tree, &summary.text));
+    problems.extend(pages_in_the_wrong_part(&summary.text));
+    problems
+}
+
+/// Each linked page with the part of the book that it is in.
+fn pages_by_part(summary: &str) -> Vec<(&str, &str)> {
+    let mut part = "";
+    let mut pages = Vec::new();
+    for line in summary.lines() {
+        if let Some(title) = line.strip_prefix("# ") {
+            part = title.trim();
+        }
+        let links = line.split("](").skip(1).filter_map(|piece| piece.split_once(')'));
+        pages.extend(links.map(|(page, _)| (part, page)));
+    }
+    pages
+}
+
+fn long_pages_of_use(tree: &Tree, summary: &str) -> Vec<Problem> {
+    let pages = pages_by_part(summary).into_iter().filter(|(part, _)| PARTS_OF_USE.contains(part));
+    let lines_of = |page: &str| {
+        let path = format!("{FOLDER}{page}");
+        let file = tree.documents().find(|file| file.path == path)?;
+        Some((path, file.text.lines().count()))
+    };
+    pages
+        .filter_map(|(_, page)| lines_of(page))
+        .filter(|(_, lines)| *lines > MAX_LINES_OF_USE)
+        .map(|(path, lines)| {
+            let what = format!("{lines} lines on a page of use");
+            let right = "move measurements to docs/evidence, or a topic to a page of its own";
+            Problem::new(&path, 1, what, right)
+        })
+        .collect()
+}
+
+fn pages_in_the_wrong_part(summary: &str) -> Vec<Problem> {
+    let (part_of_evidence, folder) = EVIDENCE;
+    pages_by_part(summary)
+        .into_iter()
+        .filter(|(part, page)| (*part == part_of_evidence) != page.starts_with(folder))
+        .map(|(part, page)| {
+            let what = format!("`{page}` is in the part {part}");
+            Problem::new(SUMMARY, 1, what, "the part Evidence has the pages of docs/evidence")
+        })
+        .collect()
+}
+
+fn pages_not_named_once(tree: &Tree, summary: &str) -> Vec<Problem> {
+    let links: Vec<&str> = pages_by_part(summary).into_iter().map(|(_, page)| page).collect();
     let pages = tree.documents().filter_map(|file| file.path.strip_prefix(FOLDER));
     let pages = pages.filter(|page| format!("{FOLDER}{page}") != SUMMARY);
     let times = pages.map(|page| (page, links.iter().filter(|link| **link == page).count()));
@@ -45,5 +99,32 @@ mod tests {
         assert_eq!(whats(&files), ["`a.md` stands 2 times in the book"]);
         let more = [files.as_slice(), &[("docs/c.md", ""), ("README.md", "")]].concat();
         assert_eq!(whats(&more)[1..], ["`c.md` stands 0 times in the book"]);
+    }
+
+    #[test]
+    fn a_long_page_is_reported_in_a_part_of_use_only() {
+        let summary = "# Summary\n# How to\n- [A](a.md)\n# Reference\n- [B](b.md)\n";
+        let long = "line\n".repeat(171);
+        let files = [("docs/SUMMARY.md", summary), ("docs/a.md", &long), ("docs/b.md", &long)];
+        let places: Vec<String> =
+            check(&Tree::of(&files)).into_iter().map(|problem| problem.path).collect();
+        assert_eq!(places, ["docs/a.md"]);
+    }
+
+    #[test]
+    fn evidence_outside_of_its_part_and_other_pages_inside_of_it_are_reported() {
+        let summary =
+            "# How to\n- [A](evidence/a.md)\n# Evidence\n- [B](b.md)\n- [C](evidence/c.md)\n";
+        let files = [
+            ("docs/SUMMARY.md", summary),
+            ("docs/evidence/a.md", ""),
+            ("docs/b.md", ""),
+            ("docs/evidence/c.md", ""),
+        ];
+        let whats: Vec<String> =
+            check(&Tree::of(&files)).into_iter().map(|problem| problem.what).collect();
+        let expected =
+            ["`evidence/a.md` is in the part How to", "`b.md` is in the part Evidence"];
+        assert_eq!(whats, expected);
     }
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask truth`: are the verdicts true? Filesystems are compared with themselves, again and
 //! again: what is then called different is a false alarm. And with themselves slowed by a known
-//! share: what is then called the same was missed. docs/truth.md keeps what came of it. Needs root,
-//! and the release to be built.
+//! share: what is then called the same was missed. docs/evidence/truth.md has the results. Requires
+//! root, and a release build.
 
 mod page;
 mod tally;

@@ -1,4 +1,4 @@
-//! The tables of docs/truth.md, as Markdown.
+//! The tables of docs/evidence/truth.md, as Markdown.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -62,4 +62,4 @@ Age a filesystem, keep it, and start every trial of a plan from it:
   treering image show old-mail
 A variant of a plan then has: filesystem = \"ext4\", image = \"old-mail\", device = { loop = \"4GiB\" }
 
-Images are in the directory `images` of the data directory. docs/aging.md has the details.";
+Images are in the directory `images` of the data directory. docs/images.md has the details.";

@@ -1,6 +1,6 @@
 //! How often the promises are kept: coverage of the intervals, false alarms and missed differences
 //! of the verdicts, by simulation with known truth. Prints Markdown tables, the ones in
-//! `docs/statistics.md`.
+//! `docs/evidence/statistics.md`.
 //!
 //! What does not live here: any statistic. Everything judged is called through the public
 //! functions, except the plain t test and the BCa bootstrap of the comparison columns. Seeded: two

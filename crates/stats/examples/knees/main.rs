@@ -1,5 +1,5 @@
 //! How well two ways find the knee of a curve: two lines that meet, and the point farthest from the
-//! chord (Kneedle). Prints the table of docs/sweeps.md.
+//! chord (Kneedle). Prints the table of docs/evidence/sweeps.md.
 #![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
 
 use rand_core::{Rng, SeedableRng};

@@ -1,5 +1,5 @@
 //! How often the interval of a search for the highest rate holds the rate at which a simulated
-//! server keeps the latency in the long run. Prints the table of docs/load.md.
+//! server keeps the latency in the long run. Prints the table of docs/evidence/load.md.
 #![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
 
 use rand_core::{Rng, SeedableRng};

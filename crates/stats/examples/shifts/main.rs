@@ -1,6 +1,6 @@
 //! `shifts`: how often shifts of level in a history are found, where, and how often there is none:
-//! the tables of `docs/history.md`. Series with a known truth, three methods, and for comparison
-//! the place that somebody finds who knows both levels.
+//! the tables of `docs/evidence/history.md`. Series with a known truth, three methods, and for
+//! comparison the place that somebody finds who knows both levels.
 //!
 //!     cargo run --release -p treering-stats --example shifts
 //!

@@ -3,7 +3,7 @@
 //! Two straight lines that meet are fitted to the logarithms; the knee is where they meet, also
 //! where the corner between them is round, as far as the values show that. Its interval is that of
 //! the profile likelihood over all corners. Chosen by simulation against the point that is farthest
-//! from the chord (Kneedle, Satopaa et al. 2011): `examples/knees`, `docs/sweeps.md`.
+//! from the chord (Kneedle, Satopaa et al. 2011): `examples/knees`, `docs/evidence/sweeps.md`.
 
 use crate::distribution::t_quantile;
 use crate::error::StatsError;

@@ -2,7 +2,8 @@
 //! another, each with its own uncertainty, months apart.
 //!
 //! What does not live here: finding the places (`change_point`), and what to call them. Points are
-//! weighted by their precision. `docs/history.md` compares the method with others, by simulation.
+//! weighted by their precision. `docs/evidence/history.md` compares the method with others, by
+//! simulation.
 //!
 //! Source of the interval of a place: Eo & Morley, Quantitative Economics 6, 2015.
 

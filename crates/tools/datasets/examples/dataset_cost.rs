@@ -1,5 +1,5 @@
 //! What datasets cost: the time to read a shipped one, and the memory of reading very many names
-//! through the reader of the original's files. docs/datasets.md has the commands.
+//! through the reader of the original's files. docs/evidence/datasets.md has the commands.
 
 use std::error::Error;
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
 //! Records a dataset to a file, as `treering dataset record` does, but under any name: this is how
-//! the shipped datasets were made. docs/datasets.md has the commands.
+//! the shipped datasets were made. docs/evidence/datasets.md has the commands.
 
 use std::error::Error;
 use std::io::{BufWriter, Write as _};

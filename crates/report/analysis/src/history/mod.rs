@@ -2,7 +2,7 @@
 //! its level changed, what else changed there, and whether the newest point is out of line.
 //!
 //! Which trials make a point is decided by the caller; nothing is laid out here. The method and
-//! its errors, by simulation: `docs/history.md`.
+//! its errors, by simulation: `docs/evidence/history.md`.
 
 mod anchor;
 mod explain;
