@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::fs::statvfs;
 use tempfile::TempDir;
 
+use crate::block_device::attach;
 use crate::{temp_dir, temp_dir_in};
 
 /// How often, and after what pause, something is tried again that another test is in the way of.
@@ -120,8 +121,7 @@ struct Device {
 
 impl Device {
     fn attach(image: &Path) -> Self {
-        let path = run(Command::new("losetup").args(["--find", "--show"]).arg(image));
-        Self { path: path.trim().into(), is_attached: true }
+        Self { path: attach(image).into(), is_attached: true }
     }
 
     fn detach(mut self) {

@@ -6,11 +6,13 @@ pub(crate) const UNCLEAR: u8 = 5;
 
 /// A bisection that cannot go on: codes below 128 would blame or skip a revision.
 pub(crate) const BISECTION_ENDS: u8 = 255;
+/// A device that would not be formatted, of which `doctor --guard` says why.
+pub(crate) const REFUSED: u8 = 1;
 /// A revision that cannot be judged.
 pub(crate) const SKIPPED: u8 = 125;
 
 /// Codes with their meanings, the numbers ascending.
-pub(crate) const TABLE: [(u8, &str); 17] = [
+pub(crate) const TABLE: [(u8, &str); 18] = [
     (0, "done"),
     (
         1,
@@ -21,6 +23,7 @@ pub(crate) const TABLE: [(u8, &str); 17] = [
     (1, "`history` and `watch` with `--gate`: a worse level began within the newest points"),
     (1, "`run fio --check`: fio and treering differ"),
     (1, "`bisect-step`: the kernel of this revision is worse than the good one"),
+    (REFUSED, "`doctor --guard`: the device is in use or not empty, and would not be formatted"),
     (2, "wrong usage, or a file that is named is invalid or missing; nothing was done"),
     (
         3,

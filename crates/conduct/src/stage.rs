@@ -52,7 +52,7 @@ impl<'l> Devices<'l> {
             Device::check(variant, lab)?;
             if let Some(name) = &variant.image {
                 let image = lab.library().load(name)?;
-                image.suits(&variant.filesystem, &variant.device, lab)?;
+                image.suits(&variant.filesystem, &variant.device)?;
                 image.check_available(lab)?;
             }
         }

@@ -11,8 +11,8 @@ mod queue;
 mod tracing;
 
 pub use devices::blkdev::{
-    DeviceUse, SectorSizes, device_bytes, discard, flush_buffers, major_minor, open_device,
-    reread_partitions, sector_sizes,
+    DeviceUse, SectorSizes, delete_partition, device_bytes, discard, flush_buffers, major_minor,
+    open_device, open_past_cache, reread_partitions, sector_sizes,
 };
 pub use devices::loopdev::{
     LoopDevice, LoopError, LoopSettings, LoopStatus, attach_loop, attach_loop_to_read, detach_loop,

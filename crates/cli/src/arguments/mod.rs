@@ -251,6 +251,11 @@ pub(crate) struct DoctorArgs {
     /// A directory, a block device or a plan [default: the current directory].
     #[arg(value_parser = quantities::device())]
     pub(crate) path: Option<PathBuf>,
+    /// Show only whether this device would be formatted: everything that is looked at and found;
+    /// nothing else is done.
+    #[arg(long, value_name = "DEVICE", conflicts_with = "path")]
+    #[arg(value_parser = quantities::device())]
+    pub(crate) guard: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -1,13 +1,16 @@
 //! Cautions about a trial whose cause is planted for real, and what the doctor says beforehand.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use treering_model::{CautionCode, TaskTotals, Trial};
-use treering_testkit::{FourLists, LoopFs, Program, require_loop_fs};
+use treering_testkit::{
+    BlockDevice, FourLists, LoopFs, Program, require_loop_fs, require_root, temp_dir,
+};
 
 use crate::program;
 use crate::trial::last;
@@ -107,6 +110,39 @@ fn the_doctor_looks_at_a_directory_on_a_loop_device() {
     assert!(said.contains("host_cache_answers"), "{said}");
     assert!(said.contains("filesystem.type") && said.contains("ext4"), "{said}");
     assert!(said.contains("conditions.load_average"), "{said}");
+}
+
+#[test]
+fn the_guard_shows_its_verdict_of_a_device_and_what_it_looked_at() {
+    require_root!();
+    require_loop_fs!("ext4");
+    let program = program();
+    let place = temp_dir();
+    let file = place.path().join("disk");
+    fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
+    let device = BlockDevice::on(&file);
+    let words = ["doctor", "--guard", device.path(), "--format"];
+    let verdict = |code: i32, format: &str| {
+        let ran = program.run([&words[..], &[format]].concat()).ends_with(code);
+        ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let empty = verdict(0, "plain");
+    assert!(empty.contains("Nothing stands against formatting it"), "{empty}");
+    assert!(empty.contains("all that its file has blocks for"), "{empty}");
+    let disk = fs::File::options().write(true).open(device.path()).unwrap();
+    disk.write_all_at(b"x", 24 << 20).unwrap();
+    disk.sync_all().unwrap();
+    drop(disk);
+    let full = verdict(1, "plain");
+    let found = "there is data of an unknown kind at 24.0 MiB (byte 25165824)";
+    assert!(full.contains(found) && full.contains("--erase"), "{full}");
+    let json: serde_json::Value = serde_json::from_str(&verdict(1, "json")).unwrap();
+    assert_eq!(json["format"], "treering guard");
+    let flags = (&json["free"], &json["erasable"], json["obstacles"].as_array().unwrap().len());
+    assert_eq!(flags, (&false.into(), &true.into(), 1));
+    assert_eq!(fs::read(&file).unwrap()[24 << 20], b'x', "nothing is changed");
+    let both = ["doctor", ".", "--guard", device.path()];
+    program.run(both).ends_with(2);
 }
 
 #[test]

@@ -133,6 +133,8 @@ mkfs.ext4 -q -F aged.img
 truncate -s 3G "$TOOLS/disk"
 DISK=$(losetup --find --show "$TOOLS/disk")
 trap 'losetup --detach "$DISK"' EXIT
+# Partitions that somebody's earlier file left on the loop device are not the reader's.
+[ -z "$(ls -d /sys/block/"${DISK#/dev/}"/"${DISK#/dev/}"p* 2>/dev/null)" ] || partx --delete "$DISK"
 mkfs.ext4 -q -F "$DISK"
 export DISK
 printf '[a]\nrw=write\nsize=1m\nbs=4k\n' > job.fio

@@ -15,8 +15,8 @@ use crate::device_caution::DeviceCaution;
 use crate::error::unfit;
 use crate::filesystems::{self, Availability, MkfsRequest, OptionRefusal};
 use crate::guard::{
-    EraseList, Inspection, clear_signatures, erase, find_signatures, inspect_on, obstacles_to_use,
-    what_it_carries,
+    Depth, EraseList, Inspection, Signature, clear_signatures, content_of, erase, find_signatures,
+    inspect_on, obstacles_to_use,
 };
 use crate::images::{ImageSpec, LoopImage, check_room};
 use crate::lab::Lab;
@@ -63,8 +63,18 @@ pub(crate) struct BlockDevice {
     device: File,
     /// Keeps other runs of treering from it.
     _lock: File,
-    /// What it carries now is ours.
-    carries_ours: bool,
+    content: HeldContent,
+}
+
+/// What is on a block device that is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HeldContent {
+    /// It was empty when it was taken.
+    Empty,
+    /// The user gave up what it held: by now nothing on it can be recognised.
+    Erased,
+    /// A filesystem that we made.
+    Ours,
 }
 
 impl Device {
@@ -223,8 +233,10 @@ impl Device {
             let failed =
                 |errno: Errno| LabError::io("cannot open", &inspection.resolved)(errno.into());
             let device = open_device(&inspection.resolved, DeviceUse::Look).map_err(failed)?;
+            let mut content = HeldContent::Empty;
             if !inspection.obstacles.is_empty() {
                 erase(&lab.machine, &inspection)?;
+                content = HeldContent::Erased;
             }
             let member = Member {
                 asked: inspection.asked,
@@ -232,7 +244,7 @@ impl Device {
                 number: inspection.number,
                 bytes: inspection.bytes,
             };
-            blocks.push(BlockDevice { member, device, _lock: lock, carries_ours: false });
+            blocks.push(BlockDevice { member, device, _lock: lock, content });
         }
         Ok(Self { lab: lab.clone(), held: Held::Blocks(blocks), cautions: Vec::new() })
     }
@@ -370,7 +382,8 @@ impl Device {
             let device = open_device(&member.node, DeviceUse::Look)
                 .map_err(|errno| failed()(errno.into()))?;
             let found = find_signatures(&device, member.bytes).map_err(failed())?;
-            if !found.iter().any(|found| signatures.contains(&found.name)) {
+            let is_it = |found: &Signature| !found.is_copy && signatures.contains(&found.name);
+            if !found.iter().any(is_it) {
                 return Ok(false);
             }
         }
@@ -412,13 +425,18 @@ impl BlockDevice {
         if obstacles.is_empty() {
             let failed = |errno: Errno| LabError::io("cannot open", node)(errno.into());
             let device = open_device(node, DeviceUse::WriteAlone).map_err(failed)?;
-            if self.carries_ours {
+            if self.content == HeldContent::Ours {
                 clear_signatures(&device, *bytes).map_err(LabError::io("cannot empty", node))?;
             }
             // Looked at once more through the exclusive descriptor: what came onto an empty device
-            // since it was taken is somebody's.
-            let found = what_it_carries(&device, *bytes);
-            obstacles.extend(found.map_err(LabError::io("cannot read", node))?);
+            // since it was taken is somebody's. Where there was something before, its remains, or
+            // ours, are no sign of that.
+            let depth = match self.content {
+                HeldContent::Empty => Depth::Full,
+                HeldContent::Erased | HeldContent::Ours => Depth::Glance,
+            };
+            let found = content_of(&lab.machine, *number, (&device, *bytes), depth);
+            obstacles.extend(found.map_err(LabError::io("cannot read", node))?.obstacles);
         }
         if !obstacles.is_empty() {
             let (asked, resolved) = (asked.clone(), node.clone());
@@ -429,10 +447,11 @@ impl BlockDevice {
                 number,
                 bytes,
                 obstacles,
+                coverage: None,
             })
             .into());
         }
-        self.carries_ours = true;
+        self.content = HeldContent::Ours;
         Ok(())
     }
 }

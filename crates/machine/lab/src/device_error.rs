@@ -11,7 +11,7 @@ use crate::guard::{Inspection, Obstacle};
 #[derive(Debug, Error)]
 pub enum DeviceError {
     /// The guard refuses the device.
-    #[error("{} is not formatted: {}", reported(.0), list(&.0.obstacles))]
+    #[error("refusing to format {}: {}", reported(.0), list(&.0.obstacles))]
     Refused(Inspection),
     /// Another run of treering works with the device.
     #[error("another run of treering is using {}", path.display())]
@@ -148,7 +148,12 @@ impl DeviceError {
         let erase = "if it holds nothing of value: `--erase";
         match self {
             Self::Refused(inspection) if !inspection.is_in_use() => {
-                Some(format!("{erase} {}`", inspection.resolved.display()))
+                let named = format!("{erase} {}`", inspection.resolved.display());
+                Some(match inspection.leftover_hint() {
+                    Some(leftover) if inspection.obstacles.len() == 1 => leftover,
+                    Some(leftover) => format!("{leftover}; {named}"),
+                    None => named,
+                })
             }
             Self::Refused(_) => {
                 Some("unmount, stop or close what uses it, or name another device".to_owned())
@@ -220,15 +225,16 @@ mod tests {
             number: DeviceNumber { major: 8, minor: 16 },
             bytes: 1,
             obstacles,
+            coverage: None,
         })
     }
 
     #[test]
     fn a_refusal_tells_where_the_path_led_and_how_to_go_on() {
-        let carries = Obstacle::Carries(Signature { offset: 1080, name: "ext4" });
+        let carries = Obstacle::Carries(Signature { offset: 1080, name: "ext4", is_copy: false });
         let error = refused(vec![carries.clone()]);
-        let reported =
-            "/dev/disk/by-id/x (that is /dev/sdb) is not formatted: it contains ext4 at byte 1080";
+        let reported = "refusing to format /dev/disk/by-id/x (that is /dev/sdb): it contains ext4 \
+                        at byte 1080";
         assert_eq!(error.to_string(), reported);
         assert!(error.hint().unwrap().contains("--erase /dev/sdb"));
         let swap = Obstacle::Swap { name: "sdb".to_owned() };

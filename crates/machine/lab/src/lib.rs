@@ -39,7 +39,9 @@ pub use device_caution::DeviceCaution;
 pub use device_error::DeviceError;
 pub use error::LabError;
 pub use filesystems::Availability;
-pub use guard::{EraseList, Inspection, Obstacle, Signature, find_signatures, inspect};
+pub use guard::{
+    Coverage, EraseList, Inspection, Obstacle, Signature, find_signatures, glance, inspect,
+};
 pub use lab::{Lab, Leftover, LeftoverKind};
 pub use leftovers::{Leftovers, find_leftovers};
 pub use machine::DeviceNumber;

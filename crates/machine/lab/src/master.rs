@@ -92,7 +92,7 @@ fn copy(from: &File, to: &File) -> io::Result<()> {
 }
 
 /// The next bytes from here on that are no hole: where they begin and end.
-fn next_data(file: &File, from: u64) -> io::Result<Option<(u64, u64)>> {
+pub(crate) fn next_data(file: &File, from: u64) -> io::Result<Option<(u64, u64)>> {
     match seek(file, SeekFrom::Data(from)) {
         Ok(begin) => Ok(Some((begin, seek(file, SeekFrom::Hole(begin))?))),
         Err(Errno::NXIO) => Ok(None),

@@ -17,7 +17,7 @@ use treering_sys::{
 
 use crate::error::unfit;
 use crate::families::mounted_families;
-use crate::guard::find_signatures;
+use crate::guard::{Signature, find_signatures};
 use crate::machine::{DeviceNumber, Machine, block_number, word};
 use crate::{DeviceError, LabError};
 
@@ -113,7 +113,7 @@ pub fn is_image(path: &Path) -> Result<bool, LabError> {
     let file = opened.map_err(LabError::io("cannot open", path))?;
     let bytes = file.metadata().map_err(LabError::io("cannot look at", path))?.len();
     let found = find_signatures(&file, bytes).map_err(LabError::io("cannot read", path))?;
-    Ok(found.iter().any(|signature| untouched(signature.name).is_some()))
+    Ok(found.iter().any(|signature| untouched(signature).is_some()))
 }
 
 /// Looks through the mount of a device, if there is one.
@@ -192,14 +192,15 @@ fn needs_root() -> Result<(), LabError> {
 }
 
 /// How what left this signature is mounted to be looked at.
-fn untouched(signature: &str) -> Option<UntouchedMount> {
-    by_signature(signature)?.untouched
+fn untouched(signature: &Signature) -> Option<UntouchedMount> {
+    // Nothing is mounted by a further copy of a superblock.
+    by_signature(signature.name).filter(|_| !signature.is_copy)?.untouched
 }
 
 /// What it carries, and how that is mounted.
 fn type_of(path: &Path, file: &File, bytes: u64) -> Result<(&'static str, &'static str), LabError> {
     let found = find_signatures(file, bytes).map_err(LabError::io("cannot read", path))?;
-    if let Some(mount) = found.iter().find_map(|signature| untouched(signature.name)) {
+    if let Some(mount) = found.iter().find_map(untouched) {
         return Ok((mount.fs_type, mount.options));
     }
     let carried: Vec<&str> = found.iter().map(|signature| signature.name).collect();

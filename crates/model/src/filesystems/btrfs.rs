@@ -7,11 +7,19 @@ use super::{
 
 pub(super) const ALL: &[Filesystem] = &[BTRFS];
 
+const MAGIC: &[u8] = b"_BHRfS_M";
+
 /// btrfs.
 pub const BTRFS: Filesystem = Filesystem {
     name: "btrfs",
     magic: 0x9123_683e,
-    signatures: &[Signature { name: "btrfs", place: Place::Begin(0x1_0040), magic: b"_BHRfS_M" }],
+    signatures: &[
+        Signature::new("btrfs", Place::Begin(0x1_0040), MAGIC),
+        // The mirrors, 64 bytes into each; the last is written by old versions.
+        Signature::of_copy("btrfs", Place::Begin((64 << 20) + 0x40), MAGIC),
+        Signature::of_copy("btrfs", Place::Begin((256 << 30) + 0x40), MAGIC),
+        Signature::of_copy("btrfs", Place::Begin((1 << 50) + 0x40), MAGIC),
+    ],
     leaves: &["btrfs"],
     making: Making::Formatted(&Mkfs {
         program: "mkfs.btrfs",

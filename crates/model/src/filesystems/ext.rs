@@ -95,3 +95,20 @@ pub fn ext_signature(superblock: &[u8; 104]) -> Option<&'static str> {
         EXT2.name
     })
 }
+
+/// Where copies of the superblock may stand on a device of so many bytes: mke2fs keeps them at the
+/// beginning of block groups 1 and the powers of 3, 5 and 7 (`sparse_super`), or of every group. A
+/// group has eight blocks for each byte of a block, whose size may be 1 KiB to 64 KiB.
+pub fn ext_copies(device_bytes: u64) -> Vec<u64> {
+    const GROUPS: [u64; 12] = [1, 3, 5, 7, 9, 25, 27, 49, 81, 125, 243, 343];
+    let mut places = Vec::new();
+    for block in (10..=16).map(|bits| 1u64 << bits) {
+        // Blocks of 1 KiB are counted from the second: the first is left to a boot loader.
+        let first = if block == 1024 { block } else { 0 };
+        places.extend(GROUPS.map(|group| first + group * 8 * block * block));
+    }
+    places.retain(|place| *place < device_bytes);
+    places.sort_unstable();
+    places.dedup();
+    places
+}

@@ -11,8 +11,8 @@ pub const F2FS: Filesystem = Filesystem {
     name: "f2fs",
     magic: 0xf2f5_2010,
     signatures: &[
-        Signature { name: "F2FS", place: Place::Begin(0x400), magic: MAGIC },
-        Signature { name: "F2FS", place: Place::Begin(0x1400), magic: MAGIC },
+        Signature::new("F2FS", Place::Begin(0x400), MAGIC),
+        Signature::of_copy("F2FS", Place::Begin(0x1400), MAGIC),
     ],
     leaves: &["F2FS"],
     making: Making::Formatted(&Mkfs {

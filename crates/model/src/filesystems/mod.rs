@@ -13,10 +13,10 @@ mod tmpfs;
 mod xfs;
 
 pub use btrfs::BTRFS;
-pub use ext::{EXT2, EXT3, EXT4, ext_signature};
+pub use ext::{EXT2, EXT3, EXT4, ext_copies, ext_signature};
 pub use f2fs::F2FS;
 pub use recognised::{FAT, PLAYED_MOUNT, USER_SPACE_CONNECTIONS, USER_SPACE_DEVICE, ZFS};
-pub use xfs::XFS;
+pub use xfs::{XFS, xfs_copies};
 
 /// Every family, in the order in which its members are listed. Of filesystems with one number the
 /// first is the one that is distinguished from the number alone.
@@ -129,6 +129,21 @@ pub struct Signature {
     pub place: Place,
     /// Its bytes.
     pub magic: &'static [u8],
+    /// Whether it belongs to a further copy of what stands elsewhere: by such a copy a tool finds a
+    /// filesystem whose first superblock is lost, but nothing is mounted by it.
+    pub is_copy: bool,
+}
+
+impl Signature {
+    /// The magic number of a superblock that is mounted.
+    const fn new(name: &'static str, place: Place, magic: &'static [u8]) -> Self {
+        Self { name, place, magic, is_copy: false }
+    }
+
+    /// The magic number of a further copy.
+    const fn of_copy(name: &'static str, place: Place, magic: &'static [u8]) -> Self {
+        Self { name, place, magic, is_copy: true }
+    }
 }
 
 /// Where a magic number stands on a device.
@@ -139,6 +154,8 @@ pub enum Place {
     /// At the beginning of the sector that is so many 512-byte sectors before the end; the last
     /// is 1.
     End(u64),
+    /// So many bytes before the end.
+    BeforeEnd(u64),
     /// So many bytes into the last whole block of 4 KiB.
     LastBlock(u64),
 }

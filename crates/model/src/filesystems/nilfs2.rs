@@ -11,8 +11,8 @@ const NILFS2: Filesystem = Filesystem {
     name: "nilfs2",
     magic: 0x3434,
     signatures: &[
-        Signature { name: "NILFS2", place: Place::Begin(0x406), magic: MAGIC },
-        Signature { name: "NILFS2", place: Place::LastBlock(6), magic: MAGIC },
+        Signature::new("NILFS2", Place::Begin(0x406), MAGIC),
+        Signature::of_copy("NILFS2", Place::LastBlock(6), MAGIC),
     ],
     leaves: &["NILFS2"],
     making: Making::Formatted(&Mkfs {

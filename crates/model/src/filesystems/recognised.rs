@@ -4,6 +4,7 @@
 //! Places and numbers are those of the on-disk formats and of linux/magic.h; blkid(8) of
 //! util-linux knows the same.
 
+use super::Place::{BeforeEnd, Begin};
 use super::{Filesystem, Members, Place, Signature};
 
 pub(super) const ALL: &[Filesystem] = &[
@@ -18,9 +19,14 @@ pub(super) const ALL: &[Filesystem] = &[
     ZFS,
     Filesystem {
         members: Some(Members::Linked("block")),
-        ..known("bcachefs", 0xca45_1a4e, &[at("bcachefs", 0x1018, BCACHEFS)])
+        ..known(
+            "bcachefs",
+            0xca45_1a4e,
+            // The copy follows the room for the first one, 1 MiB unless it is made otherwise.
+            &[at("bcachefs", 0x1018, BCACHEFS), copy("bcachefs", Begin(0x10_1018), BCACHEFS)],
+        )
     },
-    known("jfs", 0x3153_464a, &[at("JFS", 0x8000, b"JFS1")]),
+    known("jfs", 0x3153_464a, &[at("JFS", 0x8000, b"JFS1"), copy("JFS", Begin(0xf000), b"JFS1")]),
     known(
         "reiserfs",
         0x5265_4973,
@@ -41,6 +47,12 @@ pub(super) const ALL: &[Filesystem] = &[
             at("OCFS2", 0x800, b"OCFSV2"),
             at("OCFS2", 0x1000, b"OCFSV2"),
             at("OCFS2", 0x2000, b"OCFSV2"),
+            copy("OCFS2", Begin(1 << 30), b"OCFSV2"),
+            copy("OCFS2", Begin(4 << 30), b"OCFSV2"),
+            copy("OCFS2", Begin(16 << 30), b"OCFSV2"),
+            copy("OCFS2", Begin(64 << 30), b"OCFSV2"),
+            copy("OCFS2", Begin(256 << 30), b"OCFSV2"),
+            copy("OCFS2", Begin(1 << 40), b"OCFSV2"),
         ],
     ),
     on_disk("ocfs", &[at("OCFS", 0x2000, b"OracleCFS")]),
@@ -67,17 +79,52 @@ pub(super) const ALL: &[Filesystem] = &[
     FAT,
     Filesystem {
         has_boot_sector: true,
-        ..known("exfat", 0x2011_bab0, &[at("exFAT", 3, b"EXFAT   ")])
+        ..known(
+            "exfat",
+            0x2011_bab0,
+            // The copy is in sector 12, whatever the size of a sector.
+            &[
+                at("exFAT", 3, b"EXFAT   "),
+                copy("exFAT", Begin(12 * 512 + 3), b"EXFAT   "),
+                copy("exFAT", Begin(12 * 1024 + 3), b"EXFAT   "),
+                copy("exFAT", Begin(12 * 2048 + 3), b"EXFAT   "),
+                copy("exFAT", Begin(12 * 4096 + 3), b"EXFAT   "),
+            ],
+        )
     },
     Filesystem {
         has_boot_sector: true,
-        ..known("ntfs3", 0x7366_746e, &[at("NTFS", 3, b"NTFS    ")])
+        ..known(
+            "ntfs3",
+            0x7366_746e,
+            // The copy is in the last sector.
+            &[
+                at("NTFS", 3, b"NTFS    "),
+                copy("NTFS", BeforeEnd(512 - 3), b"NTFS    "),
+                copy("NTFS", BeforeEnd(4096 - 3), b"NTFS    "),
+            ],
+        )
     },
-    on_disk("refs", &[at("ReFS", 0, b"\0\0\0ReFS\0")]),
+    on_disk(
+        "refs",
+        &[
+            at("ReFS", 0, b"\0\0\0ReFS\0"),
+            copy("ReFS", BeforeEnd(512), b"\0\0\0ReFS\0"),
+            copy("ReFS", BeforeEnd(4096), b"\0\0\0ReFS\0"),
+        ],
+    ),
     on_disk("hpfs", &[at("HPFS", 0x2000, &[0x49, 0xe8, 0x95, 0xf9])]),
     on_disk("apfs", &[at("APFS", 0x20, b"NXSB")]),
-    on_disk("hfs", &[at("HFS", 0x400, b"BD")]),
-    on_disk("hfsplus", &[at("HFS+", 0x400, b"H+"), at("HFS+", 0x400, b"HX")]),
+    on_disk("hfs", &[at("HFS", 0x400, b"BD"), copy("HFS", BeforeEnd(1024), b"BD")]),
+    on_disk(
+        "hfsplus",
+        &[
+            at("HFS+", 0x400, b"H+"),
+            at("HFS+", 0x400, b"HX"),
+            copy("HFS+", BeforeEnd(1024), b"H+"),
+            copy("HFS+", BeforeEnd(1024), b"HX"),
+        ],
+    ),
     on_disk("iso9660", &[at("ISO 9660", 0x8001, b"CD001"), at("High Sierra", 0x8009, b"CDROM")]),
     on_disk(
         "befs",
@@ -118,6 +165,11 @@ pub const FAT: Filesystem = Filesystem {
             at("FAT", 0x36, b"MSDOS"),
             at("FAT", 0x52, b"FAT32   "),
             at("FAT", 0x52, b"MSWIN"),
+            // The copy is in sector 6, whatever the size of a sector.
+            copy("FAT", Begin(6 * 512 + 0x52), b"FAT32   "),
+            copy("FAT", Begin(6 * 1024 + 0x52), b"FAT32   "),
+            copy("FAT", Begin(6 * 2048 + 0x52), b"FAT32   "),
+            copy("FAT", Begin(6 * 4096 + 0x52), b"FAT32   "),
         ],
     )
 };
@@ -140,7 +192,11 @@ const fn known(name: &'static str, magic: u64, signatures: &'static [Signature])
 }
 
 const fn at(name: &'static str, offset: u64, magic: &'static [u8]) -> Signature {
-    Signature { name, place: Place::Begin(offset), magic }
+    Signature::new(name, Begin(offset), magic)
+}
+
+const fn copy(name: &'static str, place: Place, magic: &'static [u8]) -> Signature {
+    Signature::of_copy(name, place, magic)
 }
 
 /// The type under which a played disk is mounted.

@@ -4,13 +4,16 @@ use super::{Checking, Filesystem, Making, Metadata, Mkfs, Place, Signature, Unto
 
 pub(super) const ALL: &[Filesystem] = &[XFS];
 
+/// Of every superblock.
+const MAGIC: &[u8] = b"XFSB";
+
 /// XFS.
 pub const XFS: Filesystem = Filesystem {
     name: "xfs",
     magic: 0x5846_5342,
     signatures: &[
-        Signature { name: "XFS", place: Place::Begin(0), magic: b"XFSB" },
-        Signature { name: "XFS log", place: Place::Begin(0), magic: &[0xfe, 0xed, 0xba, 0xbe] },
+        Signature::new("XFS", Place::Begin(0), MAGIC),
+        Signature::new("XFS log", Place::Begin(0), &[0xfe, 0xed, 0xba, 0xbe]),
     ],
     leaves: &["XFS"],
     making: Making::Formatted(&Mkfs {
@@ -38,3 +41,22 @@ pub const XFS: Filesystem = Filesystem {
     barrier_off: &["nobarrier"],
     ..Filesystem::UNKNOWN
 };
+
+/// Where the superblock of the second allocation group may stand on a device of so many bytes, and
+/// the magic number that it begins with: mkfs.xfs divides a device into 2 to 64 groups of equal
+/// size, or into groups of nearly 1 TiB.
+pub fn xfs_copies(device_bytes: u64) -> (Vec<u64>, &'static [u8]) {
+    const BLOCK: u64 = 4096;
+    const GROUP_MOST: u64 = (1 << 40) - BLOCK;
+    let groups = (2..=16).chain([24, 32, 48, 64]);
+    // Groups that do not divide the device evenly are rounded to blocks.
+    let begins = groups.flat_map(|groups| {
+        let group = device_bytes / groups / BLOCK * BLOCK;
+        [group, group + BLOCK]
+    });
+    let mut places: Vec<u64> = begins.chain([GROUP_MOST]).collect();
+    places.retain(|place| *place >= BLOCK && *place < device_bytes);
+    places.sort_unstable();
+    places.dedup();
+    (places, MAGIC)
+}

@@ -3,8 +3,9 @@
 //! Whether a device may be written to is not decided here.
 #![expect(unsafe_code, reason = "ioctls that rustix has no function for")]
 
+use std::ffi::c_void;
 use std::fs::{File, OpenOptions};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -20,6 +21,7 @@ pub fn major_minor(device: u64) -> (u32, u32) {
 /// The group of these calls in linux/fs.h.
 const BLOCK: u8 = 0x12;
 const REREAD_PARTITIONS: u32 = opcode::none(BLOCK, 95);
+const PARTITION: u32 = opcode::none(BLOCK, 105);
 const FLUSH_BUFFERS: u32 = opcode::none(BLOCK, 97);
 const DEVICE_BYTES: u32 = opcode::read::<usize>(BLOCK, 114);
 const DISCARD: u32 = opcode::none(BLOCK, 119);
@@ -96,6 +98,53 @@ pub fn flush_buffers(device: impl AsFd) -> Result<(), Errno> {
 pub fn reread_partitions(device: impl AsFd) -> Result<(), Errno> {
     // SAFETY: BLKRRPART takes no argument.
     unsafe { ioctl(device, NoArg::<REREAD_PARTITIONS>::new()) }
+}
+
+/// `struct blkpg_partition` of linux/blkpg.h.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct PartitionEntry {
+    start: i64,
+    length: i64,
+    number: i32,
+    names: [[u8; 64]; 2],
+}
+
+/// `struct blkpg_ioctl_arg`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct PartitionCall {
+    operation: i32,
+    flags: i32,
+    length: i32,
+    entry: *mut c_void,
+}
+
+/// Makes the kernel forget a partition. Nothing on the device is changed, its table included.
+///
+/// # Errors
+/// `EBUSY` when the partition is in use, `ENXIO` when there is none of this number.
+pub fn delete_partition(device: impl AsFd, number: u32) -> Result<(), Errno> {
+    const DELETE: i32 = 2;
+    let number = i32::try_from(number).map_err(|_too_large| Errno::NXIO)?;
+    let mut entry = PartitionEntry { start: 0, length: 0, number, names: [[0; 64]; 2] };
+    let length = i32::try_from(size_of::<PartitionEntry>()).map_err(|_too_large| Errno::INVAL)?;
+    let entry = (&raw mut entry).cast::<c_void>();
+    let call = PartitionCall { operation: DELETE, flags: 0, length, entry };
+    // SAFETY: BLKPG reads one blkpg_ioctl_arg and the blkpg_partition that it points to, which
+    // lives until the call returns.
+    unsafe { ioctl(device, Setter::<PARTITION, PartitionCall>::new(call)) }
+}
+
+/// Opens a device or file again to read it past the page cache.
+///
+/// # Errors
+/// `EINVAL` where that is not possible.
+pub fn open_past_cache(device: &File) -> Result<File, Errno> {
+    let flags = (OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::DIRECT).bits().cast_signed();
+    let path = format!("/proc/self/fd/{}", device.as_raw_fd());
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    opened.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
 /// Tells the device that nothing of it is needed any more. What is read afterwards is zeroes only

@@ -9,7 +9,7 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::ptr;
 use std::thread::sleep;
 use std::time::Duration;
@@ -19,6 +19,8 @@ use rustix::io::Errno;
 use rustix::ioctl::{
     Getter, IntegerSetter, Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl, opcode,
 };
+
+use super::blkdev::delete_partition;
 
 /// The group of these calls in linux/loop.h.
 const LOOP: u8 = 0x4c;
@@ -200,13 +202,36 @@ fn attach(mut configure: impl FnMut(&File) -> Result<(), Errno>) -> Result<LoopD
             opened => opened?,
         };
         match configure(&file) {
-            Ok(()) => return Ok(LoopDevice { number, path, file }),
+            Ok(()) => {
+                forget_partitions(number, &file);
+                return Ok(LoopDevice { number, path, file });
+            }
             // Somebody was faster.
             Err(Errno::BUSY) => {}
             Err(errno) => return Err(LoopError::Configure(path, errno)),
         }
     }
     Err(LoopError::AllTaken)
+}
+
+/// Makes the kernel forget partitions that an earlier file left on a loop device that just got
+/// another one and is not searched for partitions. They would show parts of the new file.
+fn forget_partitions(number: u32, device: &File) {
+    let folder = PathBuf::from(format!("/sys/block/loop{number}"));
+    let is_searched = read_number(&folder.join("loop/partscan")) == Some(1);
+    if is_searched {
+        return;
+    }
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if let Some(partition) = read_number(&entry.path().join("partition")) {
+            // One in use stays, as a device with partitions in use is never free.
+            let _stays = delete_partition(device, partition);
+        }
+    }
+}
+
+fn read_number(path: &Path) -> Option<u32> {
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
 impl From<Errno> for LoopError {

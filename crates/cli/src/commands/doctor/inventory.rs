@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use treering_registry::import;
-use treering_lab::{Availability, Lab, filesystems, inspect};
+use treering_lab::{Availability, Lab, filesystems, glance};
 use treering_model::Fact;
 use treering_observe::block_trace::{BlockRecorder, RecorderOptions, device_at, devices_under};
 use treering_observe::look_at_device;
+use treering_registry::import;
 use treering_report::pages::doctor_json::{DeviceHere, FilesystemHere, Inventory, ToolHere};
 use treering_sys::is_root;
 
@@ -69,7 +69,8 @@ fn device(node: &Path) -> DeviceHere {
         found.map(|fact| fact.value.trim().to_owned()).filter(|value| !value.is_empty())
     };
     let sectors = value("device.sectors").and_then(|sectors| sectors.parse::<u64>().ok());
-    let inspection = inspect(node).ok().filter(|_| is_root());
+    // A list of all disks must not wait until each was read.
+    let inspection = glance(node).ok().filter(|_| is_root());
     DeviceHere {
         node: node.to_string_lossy().into_owned(),
         bytes: sectors.map(|sectors| sectors.saturating_mul(512)),

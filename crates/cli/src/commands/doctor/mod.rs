@@ -2,6 +2,7 @@
 //! questionable, and what to type next: of the machine, and of a directory, a block device or a
 //! plan.
 
+mod guard;
 mod inventory;
 mod next;
 mod noise;
@@ -109,6 +110,9 @@ impl Findings {
 
 /// Looks, and says what was found.
 pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
+    if let Some(device) = &args.guard {
+        return guard::run(device, &args.output);
+    }
     let path = match &args.path {
         Some(path) => path.clone(),
         None => std::env::current_dir().map_err(|error| {
@@ -205,12 +209,15 @@ fn of_device<'p>(path: &'p Path, findings: &mut Findings) -> Result<Asked<'p>, F
     loop_device(findings);
     let inspection = inspect(path)?;
     findings.obstacles.extend(inspection.obstacles.iter().map(ToString::to_string));
-    if !inspection.obstacles.is_empty() && !inspection.is_in_use() {
+    let leftover = inspection.leftover_hint();
+    let holds_data = inspection.obstacles.len() > usize::from(leftover.is_some());
+    if holds_data && !inspection.is_in_use() {
         findings.obstacles.push(format!(
             "all of it would be lost; `--erase {}` allows that",
             super::trial::quoted(&path.to_string_lossy())
         ));
     }
+    findings.obstacles.extend(leftover);
     Ok(Asked::Device { node: path, is_free: inspection.obstacles.is_empty() })
 }
 

@@ -98,7 +98,7 @@ fn device(one: &DeviceHere) -> String {
     words.extend(one.model.clone());
     let said = |is: bool, yes: &str, no: &str| if is { yes } else { no }.to_owned();
     words.extend(one.is_rotational.map(|is| said(is, "rotational", "not rotational")));
-    words.extend(one.is_free.map(|is| said(is, "empty and unused", "in use or not empty")));
+    words.extend(one.is_free.map(|is| said(is, "unused, and no data seen", "in use or not empty")));
     words.join(", ")
 }
 

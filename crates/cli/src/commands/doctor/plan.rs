@@ -65,8 +65,10 @@ pub(super) fn look_at_plan(plan: &Plan, findings: &mut Findings) -> Result<(), F
 fn block_device(name: &str, path: &Path, findings: &mut Findings) {
     match inspect(path) {
         Ok(inspection) => {
-            let said = |what| format!("{name}: {}: {what}", path.display());
-            findings.obstacles.extend(inspection.obstacles.iter().map(said));
+            let said = |what: String| format!("{name}: {}: {what}", path.display());
+            let hint = inspection.leftover_hint();
+            let obstacles = inspection.obstacles.iter().map(ToString::to_string).chain(hint);
+            findings.obstacles.extend(obstacles.map(said));
         }
         Err(error) => findings.obstacles.push(format!("{name}: {error}")),
     }

@@ -8,10 +8,10 @@ use std::path::Path;
 use treering_model::filesystems::Filesystem;
 use treering_model::{DeviceSpec, Layout};
 use treering_observe::layout::{Survey, SurveyPlan, survey};
+use treering_sys::{DeviceUse, device_bytes, open_device};
 
 use super::library::{ImageRecord, SavedImage};
 use crate::error::unfit;
-use crate::guard::inspect_on;
 use crate::sight::Sight;
 use crate::tools;
 use crate::{DeviceError, Lab, LabError};
@@ -35,6 +35,14 @@ pub(super) fn sound(
             Err(DeviceError::Tool { command, failure, output }.into())
         }
     }
+}
+
+/// Bytes of a block device, which is only opened for that.
+fn bytes_of(path: &Path) -> Result<u64, LabError> {
+    let device = open_device(path, DeviceUse::Look)
+        .map_err(|errno| LabError::io("cannot find", path)(errno.into()))?;
+    // What is no block device has no bytes for an image.
+    Ok(device_bytes(&device).unwrap_or(0))
 }
 
 /// Whether its check can be run here.
@@ -94,7 +102,7 @@ impl SavedImage {
     ///
     /// # Errors
     /// When it cannot, or the device is not found.
-    pub fn suits(&self, filesystem: &str, device: &DeviceSpec, lab: &Lab) -> Result<(), LabError> {
+    pub fn suits(&self, filesystem: &str, device: &DeviceSpec) -> Result<(), LabError> {
         let ImageRecord { name, filesystem: own, device_bytes: needed, .. } = &self.record;
         if own != filesystem {
             return Err(unfit(format!("the saved image '{name}' is {own}, not {filesystem}")));
@@ -102,7 +110,7 @@ impl SavedImage {
         let (device_bytes, may_be_larger) = match device {
             DeviceSpec::Loop { bytes, .. } => (*bytes, false),
             DeviceSpec::Block { paths } => match paths.as_slice() {
-                [path] => (inspect_on(&lab.machine, path)?.bytes, true),
+                [path] => (bytes_of(path)?, true),
                 _ => (0, true),
             },
             DeviceSpec::Directory { .. } => (0, false),

@@ -1,91 +1,319 @@
-//! Whether a device is empty where data usually is: its first, middle and last MiB.
+//! Whether a device is empty: all of it where that takes no long time, places spread over it where
+//! it would.
 //!
 //! No list of signatures is complete: raw databases, archives, virtual disks and filesystems that
-//! lost their first superblock carry none. So what is not zero in these places counts as data of
-//! somebody. A device whose discarded blocks do not read as zeroes is taken for one in use, too.
+//! lost their superblocks carry none. So whatever is not zero counts as data of somebody. A device
+//! that reads as 0xff everywhere is erased flash, and empty.
 
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::ops::Range;
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 
-/// Bytes of each place.
-const PLACE: u64 = 1 << 20;
-/// Bytes of one read.
-const PIECE: usize = 64 << 10;
-/// The middle begins at a multiple of this, which no sector is larger than.
-const ALIGNED: u64 = 4096;
+use treering_sys::{Errno, Pages, forget, open_past_cache};
 
-/// The places of a device of so many bytes, in order, none overlapping another: all of it when it
-/// is no larger than three MiB.
-pub(super) fn places(bytes: u64) -> Vec<Range<u64>> {
-    if bytes <= 3 * PLACE {
-        return std::iter::once(0..bytes).collect();
-    }
-    let middle = (bytes / 2 - PLACE / 2) & !(ALIGNED - 1);
-    let last = bytes - PLACE;
-    vec![0..PLACE, middle..(middle + PLACE).min(last), last..bytes]
+/// A device of at most so many bytes is read from its beginning to its end.
+const WHOLE_MOST: u64 = 4 << 30;
+/// Places of a larger one.
+const PLACES: u64 = 4096;
+/// Bytes of each of them. A sector is not larger.
+const PLACE: u64 = 64 << 10;
+/// Bytes of the beginning, the middle and the end, which are always read.
+const EDGE: u64 = 1 << 20;
+/// Bytes of one read.
+const PIECE: u64 = 1 << 20;
+/// The middle begins at a multiple of this.
+const ALIGNED: u64 = 4096;
+/// What erased flash reads as.
+const ERASED: u8 = 0xff;
+
+/// How much of a device was read to find out whether it is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// Its first, middle and last MiB only.
+    Edges,
+    /// All of it.
+    Whole,
+    /// It is a loop device: all that the filesystem below holds of its file, of which the rest are
+    /// holes.
+    Extents {
+        /// Their bytes together.
+        bytes: u64,
+    },
+    /// Its first, middle and last MiB, and in each of so many equal parts a place drawn anew.
+    Places {
+        /// The parts.
+        count: u64,
+        /// Bytes of each place.
+        bytes: u64,
+    },
 }
 
-/// Where the first byte stands in these places that is not zero; `None` when all are.
+/// How closely a device is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Its edges only: for a list of devices, and for one whose old data were given up.
+    Glance,
+    /// As closely as is told in the documents: before anything is formatted.
+    Full,
+}
+
+/// What was found of data.
+pub(super) struct DataSearch {
+    pub(super) coverage: Coverage,
+    /// The first byte, of those that were read, which is no part of emptiness.
+    pub(super) first: Option<u64>,
+}
+
+/// The first, middle and last MiB of a device of so many bytes, in order, none overlapping another:
+/// all of it when it is no larger than three MiB.
+pub(super) fn edges(bytes: u64) -> Vec<Range<u64>> {
+    if bytes <= 3 * EDGE {
+        return std::iter::once(0..bytes).collect();
+    }
+    let middle = (bytes / 2 - EDGE / 2) & !(ALIGNED - 1);
+    let last = bytes - EDGE;
+    vec![0..EDGE, middle..(middle + EDGE).min(last), last..bytes]
+}
+
+/// Searches a device for data. `extents` are the parts of a loop device that its file has blocks
+/// for, where they are known.
 ///
 /// # Errors
 /// When the device cannot be read there.
-pub(super) fn first_data(device: &File, bytes: u64) -> io::Result<Option<u64>> {
-    let mut piece = vec![0; PIECE];
-    for place in places(bytes) {
-        let mut at = place.start;
-        while at < place.end {
-            let length = usize::try_from(place.end - at).unwrap_or(PIECE).min(PIECE);
-            device.read_exact_at(&mut piece[..length], at)?;
-            if let Some(first) = piece[..length].iter().position(|&byte| byte != 0) {
+pub(super) fn search(
+    device: &File,
+    bytes: u64,
+    depth: Depth,
+    extents: Option<Vec<Range<u64>>>,
+) -> io::Result<DataSearch> {
+    let mut reader = Reader::new(device);
+    let empty = reader.empty_byte(bytes)?;
+    let extents = extents.map(|extents| rounded(&extents, bytes));
+    let (coverage, parts): (Coverage, Vec<Range<u64>>) = match extents {
+        _ if depth == Depth::Glance => (Coverage::Edges, Vec::new()),
+        // Holes read as zeroes: where zeroes are not what is looked for, they count as read.
+        Some(parts) if empty == 0 && length(&parts) < bytes => {
+            (Coverage::Extents { bytes: length(&parts) }, parts)
+        }
+        _ if bytes <= WHOLE_MOST => (Coverage::Whole, std::iter::once(0..bytes).collect()),
+        _ => (Coverage::Places { count: PLACES, bytes: PLACE }, drawn(bytes)),
+    };
+    for part in edges(bytes).into_iter().chain(parts) {
+        let first = reader.first_other(part, empty)?;
+        if first.is_some() {
+            return Ok(DataSearch { coverage, first });
+        }
+    }
+    Ok(DataSearch { coverage, first: None })
+}
+
+/// A place at random in each of the equal parts of a device.
+fn drawn(bytes: u64) -> Vec<Range<u64>> {
+    let random = RandomState::new();
+    let slots = bytes / PLACE;
+    let place = |part: u64| {
+        let (begin, end) = (part * slots / PLACES, (part + 1) * slots / PLACES);
+        let slot = begin + random.hash_one(part) % (end - begin).max(1);
+        slot * PLACE..(slot + 1) * PLACE
+    };
+    (0..PLACES).map(place).collect()
+}
+
+/// Parts that begin and end where a device can be read past the page cache, joined where they
+/// touch.
+fn rounded(parts: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for part in parts {
+        let begin = part.start / PLACE * PLACE;
+        let end = part.end.next_multiple_of(PLACE).min(bytes);
+        match joined.last_mut() {
+            Some(last) if begin <= last.end => last.end = last.end.max(end),
+            _ if begin < end => joined.push(begin..end),
+            _ => {}
+        }
+    }
+    joined
+}
+
+fn length(parts: &[Range<u64>]) -> u64 {
+    parts.iter().map(|part| part.end - part.start).sum()
+}
+
+/// Reads a device past the page cache, so that a whole disk does not drive out what is there, and
+/// through it where that is not possible.
+struct Reader<'d> {
+    device: &'d File,
+    past_cache: Option<File>,
+    piece: Pages,
+    uniform: Vec<u8>,
+}
+
+impl<'d> Reader<'d> {
+    fn new(device: &'d File) -> Self {
+        let past_cache = open_past_cache(device).ok();
+        let piece = Pages::filled(0, usize::try_from(PIECE).unwrap_or_default());
+        let uniform = vec![0; piece.len()];
+        Self { device, past_cache, piece, uniform }
+    }
+
+    /// The byte that an empty device would consist of: its first one decides.
+    fn empty_byte(&mut self, bytes: u64) -> io::Result<u8> {
+        if bytes == 0 {
+            return Ok(0);
+        }
+        let length = usize::try_from(bytes.min(PLACE)).unwrap_or_default();
+        self.read(0, length)?;
+        Ok(if self.piece[0] == ERASED { ERASED } else { 0 })
+    }
+
+    /// Where the first byte of a part stands that is another than this.
+    fn first_other(&mut self, part: Range<u64>, byte: u8) -> io::Result<Option<u64>> {
+        if self.uniform[0] != byte {
+            self.uniform.fill(byte);
+        }
+        let mut at = part.start;
+        while at < part.end {
+            let length = usize::try_from((part.end - at).min(PIECE)).unwrap_or_default();
+            self.read(at, length)?;
+            let piece = &self.piece[..length];
+            if piece != &self.uniform[..length] {
+                let first = piece.iter().position(|&found| found != byte).unwrap_or_default();
                 return Ok(Some(at + first as u64));
             }
             at += length as u64;
         }
+        Ok(None)
     }
-    Ok(None)
+
+    fn read(&mut self, at: u64, length: usize) -> io::Result<()> {
+        let piece = &mut self.piece[..length];
+        if let Some(past_cache) = &self.past_cache {
+            match past_cache.read_exact_at(piece, at) {
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => {
+                    self.past_cache = None;
+                }
+                done => return done,
+            }
+        }
+        self.device.read_exact_at(piece, at)?;
+        let _only_advice = forget(self.device.as_fd(), at, length as u64);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{first_data, places};
+    use super::{Coverage, Depth, PLACE, PLACES, drawn, edges, rounded, search};
+    use std::fs::File;
     use std::os::unix::fs::FileExt;
 
     const MIB: u64 = 1 << 20;
+    const GIB: u64 = 1 << 30;
+
+    fn first(file: &File, bytes: u64, depth: Depth) -> Option<u64> {
+        search(file, bytes, depth, None).unwrap().first
+    }
 
     #[test]
-    fn the_places_lie_within_the_device_and_do_not_overlap() {
-        assert_eq!(places(0), vec![std::ops::Range { start: 0, end: 0 }]);
-        assert_eq!(places(3 * MIB), vec![std::ops::Range { start: 0, end: 3 * MIB }]);
+    fn edges_lie_within_the_device_and_do_not_overlap() {
+        assert_eq!(edges(0), vec![std::ops::Range { start: 0, end: 0 }]);
+        assert_eq!(edges(3 * MIB), vec![std::ops::Range { start: 0, end: 3 * MIB }]);
         for bytes in [3 * MIB + 1, 3 * MIB + 512, 4 * MIB - 1, 80 * MIB + 513, 1 << 50] {
-            let places = places(bytes);
-            assert_eq!((places[0].clone(), places[2].clone()), (0..MIB, bytes - MIB..bytes));
-            assert!(places[1].start >= MIB && places[1].end <= bytes - MIB, "{bytes}");
-            assert!(
-                places[1].contains(&(bytes / 2)) && places[1].start.is_multiple_of(4096),
-                "{bytes}"
-            );
+            let edges = edges(bytes);
+            assert_eq!((edges[0].clone(), edges[2].clone()), (0..MIB, bytes - MIB..bytes));
+            assert!(edges[1].start >= MIB && edges[1].end <= bytes - MIB, "{bytes}");
+            assert!(edges[1].contains(&(bytes / 2)) && edges[1].start.is_multiple_of(4096));
         }
     }
 
     #[test]
-    fn one_byte_in_any_of_the_places_is_found() {
+    fn one_byte_anywhere_in_a_small_device_is_found() {
         for bytes in [1, 511, 4096, MIB, 3 * MIB - 1, 3 * MIB + 1, 9 * MIB + 512] {
             let file = tempfile::tempfile().unwrap();
             file.set_len(bytes).unwrap();
-            assert_eq!(first_data(&file, bytes).unwrap(), None, "{bytes}");
-            for at in [bytes - 1, bytes / 2, 0] {
+            assert_eq!(first(&file, bytes, Depth::Full), None, "{bytes}");
+            for at in [bytes - 1, bytes * 2 / 3, bytes / 2, bytes * 3 / 8, 0] {
                 file.write_all_at(&[7], at).unwrap();
-                assert_eq!(first_data(&file, bytes).unwrap(), Some(at), "{bytes}");
+                assert_eq!(first(&file, bytes, Depth::Full), Some(at), "{bytes}");
+                file.write_all_at(&[0], at).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn a_glance_reads_the_edges_only() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(64 * MIB).unwrap();
+        file.write_all_at(b"x", 20 * MIB).unwrap();
+        assert_eq!(first(&file, 64 * MIB, Depth::Glance), None);
+        assert_eq!(first(&file, 64 * MIB, Depth::Full), Some(20 * MIB));
+        file.write_all_at(b"x", 32 * MIB).unwrap();
+        assert_eq!(first(&file, 64 * MIB, Depth::Glance), Some(32 * MIB));
+    }
+
+    #[test]
+    fn erased_flash_is_empty_and_a_mixture_of_ones_and_zeroes_is_not() {
+        let file = tempfile::tempfile().unwrap();
+        let bytes = 5 * MIB;
+        file.write_all_at(&vec![0xff; 5 << 20], 0).unwrap();
+        assert_eq!(first(&file, bytes, Depth::Full), None);
+        file.write_all_at(&[0], MIB + 7).unwrap();
+        assert_eq!(first(&file, bytes, Depth::Full), Some(MIB + 7));
+        file.write_all_at(&[0xff], MIB + 7).unwrap();
+        file.write_all_at(&[0; 4096], 0).unwrap();
+        assert_eq!(first(&file, bytes, Depth::Full), Some(4096));
+        // A hole is zeroes: beside erased flash it is no emptiness.
+        file.write_all_at(&[0xff; 4096], 0).unwrap();
+        let extents = Some(vec![0..MIB, 2 * MIB..5 * MIB]);
+        let found = search(&file, bytes, Depth::Full, extents).unwrap();
+        assert_eq!((found.coverage, found.first), (Coverage::Whole, None));
+    }
+
+    #[test]
+    fn of_a_file_with_holes_only_the_extents_are_read() {
+        let file = tempfile::tempfile().unwrap();
+        let bytes = 64 * MIB;
+        file.set_len(bytes).unwrap();
+        file.write_all_at(b"x", 20 * MIB + 5).unwrap();
+        let with = |extents| {
+            let found = search(&file, bytes, Depth::Full, Some(extents)).unwrap();
+            (found.coverage, found.first)
+        };
+        let some = vec![20 * MIB..20 * MIB + 100, 20 * MIB + 200..20 * MIB + 4096];
+        assert_eq!(with(some), (Coverage::Extents { bytes: PLACE }, Some(20 * MIB + 5)));
+        assert_eq!(with(Vec::new()), (Coverage::Extents { bytes: 0 }, None));
+        let all = with(std::iter::once(0..bytes).collect());
+        assert_eq!(all, (Coverage::Whole, Some(20 * MIB + 5)));
+        assert_eq!(rounded(&[3..5, 70_000..70_001, 200_000..200_001], 200_001).len(), 2);
+    }
+
+    #[test]
+    fn places_of_a_large_device_are_one_in_each_part_and_drawn_anew() {
+        for bytes in [4 * GIB + 512, 5 * GIB, 100 * GIB + 4096, 1 << 50] {
+            let places = drawn(bytes);
+            assert_eq!(places.len() as u64, PLACES);
+            for (part, place) in places.iter().enumerate() {
+                let within = |at: u64| at / PLACE * PLACES / (bytes / PLACE);
+                assert!(place.end <= bytes && place.end - place.start == PLACE);
+                assert!(within(place.start).abs_diff(part as u64) <= 1, "{bytes}: {place:?}");
+            }
+            assert!(places.windows(2).all(|two| two[0].end <= two[1].start));
+            assert_ne!(places, drawn(bytes));
+        }
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(5 * GIB).unwrap();
+        let found = search(&file, 5 * GIB, Depth::Full, None).unwrap();
+        assert_eq!(found.coverage, Coverage::Places { count: PLACES, bytes: PLACE });
+        assert_eq!(found.first, None);
     }
 
     #[test]
     fn a_device_that_ends_too_early_is_an_error() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(MIB).unwrap();
-        assert!(first_data(&file, 8 * MIB).is_err());
+        assert!(search(&file, 8 * MIB, Depth::Full, None).is_err());
     }
 }

@@ -1,25 +1,25 @@
 //! Taking away what a device carries, once the user has named it for that or it is our own image.
 //!
 //! Only the places where something can be recognised are overwritten: the first, middle and last
-//! MiB, in which the guard looks for data, each signature found, and second copies of superblocks
-//! by which a tool would find the old content.
+//! MiB, and each signature found, further copies of superblocks included, by which a tool would
+//! find the old content.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use treering_sys::{DeviceUse, Errno, device_bytes, open_device, reread_partitions};
+use treering_sys::{
+    DeviceUse, Errno, delete_partition, device_bytes, open_device, reread_partitions,
+};
 
-use super::content::places;
-use super::{Inspection, Obstacle, find_signatures, obstacles_to_use, usage};
+use super::content::edges;
+use super::{Inspection, Obstacle, find_signatures, obstacles_to_use, readers, usage};
 use crate::machine::{DeviceNumber, Machine};
 use crate::{DeviceError, LabError};
 
 /// Bytes around a signature, and of one write.
 const AROUND: u64 = PIECE.len() as u64;
 const PIECE: [u8; 4096] = [0; 4096];
-/// Second copies: of btrfs at 64 MiB, 256 GiB and 1 PiB.
-const SECOND_COPIES: [u64; 3] = [64 << 20, 256 << 30, 1 << 50];
 /// Under each signature another may come to light, but not for ever.
 const ROUNDS: usize = 16;
 
@@ -30,7 +30,8 @@ const ROUNDS: usize = 16;
 pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), LabError> {
     let path = &inspection.resolved;
     let failed = |errno: Errno| LabError::io("cannot open to erase", path)(errno.into());
-    let users = obstacles_to_use(machine, path, inspection.number)?;
+    let mut users = obstacles_to_use(machine, path, inspection.number)?;
+    users.extend(readers(machine, inspection.number));
     if !users.is_empty() {
         let refused = Inspection { obstacles: users, ..inspection.clone() };
         return Err(DeviceError::Refused(refused).into());
@@ -58,6 +59,10 @@ pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), La
             return Err(LabError::io("cannot read the partitions of", path)(errno.into()));
         }
     }
+    // A loop device has its partitions read only when it was attached for that.
+    for number in usage::partition_numbers(machine, inspection.number) {
+        let _seen_below = delete_partition(&device, number);
+    }
     let left = usage::partitions(machine, inspection.number);
     if left.is_empty() {
         return Ok(());
@@ -72,11 +77,8 @@ pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), La
 /// # Errors
 /// When a write fails, or something is still recognised in the end.
 pub(crate) fn clear_signatures(device: &File, bytes: u64) -> io::Result<()> {
-    for place in places(bytes) {
+    for place in edges(bytes) {
         zero(device, bytes, place.start, place.end - place.start)?;
-    }
-    for copy in SECOND_COPIES {
-        zero(device, bytes, copy, AROUND)?;
     }
     for _ in 0..ROUNDS {
         let found = find_signatures(device, bytes)?;
@@ -109,7 +111,7 @@ fn zero(device: &File, bytes: u64, begin: u64, length: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::clear_signatures;
-    use crate::guard::content::first_data;
+    use crate::guard::content::{Depth, search};
     use crate::guard::find_signatures;
     use std::os::unix::fs::FileExt;
 
@@ -130,10 +132,11 @@ mod tests {
         ] {
             file.write_all_at(word, at).unwrap();
         }
-        assert_eq!(find_signatures(&file, bytes).unwrap().len(), 4);
+        assert_eq!(find_signatures(&file, bytes).unwrap().len(), 5);
         clear_signatures(&file, bytes).unwrap();
         assert_eq!(find_signatures(&file, bytes).unwrap(), []);
-        assert_eq!(first_data(&file, bytes).unwrap(), None);
+        let found = search(&file, bytes, Depth::Glance, None).unwrap();
+        assert_eq!(found.first, None);
         let mut copy = [1; 80];
         file.read_exact_at(&mut copy, 64 << 20).unwrap();
         assert_eq!(copy, [0; 80]);

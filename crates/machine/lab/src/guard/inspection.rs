@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::signatures::Signature;
+use super::content::Coverage;
+use super::signatures::{Signature, place_in_words};
 use crate::machine::DeviceNumber;
 
 /// Something that stands against formatting a device.
@@ -57,10 +58,24 @@ pub enum Obstacle {
         /// Its program.
         program: String,
     },
+    /// A program has it open for reading, and would lose what it reads.
+    OpenForReading {
+        /// The kernel's name of it.
+        name: String,
+        /// The process.
+        pid: String,
+        /// Its program.
+        program: String,
+    },
     /// Somebody has it open for themselves.
     Busy,
     /// It has partitions.
     Partitions {
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// An earlier file of the loop device left partitions: the present one has no table of them.
+    LeftoverPartitions {
         /// Their names.
         names: Vec<String>,
     },
@@ -76,12 +91,18 @@ pub enum Obstacle {
 impl Obstacle {
     /// Whether naming the device for erasing removes it.
     pub(crate) fn is_erasable(&self) -> bool {
-        matches!(self, Self::Partitions { .. } | Self::Carries(_) | Self::Data { .. })
+        matches!(
+            self,
+            Self::Partitions { .. }
+                | Self::LeftoverPartitions { .. }
+                | Self::Carries(_)
+                | Self::Data { .. }
+        )
     }
 
     /// Whether it may be gone in a moment.
     pub(super) fn is_fleeting(&self) -> bool {
-        matches!(self, Self::Busy | Self::OpenForWriting { .. })
+        matches!(self, Self::Busy | Self::OpenForWriting { .. } | Self::OpenForReading { .. })
     }
 }
 
@@ -101,11 +122,21 @@ impl fmt::Display for Obstacle {
             Self::OpenForWriting { name, pid, program } => {
                 write!(f, "{name} is open for writing in {program} (process {pid})")
             }
+            Self::OpenForReading { name, pid, program } => {
+                write!(f, "{name} is open for reading in {program} (process {pid})")
+            }
             Self::Busy => write!(f, "another program or the kernel has it open exclusively"),
             Self::Partitions { names } => write!(f, "it has partitions ({})", names.join(", ")),
+            Self::LeftoverPartitions { names } => write!(
+                f,
+                "it has partitions ({}) that an earlier file left on the loop device: its present \
+                 file has no partition table",
+                names.join(", ")
+            ),
             Self::Carries(signature) => write!(f, "it contains {signature}"),
             Self::Data { offset } => {
-                write!(f, "it is not empty: there is data of an unknown kind at byte {offset}")
+                let place = place_in_words(*offset);
+                write!(f, "it is not empty: there is data of an unknown kind at {place}")
             }
         }
     }
@@ -124,11 +155,22 @@ pub struct Inspection {
     pub bytes: u64,
     /// What stands against formatting it.
     pub obstacles: Vec<Obstacle>,
+    /// How much was read in search of data; `None` where a signature was found before.
+    pub coverage: Option<Coverage>,
 }
 
 impl Inspection {
     /// Whether something stands against it that naming the device for erasing does not remove.
     pub fn is_in_use(&self) -> bool {
         self.obstacles.iter().any(|obstacle| !obstacle.is_erasable())
+    }
+
+    /// What removes partitions that an earlier file left on a loop device, if there are some.
+    pub fn leftover_hint(&self) -> Option<String> {
+        let is_leftover = |one: &Obstacle| matches!(one, Obstacle::LeftoverPartitions { .. });
+        let node = self.resolved.display();
+        self.obstacles.iter().any(is_leftover).then(|| {
+            format!("the partitions are leftovers of {node}: `partx --delete {node}` removes them")
+        })
     }
 }

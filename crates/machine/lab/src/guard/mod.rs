@@ -1,9 +1,10 @@
 //! The guard: looks at a block device and says what stands against formatting it.
 //!
 //! What is in use (mounted, swap, held, open for writing) is never touched. What only lies on it
-//! (a partition table, a known signature, any data in its first, middle or last MiB) is touched
-//! when the user has named that device to be erased.
+//! (a partition table, a known signature or a further copy of one, any data) is touched when the
+//! user has named that device to be erased and nobody reads from it.
 
+mod backing;
 mod below;
 mod content;
 mod erase;
@@ -23,6 +24,8 @@ use treering_sys::{DeviceUse, Errno, device_bytes, open_device};
 use crate::LabError;
 use crate::machine::{DeviceNumber, Machine, word};
 
+pub use content::Coverage;
+pub(crate) use content::Depth;
 pub(crate) use erase::{clear_signatures, erase};
 pub use inspection::{Inspection, Obstacle};
 pub use signatures::{Signature, find_signatures};
@@ -59,7 +62,20 @@ pub fn inspect(path: &Path) -> Result<Inspection, LabError> {
     inspect_on(&Machine::default(), path)
 }
 
+/// Looks at a device without reading more of it than its first, middle and last MiB and the places
+/// of signatures: what it says of an empty device is not enough to format it.
+///
+/// # Errors
+/// As [`inspect`].
+pub fn glance(path: &Path) -> Result<Inspection, LabError> {
+    inspection(&Machine::default(), path, Depth::Glance)
+}
+
 pub(crate) fn inspect_on(machine: &Machine, path: &Path) -> Result<Inspection, LabError> {
+    inspection(machine, path, Depth::Full)
+}
+
+fn inspection(machine: &Machine, path: &Path, depth: Depth) -> Result<Inspection, LabError> {
     let resolved = path.canonicalize().map_err(LabError::io("cannot find", path))?;
     let metadata = resolved.metadata().map_err(LabError::io("cannot look at", &resolved))?;
     let number = DeviceNumber::from_stat(metadata.rdev());
@@ -69,6 +85,7 @@ pub(crate) fn inspect_on(machine: &Machine, path: &Path) -> Result<Inspection, L
         number,
         bytes: 0,
         obstacles: Vec::new(),
+        coverage: None,
     };
     if !metadata.file_type().is_block_device() {
         inspection.obstacles.push(Obstacle::NotABlockDevice);
@@ -93,27 +110,83 @@ pub(crate) fn inspect_on(machine: &Machine, path: &Path) -> Result<Inspection, L
     if folder.as_deref().and_then(|folder| word(&folder.join("ro"))).as_deref() == Some("1") {
         inspection.obstacles.push(Obstacle::ReadOnly);
     }
+    // What is refused in any case is not read at length: that would disturb who uses it.
+    let depth = if inspection.is_in_use() { Depth::Glance } else { depth };
+    let unusable = inspection.obstacles.len();
+    let carried = content_of(machine, number, (&device, inspection.bytes), depth)
+        .map_err(LabError::io("cannot read", &resolved))?;
     let names = usage::partitions(machine, number).into_iter().map(|(name, _)| name);
     let names: Vec<_> = names.collect();
     if !names.is_empty() {
-        inspection.obstacles.push(Obstacle::Partitions { names });
+        let is_loop = folder.is_some_and(|folder| folder.join("loop/backing_file").exists());
+        let is_leftover = is_loop && !carried.has_partition_table();
+        inspection.obstacles.push(if is_leftover {
+            Obstacle::LeftoverPartitions { names }
+        } else {
+            Obstacle::Partitions { names }
+        });
     }
-    let found = what_it_carries(&device, inspection.bytes);
-    inspection.obstacles.extend(found.map_err(LabError::io("cannot read", &resolved))?);
+    inspection.obstacles.extend(carried.obstacles);
+    inspection.coverage = carried.coverage;
+    // Nobody loses anything by reading what is empty.
+    if inspection.obstacles.len() > unusable {
+        inspection.obstacles.extend(readers(machine, number));
+    }
     Ok(inspection)
 }
 
-/// All known signatures on a device of so many bytes; without any, where its first data is.
+/// What is on a device.
+#[derive(Debug)]
+pub(crate) struct Content {
+    /// All known signatures; without any, where data is.
+    pub(crate) obstacles: Vec<Obstacle>,
+    coverage: Option<Coverage>,
+}
+
+impl Content {
+    fn has_partition_table(&self) -> bool {
+        self.obstacles.iter().any(|obstacle| match obstacle {
+            Obstacle::Carries(signature) => signature.is_partition_table(),
+            _ => false,
+        })
+    }
+}
+
+/// Looks for all known signatures on a device of so many bytes; without any, for data.
 ///
 /// # Errors
 /// When the device cannot be read.
-pub(crate) fn what_it_carries(device: &File, bytes: u64) -> io::Result<Vec<Obstacle>> {
+pub(crate) fn content_of(
+    machine: &Machine,
+    number: DeviceNumber,
+    (device, bytes): (&File, u64),
+    depth: Depth,
+) -> io::Result<Content> {
     let known = find_signatures(device, bytes)?;
     if !known.is_empty() {
-        return Ok(known.into_iter().map(Obstacle::Carries).collect());
+        let obstacles = known.into_iter().map(Obstacle::Carries).collect();
+        return Ok(Content { obstacles, coverage: None });
     }
-    let data = content::first_data(device, bytes)?;
-    Ok(data.map(|offset| Obstacle::Data { offset }).into_iter().collect())
+    let extents = match depth {
+        Depth::Full => backing::extents(machine, number, device, bytes)?,
+        Depth::Glance => None,
+    };
+    let found = content::search(device, bytes, depth, extents)?;
+    let data = found.first.map(|offset| Obstacle::Data { offset });
+    Ok(Content { obstacles: data.into_iter().collect(), coverage: Some(found.coverage) })
+}
+
+/// Programs that read from a device, waiting a moment for those that only probe it.
+pub(crate) fn readers(machine: &Machine, number: DeviceNumber) -> Vec<Obstacle> {
+    let mut waited = Duration::ZERO;
+    loop {
+        let readers = usage::readers(machine, number);
+        if readers.is_empty() || waited >= PATIENCE {
+            return readers;
+        }
+        sleep(STEP);
+        waited += STEP;
+    }
 }
 
 /// Who uses a device, waiting a moment for those that only look at it.

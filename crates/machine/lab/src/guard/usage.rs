@@ -50,14 +50,30 @@ pub(super) fn users(machine: &Machine, device: DeviceNumber) -> io::Result<Vec<O
     for carrier in &below.carriers {
         search.visit(*carrier);
     }
-    let mut writable = vec![device];
-    writable.extend(below.carriers);
-    writable.extend(partitions(machine, device).into_iter().map(|(_, number)| number));
-    for number in writable {
-        let name = search.name(number);
-        search.obstacles.extend(writers(machine, &name, number));
+    let mut obstacles = search.obstacles;
+    for (name, opener) in openers(machine, device, &below.carriers) {
+        let Opener { pid, program, writes } = opener;
+        if writes {
+            obstacles.push(Obstacle::OpenForWriting { name, pid, program });
+        }
     }
-    Ok(search.obstacles)
+    Ok(obstacles)
+}
+
+/// Other processes that read from the device, a partition of it or the device below it.
+pub(super) fn readers(machine: &Machine, device: DeviceNumber) -> Vec<Obstacle> {
+    let openers = openers(machine, device, &below(machine, device).carriers).into_iter();
+    let readers = openers.filter(|(_, opener)| !opener.writes);
+    let obstacle =
+        |(name, Opener { pid, program, .. })| Obstacle::OpenForReading { name, pid, program };
+    readers.map(obstacle).collect()
+}
+
+/// The numbers of its partitions among themselves.
+pub(super) fn partition_numbers(machine: &Machine, of: DeviceNumber) -> Vec<u32> {
+    let Some(folder) = machine.block_folder(of) else { return Vec::new() };
+    let number = |name: &String| word(&folder.join(name).join("partition"))?.parse().ok();
+    names(&folder).iter().filter_map(number).collect()
 }
 
 struct Search<'a> {
@@ -178,33 +194,52 @@ fn unescape(line: &[u8]) -> PathBuf {
     std::ffi::OsString::from_vec(plain).into()
 }
 
-/// Other processes that have the device open for writing without having it for themselves, as
-/// virtual machines do.
-fn writers(machine: &Machine, name: &str, device: DeviceNumber) -> Vec<Obstacle> {
-    let own = std::process::id().to_string();
-    let all = names(&machine.proc).into_iter();
-    let others = all.filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()) && *pid != own);
-    let writing = others.filter(|pid| writes(&machine.proc.join(pid), device));
-    let obstacle = |pid: String| Obstacle::OpenForWriting {
-        name: name.to_owned(),
-        program: machine.program(&pid),
-        pid,
-    };
-    writing.map(obstacle).collect()
+/// A process that has a device open without having it for itself, as virtual machines do.
+struct Opener {
+    pid: String,
+    program: String,
+    writes: bool,
 }
 
-fn writes(process: &Path, device: DeviceNumber) -> bool {
-    names(&process.join("fd")).iter().any(|fd| {
-        let Ok(target) = fs::read_link(process.join("fd").join(fd)) else {
-            return false;
-        };
+/// Other processes that have the device, a partition of it or one below it open, each with the name
+/// of what it has open.
+fn openers(
+    machine: &Machine,
+    device: DeviceNumber,
+    below: &[DeviceNumber],
+) -> Vec<(String, Opener)> {
+    let mut numbers = vec![device];
+    numbers.extend(below);
+    numbers.extend(partitions(machine, device).into_iter().map(|(_, number)| number));
+    let own = std::process::id().to_string();
+    let is_other = |pid: &String| pid.bytes().all(|byte| byte.is_ascii_digit()) && *pid != own;
+    let mut found = Vec::new();
+    for pid in names(&machine.proc).into_iter().filter(is_other) {
+        let open = open_devices(&machine.proc.join(&pid));
+        for number in &numbers {
+            let mut uses = open.iter().filter(|(open, _)| open == number).map(|(_, writes)| writes);
+            let Some(first) = uses.next() else { continue };
+            let writes = *first || uses.any(|writes| *writes);
+            let name = machine.block_name(*number).unwrap_or_else(|| number.to_string());
+            let program = machine.program(&pid);
+            found.push((name, Opener { pid: pid.clone(), program, writes }));
+        }
+    }
+    found
+}
+
+/// The block devices that a process has open, and whether for writing.
+fn open_devices(process: &Path) -> Vec<(DeviceNumber, bool)> {
+    let open = names(&process.join("fd")).into_iter().filter_map(|fd| {
+        let target = fs::read_link(process.join("fd").join(&fd)).ok()?;
         // Only what looks like a device is asked for its number: a path on a dead network
         // filesystem would never answer.
-        target.as_os_str().as_bytes().starts_with(b"/dev/")
-            && block_number(&target) == Some(device)
-            && fs::read_to_string(process.join("fdinfo").join(fd))
-                .is_ok_and(|info| opened_for_writing(&info))
-    })
+        let is_likely = target.as_os_str().as_bytes().starts_with(b"/dev/");
+        let number = is_likely.then(|| block_number(&target)).flatten()?;
+        let info = fs::read_to_string(process.join("fdinfo").join(&fd)).ok()?;
+        Some((number, opened_for_writing(&info)))
+    });
+    open.collect()
 }
 
 fn opened_for_writing(info: &str) -> bool {

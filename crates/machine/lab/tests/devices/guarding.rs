@@ -96,7 +96,13 @@ fn a_partitioned_disk_is_refused_and_its_mounted_partition_stands_against_naming
     let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
     device.release().unwrap();
     assert!(!partition.exists());
-    assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
+    assert!(is_unrecognisable(&disk.node));
+}
+
+/// Whether nothing of what a device held is known any more; other blocks of it may still be there.
+fn is_unrecognisable(node: &Path) -> bool {
+    let found = inspect(node).unwrap().obstacles;
+    found.iter().all(|obstacle| matches!(obstacle, Obstacle::Data { .. }))
 }
 
 fn refused_in_use(bench: &Workbench, disk: &Path) -> String {
@@ -169,6 +175,106 @@ fn a_device_that_another_process_writes_to_is_refused() {
 }
 
 #[test]
+fn a_device_that_another_process_reads_is_not_erased_and_the_reader_is_named() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let disk = Disk::new(16 * MIB);
+    File::options().write(true).open(&disk.image).unwrap().write_all_at(b"x", 5 * MIB).unwrap();
+    let hold = format!("exec 3<{}; echo ready; read gone", disk.node.display());
+    let mut holder = std::process::Command::new("/bin/sh")
+        .args(["-c", &hold])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let output = holder.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
+    let words = refused_either_way(&bench, &disk.node);
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+    let reader = format!("is open for reading in sh (process {})", holder.id());
+    assert!(words.contains(&reader), "{words}");
+    let variant = on_blocks("ext4", &[&disk.node]);
+    Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap().release().unwrap();
+}
+
+/// Makes the kernel know a partition of a loop device whose file has a table by then.
+fn add_partition(node: &Path) -> bool {
+    let (Some(sfdisk), Some(partx)) = (program("sfdisk"), program("partx")) else {
+        println!("skipped: sfdisk or partx is absent (packages fdisk, util-linux)");
+        return false;
+    };
+    let name = node.to_str().unwrap();
+    run(&sfdisk, &words(&["-q", "--no-tell-kernel", name]), "label: dos\n,8M\n").unwrap();
+    if let Err(why) = run(&partx, &words(&["--add", name]), "") {
+        println!("skipped: the kernel makes no partitions on loop devices: {why}");
+        return false;
+    }
+    true
+}
+
+fn has_partitions(node: &Path) -> bool {
+    let name = node.file_name().unwrap().to_str().unwrap().to_owned();
+    Path::new("/sys/block").join(&name).join(format!("{name}p1")).exists()
+}
+
+#[test]
+fn partitions_that_the_file_of_a_loop_device_has_no_table_for_are_called_leftovers() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let disk = Disk::new(32 * MIB);
+    if !add_partition(&disk.node) {
+        return;
+    }
+    let variant = on_blocks("ext4", &[&disk.node]);
+    let refused = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap_err();
+    assert!(refused.to_string().contains("it has partitions (loop"), "{refused}");
+    let image = File::options().write(true).open(&disk.image).unwrap();
+    image.write_all_at(&[0; 512], 0).unwrap();
+    let refused = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap_err();
+    let words = refused.to_string();
+    assert!(words.contains("that an earlier file left on the loop device"), "{words}");
+    let delete = format!("`partx --delete {}` removes them", disk.node.display());
+    let hint = refused.hint().unwrap();
+    assert!(hint.contains(&delete) && !hint.contains("--erase"), "{hint}");
+    // Named, they go, too, although the kernel reads no tables of this loop device.
+    let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
+    device.release().unwrap();
+    assert!(!has_partitions(&disk.node));
+    assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
+}
+
+#[test]
+fn a_loop_device_of_ours_has_no_partitions_of_an_earlier_file() {
+    if !can_make_devices() {
+        return;
+    }
+    let top = tempfile::TempDir::new_in("/var/tmp").unwrap();
+    let image = top.path().join("disk.img");
+    File::create_new(&image).unwrap().set_len(32 * MIB).unwrap();
+    // The kernel forgets by itself what it found by itself.
+    let mut disk = Disk::without_partitions(top, image);
+    if !add_partition(&disk.node) {
+        return;
+    }
+    disk.detach();
+    let left = has_partitions(&disk.node);
+    let again = Disk::without_partitions(tempfile::tempdir().unwrap(), disk.image.clone());
+    assert!(!has_partitions(&again.node));
+    if again.node != disk.node {
+        // Another test was faster to take it.
+        let _taken =
+            run(&program("partx").unwrap(), &words(&["--delete", disk.node.to_str().unwrap()]), "");
+    }
+    println!("partitions were left: {left}; the same device: {}", again.node == disk.node);
+}
+
+#[test]
 fn a_device_below_a_loop_device_is_refused() {
     if !can_make_devices() {
         return;
@@ -224,21 +330,27 @@ fn data_of_an_unknown_kind_is_refused_until_the_device_is_named() {
     let bench = Workbench::new();
     // No whole number of MiB, nor of pages.
     let bytes = 64 * MIB + 512;
-    for at in [5, MIB - 1, bytes / 2 + 7, bytes - MIB, bytes - 1] {
+    let edges = [5, MIB - 1, bytes / 2 + 7, bytes - MIB, bytes - 1];
+    let between = [MIB, 16 * MIB + 3, bytes * 37 / 100, bytes - MIB - 1];
+    for at in edges.into_iter().chain(between) {
         let disk = Disk::new(bytes);
         File::options().write(true).open(&disk.image).unwrap().write_all_at(b"x", at).unwrap();
         assert_eq!(inspect(&disk.node).unwrap().obstacles, [Obstacle::Data { offset: at }]);
         let variant = on_blocks("ext4", &[&disk.node]);
         let refused = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap_err();
         let words = refused.to_string();
-        assert!(words.contains(&format!("data of an unknown kind at byte {at}")), "{words}");
+        assert!(words.contains("data of an unknown kind at "), "{words}");
+        assert!(words.contains(&format!("byte {at}")), "{words}");
+        assert!(words.starts_with("refusing to format /dev/loop"), "{words}");
         let hint = refused.hint().unwrap();
         assert!(hint.contains(&format!("--erase {}", disk.node.display())), "{hint}");
         let mut byte = [0];
         File::open(&disk.image).unwrap().read_exact_at(&mut byte, at).unwrap();
         assert_eq!(&byte, b"x", "untouched");
         let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
-        assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
+        if edges.contains(&at) {
+            assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
+        }
         if program("mkfs.ext4").is_some() {
             // What this run made is no obstacle to its next round; to the next run it is.
             let device = device.format("ext4", &[]).unwrap().into_device();
@@ -264,11 +376,16 @@ fn only_the_device_that_is_named_is_erased_and_a_link_is_reported() {
     symlink(&one.node, &link).unwrap();
     let both = on_blocks("btrfs", &[&link, &other.node]);
     let words = reported(Device::acquire(&both, &erasing(&one.node), &bench.lab));
-    assert!(words.starts_with(&other.node.display().to_string()), "{words}");
+    let refusal = format!("refusing to format {}", other.node.display());
+    assert!(words.starts_with(&refusal), "{words}");
     // The second was refused: so the first was not touched.
-    let carries = |found: Inspection| match found.obstacles.as_slice() {
-        [Obstacle::Carries(signature)] => signature.name == "ext4",
-        _ => false,
+    // The superblock, and its copies.
+    let carries = |found: Inspection| {
+        let is_ext4 = |obstacle: &Obstacle| match obstacle {
+            Obstacle::Carries(signature) => signature.name == "ext4",
+            _ => false,
+        };
+        found.obstacles.len() > 1 && found.obstacles.iter().all(is_ext4)
     };
     assert!(carries(inspect(&one.node).unwrap()) && carries(inspect(&other.node).unwrap()));
     let variant = on_blocks("ext4", &[&link]);
@@ -283,7 +400,7 @@ fn only_the_device_that_is_named_is_erased_and_a_link_is_reported() {
     let words = reported(Device::acquire(&variant, &erasing(&link), &bench.lab));
     assert!(words.contains("another run of treering"), "{words}");
     device.release().unwrap();
-    assert_eq!(inspect(&one.node).unwrap().obstacles, []);
+    assert!(is_unrecognisable(&one.node));
     assert!(carries(inspect(&other.node).unwrap()));
 }
 
@@ -307,7 +424,13 @@ fn a_device_that_got_a_filesystem_after_it_was_taken_is_not_formatted() {
     let device = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
     write(b"a table of somebody's", 32 * MIB);
     let words = reported(device.format("ext4", &[]));
-    assert!(words.contains("data of an unknown kind at byte 33554432"), "{words}");
+    assert!(words.contains("data of an unknown kind at 32.0 MiB (byte 33554432)"), "{words}");
+    // Anywhere, not only where data usually is.
+    write(&[0; 21], 32 * MIB);
+    let device = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
+    write(b"x", 20 * MIB);
+    let words = reported(device.format("ext4", &[]));
+    assert!(words.contains("data of an unknown kind at 20.0 MiB"), "{words}");
 }
 
 #[test]

@@ -6,11 +6,15 @@ use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
 use treering_lab::{EraseList, Lab, LabError};
 use treering_model::{DeviceSpec, Variant};
-use treering_sys::{DeviceUse, LoopSettings, attach_loop, detach_loop, open_device};
+use treering_sys::{DeviceUse, LoopSettings, attach_loop, detach_loop, loop_status, open_device};
+
+/// Loop devices that this process made.
+static MADE: AtomicU32 = AtomicU32::new(0);
 
 pub(crate) const MIB: u64 = 1 << 20;
 
@@ -106,6 +110,8 @@ pub(crate) fn reported<T>(result: Result<T, LabError>) -> String {
 pub(crate) struct Disk {
     pub(crate) node: PathBuf,
     pub(crate) image: PathBuf,
+    /// By which it is known as long as it is attached.
+    mark: String,
     _top: TempDir,
 }
 
@@ -120,25 +126,44 @@ impl Disk {
 
     /// From an image, in a directory that goes away with it.
     pub(crate) fn attach(top: TempDir, image: PathBuf) -> Self {
+        Self::attach_with(top, image, true)
+    }
+
+    /// The same, but the kernel is not asked to look for partitions.
+    pub(crate) fn without_partitions(top: TempDir, image: PathBuf) -> Self {
+        Self::attach_with(top, image, false)
+    }
+
+    fn attach_with(top: TempDir, image: PathBuf, partitions: bool) -> Self {
         let file = File::options().read(true).write(true).open(&image).unwrap();
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("treering test disk {number} of {}", std::process::id());
         let settings = LoopSettings {
             file: file.as_fd(),
             sector_bytes: 512,
             direct_io: false,
-            partitions: true,
-            mark: "treering test disk",
+            partitions,
+            mark: &mark,
         };
         let made = attach_loop(&settings).unwrap();
-        Self { node: made.path, image, _top: top }
+        Self { node: made.path, image, mark, _top: top }
+    }
+}
+
+impl Disk {
+    /// Detaches the device; its file stays.
+    pub(crate) fn detach(&mut self) {
+        let opened = open_device(&self.node, DeviceUse::Look);
+        if let Ok(device) = opened.and_then(|device| Ok((loop_status(&device)?, device))) {
+            let is_ours = device.0.is_some_and(|status| status.mark == self.mark);
+            let _already_gone = is_ours.then(|| detach_loop(&device.1));
+        }
     }
 }
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        let opened = open_device(&self.node, DeviceUse::Look);
-        if let Ok(device) = opened {
-            let _already_gone = detach_loop(&device);
-        }
+        self.detach();
     }
 }
 

@@ -84,7 +84,7 @@ pub struct DeviceHere {
     /// Whether it has moving parts, as far as the kernel knows.
     #[serde(rename = "rotational", skip_serializing_if = "Option::is_none")]
     pub is_rotational: Option<bool>,
-    /// Whether it is empty and unused; only root can know.
+    /// Whether nobody uses it and no data was seen at a glance; only root can know.
     #[serde(rename = "free", skip_serializing_if = "Option::is_none")]
     pub is_free: Option<bool>,
 }

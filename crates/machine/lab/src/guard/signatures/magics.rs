@@ -19,22 +19,36 @@ struct Magic(&'static str, Place, &'static [u8]);
 pub(super) fn search(medium: &Medium<'_>) -> io::Result<Vec<Signature>> {
     let mut found = Vec::new();
     let of_filesystems = all().flat_map(|filesystem| filesystem.signatures);
-    let of_filesystems = of_filesystems.map(|one| (one.name, one.place, one.magic));
-    let others = MAGICS.iter().map(|&Magic(name, place, magic)| (name, place, magic));
-    for (name, place, magic) in of_filesystems.chain(others) {
+    let of_filesystems = of_filesystems.map(|one| (one.name, one.place, one.magic, one.is_copy));
+    let others = MAGICS.iter().map(|&Magic(name, place, magic)| (name, place, magic, false));
+    let copies = COPIES.iter().map(|&Magic(name, place, magic)| (name, place, magic, true));
+    for (name, place, magic, is_copy) in of_filesystems.chain(others).chain(copies) {
         let offset = match place {
             Begin(offset) => Some(offset),
             End(back) => medium.sector_from_end(back),
+            Place::BeforeEnd(back) => medium.bytes.checked_sub(back),
             Place::LastBlock(offset) => medium.last_block().map(|block| block + offset),
         };
         if let Some(offset) = offset
             && medium.has(offset, magic)?
         {
-            found.push(Signature { offset, name });
+            found.push(Signature { offset, name, is_copy });
         }
     }
     Ok(found)
 }
+
+/// Further copies of what is no filesystem.
+const COPIES: &[Magic] = &[
+    Magic("Ceph BlueStore", Begin(1 << 30), BLUESTORE),
+    Magic("Ceph BlueStore", Begin(10 << 30), BLUESTORE),
+    Magic("Ceph BlueStore", Begin(100 << 30), BLUESTORE),
+    Magic("Ceph BlueStore", Begin(1000 << 30), BLUESTORE),
+    // The last block of the second allocation unit, of 1 MiB.
+    Magic("Oracle ASM", Begin((1 << 20) + 254 * 4096 + 0x20), b"ORCLDISK"),
+    Magic("Windows dynamic disk", End(1), b"PRIVHEAD"),
+    Magic("Windows dynamic disk", End(192), b"PRIVHEAD"),
+];
 
 /// What is no filesystem.
 const MAGICS: &[Magic] = &[
@@ -57,6 +71,7 @@ const MAGICS: &[Magic] = &[
     Magic("LVM2 physical volume", Begin(0x218), b"LVM2 001"),
     Magic("LVM2 physical volume", Begin(0x418), b"LVM2 001"),
     Magic("LVM2 physical volume", Begin(0x618), b"LVM2 001"),
+    Magic("LVM2 metadata", Begin(0x1004), LVM_METADATA),
     Magic("LVM1 physical volume", Begin(0), b"HM\x01\0"),
     Magic("LVM1 physical volume", Begin(0), b"HM\x02\0"),
     Magic("LVM snapshot", Begin(0), b"SnAp"),
@@ -65,7 +80,7 @@ const MAGICS: &[Magic] = &[
     Magic("Stratis", Begin(0x204), b"!Stra0tis\x86\xff\x02^\x41rh"),
     Magic("Stratis", Begin(0x1204), b"!Stra0tis\x86\xff\x02^\x41rh"),
     Magic("VDO", Begin(0), b"dmvdo001"),
-    Magic("Ceph BlueStore", Begin(0), b"bluestore block device"),
+    Magic("Ceph BlueStore", Begin(0), BLUESTORE),
     Magic("Oracle ASM", Begin(0x20), b"ORCLDISK"),
     Magic("DRBD manage", Begin(0), b"$DRBDmgr=q"),
     Magic("DRBD proxy log", Begin(0), b"DRBDdlh*"),
@@ -108,6 +123,8 @@ const MAGICS: &[Magic] = &[
     Magic("HighPoint RAID", End(11), &[0xfd, 0x16, 0x78, 0x5a]),
 ];
 
+const BLUESTORE: &[u8] = b"bluestore block device";
 const LUKS_SECOND: &[u8] = b"SKUL\xba\xbe";
+const LVM_METADATA: &[u8] = b" LVM2 x[5A%r0N*>";
 const BSD_LABEL: &[u8] = &[0x57, 0x45, 0x56, 0x82];
 const BCACHE: &[u8] = b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81";

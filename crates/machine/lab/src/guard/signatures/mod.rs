@@ -4,6 +4,7 @@
 //! themselves, without the checksums that usually go with them. The table of plain magic numbers is
 //! in `magics`, those that need a second look in `probes`.
 
+mod copies;
 mod magics;
 mod probes;
 
@@ -21,11 +22,42 @@ pub struct Signature {
     pub offset: u64,
     /// What it belongs to, in the field's usual word: `ext4`, `LVM2 physical volume`.
     pub name: &'static str,
+    /// Whether it is a further copy of what stands elsewhere, or should: a backup superblock.
+    pub is_copy: bool,
+}
+
+impl Signature {
+    /// The first, or only one.
+    pub(super) const fn new(offset: u64, name: &'static str) -> Self {
+        Self { offset, name, is_copy: false }
+    }
+
+    /// A further copy.
+    const fn of_copy(offset: u64, name: &'static str) -> Self {
+        Self { offset, name, is_copy: true }
+    }
+
+    /// Whether it divides a disk into partitions.
+    pub(super) fn is_partition_table(&self) -> bool {
+        ["partition table", "disk label", "DASD label", "dynamic disk"]
+            .iter()
+            .any(|words| self.name.contains(words))
+    }
+}
+
+/// A place on a device in words.
+pub(super) fn place_in_words(offset: u64) -> String {
+    const MIB: f64 = (1u64 << 20) as f64;
+    if offset < 1 << 20 {
+        return format!("byte {offset}");
+    }
+    format!("{:.1} MiB (byte {offset})", offset as f64 / MIB)
 }
 
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at byte {}", self.name, self.offset)
+        let copy = if self.is_copy { " (backup superblock)" } else { "" };
+        write!(f, "{}{copy} at {}", self.name, place_in_words(self.offset))
     }
 }
 
@@ -69,18 +101,19 @@ fn is_boot_sector(signature: &str) -> bool {
     with_one.any(|filesystem| filesystem.signatures.iter().any(|one| one.name == signature))
 }
 
-/// All known signatures on a device or image of so many bytes, in the order of their places.
+/// All known signatures on a device or image of so many bytes, further copies included, in the
+/// order of their places.
 ///
 /// # Errors
 /// When the device cannot be read.
 pub fn find_signatures(file: &File, bytes: u64) -> io::Result<Vec<Signature>> {
     let medium = Medium { file, bytes };
     let mut found = magics::search(&medium)?;
-    for probe in probes::ALL {
+    for probe in probes::ALL.iter().chain(copies::ALL) {
         probe(&medium, &mut found)?;
     }
     // The two bytes at its end belong to the boot sector of these, which is reported already.
-    if found.iter().any(|signature| is_boot_sector(signature.name)) {
+    if found.iter().any(|signature| !signature.is_copy && is_boot_sector(signature.name)) {
         found.retain(|signature| signature.name != magics::MBR);
     }
     found.sort();
@@ -95,14 +128,20 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    const BCACHEFS: &[u8] = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";
+
     fn found(bytes: u64, pieces: &[(u64, &[u8])]) -> Vec<(u64, &'static str)> {
+        let found = signatures(bytes, pieces);
+        found.into_iter().map(|Signature { offset, name, .. }| (offset, name)).collect()
+    }
+
+    fn signatures(bytes: u64, pieces: &[(u64, &[u8])]) -> Vec<Signature> {
         let file = tempfile::tempfile().unwrap();
         file.set_len(bytes).unwrap();
         for (offset, piece) in pieces {
             file.write_all_at(piece, *offset).unwrap();
         }
-        let found = find_signatures(&file, bytes).unwrap();
-        found.into_iter().map(|Signature { offset, name }| (offset, name)).collect()
+        find_signatures(&file, bytes).unwrap()
     }
 
     #[test]
@@ -173,17 +212,70 @@ mod tests {
             (2 * MIB, &[0x5e, 0xf1, 0xab, 0x2f], "VMFS"),
             (MIB, &[0x0d, 0xd0, 0x01, 0xc0], "VMFS volume"),
             (0x40_0000, b"SKUL\xba\xbe", "LUKS2 (second header)"),
-            (
-                4096 + 24,
-                b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef",
-                "bcachefs",
-            ),
+            (4096 + 24, BCACHEFS, "bcachefs"),
             (0, b"\xc9\xc2\xd4\xc1", "AIX volume"),
             (512 * 3, b"RDSK", "Amiga partition table"),
             (0, &[0xfe, 0xed, 0xba, 0xbe], "XFS log"),
         ] {
             assert_eq!(found(32 * MIB, &[(at, magic)]), [(at, name)]);
         }
+    }
+
+    #[test]
+    fn further_copies_are_found_where_the_first_is_lost() {
+        let bytes = 300 << 30;
+        for (at, magic, name) in [
+            ((64 << 20) + 64, &b"_BHRfS_M"[..], "btrfs"),
+            ((256 << 30) + 64, b"_BHRfS_M", "btrfs"),
+            (bytes / 4, b"XFSB", "XFS"),
+            (bytes / 7 / 4096 * 4096, b"XFSB", "XFS"),
+            (bytes / 7 / 4096 * 4096 + 4096, b"XFSB", "XFS"),
+            (0x1400, &[0x10, 0x20, 0xf5, 0xf2], "F2FS"),
+            (bytes - 4096 + 6, &[0x34, 0x34], "NILFS2"),
+            (0xf000, b"JFS1", "JFS"),
+            (1 << 30, b"OCFSV2", "OCFS2"),
+            (0x10_1018, BCACHEFS, "bcachefs"),
+            (6 * 512 + 0x52, b"FAT32   ", "FAT"),
+            (12 * 4096 + 3, b"EXFAT   ", "exFAT"),
+            (bytes - 512 + 3, b"NTFS    ", "NTFS"),
+            (bytes - 512, b"\0\0\0ReFS\0", "ReFS"),
+            (bytes - 1024, b"H+", "HFS+"),
+            (10 << 30, b"bluestore block device", "Ceph BlueStore"),
+            (bytes - 512, b"PRIVHEAD", "Windows dynamic disk"),
+        ] {
+            let copies = signatures(bytes, &[(at, magic)]);
+            assert_eq!(copies, [Signature { offset: at, name, is_copy: true }]);
+        }
+    }
+
+    #[test]
+    fn backup_superblocks_of_ext_are_found_for_each_size_of_blocks() {
+        let mut superblock = [0u8; 1024];
+        superblock[56..58].copy_from_slice(&[0x53, 0xef]);
+        superblock[96..100].copy_from_slice(&0x42u32.to_le_bytes());
+        for block in [1024u64, 2048, 4096, 1 << 16] {
+            for group in [1, 3, 5, 7, 9, 25] {
+                let at = group * 8 * block * block + if block == 1024 { 1024 } else { 0 };
+                let found = signatures(1 << 41, &[(at, &superblock)]);
+                assert_eq!(found, [Signature { offset: at, name: "ext4", is_copy: true }]);
+            }
+        }
+        let copy = Signature { offset: 128 << 20, name: "ext4", is_copy: true };
+        let words = "ext4 (backup superblock) at 128.0 MiB (byte 134217728)";
+        assert_eq!(copy.to_string(), words);
+    }
+
+    #[test]
+    fn anchors_of_udf_need_their_checksum_and_place() {
+        let mut tag = [0u8; 16];
+        tag[0] = 2;
+        tag[2] = 3;
+        tag[12..14].copy_from_slice(&256u16.to_le_bytes());
+        tag[4] = tag.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
+        assert_eq!(found(64 * MIB, &[(256 * 2048, &tag)]), [(256 * 2048, "UDF")]);
+        assert_eq!(found(64 * MIB, &[(257 * 2048, &tag)]), []);
+        tag[4] += 1;
+        assert_eq!(found(64 * MIB, &[(256 * 2048, &tag)]), []);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use treering_model::filesystems::{FAT, ZFS, ext_signature};
 
 use super::{Medium, Signature};
 
-type Probe = fn(&Medium<'_>, &mut Vec<Signature>) -> io::Result<()>;
+/// Adds what it finds.
+pub(super) type Probe = fn(&Medium<'_>, &mut Vec<Signature>) -> io::Result<()>;
 
 /// All of them.
 pub(super) const ALL: &[Probe] = &[
@@ -17,7 +18,7 @@ pub(super) const ALL: &[Probe] = &[
 fn ext(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     let superblock = medium.at(0x400, 104)?.and_then(|bytes| bytes.try_into().ok());
     if let Some(name) = superblock.and_then(|superblock| ext_signature(&superblock)) {
-        found.push(Signature { offset: 0x438, name });
+        found.push(Signature::new(0x438, name));
     }
     Ok(())
 }
@@ -30,11 +31,11 @@ fn swap(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
             continue;
         };
         if magic == *b"SWAPSPACE2" || magic == *b"SWAP-SPACE" {
-            found.push(Signature { offset, name: "swap" });
+            found.push(Signature::new(offset, "swap"));
         }
         let asleep = [&b"S1SUSPEND"[..], b"S2SUSPEND", b"ULSUSPEND", b"LINHIB0001"];
         if asleep.iter().any(|word| magic.starts_with(word)) {
-            found.push(Signature { offset, name: "hibernation" });
+            found.push(Signature::new(offset, "hibernation"));
         }
     }
     Ok(())
@@ -47,7 +48,7 @@ fn md_raid(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     for offset in [version_0, version_1_0, Some(0), Some(0x1000)].into_iter().flatten() {
         // Version 0 has the byte order of the machine that made it.
         if medium.has(offset, &magic.to_le_bytes())? || medium.has(offset, &magic.to_be_bytes())? {
-            found.push(Signature { offset, name: "md RAID" });
+            found.push(Signature::new(offset, "md RAID"));
         }
     }
     Ok(())
@@ -70,21 +71,22 @@ fn zfs(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
         });
         if let Some(at) = at {
             let offset = label + RING + at as u64 * 1024;
-            found.extend(ZFS.leaves.iter().map(|name| Signature { offset, name }));
+            found.extend(ZFS.leaves.iter().map(|name| Signature::new(offset, name)));
         }
     }
     Ok(())
 }
 
+/// At the beginning, and in the first groups of cylinders, which keep copies.
 fn ufs(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     let magics = [0x1954_0119_u32, 0x0001_1954, 0x0019_5612, 0x0009_5014, 0x0061_2195, 0x0523_1994];
-    for block in [0u64, 8, 64, 256] {
+    for block in [0u64, 8, 16, 64, 80, 96, 256] {
         let offset = block * 1024 + 1372;
         let Some(bytes) = medium.at(offset, 4)? else {
             continue;
         };
         if magics.iter().any(|magic| bytes == magic.to_le_bytes() || bytes == magic.to_be_bytes()) {
-            found.push(Signature { offset, name: "UFS" });
+            found.push(Signature::new(offset, "UFS"));
         }
     }
     Ok(())
@@ -98,7 +100,7 @@ fn minix(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
             continue;
         };
         if magics.iter().any(|magic| bytes == magic.to_le_bytes() || bytes == magic.to_be_bytes()) {
-            found.push(Signature { offset, name: "minix" });
+            found.push(Signature::new(offset, "minix"));
         }
     }
     Ok(())
@@ -110,7 +112,7 @@ fn udf(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
         return Ok(());
     };
     if [b"BEA01", b"BOOT2", b"CDW02", b"NSR02", b"NSR03", b"TEA01"].iter().any(|w| word == **w) {
-        found.push(Signature { offset: 0x8001, name: "UDF" });
+        found.push(Signature::new(0x8001, "UDF"));
     }
     Ok(())
 }
@@ -120,7 +122,7 @@ fn system_v(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     for block in [0u64, 9, 15, 18] {
         let offset = block * 1024 + 512 + 504;
         if medium.has(offset, &magic.to_le_bytes())? || medium.has(offset, &magic.to_be_bytes())? {
-            found.push(Signature { offset, name: "System V" });
+            found.push(Signature::new(offset, "System V"));
         }
     }
     Ok(())
@@ -132,20 +134,20 @@ fn ends(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
         if let Some(offset) = (medium.bytes / sector).checked_sub(1).map(|last| last * sector)
             && medium.has(offset, b"EFI PART")?
         {
-            found.push(Signature { offset, name: "GPT partition table (backup)" });
+            found.push(Signature::new(offset, "GPT partition table (backup)"));
         }
     }
     if let Some(block) = medium.last_block() {
         for version in [0x8374_026a_u32, 0x8374_026b, 0x8374_026c, 0x8374_026d] {
             if medium.has(block + 60, &version.to_be_bytes())? {
-                found.push(Signature { offset: block + 60, name: "DRBD" });
+                found.push(Signature::new(block + 60, "DRBD"));
             }
         }
     }
     if let Some(last) = medium.sector_from_end(1)
         && medium.has(last + 0x60, &0x2f00_0000_u32.to_le_bytes())?
     {
-        found.push(Signature { offset: last + 0x60, name: "Silicon Image RAID" });
+        found.push(Signature::new(last + 0x60, "Silicon Image RAID"));
     }
     Ok(())
 }
@@ -155,7 +157,7 @@ fn promise(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
         if let Some(offset) = medium.sector_from_end(back)
             && medium.has(offset, b"Promise Technology, Inc.")?
         {
-            found.push(Signature { offset, name: "Promise RAID" });
+            found.push(Signature::new(offset, "Promise RAID"));
         }
     }
     Ok(())
@@ -171,7 +173,7 @@ fn via(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     };
     let sum = block[..50].iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
     if block[..2] == [0x55, 0xaa] && block[2] <= 2 && sum == block[50] {
-        found.push(Signature { offset, name: "VIA RAID" });
+        found.push(Signature::new(offset, "VIA RAID"));
     }
     Ok(())
 }
@@ -190,7 +192,7 @@ fn fat(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
         && (boot[21] == 0xf0 || boot[21] >= 0xf8);
     for name in FAT.leaves.iter().filter(|_| plausible) {
         if !found.iter().any(|signature| signature.name == *name) {
-            found.push(Signature { offset: 0, name });
+            found.push(Signature::new(0, name));
         }
     }
     Ok(())
@@ -201,7 +203,7 @@ fn amiga(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     for sector in 0..16u64 {
         let offset = sector * 512;
         if medium.has(offset, b"RDSK")? {
-            found.push(Signature { offset, name: "Amiga partition table" });
+            found.push(Signature::new(offset, "Amiga partition table"));
         }
     }
     Ok(())
@@ -225,7 +227,7 @@ fn atari(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
             && (1..=sectors).contains(&length)
             && start + length <= sectors;
         if plausible {
-            found.push(Signature { offset, name: "Atari partition table" });
+            found.push(Signature::new(offset, "Atari partition table"));
             return Ok(());
         }
     }
@@ -239,7 +241,7 @@ fn dasd(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
         let linux = medium.has(2 * block, &[0xd3, 0xd5, 0xe7, 0xf1])?;
         let cms = medium.has(2 * block, &[0xc3, 0xd4, 0xe2, 0xf1])?;
         if volume || linux || cms {
-            found.push(Signature { offset: 2 * block, name: "DASD label" });
+            found.push(Signature::new(2 * block, "DASD label"));
         }
     }
     Ok(())

@@ -1,0 +1,60 @@
+//! The parts of a loop device that its file has blocks for: all else are holes, which read as
+//! zeroes and need not be read.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+
+use rustix::fs::OFlags;
+use treering_sys::{MountTable, loop_status, major_minor};
+
+use crate::machine::{DeviceNumber, Machine, word};
+use crate::master::next_data;
+
+/// Finds them, in bytes of the device; `None` where it is no loop device on a file, or the file
+/// cannot be found.
+///
+/// # Errors
+/// When the device cannot be written back, or its file cannot be asked.
+pub(super) fn extents(
+    machine: &Machine,
+    number: DeviceNumber,
+    device: &File,
+    bytes: u64,
+) -> io::Result<Option<Vec<Range<u64>>>> {
+    let Some((file, offset)) = backing_file(machine, number, device) else { return Ok(None) };
+    // What somebody wrote to the device and the kernel still holds has no blocks yet.
+    device.sync_all()?;
+    let mut extents = Vec::new();
+    let mut from = offset;
+    let end = offset.saturating_add(bytes);
+    while let Some((begin, stop)) = next_data(&file, from)? {
+        if begin >= end {
+            break;
+        }
+        extents.push(begin - offset..stop.min(end) - offset);
+        from = stop;
+    }
+    Ok(Some(extents))
+}
+
+/// The file of a whole loop device, and where in it the device begins.
+fn backing_file(machine: &Machine, number: DeviceNumber, device: &File) -> Option<(File, u64)> {
+    let folder = machine.block_folder(number)?;
+    let path = word(&folder.join("loop/backing_file"))?;
+    let status = loop_status(device).ok()??;
+    if status.file_rdevice != 0 {
+        return None;
+    }
+    let offset = word(&folder.join("loop/offset"))?.parse().ok()?;
+    // A path may lead elsewhere by now, and must not make us wait for a pipe.
+    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    let is_there = metadata.dev() == status.file_device
+        // A subvolume of btrfs has another number than the filesystem that it is in.
+        || MountTable::read().ok()?.of(&file)?.device == major_minor(status.file_device);
+    (metadata.is_file() && metadata.ino() == status.file_inode && is_there)
+        .then_some((file, offset))
+}

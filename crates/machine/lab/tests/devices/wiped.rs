@@ -1,0 +1,213 @@
+//! What real tools make is refused also when its beginning or its end was wiped: by a further copy
+//! of the superblock where there is one, and by any byte that is left.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use tempfile::TempDir;
+use treering_lab::{Coverage, Device, EraseList, Inspection, Obstacle, inspect};
+
+use crate::workbench::{
+    Disk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, reported, run, words,
+};
+
+/// One thing that a tool makes, and what its further copies are called.
+struct Made {
+    program: &'static str,
+    package: &'static str,
+    /// Before the device.
+    arguments: &'static [&'static str],
+    input: &'static str,
+    mebibytes: u64,
+    /// The name of a further copy that is found after the first MiB is gone; empty where all copies
+    /// lie in that, or there is none.
+    copy: &'static str,
+}
+
+const fn made(
+    copy: &'static str,
+    package: &'static str,
+    program: &'static str,
+    arguments: &'static [&'static str],
+) -> Made {
+    Made { program, package, arguments, input: "", mebibytes: 320, copy }
+}
+
+impl Made {
+    const fn of(self, mebibytes: u64) -> Self {
+        Self { mebibytes, ..self }
+    }
+
+    const fn saying(self, input: &'static str) -> Self {
+        Self { input, ..self }
+    }
+}
+
+const LUKS: &[&str] = &["-q", "luksFormat", "--pbkdf", "pbkdf2", "--pbkdf-force-iterations"];
+
+const ALL: &[Made] = &[
+    made("ext2", "e2fsprogs", "mkfs.ext2", &["-q", "-F"]).of(32),
+    made("ext3", "e2fsprogs", "mkfs.ext3", &["-q", "-F"]).of(32),
+    made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F"]).of(32),
+    made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F", "-b", "1024"]).of(64),
+    made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F", "-b", "2048"]).of(64),
+    made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F", "-O", "^sparse_super,^resize_inode"])
+        .of(32),
+    made("XFS", "xfsprogs", "mkfs.xfs", &["-q"]),
+    made("XFS", "xfsprogs", "mkfs.xfs", &["-q", "-d", "agcount=3"]),
+    made("btrfs", "btrfs-progs", "mkfs.btrfs", &["-q"]).of(128),
+    made("", "f2fs-tools", "mkfs.f2fs", &["-q"]).of(64),
+    made("NILFS2", "nilfs-tools", "mkfs.nilfs2", &["-q", "-f"]).of(136),
+    made("", "reiserfsprogs", "mkfs.reiserfs", &["-q", "-f", "-f"]).of(64),
+    made("", "jfsutils", "mkfs.jfs", &["-q"]).of(32),
+    made("", "gfs2-utils", "mkfs.gfs2", &["-q", "-O", "-p", "lock_nolock"]).of(64),
+    made("UDF", "udftools", "mkudffs", &["--blocksize=512"]).of(16),
+    made("UDF", "udftools", "mkudffs", &["--blocksize=4096"]).of(16),
+    made("NTFS", "ntfs-3g", "mkfs.ntfs", &["-q", "-F", "-f"]).of(16),
+    made("", "dosfstools", "mkfs.fat", &["-F", "32"]).of(64),
+    made("", "exfatprogs", "mkfs.exfat", &[]).of(16),
+    made("", "cryptsetup-bin", "cryptsetup", LUKS).of(64).saying("test"),
+    made("LVM2 metadata", "lvm2", "pvcreate", &["-ff", "-y", "--pvmetadatacopies", "2"]).of(64),
+    made("GPT partition table (backup)", "fdisk", "sfdisk", &["-q", "--no-tell-kernel"])
+        .of(64)
+        .saying("label: gpt\n,8M\n"),
+];
+
+/// Makes it on a device; why not where that is not possible here.
+fn make(made: &Made) -> Result<Disk, String> {
+    let Some(tool) = program(made.program) else {
+        return Err(format!("{} is absent (package {})", made.program, made.package));
+    };
+    let top = TempDir::new_in("/var/tmp").unwrap();
+    let image = top.path().join("disk.img");
+    File::create_new(&image).unwrap().set_len(made.mebibytes * MIB).unwrap();
+    // What stands on it is looked at, not what a kernel makes of its table.
+    let disk = Disk::without_partitions(top, image);
+    let mut arguments = words(made.arguments);
+    if made.program == "cryptsetup" {
+        arguments.push("1000".to_owned());
+    }
+    arguments.push(disk.node.to_str().unwrap().to_owned());
+    if made.program == "cryptsetup" {
+        arguments.push("-".to_owned());
+    }
+    run(&tool, &arguments, made.input)?;
+    Ok(disk)
+}
+
+fn wipe(disk: &Disk, at: u64, bytes: u64) {
+    let node = File::options().write(true).open(&disk.node).unwrap();
+    node.write_all_at(&vec![0; usize::try_from(bytes).unwrap()], at).unwrap();
+    node.sync_all().unwrap();
+}
+
+/// Whether there is a byte on it that is not zero.
+fn holds_something(disk: &Disk) -> bool {
+    const PIECE: usize = 1 << 20;
+    let content = std::fs::read(&disk.image).unwrap();
+    content.chunks(PIECE).any(|piece| *piece != [0; PIECE][..piece.len()])
+}
+
+fn is_copy_of(found: &Inspection, name: &str) -> bool {
+    let is_it = |obstacle: &Obstacle| match obstacle {
+        Obstacle::Carries(signature) => signature.name == name && signature.offset >= MIB,
+        _ => false,
+    };
+    found.obstacles.iter().any(is_it)
+}
+
+#[test]
+fn what_real_tools_make_is_refused_with_its_beginning_and_end_wiped() {
+    if !can_make_devices() {
+        return;
+    }
+    for made in ALL {
+        let what = format!("{} {:?}", made.program, made.arguments);
+        let disk = match make(made) {
+            Ok(disk) => disk,
+            Err(why) => {
+                println!("skipped: {what}: {why}");
+                continue;
+            }
+        };
+        let bytes = made.mebibytes * MIB;
+        let mut beginning = vec![0; 1 << 20];
+        File::open(&disk.node).unwrap().read_exact_at(&mut beginning, 0).unwrap();
+        for (begin, length) in [(0, 64 << 10), (0, MIB), (0, 0), (bytes - MIB, MIB)] {
+            if let (0, Some(wipefs)) = (length, program("wipefs")) {
+                let node = File::options().write(true).open(&disk.node).unwrap();
+                node.write_all_at(&beginning, 0).unwrap();
+                node.sync_all().unwrap();
+                drop(node);
+                let wiped = run(&wipefs, &words(&["-q", "-a", disk.node.to_str().unwrap()]), "");
+                wiped.unwrap();
+            } else {
+                wipe(&disk, begin, length);
+            }
+            let found = inspect(&disk.node).unwrap();
+            let is_free = found.obstacles.is_empty();
+            assert_eq!(is_free, !holds_something(&disk), "{what}, {length} at {begin}: {found:?}");
+            if (begin, length) == (0, MIB) && !made.copy.is_empty() {
+                assert!(is_copy_of(&found, made.copy), "{what}: {found:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_backup_superblock_is_named_with_its_place_and_erased_on_demand() {
+    if !can_make_devices() {
+        return;
+    }
+    let Ok(disk) = make(&made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F", "-b", "4096"]))
+    else {
+        println!("skipped: mkfs.ext4 is absent (package e2fsprogs)");
+        return;
+    };
+    wipe(&disk, 0, MIB);
+    let bench = Workbench::new();
+    let variant = on_blocks("ext4", &[&disk.node]);
+    let words = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+    let named = "it contains ext4 (backup superblock) at 128.0 MiB (byte 134217728)";
+    assert!(words.contains(named), "{words}");
+    let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
+    // Its other blocks do not hinder the rounds that follow.
+    let device = device.format("ext4", &[]).unwrap().into_device();
+    let device = device.format("ext4", &[]).unwrap().into_device();
+    device.release().unwrap();
+}
+
+#[test]
+fn a_large_image_is_read_where_it_has_blocks_and_a_large_device_at_places_spread_over_it() {
+    if !can_make_devices() {
+        return;
+    }
+    let bytes = 6 << 30;
+    let below = Disk::new(bytes);
+    let found = inspect(&below.node).unwrap();
+    assert_eq!(found.obstacles, []);
+    assert!(matches!(found.coverage, Some(Coverage::Extents { bytes: 0..=MIB })), "{found:?}");
+    let image = File::options().write(true).open(&below.image).unwrap();
+    let at = bytes * 37 / 100 + 11;
+    image.write_all_at(b"x", at).unwrap();
+    assert_eq!(inspect(&below.node).unwrap().obstacles, [Obstacle::Data { offset: at }]);
+    image.write_all_at(b"\0", at).unwrap();
+    // Of a loop device on a device nobody knows where blocks are.
+    let above = Disk::attach(TempDir::new().unwrap(), below.node.clone());
+    assert_places(&above.node, None);
+    // Longer than any part that one place is drawn in.
+    let data = vec![0x5a; 8 << 20];
+    image.write_all_at(&data, at).unwrap();
+    assert_places(&above.node, Some(at..at + data.len() as u64));
+}
+
+fn assert_places(node: &Path, data: Option<std::ops::Range<u64>>) {
+    let found = inspect(node).unwrap();
+    assert!(matches!(found.coverage, Some(Coverage::Places { count: 4096, .. })), "{found:?}");
+    match (found.obstacles.as_slice(), data) {
+        ([], None) => {}
+        ([Obstacle::Data { offset }], Some(data)) => assert!(data.contains(offset)),
+        (found, data) => panic!("{found:?}, {data:?}"),
+    }
+}
