@@ -33,6 +33,7 @@ use treering_classic::fio::{histogram, tally};
 use treering_languages::fio::{self, Machine, Surroundings, WITH_FIO};
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, OverRanks, Settings, Workload};
 
+pub use generator::rejected_draws;
 pub use help::native_help;
 use job::FileJob;
 pub use typed::not_native;
