@@ -21,13 +21,11 @@ mod readings;
 mod recorder;
 mod rows;
 mod schema;
-mod side_files;
 mod store;
 mod summary;
 mod upkeep;
 mod values;
 mod version;
-mod work;
 mod writer;
 
 pub use connection::Access;

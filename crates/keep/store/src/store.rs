@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Params, Transaction};
 
 use crate::StoreError;
-use crate::connection::{self, Access, Place};
+use crate::connection::{self, Access, Place, WorkLimit};
 use crate::format::{self, Nature};
 use crate::values::fields::{self, Fields};
 use crate::version::Version;
-use crate::work::WorkLimit;
 
 /// One SQLite file with all trials, append-only.
 ///

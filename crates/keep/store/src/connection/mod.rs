@@ -2,6 +2,9 @@
 //!
 //! Which files are stores is decided in `format`.
 
+mod side_files;
+mod work;
+
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -13,9 +16,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use self::side_files::{beside, holds_data};
+pub(crate) use self::work::WorkLimit;
 use crate::StoreError;
-use crate::side_files::{beside, holds_data};
-use crate::work::WorkLimit;
 
 /// What a store is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

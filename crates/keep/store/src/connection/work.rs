@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rusqlite::Connection;
 
-use crate::side_files::beside;
+use super::side_files::beside;
 
 /// Steps between two calls of the progress handler.
 const PERIOD: c_int = 4096;
