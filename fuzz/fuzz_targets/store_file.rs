@@ -36,10 +36,11 @@ fn change(path: &Path, lines: &str) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "ignore_check_constraints", true)?;
     let mut triggers =
-        connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")?;
-    let triggers: Vec<String> =
-        triggers.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for trigger in triggers {
+        connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")?;
+    let triggers: Vec<(String, String)> = triggers
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    for (trigger, _) in &triggers {
         connection.execute(&format!("DROP TRIGGER \"{trigger}\""), [])?;
     }
     let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -50,6 +51,10 @@ fn change(path: &Path, lines: &str) -> rusqlite::Result<()> {
             let update = format!("UPDATE \"{table}\" SET \"{column}\" = ?1");
             let _done_or_not = connection.execute(&update, [value(new)]);
         }
+    }
+    // A store that lacks one of its triggers is refused.
+    for (_, statement) in &triggers {
+        connection.execute_batch(statement)?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use treering_engine::Target;
-use treering_model::{Artifact, SinkError, TrialEvent, TrialSink};
+use treering_model::{Artifact, SinkError, TrialEvent, TrialSink, is_unsafe};
 use treering_script::{Answer, ClassicOutput, DiskCounts, Room, Said, Witness};
 use treering_sys::{Semaphores, major_minor};
 use treering_trace::Counters;
@@ -231,5 +231,31 @@ fn disk_below(directory: &Path) -> Option<DiskCounts> {
 
 /// A line on standard error; nobody listening is no reason to stop a run.
 pub(crate) fn say(line: &str) {
-    let _nobody_listens = writeln!(io::stderr(), "{line}");
+    let _nobody_listens = writeln!(io::stderr(), "{}", shown(line));
+}
+
+/// Words in which names may be anybody's: what would act on a terminal is spelled out, but for what
+/// lines are made of.
+pub(crate) fn shown(words: &str) -> String {
+    let acts = |sign: char| is_unsafe(sign) && !matches!(sign, '\n' | '\r' | '\t' | '\u{8}');
+    let mut shown = String::with_capacity(words.len());
+    for sign in words.chars() {
+        if acts(sign) {
+            shown.extend(sign.escape_default());
+        } else {
+            shown.push(sign);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn names_in_the_words_of_a_tool_do_not_act_on_a_terminal() {
+        assert_eq!(shown("a\tb\r\n"), "a\tb\r\n");
+        assert_eq!(shown("\u{1b}]52;c;Zm9v\u{7}\u{9b}1m"), "\\u{1b}]52;c;Zm9v\\u{7}\\u{9b}1m");
+    }
 }

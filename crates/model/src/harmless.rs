@@ -29,6 +29,17 @@ pub fn is_unsafe(sign: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Whether a spreadsheet would take a text for a formula and compute it. Numbers are none, and an
+/// apostrophe in front makes it a text: it does not change the answer, so that the apostrophe of a
+/// table can be told from one that was there.
+pub fn is_formula(text: &str) -> bool {
+    let begin = text.trim_start_matches(|sign: char| sign == '\'' || sign.is_whitespace());
+    let signs = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
+        && text.parse::<f64>().is_ok();
+    begin.starts_with(signs) && !is_number
+}
+
 fn replaced(sign: char) -> char {
     match sign {
         '\t' => ' ',

@@ -41,7 +41,7 @@ pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
 pub use feature_bits::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY, refused_features};
 pub use fingerprint::Fingerprint;
 pub use guest::{Accelerator, GuestDisk, GuestSpec, REBOOT_KERNEL_FACT};
-pub use harmless::{harmless, is_unsafe};
+pub use harmless::{harmless, is_formula, is_unsafe};
 pub use imported::{
     BLOGBENCH_READ_BYTES, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,

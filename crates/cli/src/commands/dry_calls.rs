@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
+use std::mem;
 
 use treering_engine::{Actor, EntryOrder, MemoryCaller, MemoryFilesystem};
 use treering_model::{Latency, Op, OpTotals, TaskTotals, Work};
@@ -11,35 +12,70 @@ use treering_script::{
     Call, CallError, Dir, Done, File, Job, ParallelGroup, Request, Session, Subject, TargetFacts,
     Task,
 };
+use treering_fio::rejected_draws;
 
 use crate::failure::Failure;
 
 /// Calls of each task that are printed where time, and not the parameters, ends it.
 const TIMED_CALLS: usize = 1000;
 
+/// Calls of all tasks, and tasks of a parallel group, that are printed of any run: a job file of
+/// somebody else may ask for more than can be made in years. They are counts, so that the same is
+/// printed on every machine.
+const LIMITS: Limits = Limits { calls: 2_000_000, tasks: 4096 };
+
+/// Draws of sizes by fio jobs that are as much work as a call.
+const DRAWS_OF_A_CALL: u64 = 4096;
+
+/// How much is printed.
+#[derive(Clone, Copy)]
+struct Limits {
+    calls: usize,
+    tasks: usize,
+}
+
 /// Prints the calls of a job, a line each: worker, operation, path, what is moved, and the error
 /// of one that fails.
 pub(crate) fn print(job: &dyn Job, facts: &TargetFacts) -> Result<(), Failure> {
+    super::output::with_writer(None, |out| print_to(job, facts, LIMITS, out))
+}
+
+fn print_to(
+    job: &dyn Job,
+    facts: &TargetFacts,
+    limits: Limits,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let most = if job.work() == Work::Timed { TIMED_CALLS } else { usize::MAX };
-    super::output::with_writer(None, |out| {
-        let mut session = job.begin(facts);
-        let memory = MemoryFilesystem::new(EntryOrder::Creation);
-        if most < usize::MAX {
-            writeln!(out, "# this run ends by time: at most {most} calls of each task are shown")?;
-        }
-        let mut number = 0;
-        while let Some(phase) = session.next_phase() {
-            writeln!(out, "phase {}", phase.name)?;
-            while let Some(group) = session.next_group() {
-                perform(session.as_mut(), group, (&memory, number, most), out)?;
-                if let Some(why) = session.failure() {
-                    return writeln!(out, "# it would end here: {why}");
-                }
+    let mut session = job.begin(facts);
+    let memory = MemoryFilesystem::new(EntryOrder::Creation);
+    if most < usize::MAX {
+        writeln!(out, "# this run ends by time: at most {most} calls of each task are shown")?;
+    }
+    let (mut number, mut left) = (0, limits.calls);
+    while let Some(phase) = session.next_phase() {
+        writeln!(out, "phase {}", phase.name.escape_debug())?;
+        while let Some(group) = session.next_group() {
+            let tasks = group.tasks.len();
+            if tasks > limits.tasks {
+                let most = limits.tasks;
+                return writeln!(
+                    out,
+                    "# cut here: {tasks} tasks at once, {most} are shown at most"
+                );
             }
-            number += 1;
+            let is_whole =
+                perform(session.as_mut(), group, (&memory, number, most), &mut left, out)?;
+            if !is_whole {
+                return writeln!(out, "# cut here: it was the work of {} calls", limits.calls);
+            }
+            if let Some(why) = session.failure() {
+                return writeln!(out, "# it would end here: {}", why.to_string().escape_debug());
+            }
         }
-        Ok(())
-    })
+        number += 1;
+    }
+    Ok(())
 }
 
 /// A call that was made: its line, and what the totals of its task have of it.
@@ -99,13 +135,15 @@ impl Working {
     }
 }
 
-/// Leads the tasks of a group through their calls.
+/// Leads the tasks of a group through their calls. False where there were more than are left.
 fn perform(
     session: &mut dyn Session,
     group: ParallelGroup,
     (memory, phase, most): (&MemoryFilesystem, u32, usize),
+    left: &mut usize,
     out: &mut dyn Write,
-) -> io::Result<()> {
+) -> io::Result<bool> {
+    let mut drawn = rejected_draws();
     let tasks = (0..).zip(group.tasks);
     let mut working: Vec<Option<Working>> =
         tasks.map(|(worker, task)| Some(Working::new(task, memory, phase, worker))).collect();
@@ -113,14 +151,20 @@ fn perform(
     while working.iter().any(Option::is_some) {
         for (worker, (task, end)) in working.iter_mut().zip(&mut ended).enumerate() {
             match task.as_mut().map(|task| task.step(most)) {
-                Some(Some(made)) => writeln!(out, "{worker} {}", made.line)?,
+                Some(Some(_)) if *left == 0 => return Ok(false),
+                Some(Some(made)) => {
+                    let before = mem::replace(&mut drawn, rejected_draws());
+                    let more = (drawn - before) / DRAWS_OF_A_CALL;
+                    *left = left.saturating_sub(usize::try_from(more + 1).unwrap_or(usize::MAX));
+                    writeln!(out, "{worker} {}", made.line)?;
+                }
                 Some(None) => *end = task.take().map(Working::end),
                 None => {}
             }
         }
     }
     ended.iter().flatten().for_each(|totals| session.task_ended(totals));
-    Ok(())
+    Ok(true)
 }
 
 /// Makes lines of calls; knows what is open under which slot.
@@ -182,5 +226,49 @@ impl Lines {
             Call::Pause { ns } => format!(" {ns} ns"),
             _ => String::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_script::{Settings, TargetFacts};
+
+    use super::{LIMITS, Limits, print_to};
+
+    fn printed(options: &[(&str, &str)], limits: Limits) -> String {
+        let given = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        let workload = crate::commands::workload("fs_mark").unwrap();
+        let job = workload.native(&Settings::new(given.collect())).unwrap();
+        let mut out = Vec::new();
+        print_to(job.as_ref(), &TargetFacts::unknown(), limits, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn calls(text: &str) -> usize {
+        text.lines().filter(|line| line.starts_with(|one: char| one.is_ascii_digit())).count()
+    }
+
+    #[test]
+    fn a_run_of_more_calls_than_are_shown_is_cut_after_them_and_says_so() {
+        let options = [("files", "5"), ("threads", "2")];
+        let whole = printed(&options, LIMITS);
+        assert!(!whole.contains("# cut"), "{whole}");
+        let count = calls(&whole);
+        assert_eq!(printed(&options, Limits { calls: count, ..LIMITS }), whole);
+        for most in [0, 1, count - 1] {
+            let cut = printed(&options, Limits { calls: most, ..LIMITS });
+            assert_eq!(calls(&cut), most, "{cut}");
+            let words = format!("# cut here: it was the work of {most} calls\n");
+            assert!(cut.ends_with(&words), "{cut}");
+            assert!(whole.starts_with(cut.strip_suffix(&words).unwrap()), "{cut}");
+        }
+    }
+
+    #[test]
+    fn more_tasks_at_once_than_are_shown_are_not_begun() {
+        let options = [("files", "5"), ("threads", "3")];
+        assert!(!printed(&options, Limits { tasks: 3, ..LIMITS }).contains("# cut"));
+        let cut = printed(&options, Limits { tasks: 2, ..LIMITS });
+        assert!(cut.ends_with("# cut here: 3 tasks at once, 2 are shown at most\n"), "{cut}");
     }
 }

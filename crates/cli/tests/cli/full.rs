@@ -101,6 +101,50 @@ fn a_full_btrfs_keeps_what_was_measured() {
     fails_when_full(&LoopFs::new("btrfs", 400));
 }
 
+/// Reads a store on this filesystem by every command that reads, before and after it is full.
+fn is_read_when_full(place: &LoopFs) {
+    let program = program();
+    let store = place.path().join("results.treering");
+    let store = store.to_str().unwrap();
+    for label in ["one", "two"] {
+        let words = ["run", "fs_mark", "--files", "5", "--dir", "w", "--label", label];
+        program.run([&words[..], &["--store", store]].concat()).ends_with(0);
+    }
+    let commands: [&[&str]; 9] = [
+        &["list"],
+        &["list", "--format", "csv"],
+        &["show", "last"],
+        &["history"],
+        &["report", "--baseline", "one"],
+        &["export", "--format", "json"],
+        &["store", "info"],
+        &["store", "check"],
+        &["overview", "-o", "/dev/null"],
+    ];
+    let read = |words: &[&str]| {
+        let ran = program.run([words, &["--store", store]].concat());
+        (ran.code, ran.stdout, ran.stderr)
+    };
+    let before: Vec<_> = commands.iter().map(|words| read(words)).collect();
+    assert_eq!(before[0].0, Some(0), "{before:?}");
+    let _filler = fill(&place.path().join("filler"));
+    for (words, before) in commands.iter().zip(before) {
+        assert_eq!(read(words), before, "{words:?}");
+    }
+}
+
+#[test]
+fn results_on_a_full_memory_filesystem_are_read() {
+    require_root!();
+    is_read_when_full(&LoopFs::in_memory(8));
+}
+
+#[test]
+fn results_on_a_full_ext4_are_read() {
+    require_loop_fs!("ext4");
+    is_read_when_full(&LoopFs::new("ext4", 16));
+}
+
 #[test]
 fn a_classic_run_warns_and_goes_on_until_the_disk_is_full() {
     require_root!();

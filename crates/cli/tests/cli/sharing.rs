@@ -129,6 +129,33 @@ fn a_changed_byte_is_refused_with_what_differs() {
 }
 
 #[test]
+fn a_pack_is_recognised_where_nobody_knows_the_names_in_its_texts() {
+    let from = measured();
+    let mut whole = exported(&from);
+    for trial in whole["trials"].as_array_mut().unwrap() {
+        let text = format!("{USER}'s copy, from oak:/export (addr=10.1.2.3)");
+        trial["facts"][0]["value"] = Value::from(text);
+    }
+    let (one, other) = (program(), program());
+    for program in [&one, &other] {
+        let json = program.home().join("whole.json");
+        fs::write(&json, whole.to_string()).unwrap();
+        program.run(["import", json.to_str().unwrap()]).ends_with(0);
+    }
+    let file = pack(&one, &[]);
+    let text = unpacked(&file);
+    for name in [USER, "oak", "10.1.2.3"] {
+        assert!(!text.contains(name), "{name} in {text}");
+    }
+    // Another machine, another user: the names are in the store, and nobody says that they are.
+    let merged = other.run(["merge", file.to_str().unwrap()]).ends_with(0).stdout;
+    assert!(merged.contains("0 trials added, 2 there already"), "{merged}");
+    let new = program();
+    let merged = new.run(["merge", file.to_str().unwrap()]).ends_with(0).stdout;
+    assert!(merged.contains("2 trials added"), "{merged}");
+}
+
+#[test]
 fn another_trial_under_the_same_identity_is_refused_by_name() {
     let from = measured();
     let mut changed = exported(&from);

@@ -1,23 +1,30 @@
-//! What makes two records of a trial the same: all that was measured, and all texts without names.
+//! What makes two records of a trial the same: all that was measured, and all texts but for the
+//! names in them.
+//!
+//! A pack leaves out names that only the machine knows on which it was written, and another
+//! treering may have left out fewer. So a word that stands for a name agrees with any name.
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
+use serde_json::Value;
 use treering_model::TrialEvent;
 
-use crate::Seal;
-use crate::names::{NameKind, Names};
+use crate::kind::NameKind;
+use crate::names::Names;
 
 /// Kinds of events that a trial is made of; the others pass by and leave nothing in it.
 const KINDS: usize = 8;
 
-/// Digests the events of one trial, so that a trial and its packed self agree: whatever is left out
-/// of packs is left out here. The label, which may be changed at any time, does not count, nor does
+/// The longest name that a word stands for.
+const LONGEST_NAME: usize = 4096;
+
+/// The events of one trial, to be compared with those of its packed self: whatever is left out of
+/// packs is left out here. The label, which may be changed at any time, does not count, nor does
 /// the order between events of different kinds: an export does not keep it.
 #[derive(Clone, Debug)]
 pub struct Canon {
     names: Names,
     left_out: &'static [&'static str],
-    digests: [Sha256; KINDS],
+    parts: [Vec<Value>; KINDS],
 }
 
 impl Canon {
@@ -26,7 +33,7 @@ impl Canon {
         known: impl IntoIterator<Item = (NameKind, String)>,
         left_out: &'static [&'static str],
     ) -> Self {
-        Self { names: Names::new(known), left_out, digests: Default::default() }
+        Self { names: Names::new(known), left_out, parts: Default::default() }
     }
 
     /// Adds the next event.
@@ -37,47 +44,208 @@ impl Canon {
         }
         self.names.leave_out(&mut event);
         match &event {
-            TrialEvent::Began(beginning) => self.digest(0, beginning),
-            TrialEvent::Environment { facts } => facts.iter().for_each(|fact| self.digest(1, fact)),
-            TrialEvent::TaskEnded(task) => self.digest(2, task),
-            TrialEvent::PhaseEnded(phase) => self.digest(3, phase),
-            TrialEvent::Measured(metric) => self.digest(4, metric),
+            TrialEvent::Began(beginning) => self.part(0, beginning),
+            TrialEvent::Environment { facts } => facts.iter().for_each(|fact| self.part(1, fact)),
+            TrialEvent::TaskEnded(task) => self.part(2, task),
+            TrialEvent::PhaseEnded(phase) => self.part(3, phase),
+            TrialEvent::Measured(metric) => self.part(4, metric),
             TrialEvent::Produced(artifact) if self.left_out.contains(&&*artifact.kind) => {}
-            TrialEvent::Produced(artifact) => self.digest(5, artifact),
-            TrialEvent::Cautioned(caution) => self.digest(6, caution),
-            TrialEvent::Ended { ending, at_ns } => self.digest(7, &(ending, at_ns)),
+            TrialEvent::Produced(artifact) => self.part(5, artifact),
+            TrialEvent::Cautioned(caution) => self.part(6, caution),
+            TrialEvent::Ended { ending, at_ns } => self.part(7, &(ending, at_ns)),
             TrialEvent::PhaseBegan { .. }
             | TrialEvent::TaskBegan { .. }
             | TrialEvent::Ticked { .. } => {}
         }
     }
 
-    fn digest(&mut self, kind: usize, part: &impl Serialize) {
+    fn part(&mut self, kind: usize, part: &impl Serialize) {
         // It is JSON wherever it comes from: it was read from there.
-        let json = serde_json::to_string(part).unwrap_or_default();
-        self.digests[kind].update(without_numbers(json));
-        self.digests[kind].update(b"\n");
+        self.parts[kind].push(serde_json::to_value(part).unwrap_or_default());
     }
 
-    /// The digest in hexadecimal digits.
-    pub fn finish(self) -> String {
-        let mut all = Sha256::new();
-        self.digests.into_iter().for_each(|digest| all.update(digest.finalize()));
-        Seal::of(0, all).sha256
+    /// Whether both are records of the same trial.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let mut kinds = self.parts.iter().zip(&other.parts);
+        kinds.all(|(mine, theirs)| all_agree(mine, theirs))
     }
 }
 
-/// What stands for names without its numbers, which are others in each pack.
-fn without_numbers(mut json: String) -> String {
+fn all_agree(one: &[Value], other: &[Value]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| agree(one, other))
+}
+
+fn agree(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::String(one), Value::String(other)) => texts_agree(one, other),
+        (Value::Array(one), Value::Array(other)) => all_agree(one, other),
+        (Value::Object(one), Value::Object(other)) => {
+            // Names of fields that are paths are replaced, too.
+            let (mut mine, mut theirs) = (Vec::new(), Vec::new());
+            for (key, value) in one {
+                match other.get(key) {
+                    Some(_) if key.starts_with('/') => mine.push((key, value)),
+                    Some(known) if agree(value, known) => {}
+                    Some(_) => return false,
+                    None => mine.push((key, value)),
+                }
+            }
+            let is_left = |key: &String| key.starts_with('/') || !one.contains_key(key);
+            theirs.extend(other.iter().filter(|(key, _)| is_left(key)));
+            let is_same = |(key, value): (&String, &Value), (other, known): (&String, &Value)| {
+                texts_agree(key, other) && agree(value, known)
+            };
+            mine.into_iter().all(|field| {
+                let place = theirs.iter().position(|known| is_same(field, *known));
+                place.is_some_and(|place| {
+                    theirs.swap_remove(place);
+                    true
+                })
+            }) && theirs.is_empty()
+        }
+        _ => one == other,
+    }
+}
+
+/// Whether two texts are the same but for names. A text that is JSON is compared as such: where a
+/// name was left out it was written again.
+fn texts_agree(one: &str, other: &str) -> bool {
+    if one == other {
+        return true;
+    }
+    if one.starts_with(['{', '['])
+        && let (Ok(one), Ok(other)) = (serde_json::from_str(one), serde_json::from_str(other))
+    {
+        let (one, other): (Value, Value) = (one, other);
+        return agree(&one, &other);
+    }
+    let (one, other) = (without_numbers(one), without_numbers(other));
+    one == other || is_of_pattern(&one, &other) || is_of_pattern(&other, &one)
+}
+
+/// Whether a text is another one in which words stand for names.
+fn is_of_pattern(pattern: &str, text: &str) -> bool {
+    let mut parts = literals(pattern);
+    let Some(begin) = parts.next() else { return false };
+    let Some(mut rest) = text.strip_prefix(begin) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        // At least one character is that of the name.
+        let first = rest.chars().next().map_or(0, char::len_utf8);
+        if first == 0 {
+            return false;
+        }
+        let at = if parts.peek().is_none() {
+            rest[first..].ends_with(part).then(|| rest.len() - part.len())
+        } else {
+            rest[first..].find(part).map(|at| at + first)
+        };
+        let Some(at) = at.filter(|at| *at <= LONGEST_NAME) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    true
+}
+
+/// The parts of a text around the words that stand for names.
+fn literals(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let now = rest?;
+        let words = NameKind::ALL.iter().map(|kind| kind.stand_in());
+        let found = words.filter_map(|word| Some((now.find(word)?, word.len())));
+        let (part, after) = match found.min() {
+            Some((at, len)) => (&now[..at], Some(&now[at + len..])),
+            None => (now, None),
+        };
+        rest = after;
+        Some(part)
+    })
+}
+
+/// A text whose words that stand for names have no numbers, which are others in each pack.
+fn without_numbers(text: &str) -> String {
+    let mut text = text.to_owned();
     for kind in NameKind::ALL {
         let word = kind.stand_in();
-        let mut parts = json.split(word);
+        let mut parts = text.split(word);
         let mut to = parts.next().unwrap_or_default().to_owned();
         for part in parts {
             to.push_str(word);
             to.push_str(part.trim_start_matches(|one: char| one.is_ascii_digit()));
         }
-        json = to;
+        text = to;
     }
-    json
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_model::{Caution, CautionCode, Fact, TrialEvent};
+
+    use super::{Canon, texts_agree};
+    use crate::kind::NameKind;
+    use crate::names::Names;
+
+    #[test]
+    fn a_word_stands_for_any_name_and_nothing_else_differs() {
+        for (packed, whole) in [
+            ("host-1 was slow", "kestrel was slow"),
+            ("on host-3", "on kestrel"),
+            ("cp /path-1 /path-2", "cp /a/b /c"),
+            ("host-1:/path-1 of user-2", "oak:/srv of ada"),
+            ("user-1 and user-1", "ada and ada"),
+            ("host-2", "host-9"),
+            ("{\"b\":\"host-1\",\"a\":1.5}", "{\"a\": 1.50, \"b\": \"kestrel\"}"),
+            ("{\"/path-1\":[1],\"/path-2\":[2]}", "{\"/x\":[2],\"/y\":[1]}"),
+        ] {
+            assert!(texts_agree(packed, whole), "{packed} {whole}");
+            assert!(texts_agree(whole, packed), "{packed} {whole}");
+        }
+        for (packed, whole) in [
+            ("host-1 was slow", "kestrel was fast"),
+            ("host-1 was slow", " was slow"),
+            ("at host-1", "of kestrel"),
+            ("5 MiB of host-1", "6 MiB of kestrel"),
+            ("{\"b\":\"host-1\",\"a\":1.5}", "{\"a\": 1.6, \"b\": \"kestrel\"}"),
+            ("{\"/path-1\":[1],\"/path-2\":[2]}", "{\"/x\":[2],\"/y\":[3]}"),
+            ("abc", "abd"),
+            ("", "x"),
+        ] {
+            assert!(!texts_agree(packed, whole), "{packed} {whole}");
+            assert!(!texts_agree(whole, packed), "{packed} {whole}");
+        }
+    }
+
+    fn events(fact: &str, message: &str) -> [TrialEvent; 2] {
+        let fact = Fact { name: "mount.options".to_owned(), value: fact.to_owned() };
+        let caution = Caution { code: CautionCode::MayNotFit, message: message.to_owned() };
+        [TrialEvent::Environment { facts: vec![fact] }, TrialEvent::Cautioned(caution)]
+    }
+
+    /// What a machine that knows nothing of the names thinks of a trial and its packed self.
+    fn is_recognised(whole: [TrialEvent; 2], packed: [TrialEvent; 2]) -> bool {
+        let (mut one, mut other) = (Canon::new([], &[]), Canon::new([], &[]));
+        whole.iter().for_each(|event| one.add(event));
+        packed.iter().for_each(|event| other.add(event));
+        one.agrees_with(&other) && other.agrees_with(&one)
+    }
+
+    #[test]
+    fn a_packed_trial_is_recognised_where_its_names_are_not_known() {
+        let whole = events("rw,addr=10.0.0.1", "ada's backup ran on KESTREL and on kestrel");
+        let known = [(NameKind::Host, "kestrel".to_owned()), (NameKind::User, "ada".to_owned())];
+        let mut names = Names::new(known);
+        let mut packed = whole.clone();
+        packed.iter_mut().for_each(|event| names.leave_out(event));
+        assert!(!format!("{packed:?}").to_lowercase().contains("kestrel"), "{packed:?}");
+        assert!(is_recognised(whole.clone(), packed.clone()));
+        // Other words and other facts are those of another trial.
+        assert!(!is_recognised(events("rw,addr=10.0.0.1", "ada's backup ran on kestrel"), packed));
+        let mut packed = events("ro,addr=10.0.0.1", "ada's backup ran on KESTREL and on kestrel");
+        packed.iter_mut().for_each(|event| names.leave_out(event));
+        assert!(!is_recognised(whole, packed));
+    }
 }

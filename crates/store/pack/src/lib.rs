@@ -8,6 +8,8 @@
 
 mod canon;
 mod error;
+mod identifiers;
+mod kind;
 mod limits;
 mod names;
 mod read;
@@ -19,7 +21,8 @@ mod write;
 
 pub use canon::Canon;
 pub use error::PackError;
-pub use names::{LeftOut, NameKind, Names};
+pub use kind::NameKind;
+pub use names::{LeftOut, Names};
 pub use read::Unpacking;
 pub use record::{Head, PackedPlan, Record};
 pub use seal::Seal;

@@ -8,43 +8,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use treering_model::{Annotation, Artifact, Change, Counters, Ending, Scope, TrialEvent};
 
-/// What a name names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NameKind {
-    /// A machine.
-    Host,
-    /// A person.
-    User,
-    /// A file or directory.
-    Path,
-    /// One copy of something: a filesystem, a partition, a disk.
-    Serial,
-}
-
-impl NameKind {
-    /// What it is called in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Host => "host name",
-            Self::User => "user name",
-            Self::Path => "path",
-            Self::Serial => "serial number",
-        }
-    }
-
-    /// Every kind.
-    pub(crate) const ALL: [Self; 4] = [Self::Host, Self::User, Self::Path, Self::Serial];
-
-    /// What stands for such a name, with a number behind it.
-    pub(crate) const fn stand_in(self) -> &'static str {
-        match self {
-            Self::Host => "host-",
-            Self::User => "user-",
-            Self::Path => "/path-",
-            Self::Serial => "serial-",
-        }
-    }
-}
+use crate::identifiers;
+use crate::kind::NameKind;
 
 /// A name that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,9 +112,6 @@ impl Names {
                     if fact.name == COMMAND_LINE_FACT {
                         fact.value = self.command_line(&fact.value);
                     }
-                    if is_on_network(&fact.value) {
-                        fact.value = self.instead(NameKind::Path, &fact.value);
-                    }
                     self.text(&mut fact.value);
                 }
             }
@@ -205,11 +167,12 @@ impl Names {
                 *text = text.replace(&path, &instead);
             }
         }
+        *text = self.without_servers(text);
         *text = self.without_paths(text);
+        *text = self.without_identifiers(text);
         for (kind, word) in self.words.clone() {
             *text = self.without_word(text, kind, &word);
         }
-        *text = self.without_serials(text);
     }
 
     /// Whether there may be a name in a text: most have none.
@@ -218,8 +181,9 @@ impl Names {
             let (text, word) = (text.as_bytes(), word.as_bytes());
             text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
         };
-        let dashes = text.bytes().filter(|byte| *byte == b'-').count();
-        text.contains('/') || dashes >= 4 || self.words.iter().any(|(_, word)| has_word(word))
+        text.contains('/')
+            || identifiers::may_identify(text)
+            || self.words.iter().any(|(_, word)| has_word(word))
     }
 
     /// A path that does not end where a blank stands.
@@ -287,26 +251,60 @@ impl Names {
         to
     }
 
-    /// Without the identities of filesystems and partitions: eight hexadecimal digits, a dash, and
-    /// so on.
-    fn without_serials(&mut self, text: &str) -> String {
-        const LENGTH: usize = 36;
+    /// Without addresses, mail addresses and serial numbers, which are known by their form.
+    fn without_identifiers(&mut self, text: &str) -> String {
         let mut to = String::with_capacity(text.len());
-        let mut at = 0;
+        let (mut at, mut before) = (0, None);
         while let Some(character) = text[at..].chars().next() {
-            match text.get(at..at + LENGTH).filter(|part| is_uuid(part)) {
-                Some(uuid) => {
-                    let instead = self.instead(NameKind::Serial, uuid);
-                    to.push_str(&instead);
-                    at += LENGTH;
+            let found = identifiers::at_start(&text[at..], before);
+            let found = found
+                .filter(|(_, skipped, len)| !is_stand_in(&text[at + skipped..at + skipped + len]));
+            if let Some((kind, skipped, len)) = found {
+                let (from, end) = (at + skipped, at + skipped + len);
+                to.push_str(&text[at..from]);
+                let instead = self.instead(kind, &text[from..end]);
+                to.push_str(&instead);
+                at = end;
+            } else {
+                to.push(character);
+                at += character.len_utf8();
+            }
+            before = text[..at].chars().next_back();
+        }
+        to
+    }
+
+    /// Without the names of machines whose directories are mounted: `server:/export`.
+    fn without_servers(&mut self, text: &str) -> String {
+        let mut to = String::with_capacity(text.len());
+        let (mut at, mut before) = (0, None);
+        while let Some(character) = text[at..].chars().next() {
+            let is_begin = !before.is_some_and(|one: char| is_of_word(one) || one == '@');
+            match identifiers::servers(&text[at..]).filter(|_| is_begin) {
+                Some(len) => {
+                    let hosts = text[at..at + len].split(',');
+                    let hosts: Vec<String> = hosts.map(|host| self.server(host)).collect();
+                    to.push_str(&hosts.join(","));
+                    at += len;
                 }
                 None => {
                     to.push(character);
                     at += character.len_utf8();
                 }
             }
+            before = text[..at].chars().next_back();
         }
         to
+    }
+
+    /// What stands for a server; an address is replaced as such.
+    fn server(&mut self, host: &str) -> String {
+        let is_address = host.parse::<std::net::IpAddr>().is_ok();
+        let is_nobody = NOBODY.iter().any(|word| word.eq_ignore_ascii_case(host));
+        if is_address || is_nobody || is_stand_in(host) {
+            return host.to_owned();
+        }
+        self.instead(NameKind::Host, &host.to_ascii_lowercase())
     }
 
     /// The kernel's command line without the values of words that name something.
@@ -379,23 +377,18 @@ fn is_common(path: &str) -> bool {
     is_device || COMMON.iter().any(|dir| path.starts_with(dir))
 }
 
-/// Whether it is a directory of another machine: `server:/export`.
-fn is_on_network(value: &str) -> bool {
-    let server = value.split_once(":/").map(|(server, _)| server);
-    server.is_some_and(|server| !server.is_empty() && !server.contains([' ', '/']))
-}
-
-fn is_uuid(text: &str) -> bool {
-    let is_digit = |(at, byte): (usize, u8)| match at {
-        8 | 13 | 18 | 23 => byte == b'-',
-        _ => byte.is_ascii_hexdigit(),
-    };
-    text.bytes().enumerate().all(is_digit)
+/// Whether a text stands for a name already.
+fn is_stand_in(text: &str) -> bool {
+    NameKind::ALL.iter().any(|kind| {
+        let number = text.strip_prefix(kind.stand_in());
+        number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{NameKind, Names};
+    use super::Names;
+    use crate::kind::NameKind;
 
     fn without(text: &str) -> String {
         let known = [
@@ -422,6 +415,32 @@ mod tests {
             ("dir=/srv/x,other=~/y", "dir=/path-1,other=~/path-2"),
             ("/dev/disk/by-id/ata-X_123", "/path-1"),
             ("été /mnt/é", "été /path-1"),
+            ("mail ada@lovelace.example.org.", "mail mail-1."),
+            ("(root@builder) #1 SMP", "(mail-1) #1 SMP"),
+            ("stale handle on fileserver:/export/x", "stale handle on host-1:/path-1"),
+            ("oak,elm.example.org:/vol", "host-1,host-2:/path-1"),
+            ("of 10.1.2.3:/srv and 10.1.2.3", "of address-1:/path-1 and address-1"),
+            ("[fe80::1ff:fe23:4567:890a]:/x", "[address-1]:/path-1"),
+            ("10.0.0.7@tcp:/lustre", "address-1@tcp:/path-1"),
+            (
+                "rw,vers=4.2,clientaddr=10.0.0.1,addr=10.0.0.2,local_lock=none",
+                "rw,vers=4.2,clientaddr=address-1,addr=address-2,local_lock=none",
+            ),
+            (
+                "mountaddr=10.0.0.2,mountport=20048,addr=10.0.0.2",
+                "mountaddr=address-1,mountport=20048,addr=address-1",
+            ),
+            ("addr=2001:db8::17,mounthost=oak", "addr=address-1,mounthost=host-1"),
+            ("eth0 52:54:00:12:34:5f up", "eth0 address-1 up"),
+            ("id 52-54-00-12-34-5F.", "id address-1."),
+            ("id c0ffee00112233445566778899aabbcc;", "id serial-1;"),
+            ("wwn-0x5000c500a1b2c3d4-part1", "serial-1-part1"),
+            ("port 50:01:43:80:12:34:56:78", "port serial-1"),
+            ("naa.5000c500a1b2c3d4 eui.0025385b71b00bd2", "serial-1 serial-2"),
+            ("nqn.2014-08.org.nvmexpress:uuid:6f9619ff-8b86-d011-b42d-00c04fc964ff", "serial-1"),
+            ("iqn.2003-01.org.example:disk1,t,0x0001", "serial-1,t,0x0001"),
+            ("PARTUUID=1a2b3c4d-01 UUID=\"ABCD-1234\"", "PARTUUID=serial-1 UUID=\"serial-2\""),
+            ("username=bob,domain=corp", "username=user-1,domain=host-1"),
         ];
         for (before, after) in cases {
             assert_eq!(without(before), after);
@@ -439,10 +458,30 @@ mod tests {
             "/dev/loop0 of /dev/shm",
             "/proc/sys/vm/drop_caches",
             "1/2, 3/4",
+            "6.1.0-13-amd64 5.15.0 version 1.2.3",
+            "localhost",
+            "1.2.3.4.5",
+            "127.0.0.1 0.0.0.0 ::1 ::",
+            "12:34:56 2026-11-26 01-02-03-04-05-06",
+            "std::fs::read a::b",
+            "0000:00:1f.2",
+            "sha256 d0ac54b0d0ac54b0d0ac54b0d0ac54b0d0ac54b0d0ac54b0d0ac54b0d0ac54b0",
+            "0123456789abcdef",
+            "rw=randwrite,size=64k,bs=4k",
+            "subvol=@home",
+            "address=1 myaddr=2",
             "",
         ] {
             assert_eq!(without(text), text);
         }
+    }
+
+    #[test]
+    fn what_was_left_out_is_left_out_no_second_time() {
+        let text = "host-1:/path-1 addr=address-1 mail-1 serial-1 UUID=serial-2";
+        let again = without(text);
+        let words = |text: &str| text.replace(|one: char| one.is_ascii_digit(), "");
+        assert_eq!(words(&again), words(text));
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Store {
         }
         let trials = Copy::new(&other, self, "trials")?;
         let there =
-            other.rows("SELECT name FROM sqlite_schema", [], "sqlite_schema", fields::text)?;
+            other.rows("SELECT name FROM main.sqlite_master", [], "sqlite_schema", fields::text)?;
         // An older store has fewer tables.
         let tables = RECORDED.iter().filter(|table| there.iter().any(|name| name == *table));
         let recorded = tables.map(|table| Copy::new(&other, self, table));
@@ -112,6 +112,7 @@ impl Copy {
         target: &Connection,
         to: Option<i64>,
     ) -> rusqlite::Result<usize> {
+        let _limited = source.work.query();
         let mut read = source.connection.prepare_cached(&self.read)?;
         let mut write = target.prepare_cached(&self.write)?;
         let to = to.map_or(ValueRef::Null, ValueRef::Integer);

@@ -84,6 +84,24 @@ pub enum StoreError {
         /// What this program writes.
         known: Version,
     },
+    /// The file has other tables, indices, triggers or views than its version.
+    #[error("{path} is not a sound store of format {version}: {}", findings.join("; "))]
+    Schema {
+        /// The store.
+        path: PathBuf,
+        /// Its format.
+        version: Version,
+        /// The first differences.
+        findings: Vec<String>,
+    },
+    /// A query took more steps than a file of this size can need.
+    #[error(
+        "{path} is damaged or was crafted: reading it takes more work than a file of its size needs"
+    )]
+    TooMuchWork {
+        /// The store.
+        path: PathBuf,
+    },
     /// SQLite's structure is broken: truncated, overwritten.
     #[error("{path} is damaged: {}", findings.join("; "))]
     Damaged {

@@ -11,6 +11,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::StoreError;
 use crate::connection::Place;
+use crate::schema::{Schema, refusal};
 use crate::version::Version;
 
 /// What `PRAGMA application_id` of a store says: `TRng`.
@@ -107,12 +108,10 @@ fn examine(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
             .map_err(|error| place.refused(error))?;
         Ok(signed.cast_unsigned())
     };
-    let tables: i64 = connection
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-        .map_err(|error| place.refused(error))?;
+    let schema = Schema::read(connection).map_err(|error| place.refused(error))?;
     let application_id = number("application_id")?;
     let version = Version::from_number(number("user_version")?);
-    if tables == 0 && application_id == 0 && version.number() == 0 {
+    if schema.is_empty() && application_id == 0 && version.number() == 0 {
         // A file of a few bytes is nothing to SQLite, but it is somebody's.
         let length = fs::metadata(path).map_or(0, |metadata| metadata.len());
         if number("page_count")? == 0 && length > 0 {
@@ -130,7 +129,27 @@ fn examine(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
             known: Version::CURRENT,
         });
     }
+    let expected = schema_of(version).map_err(|error| place.refused(error))?;
+    let findings = schema.differences(&expected, version);
+    if !findings.is_empty() {
+        return Err(StoreError::Schema { path: path.to_owned(), version, findings });
+    }
     Ok(Nature::Store(version))
+}
+
+/// The schema of a version; of a newer one that of the newest known.
+fn schema_of(version: Version) -> rusqlite::Result<Schema> {
+    let connection = Connection::open_in_memory()?;
+    connection.execute_batch(include_str!("sql/schema.sql"))?;
+    let added: Vec<&str> = MIGRATIONS.iter().flat_map(|step| step.tables).copied().collect();
+    let first = RECORDED.iter().filter(|table| !added.contains(table));
+    let first: Vec<&str> = first.copied().chain(OTHERS).collect();
+    connection.execute_batch(&refusals(&first))?;
+    for step in MIGRATIONS.iter().filter(|step| step.to <= version) {
+        connection.execute_batch(step.statements)?;
+        connection.execute_batch(&refusals(step.tables))?;
+    }
+    Schema::read(&connection)
 }
 
 /// Refuses a version that this program must not write or copy.
@@ -192,20 +211,12 @@ fn refusals(tables: &[&str]) -> String {
     tables.iter().flat_map(changes).collect()
 }
 
-/// The trigger that forbids one kind of change to one table.
-fn refusal(table: &str, change: &str) -> String {
-    format!(
-        "CREATE TRIGGER {table}_no_{} BEFORE {change} ON {table}\n\
-         BEGIN SELECT RAISE(ABORT, 'the store is append-only'); END;\n",
-        change.to_lowercase()
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use rusqlite::{Connection, TransactionBehavior};
 
     use super::{Migration, OTHERS, RECORDED, Version, create, definition, migrate};
+    use crate::schema::bare;
 
     fn blank_store() -> Connection {
         let mut connection = Connection::open_in_memory().unwrap();
@@ -214,12 +225,6 @@ mod tests {
         create(&transaction).unwrap();
         transaction.commit().unwrap();
         connection
-    }
-
-    /// The statements without comments and with single spaces: what a change of wording keeps.
-    fn bare(statements: &str) -> String {
-        let lines = statements.lines().map(|line| line.split("--").next().unwrap_or_default());
-        lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
     }
 
     /// FNV-1a, 64 bits.

@@ -19,7 +19,10 @@ impl StoreError {
             Self::NewerFormat { .. } => {
                 "write with the newer treering that made it, or name a new store; reading it works"
             }
-            Self::Damaged { .. } => {
+            Self::Schema { .. } => {
+                "the file was edited or crafted: restore a backup, or ask its maker for a pack"
+            }
+            Self::Damaged { .. } | Self::TooMuchWork { .. } => {
                 "copy the file (with its -wal file) and try `sqlite3 FILE .recover`, or restore a \
                  backup"
             }

@@ -20,6 +20,7 @@ mod load;
 mod readings;
 mod recorder;
 mod rows;
+mod schema;
 mod store;
 mod summary;
 mod upkeep;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Params, Transaction};
 
 use crate::StoreError;
-use crate::connection::{self, Access, Place};
+use crate::connection::{self, Access, Place, WorkLimit};
 use crate::format::{self, Nature};
 use crate::values::fields::{self, Fields};
 use crate::version::Version;
@@ -20,6 +20,7 @@ pub struct Store {
     pub(crate) path: PathBuf,
     access: Access,
     version: Version,
+    pub(crate) work: WorkLimit,
 }
 
 impl Store {
@@ -30,8 +31,9 @@ impl Store {
     /// is nothing; else what is wrong with the file.
     pub fn open(path: impl AsRef<Path>, access: Access) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        let mut connection = connection::open(path, access)?;
+        let (mut connection, work) = connection::open(path, access)?;
         let nature = format::identify(&connection, path)?;
+        work.end();
         let version = match (access, nature) {
             (Access::ReadOnly, Nature::Store(version)) => version,
             (Access::ReadOnly, Nature::Blank) => {
@@ -45,7 +47,7 @@ impl Store {
                 Version::CURRENT
             }
         };
-        Ok(Self { connection, path: path.to_owned(), access, version })
+        Ok(Self { connection, path: path.to_owned(), access, version, work })
     }
 
     /// Where it is, as it was opened.
@@ -66,6 +68,7 @@ impl Store {
         let place = Place::file(&self.path);
         let mut findings = self.rows("PRAGMA quick_check(20)", [], "", fields::text)?;
         findings.retain(|finding| finding != "ok");
+        let _limited = self.work.query();
         let mut statement = self
             .connection
             .prepare("SELECT \"table\", count(*) FROM pragma_foreign_key_check GROUP BY 1")
@@ -107,6 +110,7 @@ impl Store {
     ) -> Result<Vec<T>, StoreError> {
         let place = Place::table(&self.path, table);
         let refused = |error| place.refused(error);
+        let _limited = self.work.query();
         let mut statement = self.connection.prepare_cached(query).map_err(refused)?;
         let mut rows = statement.query(parameters).map_err(refused)?;
         let mut made = Vec::new();

@@ -34,6 +34,7 @@ impl Store {
     pub fn vacuum(&self) -> Result<(), StoreError> {
         self.writable()?;
         let run = |batch: &str| {
+            let _limited = self.work.query();
             let ran = self.connection.execute_batch(batch);
             ran.map_err(|error| Place::file(&self.path).refused(error))
         };

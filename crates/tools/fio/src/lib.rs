@@ -37,6 +37,7 @@ use crate::classic::{histogram, tally};
 use crate::language::{Machine, Surroundings, WITH_FIO};
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, OverRanks, Settings, Workload};
 
+pub use generator::rejected_draws;
 pub use help::native_help;
 use job::FileJob;
 pub use typed::not_native;

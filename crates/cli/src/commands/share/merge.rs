@@ -106,14 +106,13 @@ impl Merging<'_> {
         while let Some(event) = self.read(Unpacking::next_event)? {
             packed.add(&event);
         }
-        if here.finish() == packed.finish() {
+        if here.agrees_with(&packed) {
             return Ok(());
         }
         let path = self.path.display();
         let message = format!("{path}: trial {trial} is another one than that in the store");
-        Err(Failure::new(Kind::Usage, message).hint(
-            "nothing was added; one of both was changed, or packed with other names left out",
-        ))
+        Err(Failure::new(Kind::Usage, message)
+            .hint("nothing was added; one of both was changed after it was recorded"))
     }
 
     fn record(&mut self, beginning: Beginning) -> Result<(), Failure> {

@@ -12,6 +12,7 @@ use treering_script::{Answer, ClassicRecord, DiskCounts, Room, Said, Witness};
 use treering_store::Store;
 use treering_sys::SIGINT;
 
+use crate::classic_output::shown;
 use crate::failure::{Failure, Kind, output_failed};
 use crate::storage::failure;
 
@@ -122,7 +123,7 @@ impl Words {
 
     fn write(&self) -> io::Result<()> {
         let words = if self.out.is_empty() { &self.log } else { &self.out };
-        io::stdout().lock().write_all(words.as_bytes())?;
-        io::stderr().lock().write_all(self.err.as_bytes())
+        io::stdout().lock().write_all(shown(words).as_bytes())?;
+        io::stderr().lock().write_all(shown(&self.err).as_bytes())
     }
 }

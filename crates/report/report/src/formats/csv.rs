@@ -2,11 +2,14 @@
 //!
 //! The first column says to which table a row belongs. Each table has its own header; an empty
 //! line stands between two tables. Ranges become two columns, numbers of different units a number
-//! and a unit. Text is kept as it is: a cell that a spreadsheet would take for a formula is
-//! quoted, not changed.
+//! and a unit. Text comes from anywhere: what would act on a terminal is shown as `\x1b`, as in all
+//! formats, and a text that a spreadsheet would take for a formula begins with an apostrophe.
 
 use std::io;
 
+use treering_model::is_formula;
+
+use crate::escape::visible;
 use crate::table::titled;
 use crate::{Cell, Column, ColumnKind, Format, Report, Table};
 
@@ -89,36 +92,67 @@ pub(crate) fn write_record(fields: &[String], out: &mut dyn io::Write) -> io::Re
     out.write_all(b"\r\n")
 }
 
-/// A text as a field: quoted where RFC 4180 asks for it, and where a spreadsheet or a terminal
-/// could take it for something else.
+/// A text as a field, neither acting on a terminal nor computed by a spreadsheet; quoted where RFC
+/// 4180 asks for it, and where a reader with other separators could take it for two fields.
 pub(crate) fn text_field(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@']);
-    let special = text.contains(|c: char| matches!(c, ',' | '"') || c.is_control());
+    let text = spreadsheet_text(text);
+    let special = text.contains([',', '"']) || text.split(';').any(is_formula);
     let blank = text.starts_with(' ') || text.ends_with(' ');
-    if formula || special || blank {
+    if special || blank {
         return format!("\"{}\"", text.replace('"', "\"\""));
     }
-    text.to_owned()
+    text
+}
+
+/// A text as a cell of any table for spreadsheets: control characters are made visible, and what
+/// would be taken for a formula begins with an apostrophe. Numbers stay numbers.
+pub(crate) fn spreadsheet_text(text: &str) -> String {
+    let text = visible(text);
+    if is_formula(&text) { format!("'{text}") } else { text }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::text_field;
+    use proptest::prelude::{any, proptest};
+    use treering_model::is_unsafe;
+
+    use super::{spreadsheet_text, text_field};
 
     #[test]
-    fn fields_are_quoted_where_needed_and_never_changed() {
+    fn fields_are_quoted_where_needed_and_neither_act_nor_compute() {
         let cases = [
             ("plain", "plain"),
             ("a,b", "\"a,b\""),
+            ("a; b", "a; b"),
+            ("a;=b", "\"a;=b\""),
             ("say \"x\"", "\"say \"\"x\"\"\""),
-            ("=1+1", "\"=1+1\""),
-            ("-x", "\"-x\""),
-            ("@x", "\"@x\""),
-            ("two\r\nlines", "\"two\r\nlines\""),
+            ("=1+1", "\"'=1+1\""),
+            ("-x", "\"'-x\""),
+            ("+1 555", "\"'+1 555\""),
+            ("@x", "\"'@x\""),
+            ("＝1", "\"'＝1\""),
+            (" =1", "\"' =1\""),
+            ("'=1", "\"''=1\""),
+            ("-5", "-5"),
+            ("-5.25e-3", "-5.25e-3"),
+            ("-1+cmd", "\"'-1+cmd\""),
+            ("two\r\nlines", "two\\r\\nlines"),
+            ("\t=1", "\\t=1"),
+            ("\x1b]52;c;Zm9v\x07", "\\x1b]52;c;Zm9v\\x07"),
             ("", ""),
         ];
         for (text, field) in cases {
             assert_eq!(text_field(text), field);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_acts_or_computes(text in any::<String>(), sign in "[=+@-]?[ \t]?") {
+            let cell = spreadsheet_text(&format!("{sign}{text}"));
+            assert!(!cell.chars().any(is_unsafe), "{cell:?}");
+            let computes = cell.trim_start().starts_with(['=', '+', '-', '@']);
+            assert!(!computes || cell.parse::<f64>().is_ok(), "{cell:?}");
         }
     }
 }

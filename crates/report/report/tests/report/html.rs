@@ -5,14 +5,15 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use roxmltree::{Document, Node};
 use treering_analysis::compare::{ComparedVariant, Factor, Outcome, Terms, Verdict, compare};
-use treering_model::{Better, Metric, Scope, Trial, Unit};
+use treering_model::{Better, Metric, Scope, Trial, Unit, is_unsafe};
 use treering_report::formats::by_name;
-use treering_report::pages::comparison::{View, page};
-use treering_report::{Block, Chart, Forest, ForestRow, Report, Rounds, RoundsVariant};
+use treering_report::pages::comparison::{DataFormat, View, page};
+use treering_report::{Block, Chart, Forest, ForestRow, RawList, Report, Rounds, RoundsVariant};
 
 use crate::comparison::{nine_rounds, one_run, trial};
 use crate::fixture::{self, HOSTILE};
 use crate::goldens::{list, show};
+use crate::hostile::is_harmless_csv;
 use crate::mail::{block, text};
 use crate::rendered;
 
@@ -225,6 +226,43 @@ fn hostile_outcome() -> Outcome {
         }
     };
     compare(&variant(0, 1.0), &[variant(1, 1.1), variant(2, 0.8)], &Terms::default()).unwrap()
+}
+
+#[test]
+fn hostile_names_neither_act_nor_compute_in_formats_for_programs() {
+    let mut outcome = hostile_outcome();
+    for format in DataFormat::ALL {
+        let mut bytes = Vec::new();
+        format.write(&outcome, &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap().replace("\r\n", "\n");
+        let found = text.chars().find(|&c| c != '\n' && is_unsafe(c));
+        assert_eq!(found, None, "{}: {text}", format.name());
+    }
+    for one in &mut outcome.comparisons {
+        HOSTILE[3].clone_into(&mut one.contender);
+        HOSTILE[6].clone_into(&mut one.baseline);
+        "+1\u{1b}".clone_into(&mut one.job);
+    }
+    let mut bytes = Vec::new();
+    DataFormat::Csv.write(&outcome, &mut bytes).unwrap();
+    is_harmless_csv(&String::from_utf8(bytes).unwrap());
+}
+
+#[test]
+fn raw_numbers_for_a_spreadsheet_hold_no_formula() {
+    let list = RawList {
+        job: HOSTILE[3].to_owned(),
+        metric: "-1+1".to_owned(),
+        unit: "@x".to_owned(),
+        variant: HOSTILE[0].to_owned(),
+        values: vec![-1.5, 2.0],
+    };
+    let mut report = Report::new("page");
+    report.blocks.push(Block::RawNumbers { lists: vec![list] });
+    let text = rendered(&report, by_name("html").unwrap());
+    assert!(text.contains("'=HYPERLINK"), "{text}");
+    assert!(text.contains("\t'-1+1\t'@x\t\\x1b]0;owned\\x07"), "{text}");
+    assert!(text.contains("\t-1.5\t2"), "{text}");
 }
 
 #[test]

@@ -67,10 +67,13 @@ fn all_or_none() {
     record_one(&other, 1);
     let spoilt = record_one(&other, 2);
     let connection = Connection::open(&other).unwrap();
+    let query = "SELECT sql FROM sqlite_schema WHERE name = 'metrics_no_update'";
+    let trigger: String = connection.query_row(query, [], |row| row.get(0)).unwrap();
     connection.execute_batch("DROP TRIGGER metrics_no_update").unwrap();
     let change = "UPDATE metrics SET unit = 'furlongs' WHERE trial = \
         (SELECT trial FROM trials WHERE id = ?1)";
     assert_eq!(connection.execute(change, [spoilt.text()]).unwrap(), 1);
+    connection.execute_batch(&trigger).unwrap();
     drop(connection);
 
     let mut store = Store::open(&path, Access::ReadWrite).unwrap();

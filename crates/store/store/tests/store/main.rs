@@ -7,6 +7,12 @@ mod processes;
 /// Files that are no store, or none any more.
 mod refusal;
 
+/// Stores whose schema or pages were crafted.
+mod crafted;
+
+/// Reading without the files that SQLite puts beside a store.
+mod side_files;
+
 /// What is said of trials afterwards.
 mod annotating;
 

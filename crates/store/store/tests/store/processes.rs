@@ -45,6 +45,7 @@ fn what_children_do() {
             }
         }
         "be refused" => crate::refusal::be_refused(store),
+        "read as another user" => crate::side_files::read_as_another_user(store),
         other => panic!("cannot {other}"),
     }
 }

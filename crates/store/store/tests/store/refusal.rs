@@ -173,19 +173,30 @@ fn a_store_without_its_tables() {
     connection.pragma_update(None, "user_version", 1000).unwrap();
     connection.execute_batch("CREATE TABLE trials (x)").unwrap();
     let refused = read_all(&path).unwrap_err();
-    assert!(matches!(refused, StoreError::Content { .. }), "{refused}");
+    assert!(matches!(refused, StoreError::Schema { .. }), "{refused}");
 }
 
 /// Changes one column of a table in all its rows, past all rules.
 fn spoil(path: &Path, table: &str, column: &str, value: &Value) {
+    past_rules(path, table, |connection| {
+        let affinity = affinity(value);
+        let change = format!("UPDATE OR IGNORE {table} SET {column} = CAST(?1 AS {affinity})");
+        connection.execute(&change, [value]).unwrap();
+    });
+}
+
+/// Changes rows of a table, which has all its triggers afterwards.
+fn past_rules(path: &Path, table: &str, change: impl FnOnce(&Connection)) {
     let connection = Connection::open(path).unwrap();
+    let query = "SELECT sql FROM sqlite_schema WHERE name = ?1 || '_no_update'";
+    let trigger: String = connection.query_row(query, [table], |row| row.get(0)).unwrap();
     let rules = format!(
         "PRAGMA foreign_keys = off; PRAGMA ignore_check_constraints = on; \
          DROP TRIGGER {table}_no_update;"
     );
     connection.execute_batch(&rules).unwrap();
-    let change = format!("UPDATE OR IGNORE {table} SET {column} = CAST(?1 AS {})", affinity(value));
-    connection.execute(&change, [value]).unwrap();
+    change(&connection);
+    connection.execute_batch(&trigger).unwrap();
 }
 
 const fn affinity(value: &Value) -> &'static str {
@@ -249,9 +260,9 @@ fn names_may_hold_anything_but_broken_text() {
     assert_eq!(store.load(trial).unwrap().facts[0].value, "a\0b\u{202e}'; --");
     drop(store);
 
-    let connection = Connection::open(&path).unwrap();
-    connection.execute_batch("UPDATE facts SET value = CAST(x'41ff42' AS TEXT)").unwrap();
-    drop(connection);
+    past_rules(&path, "facts", |connection| {
+        connection.execute_batch("UPDATE facts SET value = CAST(x'41ff42' AS TEXT)").unwrap();
+    });
     let refused = read_all(&path).unwrap_err();
     assert!(refused.to_string().contains("facts.value"), "{refused}");
     assert!(refused.to_string().contains("utf-8"), "{refused}");

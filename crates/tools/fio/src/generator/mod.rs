@@ -11,6 +11,8 @@ mod place;
 mod register;
 mod strides;
 
+pub use self::place::rejected_draws;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 

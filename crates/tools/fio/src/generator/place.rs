@@ -1,5 +1,7 @@
 //! Where in a file the next request is, and how long it is.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::language::{Direction, Distribution, Zone};
 
 use super::super::random_map::RandomMap;
@@ -10,6 +12,18 @@ use super::{Act, Generator, Wanted};
 /// be one of millions; of a split perhaps none.
 const DRAWS_MAX: u32 = 1 << 26;
 const SPLIT_DRAWS_MAX: u32 = 10_000;
+
+/// Draws of a request that are not counted: no more are made but near the end of a file.
+const DRAWS_UNCOUNTED: u64 = 64;
+
+/// Draws of sizes that did not fit, of all jobs of this process.
+static REJECTED_DRAWS: AtomicU64 = AtomicU64::new(0);
+
+/// Draws of sizes that did not fit, of all jobs of this process: work that a job file can ask for
+/// without making a call.
+pub fn rejected_draws() -> u64 {
+    REJECTED_DRAWS.load(Ordering::Relaxed)
+}
 
 impl Generator {
     /// The next request in a file; `None` when nothing is left there.
@@ -270,13 +284,18 @@ impl Generator {
         // Near the end of a file few sizes fit, and it may take very many draws: a copy of the
         // generator stays in registers.
         let mut draws = self.sizes[direction.place()];
+        let mut made = 0;
         let mut fitting = (0..DRAWS_MAX).map(|_| {
+            made += 1;
             let bytes = least + draws.below(most);
             let bytes = if unaligned { bytes } else { bytes - bytes % least };
             bytes.min(most)
         });
         let found = fitting.find(|bytes| *bytes > 0 && *bytes <= room);
         self.sizes[direction.place()] = draws;
+        if made > DRAWS_UNCOUNTED {
+            REJECTED_DRAWS.fetch_add(made, Ordering::Relaxed);
+        }
         Some(found.unwrap_or(least))
     }
 

@@ -3,7 +3,7 @@
 
 use treering_model::{
     Beginning, Better, Cpu, Ending, Fact, IMPORT_FACT, Metric, Mode, PhaseTotals, Scope,
-    TaskTotals, Trial, TrialId, Unit,
+    TaskTotals, Trial, TrialId, Unit, is_formula,
 };
 
 use treering_kit::import::log::Log;
@@ -225,6 +225,10 @@ fn fields(line: &str) -> Option<Vec<String>> {
         while let Some(letter) = letters.next_if(|letter| *letter != ',') {
             field.push(letter);
         }
+        // The apostrophe that keeps a spreadsheet from computing a text.
+        if field.starts_with('\'') && is_formula(&field) {
+            field.remove(0);
+        }
         all.push(field);
         if letters.next().is_none() {
             return Some(all);
@@ -242,5 +246,11 @@ mod tests {
         assert_eq!(read, ["a", "b, \"c\"", "", "d"]);
         assert_eq!(fields("").unwrap(), [""]);
         assert_eq!(fields("\"open"), None);
+    }
+
+    #[test]
+    fn the_apostrophe_before_a_formula_is_taken_away_and_no_other() {
+        let read = fields("\"'=1\",\"''=1\",'a,-5,\"'-x\"").unwrap();
+        assert_eq!(read, ["=1", "'=1", "'a", "-5", "-x"]);
     }
 }

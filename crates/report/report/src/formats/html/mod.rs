@@ -11,6 +11,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::charts::{PALETTE, STYLE as CHARTS};
 use crate::escape::visible;
+use crate::formats::csv::spreadsheet_text;
 use crate::{Block, Chart, Format, Number, Pair, RawList, Report, Style, Tone, Warning};
 
 const STYLE: &str = include_str!("style.css");
@@ -212,7 +213,7 @@ fn of_raw_numbers(lists: &[RawList]) -> Markup {
     }
     text.push('\n');
     for RawList { job, metric, unit, variant, values } in lists {
-        let names = [job, metric, unit, variant].map(|name| visible(name));
+        let names = [job, metric, unit, variant].map(|name| spreadsheet_text(name));
         text += &names.join("\t");
         for &value in values {
             let number = Number { value, unit: String::new(), style: Style::Measured };

@@ -2,10 +2,13 @@
 //!
 //! Which files are stores is decided in `format`.
 
+mod side_files;
+mod work;
+
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{self, Path, PathBuf};
+use std::path::{self, Path};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +16,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use self::side_files::{beside, holds_data};
+pub(crate) use self::work::WorkLimit;
 use crate::StoreError;
 
 /// What a store is opened for.
@@ -81,6 +86,7 @@ impl<'a> Place<'a> {
                     findings: vec![words.clone().unwrap_or_else(|| code.to_string())],
                 },
                 ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Busy { path },
+                ErrorCode::OperationInterrupted => StoreError::TooMuchWork { path },
                 ErrorCode::DiskFull => StoreError::Full { path },
                 _ if code.extended_code == NO_ROOM_TO_SHARE => StoreError::Full { path },
                 ErrorCode::ReadOnly => StoreError::Denied { what: "write", path },
@@ -100,8 +106,8 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Opens the file and sets everything but its format.
-pub(crate) fn open(path: &Path, access: Access) -> Result<Connection, StoreError> {
+/// Opens the file and sets everything but its format. The work of queries is counted from here on.
+pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, WorkLimit), StoreError> {
     // An absolute path has no meaning to SQLite but its own: not `:memory:`, not `file:…`.
     let absolute = path::absolute(path).map_err(|source| StoreError::Io {
         what: "find",
@@ -119,29 +125,45 @@ pub(crate) fn open(path: &Path, access: Access) -> Result<Connection, StoreError
     let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_WRITE;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, access == Access::ReadWrite);
     let opened = Connection::open_with_flags(&absolute, flags)
-        .and_then(|connection| configure(&connection, access).map(|()| connection))
-        .and_then(|connection| probe(&connection).map(|()| connection));
+        .and_then(|connection| ready(connection, &absolute, access));
     match opened {
-        Err(error) if is_about_files(&error) => {
-            if access == Access::ReadOnly && is_quiet(&absolute) {
-                return open_unchanging(&absolute).map_err(|_| diagnosis(path, access, error));
-            }
-            Err(diagnosis(path, access, error))
+        Err(error) if access == Access::ReadOnly && is_about_side_files(&error) => {
+            open_without_side_files(&absolute).map_err(|_| diagnosis(path, access, error))
         }
+        Err(error) if is_about_files(&error) => Err(diagnosis(path, access, error)),
         Err(error) => Err(Place::file(path).refused(error)),
-        Ok(connection) => {
+        Ok((connection, work)) => {
             if access == Access::ReadWrite && connection.is_readonly("main").unwrap_or(false) {
                 // SQLite falls back to reading without a word.
                 return Err(StoreError::Denied { what: "write", path: path.to_owned() });
             }
-            Ok(connection)
+            Ok((connection, work))
         }
     }
+}
+
+/// Sets the limits of a new connection and reads the header of its file.
+fn ready(
+    connection: Connection,
+    absolute: &Path,
+    access: Access,
+) -> rusqlite::Result<(Connection, WorkLimit)> {
+    let work = WorkLimit::install(&connection, absolute)?;
+    configure(&connection, access)?;
+    probe(&connection)?;
+    Ok((connection, work))
 }
 
 /// Whether SQLite could not open or make one of its files, or not write to it.
 fn is_about_files(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+}
+
+/// Whether the files beside the store may be what failed: a reader can do without them. On a full
+/// disk they cannot grow, on a read-only one they cannot be made.
+fn is_about_side_files(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    is_about_files(error) || matches!(code, Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure))
 }
 
 /// Refuses what is not a file before SQLite touches it: opening a pipe would wait for ever.
@@ -223,18 +245,31 @@ pub(crate) fn use_write_ahead_log(connection: &Connection, path: &Path) -> Resul
     }
 }
 
-/// Whether nothing waits in the write-ahead log.
-fn is_quiet(absolute: &Path) -> bool {
-    // SQLite puts it beside the file itself, not beside a link to it.
-    let file = fs::canonicalize(absolute).unwrap_or_else(|_| absolute.to_owned());
-    let mut log = file.into_os_string();
-    log.push("-wal");
-    fs::metadata(PathBuf::from(log)).map_or(true, |metadata| metadata.len() == 0)
+/// Opens a file for reading where SQLite cannot make its side files or let them grow: on a
+/// read-only medium, in the directory of somebody else, on a full disk. A process that writes has
+/// made them already, so that there is none. Nothing is written.
+fn open_without_side_files(absolute: &Path) -> rusqlite::Result<(Connection, WorkLimit)> {
+    // An interrupted transaction in a rollback journal has to be undone in the file first.
+    if holds_data(&beside(absolute, "-journal")) {
+        return Err(rusqlite::Error::InvalidQuery);
+    }
+    let has_log = holds_data(&beside(absolute, "-wal"));
+    // With a write-ahead log its index is kept in this process's memory; SQLite does so where a
+    // connection has the file for itself. Locks are not needed, and a file that cannot be written
+    // cannot be locked.
+    let way = if has_log { "vfs=unix-none" } else { "immutable=1" };
+    let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    flags |= OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let connection = Connection::open_with_flags(address(absolute, way), flags)?;
+    if has_log {
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        connection.query_row("PRAGMA locking_mode = exclusive", [], |_| Ok(()))?;
+    }
+    ready(connection, absolute, Access::ReadOnly)
 }
 
-/// Opens a file whose directory cannot be written (a read-only medium): SQLite cannot make its
-/// side files there, but nobody else can change the file either.
-fn open_unchanging(absolute: &Path) -> rusqlite::Result<Connection> {
+/// The URI by which SQLite opens a file in some way.
+fn address(absolute: &Path, way: &str) -> String {
     let mut address = String::from("file:");
     for byte in absolute.as_os_str().as_bytes() {
         match byte {
@@ -249,14 +284,9 @@ fn open_unchanging(absolute: &Path) -> rusqlite::Result<Connection> {
             }
         }
     }
-    address.push_str("?immutable=1");
-    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(address, flags)?;
-    configure(&connection, Access::ReadOnly)?;
-    probe(&connection)?;
-    Ok(connection)
+    address.push('?');
+    address.push_str(way);
+    address
 }
 
 /// Why SQLite could not open the file: it does not say, the system does.
@@ -273,7 +303,7 @@ fn diagnosis(path: &Path, access: Access, error: rusqlite::Error) -> StoreError 
         }
         Err(source) => StoreError::Io { what, path: path.to_owned(), source },
         // The file itself opens, so it is the side files that do not.
-        Ok(_) if access == Access::ReadOnly => {
+        Ok(_) if access == Access::ReadOnly && is_about_files(&error) => {
             StoreError::Denied { what: "make the side files of", path: path.to_owned() }
         }
         Ok(_) => Place::file(path).refused(error),

@@ -1,0 +1,199 @@
+//! Identifiers that are recognised by their form: addresses of networks, mail addresses, and the
+//! numbers by which one copy of something is known. Replacing them is done in `names`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::kind::NameKind;
+
+/// Characters of a UUID and of an ID of a machine.
+const UUID: usize = 36;
+const MACHINE_ID: usize = 32;
+
+/// Characters of the longest identifier.
+const LONGEST: usize = 512;
+
+/// Pairs of hexadecimal digits of a MAC address and of a World Wide Name.
+const MAC_PAIRS: usize = 6;
+const WWN_PAIRS: usize = 8;
+
+/// Beginnings of names of disks and storage targets, and whether only hexadecimal digits follow.
+const DISKS: [(&str, bool); 6] = [
+    ("wwn-0x", true),
+    ("naa.", true),
+    ("eui.", true),
+    ("nvme.", true),
+    ("nqn.", false),
+    ("iqn.", false),
+];
+
+/// Words of mount options and of the kernel whose values name something whatever they look like.
+const KEYS: [(&str, NameKind); 13] = [
+    ("addr", NameKind::Address),
+    ("clientaddr", NameKind::Address),
+    ("mountaddr", NameKind::Address),
+    ("srcaddr", NameKind::Address),
+    ("mounthost", NameKind::Host),
+    ("username", NameKind::User),
+    ("domain", NameKind::Host),
+    ("UUID", NameKind::Serial),
+    ("PARTUUID", NameKind::Serial),
+    ("PTUUID", NameKind::Serial),
+    ("machine_id", NameKind::Serial),
+    ("machine-id", NameKind::Serial),
+    ("systemd.machine_id", NameKind::Serial),
+];
+
+/// Whether a text may hold an identifier. Most do not.
+pub(crate) fn may_identify(text: &str) -> bool {
+    let count = |sign: u8| text.bytes().filter(|byte| *byte == sign).count();
+    let has_digits = || {
+        let mut digits = 0;
+        text.bytes().any(|byte| {
+            digits = if byte.is_ascii_hexdigit() { digits + 1 } else { 0 };
+            digits >= MACHINE_ID
+        })
+    };
+    text.contains(['@', '='])
+        || count(b':') >= 2
+        || count(b'-') >= 4
+        || count(b'.') >= 3
+        || DISKS.iter().any(|(prefix, _)| text.contains(prefix))
+        || has_digits()
+}
+
+/// The identifier at the beginning of a text: what it names, what to leave in front of it, and how
+/// many bytes it has. `before` is the character in front of the text.
+pub(crate) fn at_start(text: &str, before: Option<char>) -> Option<(NameKind, usize, usize)> {
+    if is_uuid(text) {
+        return Some((NameKind::Serial, 0, UUID));
+    }
+    if before.is_some_and(|one| one.is_alphanumeric() || one == '_') {
+        return None;
+    }
+    // Behind a full stop it is the rest of a longer number.
+    let is_begin = before != Some('.');
+    keyed(text)
+        .or_else(|| pairs(text).map(|(kind, len)| (kind, 0, len)))
+        .or_else(|| ip_address(text).filter(|_| is_begin).map(|len| (NameKind::Address, 0, len)))
+        .or_else(|| disk(text).map(|len| (NameKind::Serial, 0, len)))
+        .or_else(|| machine_id(text).map(|len| (NameKind::Serial, 0, len)))
+        .or_else(|| mail(text).map(|len| (NameKind::Mail, 0, len)))
+}
+
+/// Length of the hosts in front of the directory of another machine, `server:/export`; several have
+/// commas between them.
+pub(crate) fn servers(text: &str) -> Option<usize> {
+    let len = run(text, |one| one.is_alphanumeric() || "._-,".contains(one));
+    let hosts = &text[..len];
+    let directory = text[len..].strip_prefix(":/")?;
+    let is_list = hosts.split(',').all(|host| host.contains(char::is_alphanumeric));
+    // Two slashes make it an address of the web, whose path names the host.
+    (len > 0 && is_list && !directory.starts_with('/')).then_some(len)
+}
+
+/// The value of a word that names something: `addr=…` up to the next comma or blank.
+fn keyed(text: &str) -> Option<(NameKind, usize, usize)> {
+    let len = run(text, |one| one.is_ascii_alphanumeric() || "._-".contains(one));
+    let (_, kind) = KEYS.iter().find(|(key, _)| *key == &text[..len])?;
+    let value = text[len..].strip_prefix('=')?;
+    let quotes = usize::from(value.starts_with(['"', '\'']));
+    let value = run(&value[quotes..], |one| !one.is_whitespace() && !",;\"')]}|".contains(one));
+    (value > 0).then_some((*kind, len + 1 + quotes, value))
+}
+
+/// An address of IP that is not the same on every machine.
+fn ip_address(text: &str) -> Option<usize> {
+    let len = run(text, |one| one.is_ascii_hexdigit() || ".:".contains(one));
+    let token = text[..len].trim_end_matches(['.', ':']);
+    let (address, len) = if token.bytes().filter(|byte| *byte == b':').count() >= 2 {
+        // What is made of letters only is a name in a program: `a::b`.
+        let has_digit = token.contains(|one: char| one.is_ascii_digit());
+        (IpAddr::V6(token.parse::<Ipv6Addr>().ok().filter(|_| has_digit)?), token.len())
+    } else {
+        // A port may follow.
+        let token = token.split(':').next().unwrap_or_default();
+        (IpAddr::V4(token.parse::<Ipv4Addr>().ok()?), token.len())
+    };
+    let goes_on = text[len..].starts_with(|one: char| one.is_alphanumeric() || one == '_')
+        || text[len..]
+            .strip_prefix('.')
+            .is_some_and(|more| more.starts_with(char::is_alphanumeric));
+    (!goes_on && !address.is_loopback() && !address.is_unspecified()).then_some(len)
+}
+
+/// A MAC address or a World Wide Name: pairs of hexadecimal digits.
+fn pairs(text: &str) -> Option<(NameKind, usize)> {
+    let separator = *text.as_bytes().get(2).filter(|sign| matches!(sign, b':' | b'-'))?;
+    let bytes = text.as_bytes();
+    let is_pair = |at: usize| {
+        bytes.get(at..at + 2).is_some_and(|pair| pair.iter().all(u8::is_ascii_hexdigit))
+    };
+    let mut count = 0;
+    while count <= WWN_PAIRS
+        && is_pair(count * 3)
+        && (count == 0 || bytes[count * 3 - 1] == separator)
+    {
+        count += 1;
+    }
+    let len = (count * 3).checked_sub(1)?;
+    let token = text.get(..len)?;
+    let goes_on = |one: char| one.is_alphanumeric() || one == char::from(separator);
+    if text[len..].starts_with(goes_on) {
+        return None;
+    }
+    // Dates and times are written with dashes, too.
+    let has_letter = token.contains(|one: char| one.is_ascii_alphabetic());
+    match count {
+        MAC_PAIRS if separator == b':' || has_letter => Some((NameKind::Address, len)),
+        WWN_PAIRS if separator == b':' || has_letter => Some((NameKind::Serial, len)),
+        _ => None,
+    }
+}
+
+/// The name of a disk or a storage target.
+fn disk(text: &str) -> Option<usize> {
+    let (prefix, is_number) = DISKS.iter().find(|(prefix, _)| text.starts_with(prefix))?;
+    let name = &text[prefix.len()..];
+    let len = if *is_number {
+        run(name, |one| one.is_ascii_hexdigit() || one == '-')
+    } else {
+        run(name, |one| !one.is_whitespace() && !",;\"'()[]{}|".contains(one))
+    };
+    let len = name[..len].trim_end_matches(['-', '.', ':']).len();
+    (len >= 8).then_some(prefix.len() + len)
+}
+
+/// The ID of a machine as in `/etc/machine-id`, or a UUID without dashes.
+fn machine_id(text: &str) -> Option<usize> {
+    let len = run(text, |one| one.is_ascii_hexdigit());
+    let id = &text[..len];
+    let is_mixed = id.contains(|one: char| one.is_ascii_digit())
+        && id.contains(|one: char| one.is_ascii_alphabetic());
+    let goes_on = text[len..].starts_with(|one: char| one.is_alphanumeric() || one == '_');
+    (len == MACHINE_ID && is_mixed && !goes_on).then_some(len)
+}
+
+/// A mail address, or a user at a machine.
+fn mail(text: &str) -> Option<usize> {
+    let is_local = |one: char| one.is_alphanumeric() || "._+-".contains(one);
+    let local = run(text, is_local);
+    let domain = text[local..].strip_prefix('@').filter(|_| local > 0)?;
+    let len = run(domain, |one| one.is_alphanumeric() || ".-".contains(one));
+    let domain = domain[..len].trim_end_matches(['.', '-']);
+    domain.contains(char::is_alphabetic).then_some(local + 1 + domain.len())
+}
+
+fn is_uuid(text: &str) -> bool {
+    let is_digit = |(at, byte): (usize, &u8)| match at {
+        8 | 13 | 18 | 23 => *byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    text.as_bytes().get(..UUID).is_some_and(|bytes| bytes.iter().enumerate().all(is_digit))
+}
+
+/// Bytes of the characters at the beginning of a text that are such; of no more than those of the
+/// longest identifier, so that a long text takes no longer than its length.
+fn run(text: &str, is_such: impl Fn(char) -> bool) -> usize {
+    let such = text.chars().take(LONGEST).take_while(|one| is_such(*one));
+    such.map(char::len_utf8).sum()
+}
