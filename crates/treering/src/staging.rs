@@ -248,10 +248,10 @@ impl Manifest {
         if !is_own_file(&path) {
             return None;
         }
-        let mut file = OpenOptions::new().read(true).open(&path).ok()?;
+        let file = OpenOptions::new().read(true).open(&path).ok()?;
         let lives = lock_exclusive(&file) == Err(LockError::Held);
         let mut text = String::new();
-        file.by_ref().take(MANIFEST_BYTES_MAX).read_to_string(&mut text).ok()?;
+        (&file).take(MANIFEST_BYTES_MAX).read_to_string(&mut text).ok()?;
         // One that its run was killed over says nothing yet: its store is not made.
         let lines = text.strip_prefix(HEADER).unwrap_or_default();
         let made = lines.lines().find_map(|line| {

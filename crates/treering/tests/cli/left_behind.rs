@@ -46,7 +46,7 @@ fn is_mounted(point: &Path) -> bool {
 /// Kills `treering image save` while the filesystem is unmounted.
 fn kill_while_saving(program: &Program, point: &Path) {
     let (tools, began) = endless_check(program);
-    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default());
+    let path = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", tools.display());
     let mut saving = command(program, &["image", "save", "old", point.to_str().unwrap()]);
     let run = Running::start(saving.env("PATH", path));
     let started = Instant::now();
@@ -281,6 +281,9 @@ fn a_start_that_fails_for_lack_of_files_holds_nothing_and_gives_the_remedy() {
     let (place, program, memory) = staged();
     let own = memory.path().join("treering-0");
     for limit in 4..24 {
+        // What else the start before left is not this test's.
+        fs::remove_dir_all(place.path().join("w")).unwrap();
+        fs::create_dir(place.path().join("w")).unwrap();
         let before = format!("ulimit -n {limit};");
         let ran = staged_run(&place, &program, memory.path(), &before);
         // So few that not even the program's own can be opened, or enough.
@@ -294,7 +297,8 @@ fn a_start_that_fails_for_lack_of_files_holds_nothing_and_gives_the_remedy() {
         assert!(!listed.stderr.contains("still held"), "{limit}: {listed}");
         assert_eq!(names(&own), Vec::<String>::new(), "{limit}");
     }
-    let _trees = program.run(["clean", place.path().join("w").to_str().unwrap()]);
+    fs::remove_dir_all(place.path().join("w")).unwrap();
+    fs::create_dir(place.path().join("w")).unwrap();
     staged_run(&place, &program, memory.path(), "").ends_with(0);
     assert_eq!(names(&own), Vec::<String>::new());
 }

@@ -156,7 +156,7 @@ impl Chosen<'_> {
             .map_err(|error| unwritten(&error))?;
         self.records(&mut |record| packing.add(record).map_err(|error| unwritten(&error)))?;
         let (seal, to) = packing.finish().map_err(|error| unwritten(&error))?;
-        let written = to.into_inner().map_err(IntoInnerError::into_error).map(drop);
+        let written = to.into_inner().map_err(IntoInnerError::into_error).map(|_file| ());
         let placed = written.and_then(|()| whole.publish());
         placed.map_err(|error| unwritten(&error.into()))?;
         Ok(seal)
