@@ -80,7 +80,9 @@ impl Lab {
     /// Looks in these places, too, for what killed runs left.
     #[must_use]
     pub fn with_older_registers(self, folders: &[PathBuf]) -> Self {
-        let real = folders.iter().filter_map(|folder| folder.canonicalize().ok());
+        // As it is named: a link is not followed.
+        let ours = folders.iter().filter(|folder| is_private_directory(folder));
+        let real = ours.filter_map(|folder| folder.canonicalize().ok());
         let others = real.filter(|folder| folder != self.register.folder());
         let others = others.map(|folder| Arc::new(Register::unopened(&folder))).collect();
         Self { others, ..self }
@@ -562,6 +564,7 @@ mod tests {
             file: None,
             number: None,
         };
+        std::os::unix::fs::symlink("older", top.path().join("link")).unwrap();
         for place in &places {
             let older = Lab::open(place).unwrap();
             drop(older.register.record(&older.machine, kind).unwrap());
@@ -572,6 +575,9 @@ mod tests {
         let lab = Lab::unopened(&register).with_images_in(&images).with_older_registers(&places);
         let left = lab.list().unwrap();
         assert_eq!(left.len(), 1, "{left:?}");
+        let linked = [top.path().join("link")];
+        let linked = Lab::unopened(&register).with_images_in(&images).with_older_registers(&linked);
+        assert!(linked.list().unwrap().is_empty());
         assert!(!register.exists(), "looking makes nothing");
         if rustix::process::geteuid().is_root() {
             assert!(lab.release(left)[0].1.is_ok());
