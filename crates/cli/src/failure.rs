@@ -8,6 +8,9 @@ use std::process::ExitCode;
 use treering_lab::LabError;
 use treering_script::{ConfigError, with_causes};
 
+/// The system's words where no further file can be opened (`EMFILE`).
+const TOO_MANY_FILES: &str = "Too many open files";
+
 /// What kind of failure, each with an exit code of the table in `exit_codes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -97,6 +100,9 @@ impl Failure {
         show_error(&self.message);
         for hint in &self.hints {
             eprintln!("  hint: {hint}");
+        }
+        if self.message.contains(TOO_MANY_FILES) {
+            eprintln!("  hint: raise the limit of open files (`ulimit -n`): `ulimit -n 1024`");
         }
         if self.kind == Kind::Bug {
             eprintln!("  hint: this is a bug in treering; please report it with the command line");

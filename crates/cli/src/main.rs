@@ -13,7 +13,9 @@ mod failure;
 mod places;
 mod progress;
 mod sinks;
+mod staging;
 mod storage;
+mod stores;
 
 use std::process::ExitCode;
 

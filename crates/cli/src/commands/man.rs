@@ -1,13 +1,13 @@
 //! `treering man`: the manual pages, from the same declarations as the help.
 
-use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use treering_sys::write_whole_file;
 
 use crate::arguments::{self, ManArgs};
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 const MANUAL: &str = "treering manual";
 
 /// What the environment decides, of every command of treering's own.
-const ENVIRONMENT: [(&str, &str); 5] = [
+const ENVIRONMENT: [(&str, &str); 7] = [
     ("TREERING_DATA", "The directory for results and data sets."),
     (
         "XDG_DATA_HOME",
@@ -25,6 +25,12 @@ const ENVIRONMENT: [(&str, &str); 5] = [
         "XDG_RUNTIME_DIR",
         "Where results are held while their filesystem is under test [default: /dev/shm].",
     ),
+    (
+        "TREERING_LAB",
+        "The directory for the records of what is made, mounted and unmounted [default: \
+         /run/treering of root, else one for each user in TMPDIR].",
+    ),
+    ("TMPDIR", "The directory for temporary files [default: /tmp]."),
     ("NO_COLOR", "If not empty: no colors, unless --color always is given."),
     ("TERM", "dumb: no colors and no progress bar."),
 ];
@@ -52,7 +58,7 @@ pub(crate) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
 
 fn write(dir: &Path, name: &str, page: Vec<u8>) -> io::Result<PathBuf> {
     let path = dir.join(format!("{name}.1"));
-    fs::write(&path, page).map(|()| path)
+    write_whole_file(&path, |mut file| file.write_all(&page)).map(|()| path)
 }
 
 /// The command and those below it, each with the name of its page.

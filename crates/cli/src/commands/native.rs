@@ -20,7 +20,7 @@ use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, Targe
 
 use super::many::{self, Ranks};
 use super::trial::{Asked, Distribution, Done, outline, run as run_trial, take_named};
-use super::{output, share};
+use super::{lab, output, share};
 use crate::arguments::{AGE, AnyRunArgs, NativeRunArgs, OutputArgs, settings};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
@@ -94,8 +94,10 @@ pub(super) fn run_with(
         let assisted = ranks.assist(&[dir], job.as_ref(), &engine);
         return assisted.map(|()| (ExitCode::SUCCESS, None));
     }
+    lab::mount_again_before_run();
     let place = take_named(&dir)?;
-    let again = job.remounts().then(|| Remountable::of(place.target().path())).transpose()?;
+    let again = job.remounts().then(|| Remountable::of(place.target().path(), &lab::open()));
+    let again = again.transpose()?;
     let remount = || again.as_ref().map_or_else(|| Ok(dir.clone()), Remountable::again);
     let (facts, cautions) = match ranks {
         None => (Vec::new(), Vec::new()),

@@ -43,6 +43,9 @@ mod ior;
 mod links;
 mod loading;
 
+/// What kills and other users leave.
+mod left_behind;
+
 /// What classic runs print, taken back as logs.
 mod own_logs;
 

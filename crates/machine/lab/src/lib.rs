@@ -28,6 +28,7 @@ mod remounting;
 mod scratch;
 mod sight;
 mod tools;
+mod unmounted;
 mod volume;
 mod workplace;
 

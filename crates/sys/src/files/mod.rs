@@ -11,4 +11,5 @@ pub(crate) mod positioned;
 pub(crate) mod range_lock;
 pub(crate) mod residency;
 pub(crate) mod through;
+pub(crate) mod whole_file;
 pub(crate) mod whole_paths;

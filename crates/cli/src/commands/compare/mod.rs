@@ -43,7 +43,7 @@ use crate::failure::{Failure, Kind};
 
 /// Compares.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let lab = lab::open()?;
+    let lab = if args.dry_run || args.print_plan { lab::look() } else { lab::open() };
     let mut plan = match &args.plan {
         Some(path) => read_plan(path, args.full_size)?,
         None => quick::plan(&args.quick, &lab)?,
