@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use treering_model::{Caution, CautionCode, Fingerprint, TrialId};
 use treering_store::{Access, Filter, Store, StoreError, TrialState, same_filesystem};
 
+use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use crate::places;
 use treering_script::with_causes;
@@ -213,10 +214,10 @@ fn take_over_waiting(place: &Path) {
             let taken = open_to_write(place)
                 .and_then(|mut store| take_over(&mut store, &entry.path()).map(drop));
             if taken.is_err() {
-                eprintln!(
+                say(&format!(
                     "treering: results are still held in {}: they could not be moved",
                     entry.path().display()
-                );
+                ));
             }
         }
     }
