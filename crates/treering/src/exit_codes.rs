@@ -10,7 +10,7 @@ pub(crate) const BISECTION_ENDS: u8 = 255;
 pub(crate) const SKIPPED: u8 = 125;
 
 /// Codes with their meanings, the numbers ascending.
-pub(crate) const TABLE: [(u8, &str); 17] = [
+pub(crate) const TABLE: [(u8, &str); 19] = [
     (0, "done"),
     (
         1,
@@ -33,6 +33,7 @@ pub(crate) const TABLE: [(u8, &str); 17] = [
         "the run failed midway (a full disk, an I/O error); what was measured until then is in \
          the store",
     ),
+    (4, "`compare`: every trial of a variant failed"),
     (
         UNCLEAR,
         "`compare` and `report` with `--gate`: nothing was compared, a primary metric is unclear, \
@@ -60,6 +61,7 @@ pub(crate) const TABLE: [(u8, &str); 17] = [
         "classic mode of ffsb, dbench, blogbench, mdtest and ior: the same; for ffsb and \
          blogbench everything done so far is in the store",
     ),
+    (255, "classic mode of mdtest and ior: the run failed, as with the originals under MPI"),
     (
         BISECTION_ENDS,
         "`bisect-step`: anything else went wrong, also what has a code of its own elsewhere; \

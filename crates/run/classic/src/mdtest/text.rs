@@ -68,7 +68,12 @@ pub fn typed(words: &[String]) -> String {
 }
 
 /// The lines before the work.
-pub fn header(started: &str, words: &[String], asked: &Asked, filesystem: Filesystem) -> String {
+pub fn header(
+    started: &str,
+    words: &[String],
+    asked: &Asked,
+    filesystem: Option<Filesystem>,
+) -> String {
     let Asked { ranks, path, stride, items, .. } = asked;
     let mut text = format!(
         "-- started at {} --\n\nmdtest-{VERSION} was launched with {ranks} total task(s) on {} \
@@ -103,8 +108,11 @@ pub fn header(started: &str, words: &[String], asked: &Asked, filesystem: Filesy
     text
 }
 
-/// The line about the filesystem.
-pub fn space(filesystem: Filesystem) -> String {
+/// The line about the filesystem, or that it is not known.
+pub fn space(filesystem: Option<Filesystem>) -> String {
+    let Some(filesystem) = filesystem else {
+        return "WARNING: Backend returned error during statfs\n".to_owned();
+    };
     let [size, used, inodes, used_inodes] = room_words(filesystem);
     format!(
         "{:<20}: {size}   Used FS: {used}   Inodes: {inodes}   Used Inodes: {used_inodes}\n",
@@ -178,7 +186,7 @@ mod tests {
             unused_bytes: 12_670_153_523,
             inodes: (30, 3_040_870),
         };
-        let text = header("Tue Nov  4 05:48:01 2026", &words, &asked, filesystem);
+        let text = header("Tue Nov  4 05:48:01 2026", &words, &asked, Some(filesystem));
         let wanted = "\
 -- started at 11/04/2026 05:48:01 --
 
