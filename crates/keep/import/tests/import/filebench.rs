@@ -119,7 +119,7 @@ fn runs_without_valid_figures_are_interrupted() {
 
 #[test]
 fn reasons_are_quoted_from_the_log() {
-    let none = "9.2: NO VALID RESULTS! Filebench run terminated prematurely around line 5";
+    let none = "9.2: NO VALID RESULTS! Filebench run terminated prematurely";
     for (log, reason) in [
         (
             "9.1: Unexpected Process termination Code 3, Errno 0 around line 5",
