@@ -225,7 +225,7 @@ mod tests {
     fn panics_of_children_are_counted_for_the_parent() {
         report_panics(|panic| eprintln!("{panic}"));
         let child = fork_worker(None, || panic!("counted, and not reported")).unwrap();
-        assert_eq!(child.end(), ForkEnd::Lost("it ended with code 70".to_owned()));
+        assert_eq!(end_all(vec![child]), [ForkEnd::Lost("it ended with code 70".to_owned())]);
         assert!(has_panicked());
     }
 
