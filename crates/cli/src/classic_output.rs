@@ -77,7 +77,7 @@ impl Speaker {
         Self { meetings, ..self }
     }
 
-    /// With which code a run that failed ends, where the tool counts what failed.
+    /// With which code a run that failed ends, where that is not 1.
     pub(crate) fn exit_code(&self) -> Option<u8> {
         self.output.exit_code()
     }

@@ -61,6 +61,7 @@ pub use processes::first::{load_module, power_off};
 pub use processes::fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, own_session};
 pub use processes::limits::{OpenFiles, ThreadLimits, open_files, raise_open_files, thread_limits};
 pub use processes::memory::available_memory_bytes;
+pub use processes::panics::{has_panicked, report_panics};
 pub use processes::parent::{end_with_parent, interrupt, kill_group, leave_with_parent, terminate};
 pub use processes::rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
 pub use processes::scheduling::{Scheduled, Scheduling};

@@ -10,7 +10,7 @@ use treering_script::OptionSpec;
 
 use super::GenerateArgs;
 
-/// The workload whose loads can be made.
+/// The workload whose loads can be made. Its original ignores what follows the number of processes.
 const DBENCH: &str = "dbench";
 /// The workload whose original ignores words that belong to no option.
 const COMPILEBENCH: &str = "compilebench";
@@ -18,7 +18,7 @@ const COMPILEBENCH: &str = "compilebench";
 /// What a tool's command line has besides its options.
 pub(super) fn with_more(command: Command, tool: &str) -> Command {
     match tool {
-        DBENCH => with_generate(command),
+        DBENCH => with_ignored_words(with_generate(command)),
         COMPILEBENCH => with_ignored_words(command),
         _ => command,
     }

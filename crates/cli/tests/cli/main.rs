@@ -74,6 +74,9 @@ mod cautions;
 mod drop_ins;
 mod dry_calls;
 
+/// Exit codes and first lines of runs that fail.
+mod exits;
+
 /// Faults that are planted on the machine.
 mod faults;
 

@@ -31,6 +31,18 @@ impl Workplace {
     /// # Errors
     /// When it cannot be made or opened, another run holds it, or it is on a read-only filesystem.
     pub fn take(path: &Path) -> Result<Self, LabError> {
+        let place = Self::take_with_parents(path)?;
+        if place.target.filesystem()?.is_read_only() {
+            return Err(LabError::ReadOnly { path: path.to_owned() });
+        }
+        Ok(place)
+    }
+
+    /// The same, also on a read-only filesystem.
+    ///
+    /// # Errors
+    /// When it cannot be made or opened, or another run holds it.
+    pub fn take_with_parents(path: &Path) -> Result<Self, LabError> {
         let made = !path.exists();
         if made {
             std::fs::create_dir_all(path).map_err(LabError::io("cannot make", path))?;
@@ -39,10 +51,10 @@ impl Workplace {
     }
 
     /// Takes several directories as one place, each of those that are missing made, but none above
-    /// it. One that is named twice is taken once.
+    /// it. One that is named twice is taken once. They may be on read-only filesystems.
     ///
     /// # Errors
-    /// As [`Workplace::take`], and when there is none.
+    /// As [`Workplace::take_with_parents`], and when there is none.
     pub fn take_roots(paths: &[PathBuf]) -> Result<Self, LabError> {
         let mut taken: Vec<Self> = Vec::new();
         let mut roots = Vec::new();
@@ -50,6 +62,9 @@ impl Workplace {
             let made = !path.exists();
             if made {
                 std::fs::create_dir(path).map_err(LabError::io("cannot make", path))?;
+            }
+            if !path.is_dir() {
+                return Err(LabError::NotADirectory { path: path.clone() });
             }
             let root = Target::open(path)?;
             if !taken.iter().any(|place| place.target.path() == root.path()) {
@@ -74,9 +89,6 @@ impl Workplace {
             return Err(LabError::NotADirectory { path: path.to_owned() });
         }
         let target = Target::open(path)?;
-        if target.filesystem()?.is_read_only() {
-            return Err(LabError::ReadOnly { path: path.to_owned() });
-        }
         let cautions = match target.lock() {
             Ok(()) => Vec::new(),
             Err(LockError::Held) => return Err(LabError::Busy { path: path.to_owned() }),

@@ -8,9 +8,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::retry_on_intr;
@@ -19,6 +17,8 @@ use rustix::process::{
     Pid, Signal, WaitOptions, getpid, getppid, kill_process, set_parent_process_death_signal,
     setsid, waitpid,
 };
+
+use super::panics::{silence_child, silence_children};
 
 /// The exit code of a child that did its work.
 const DONE: i32 = 0;
@@ -67,23 +67,6 @@ pub enum ForkEnd {
     Lost(String),
 }
 
-/// Whether this process is a child.
-static IS_CHILD: AtomicBool = AtomicBool::new(false);
-
-/// Lets a panic of a child say nothing: its words would need a lock that another thread of the
-/// parent may have held at the fork. So would setting the hook in the child: it is set here, once.
-fn silence_children() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let before = take_hook();
-        set_hook(Box::new(move |panic| {
-            if !IS_CHILD.load(Ordering::Relaxed) {
-                before(panic);
-            }
-        }));
-    });
-}
-
 /// Forks; the child passes the gate, does the work, answers and ends. It also ends with its parent.
 ///
 /// # Errors
@@ -100,7 +83,7 @@ pub fn fork_worker(gate: Option<&ForkGate>, work: impl FnOnce() -> Vec<u8>) -> i
     if pid == 0 {
         drop(read);
         let done = catch_unwind(AssertUnwindSafe(|| {
-            IS_CHILD.store(true, Ordering::Relaxed);
+            silence_child();
             let _as_old_as_linux = set_parent_process_death_signal(Some(Signal::KILL));
             if getppid() != Some(parent) {
                 return false;
@@ -207,6 +190,7 @@ pub fn hear_forked(all: &mut [Forked], most: usize) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::{ForkEnd, ForkGate, fork_worker, hear_forked};
+    use crate::processes::panics::{has_panicked, report_panics};
     use crate::processes::shared::Shared;
     use std::sync::atomic::Ordering;
 
@@ -235,6 +219,14 @@ mod tests {
         assert_eq!(ends[1], ForkEnd::Answered(Vec::new()));
         assert_eq!(ends[2], ForkEnd::Lost("it ended with code 70".to_owned()));
         assert_eq!(ends[3], ForkEnd::Lost("it was killed by signal 9".to_owned()));
+    }
+
+    #[test]
+    fn panics_of_children_are_counted_for_the_parent() {
+        report_panics(|panic| eprintln!("{panic}"));
+        let child = fork_worker(None, || panic!("counted, and not reported")).unwrap();
+        assert_eq!(end_all(vec![child]), [ForkEnd::Lost("it ended with code 70".to_owned())]);
+        assert!(has_panicked());
     }
 
     #[test]

@@ -202,7 +202,7 @@ impl Report {
             return self.trial;
         }
         if !self.is_complete {
-            remark("the report is truncated; kept as interrupted".to_owned());
+            remark("the report is not complete; kept as interrupted".to_owned());
         }
         for row in &self.rows {
             self.trial.metrics.extend(of_row(row));

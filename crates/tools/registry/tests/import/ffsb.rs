@@ -70,7 +70,10 @@ fn a_report_cut_off_is_interrupted_and_keeps_what_it_says() {
         let trial = only(&imported);
         assert!(trial.is_interrupted, "{end:?}");
         assert_eq!(trial.wall_ns, 10_000_000_000, "{end:?}");
-        assert!(imported.remarks.iter().any(|remark| remark.what.contains("truncated")), "{end:?}");
+        assert!(
+            imported.remarks.iter().any(|remark| remark.what.contains("is not complete")),
+            "{end:?}"
+        );
     }
 }
 

@@ -171,7 +171,7 @@ impl Results {
         missing.dedup();
         missing.retain(|group| self.run.jobs.iter().all(|job| job.group != *group));
         if let Some(group) = missing.first() {
-            let what = format!("no result of group {group}: truncated; kept as interrupted");
+            let what = format!("no result of group {group}; kept as interrupted");
             say(at, what);
             self.run.is_interrupted = true;
         } else if self.sums.is_empty() && !self.run.is_interrupted {
