@@ -454,6 +454,7 @@ pub(crate) struct NativeRunArgs {
     /// End the run when a worker process, or one of several ranks, is kept stopped by a signal for
     /// this many seconds; or when a rank is silent, or none of its calls ends.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = period)]
+    #[cfg_attr(not(feature = "mpi"), arg(hide = true))]
     pub(crate) rank_timeout: Duration,
     /// No progress and no summary.
     #[arg(long, short)]
