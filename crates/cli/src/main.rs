@@ -10,6 +10,7 @@ mod commands;
 mod completion;
 mod exit_codes;
 mod failure;
+mod launcher;
 mod places;
 mod progress;
 mod sinks;

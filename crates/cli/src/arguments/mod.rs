@@ -456,8 +456,8 @@ pub(crate) struct NativeRunArgs {
     /// Keep the trees instead of removing them at the end.
     #[arg(long)]
     pub(crate) keep: bool,
-    /// On several ranks: end the run when one of them is silent, or none of its calls ends, for
-    /// this many seconds.
+    /// End the run when a worker process, or one of several ranks, is kept stopped by a signal for
+    /// this many seconds; or when a rank is silent, or none of its calls ends.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = period)]
     #[cfg_attr(not(feature = "mpi"), arg(hide = true))]
     pub(crate) rank_timeout: Duration,

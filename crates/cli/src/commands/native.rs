@@ -192,7 +192,9 @@ fn engine(
     }
     let latency = latency(&own.latency, job);
     let seed = settings.number(workload.manifest().native, "seed", 0..=u64::MAX)?.unwrap_or(1);
-    Ok(EngineOptions { handicap_percent, ..EngineOptions::new(latency, payload, seed) })
+    let stopped_max = own.rank_timeout;
+    let usual = EngineOptions::new(latency, payload, seed);
+    Ok(EngineOptions { handicap_percent, stopped_max, ..usual })
 }
 
 /// Who hears of the run beside the store.

@@ -43,7 +43,7 @@ pub(crate) struct Halting<'a> {
 
 impl Halting<'_> {
     #[inline]
-    fn is_over(self) -> bool {
+    pub(crate) fn is_over(self) -> bool {
         self.stop.is_raised() && (!self.finishes || self.stop.is_halted())
     }
 }

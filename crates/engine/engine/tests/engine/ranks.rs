@@ -258,6 +258,20 @@ fn a_rank_whose_calls_do_not_end_is_named_and_the_rest_is_kept() {
 }
 
 #[test]
+fn a_rank_that_hangs_is_named_while_rank_0_itself_works_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let play = |rank| {
+        let hanging = sleeping("hanging", if rank == 2 { 10 } else { 0 });
+        let tree = task("tree", make_tree("tree", 3, 10));
+        Play::new(vec![("p", vec![group(vec![endless("a"), tree, hanging])])])
+    };
+    let told = together(3, SHORT, dir.path(), &play);
+    let error = told[0].result.as_ref().unwrap_err().to_string();
+    assert!(error.starts_with("rank 2 on ?: none of its calls has ended for 4 s"), "{error}");
+    assert!(told.iter().all(|one| one.result.is_err()));
+}
+
+#[test]
 fn a_rank_that_is_gone_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let tree = |name: &str| task(name, make_tree(name, 3, 10));
