@@ -145,6 +145,9 @@ mod places;
 /// A whole store in one file.
 mod overview;
 
+/// What is removed with a run, and what stays.
+mod ownership;
+
 /// Disks that are played.
 mod played;
 

@@ -21,7 +21,8 @@ use crate::{DeviceError, LabError};
 
 pub use record::PlanIdentity;
 pub(crate) use record::{
-    Facts, FileNumber, Kind, RecordId, file_line, loop_line, mounted_line, player_line,
+    Facts, FileNumber, Kind, RecordId, escape, file_line, loop_line, mounted_line, player_line,
+    text,
 };
 
 /// How long we wait for another process that looks through the register.
