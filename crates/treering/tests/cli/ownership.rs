@@ -111,7 +111,7 @@ fn prepared() -> Program {
              read_weight=1\nread_size=4k\nread_blocksize=4k\n[end0]\n"
         )
     };
-    file("long.ffsb", &ffsb(600, 200_000));
+    file("long.ffsb", &ffsb(600, 2_000));
     file("short.ffsb", &ffsb(1, 9));
     file("long.fio", "[a]\nrw=randwrite\nsize=1m\nruntime=600\ntime_based\n");
     file("short.fio", "[a]\nrw=randwrite\nsize=64k\n");
