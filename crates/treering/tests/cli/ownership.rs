@@ -54,7 +54,7 @@ const WORKLOADS: [Sizes; 13] = [
         long: &["--time", "600"],
         short: &["--passes", "1", "--blocks", "1", "--clients", "1"],
     },
-    Sizes { name: "blogbench", own: &["blogbench-"], long: &[], short: &["--seconds", "1"] },
+    Sizes { name: "blogbench", own: &["blogbench-"], long: &[], short: &["--iterations", "1"] },
     Sizes {
         name: "mdtest",
         own: &["test-dir."],
