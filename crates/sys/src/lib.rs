@@ -28,6 +28,7 @@ pub use files::calls::{
     truncate, unlink, write, write_both,
 };
 pub use files::entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
+pub use files::identity::{FileIdentity, filesystem_id, identity_in, identity_of};
 pub use files::lock::{LockError, lock_exclusive};
 pub use files::mapping::Mapping;
 pub use files::memory_file::memory_file;

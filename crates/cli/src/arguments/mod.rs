@@ -140,6 +140,11 @@ pub(crate) enum Verb {
     /// Create links with the names of the classic tools: compilebench, fs_mark, fio and the others.
     Links(LinksArgs),
     /// Remove what a killed run left behind in a directory.
+    ///
+    /// While a native run goes on, a mark in its directory (`.treering-run`) lists each tree before
+    /// it is made, and its identity once it is. Only trees of that identity are removed; whatever
+    /// has the name of one now, and a mark that another user left or that was copied from another
+    /// directory, stays, and you are told why.
     Clean(CleanArgs),
     /// Print a shell completion script.
     Completions(CompletionsArgs),

@@ -54,6 +54,7 @@ mod original_fio;
 mod originals;
 mod overview;
 mod own_logs;
+mod ownership;
 mod places;
 mod planted;
 mod played;

@@ -3,6 +3,7 @@ pub(crate) mod cached;
 pub(crate) mod caches;
 pub(crate) mod calls;
 pub(crate) mod entries;
+pub(crate) mod identity;
 pub(crate) mod lock;
 pub(crate) mod mapping;
 pub(crate) mod memory_file;

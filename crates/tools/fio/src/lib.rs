@@ -92,11 +92,6 @@ impl Fio {
         option == options::REUSE || options::OF_OFFERED_LOAD.contains(&option)
     }
 
-    /// Whether native runs call their directories below the target so.
-    pub fn is_own_directory(name: &str) -> bool {
-        namespace::is_directory(name)
-    }
-
     /// The settings of a run whose requests come by the clock, from those of a job file.
     pub fn offering(settings: &Settings, load: &OfferedLoad) -> Settings {
         let OfferedLoad { per_second, arrivals, seconds, warm_up, grace, late, seed } = load;

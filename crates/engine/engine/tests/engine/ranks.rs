@@ -46,7 +46,12 @@ fn run_rank(
     }
     let target = Target::open(dir).unwrap();
     let own = own_directory(world.rank());
-    let target = if apart { target.beneath(&own).unwrap() } else { target };
+    let target = if apart {
+        target.make_tree(&own).unwrap();
+        target.beneath(&own).unwrap()
+    } else {
+        target
+    };
     let (mut heard, engine, progress) =
         (Heard::default(), options(LatencyMode::All), Progress::new());
     let run = RunOptions::new(&engine, &mut heard, &progress, stop);

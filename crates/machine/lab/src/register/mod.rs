@@ -21,8 +21,8 @@ use crate::{DeviceError, LabError};
 
 pub use record::PlanIdentity;
 pub(crate) use record::{
-    DeviceIdentity, Facts, FileNumber, ForeignMount, Kind, RecordId, file_line, loop_line,
-    mounted_line, player_line,
+    DeviceIdentity, Facts, FileNumber, ForeignMount, Kind, RecordId, escape, file_line, loop_line,
+    mounted_line, player_line, text,
 };
 
 /// How long we wait for another process that looks through the register.

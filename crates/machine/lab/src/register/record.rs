@@ -420,7 +420,7 @@ fn plain(path: PathBuf) -> Option<PathBuf> {
 
 /// Everything but plain printing characters is written as a percent sign and two hexadecimal
 /// digits.
-fn escape(bytes: &[u8]) -> String {
+pub(crate) fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {
         if byte.is_ascii_graphic() && byte != b'%' {
@@ -434,7 +434,7 @@ fn escape(bytes: &[u8]) -> String {
 }
 
 /// Escaped text that is UTF-8.
-fn text(escaped: &str) -> Option<String> {
+pub(crate) fn text(escaped: &str) -> Option<String> {
     String::from_utf8(unescape(escaped)?).ok()
 }
 
