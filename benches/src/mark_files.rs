@@ -212,7 +212,8 @@ fn engine(
     let (progress, stop) = (Progress::new(), StopFlag::new());
     target.run(session.as_mut(), RunOptions::new(&options, &mut creates, &progress, &stop))?;
     for tree in session.remains() {
-        target.remove_tree(&tree, &mut |_| std::ops::ControlFlow::Continue(()))?;
+        let made = target.identity(&tree)?;
+        target.remove_tree(&tree, &made, &mut |_| std::ops::ControlFlow::Continue(()))?;
     }
     let task = creates.0.first().ok_or("no worker has ended")?;
     Ok(Figure::of(files, task.wall_ns, task.cpu.total_ns()))

@@ -9,7 +9,7 @@ use treering_model::TaskTotals;
 use treering_script::{Call, CreateHow, Dir, OpenHow, Script, TargetFacts, Workload};
 use treering_ior::Ior;
 
-use treering_testkit::sequence::{calls, phases, settings};
+use treering_testkit::sequence::{self, calls, settings};
 
 fn words(call: &Call<'_>) -> String {
     let at = |at: Dir, name: &CStr| match at {
@@ -40,7 +40,7 @@ fn words(call: &Call<'_>) -> String {
 fn phases(given: &str, classic: bool, rank: u16) -> Vec<String> {
     let settings = settings(given);
     let job = if classic { Ior.classic(&settings) } else { Ior.native(&settings) }.unwrap();
-    phases(job.as_ref(), words, rank)
+    sequence::phases(job.as_ref(), words, rank)
 }
 
 #[test]

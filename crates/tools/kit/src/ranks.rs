@@ -3,7 +3,7 @@
 use treering_script::{SideBySide, WorkerKind};
 
 /// The exit code of mdtest and ior after `MPI_Abort`.
-pub(crate) const ABORTED: u8 = 255;
+pub const ABORTED: u8 = 255;
 
 /// What a worker is, by its word.
 pub fn worker_kind(word: &str) -> WorkerKind {

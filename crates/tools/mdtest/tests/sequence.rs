@@ -9,7 +9,7 @@ use treering_model::TaskTotals;
 use treering_script::{Call, CreateHow, Dir, OpenHow, Script, SyncScope, TargetFacts, Workload};
 use treering_mdtest::Mdtest;
 
-use treering_testkit::sequence::{calls, phases, settings};
+use treering_testkit::sequence::{self, calls, settings};
 
 fn text(name: &CStr) -> String {
     name.to_str().unwrap().to_owned()
@@ -57,7 +57,7 @@ fn words(call: &Call<'_>) -> String {
 fn phases(given: &str, classic: bool, rank: u16) -> Vec<String> {
     let settings = settings(given);
     let job = if classic { Mdtest.classic(&settings) } else { Mdtest.native(&settings) }.unwrap();
-    phases(job.as_ref(), words, rank)
+    sequence::phases(job.as_ref(), words, rank)
 }
 
 #[test]
