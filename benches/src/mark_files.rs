@@ -10,11 +10,11 @@ use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::write;
 use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions, Target};
+use treering_fs_mark::FsMark;
 use treering_model::filesystems::name_of;
 use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Random, Settings, Workload};
 use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
-use treering_fs_mark::FsMark;
 
 use crate::Fault;
 use crate::rounds::{Spread, in_turns};

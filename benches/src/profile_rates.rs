@@ -12,12 +12,12 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat};
 use rustix::io::{read, write};
 use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions, Target};
+use treering_ffsb::Ffsb;
+use treering_filebench::Filebench;
 use treering_model::filesystems::name_of;
 use treering_model::{PhaseTotals, Scope, SinkError, TrialEvent, TrialSink};
 use treering_script::{Random, Settings, Workload};
 use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
-use treering_ffsb::Ffsb;
-use treering_filebench::Filebench;
 
 use crate::Fault;
 use crate::rounds::{Spread, in_turns};

@@ -7,11 +7,11 @@ use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use treering_age::operations_of;
 use treering_engine::Progress;
 use treering_model::{
     Artifact, LAYOUT_ARTIFACT, Layout, SinkError, TaskTotals, TrialEvent, TrialSink,
 };
-use treering_age::operations_of;
 
 use crate::classic_output::say;
 use crate::colour::is_dumb;

@@ -39,7 +39,8 @@ const ENVIRONMENT: [(&str, &str); 7] = [
 pub(crate) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
     let failed = |error: &io::Error| Failure::of_path(&args.dir, error);
     args.dir.read_dir().map_err(|error| failed(&error))?;
-    let mut command = arguments::command(treering_registry::workloads()).disable_help_subcommand(true);
+    let mut command =
+        arguments::command(treering_registry::workloads()).disable_help_subcommand(true);
     command.build();
     let names: Vec<String> = pages(&command).map(|(name, _)| name).collect();
     for (name, command) in pages(&command) {
@@ -128,14 +129,16 @@ mod tests {
 
     #[test]
     fn every_command_and_every_imitated_tool_has_a_page_of_its_own() {
-        let mut command = arguments::command(treering_registry::workloads()).disable_help_subcommand(true);
+        let mut command =
+            arguments::command(treering_registry::workloads()).disable_help_subcommand(true);
         command.build();
         let names: Vec<String> = pages(&command).map(|(name, _)| name).collect();
         for name in ["treering", "treering-list", "treering-run-fio", "treering-dataset-record"] {
             assert!(names.contains(&name.to_owned()), "{name} in {names:?}");
         }
-        for workload in
-            treering_registry::workloads().iter().filter(|workload| workload.manifest().has_classic())
+        for workload in treering_registry::workloads()
+            .iter()
+            .filter(|workload| workload.manifest().has_classic())
         {
             let name = workload.manifest().name;
             assert!(names.contains(&format!("treering-{name}")), "{name}");

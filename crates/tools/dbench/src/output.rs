@@ -10,12 +10,12 @@ use treering_script::{
 
 use super::account::{Account, ClientAccount};
 use super::load_text::read;
-use crate::language::{Kind, parse};
 use super::missing::lines;
 use super::options::Classic;
 use super::session::PLAY;
 use super::text::{self as output, Result as Outcome};
 use super::tick::{Seen, Tick};
+use crate::language::{Kind, parse};
 use treering_kit::cautions;
 
 /// How a classic command line is run. What is wrong with it was reported when the job was made.

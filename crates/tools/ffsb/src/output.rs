@@ -10,10 +10,10 @@ use treering_script::{
 
 use super::job::read_profile;
 use super::options::Classic;
-use crate::language::Profile;
 use super::session::{AGE, BENCHMARK, FINAL_SYNC, PREPARE, SETUP, SYNC, group_kind};
 use super::tally::{Prepared, Tally};
 use super::text::{self, GroupReport};
+use crate::language::Profile;
 use treering_kit::cautions;
 
 /// How a classic command line is run.

@@ -5,9 +5,9 @@
 
 use std::ffi::CStr;
 
+use treering_ior::Ior;
 use treering_model::TaskTotals;
 use treering_script::{Call, CreateHow, Dir, OpenHow, Script, TargetFacts, Workload};
-use treering_ior::Ior;
 
 use treering_testkit::sequence::{self, calls, settings};
 

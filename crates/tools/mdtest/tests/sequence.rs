@@ -5,9 +5,9 @@
 
 use std::ffi::CStr;
 
+use treering_mdtest::Mdtest;
 use treering_model::TaskTotals;
 use treering_script::{Call, CreateHow, Dir, OpenHow, Script, SyncScope, TargetFacts, Workload};
-use treering_mdtest::Mdtest;
 
 use treering_testkit::sequence::{self, calls, settings};
 

@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress};
+use treering_fio::Fio;
+use treering_fio::check::{Moved, both_ways, moved, sequences};
 use treering_lab::LeftTree;
 use treering_model::{Ending, Metric, Trial, TrialId};
 use treering_observe::Wanted;
 use treering_script::{Job, Settings};
-use treering_fio::Fio;
-use treering_fio::check::{Moved, both_ways, moved, sequences};
 
 use super::output;
 use super::trial::{Asked, outline, run as run_trial, take_named};

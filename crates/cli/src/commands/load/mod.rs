@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::Target;
+use treering_fio::{Fio, OfferedLoad};
 use treering_lab::LeftTree;
 use treering_model::{Ending, Trial, TrialId};
 use treering_script::{Settings, Workload};
 use treering_stats::{LoadAnswer, LoadSearch, LoadTerms};
 use treering_sys::{SignalWatch, wake_on_time};
-use treering_fio::{Fio, OfferedLoad};
 
 use self::answer::keep;
 use self::probe::Probe;

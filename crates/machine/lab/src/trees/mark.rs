@@ -76,8 +76,8 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// Leaves a mark in a directory, which lists these trees and what is made there from now on. One
-    /// that is there is replaced: it was found to list nothing.
+    /// Leaves a mark in a directory, which lists these trees and what is made there from now on.
+    /// A mark that is there is replaced: it was found to list nothing.
     pub(crate) fn leave(
         target: &mut Target,
         (trial, plan): (&str, Option<&PlanIdentity>),

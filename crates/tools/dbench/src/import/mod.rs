@@ -8,11 +8,11 @@ mod lines;
 mod rates;
 mod trial;
 
+use lines::{Line, Outcome, Pass, Row, Tick, is_rule, line, may_begin};
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
-use lines::{Line, Outcome, Pass, Row, Tick, is_rule, line, may_begin};
 
 /// Reads output of dbench.
 pub(crate) struct Dbench;

@@ -13,12 +13,12 @@ use treering_model::{
     Caution, CautionCode, IMPORT_FACT, ITERATION_PHASE, Metric, OPERATIONS_FEW, PhaseTotals, Scope,
 };
 
+use line::{Flow, Line, Summary, line};
 use treering_kit::import::log::Log;
 use treering_kit::import::number::nanoseconds;
 use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
-use line::{Flow, Line, Summary, line};
 
 /// The tool, and its workload.
 const TOOL: &str = "filebench";

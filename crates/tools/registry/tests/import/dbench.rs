@@ -1,7 +1,7 @@
 //! Outputs of dbench: of versions 3, 4 and 5, of the variant of MMTests, whole and in parts.
 
-use treering_registry::{Content, ForeignTrial, Imported, import};
 use treering_model::{CautionCode, Scope};
+use treering_registry::{Content, ForeignTrial, Imported, import};
 
 use crate::logs::only;
 

@@ -1,7 +1,7 @@
 //! Reports of FFSB: what they determine and what they do not, and parts of them.
 
-use treering_registry::{ForeignTrial, import};
 use treering_model::Metric;
+use treering_registry::{ForeignTrial, import};
 
 use crate::logs::only;
 

@@ -1,7 +1,7 @@
 //! Outputs of filebench, shortened; the numbers are invented.
 
-use treering_registry::{ForeignTrial, import};
 use treering_model::{CautionCode, Scope};
+use treering_registry::{ForeignTrial, import};
 
 use crate::logs::only;
 

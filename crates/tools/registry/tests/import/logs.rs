@@ -1,7 +1,7 @@
 //! Logs of each tool, with all that people put around them.
 
-use treering_registry::{Content, ForeignTrial, Imported, Rows, events_of, import};
 use treering_model::{Beginning, Ending, Mode, Scope, Trial, TrialBuilder, TrialEvent, TrialId};
+use treering_registry::{Content, ForeignTrial, Imported, Rows, events_of, import};
 
 /// A small run of compilebench with its summary, which was computed by hand.
 pub(crate) const COMPILEBENCH: &str = "\

@@ -21,7 +21,7 @@ use files::Files;
 /// The most blocks of a load.
 pub const BLOCKS_MAX: u32 = 10_000;
 /// Lines of the part that makes the files, which stand before the first block.
-pub const FILL_LINES: u32 = 600;
+pub(crate) const FILL_LINES: u32 = 600;
 
 /// A load file: the part that makes its files, so many blocks of about 3550 operations, and one
 /// line that removes them. With 129 blocks it is as long as the original's.
