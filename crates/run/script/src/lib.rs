@@ -16,12 +16,14 @@ mod job;
 mod names;
 mod option_table;
 mod options;
+mod program;
 mod random;
 mod record;
 mod session_error;
 mod setting_files;
 mod signal;
 mod spans;
+mod stepped;
 mod typed_options;
 
 pub use board::{Board, Deadline, Snapshot};
@@ -39,9 +41,9 @@ pub use config_error::ConfigError;
 pub use entries::{Entries, Entry, EntryKind};
 pub use io::{CallError, Done, Expect, Io, Spent, Stop, Usage};
 pub use job::{
-    Caches, Footprint, GroupStart, Identity, Job, LayoutFeed, OnSignal, OutlineLine, ParallelGroup,
-    Phase, Program, ProgramEnd, Queue, QueueKind, ReportedPhase, Script, Session, SideBySide,
-    TargetFacts, Task, TimeLimit, Unfinished, Watch, WorkerKind,
+    AllRanks, Caches, Conductor, Footprint, GroupStart, Identity, Job, LayoutFeed, NoListener,
+    OnSignal, OutlineLine, ParallelGroup, Phase, Queue, QueueKind, Script, Session, SessionStop,
+    SideBySide, TargetFacts, Task, TaskListener, TimeLimit, Unfinished, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use option_table::with_option_table;
@@ -49,6 +51,7 @@ pub use options::{
     Machine, Manifest, Nodes, OptionSpec, OverRanks, Settings, Support, ValueKind, Workload,
     parse_count, parse_size,
 };
+pub use program::{Program, ProgramEnd, ReportedPhase, Watch};
 pub use random::Random;
 pub use record::{Answer, ClassicRecord, JobRecord};
 pub use session_error::SessionError;
@@ -56,4 +59,5 @@ pub use setting_files::SettingFiles;
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
 pub use treering_sys::{Errno, Scheduling, Synchronous, available_memory_bytes};
+pub use stepped::{StepSession, Stepped};
 pub use typed_options::OptionValue;

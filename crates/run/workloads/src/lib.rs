@@ -19,6 +19,7 @@ pub mod ior;
 pub mod mdtest;
 mod occupied;
 mod outline;
+mod parted;
 mod rank_sums;
 mod ranks;
 mod span;

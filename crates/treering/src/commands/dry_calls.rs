@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use treering_engine::{Actor, EntryOrder, MemoryCaller, MemoryFilesystem};
 use treering_model::{Latency, Op, OpTotals, TaskTotals, Work};
 use treering_script::{
-    Call, CallError, Dir, Done, File, Job, ParallelGroup, Request, Session, Subject, TargetFacts,
-    Task,
+    Call, CallError, Conductor, Dir, Done, File, Job, ParallelGroup, Phase, Program, ProgramEnd,
+    Request, SessionStop, Subject, TargetFacts, Task, TaskListener,
 };
 
 use crate::failure::Failure;
@@ -22,24 +22,61 @@ const TIMED_CALLS: usize = 1000;
 pub(crate) fn print(job: &dyn Job, facts: &TargetFacts) -> Result<(), Failure> {
     let most = if job.work() == Work::Timed { TIMED_CALLS } else { usize::MAX };
     super::output::with_writer(None, |out| {
-        let mut session = job.begin(facts);
-        let memory = MemoryFilesystem::new(EntryOrder::Creation);
         if most < usize::MAX {
             writeln!(out, "# this run ends by time: at most {most} calls of each task are shown")?;
         }
-        let mut number = 0;
-        while let Some(phase) = session.next_phase() {
-            writeln!(out, "phase {}", phase.name)?;
-            while let Some(group) = session.next_group() {
-                perform(session.as_mut(), group, (&memory, number, most), out)?;
-                if let Some(why) = session.failure() {
-                    return writeln!(out, "# it would end here: {why}");
-                }
-            }
-            number += 1;
+        let memory = MemoryFilesystem::new(EntryOrder::Creation);
+        let mut printer = CallPrinter { memory, most, phases: 0, out, printed: Ok(()) };
+        let ran = job.begin(facts).run(&mut printer);
+        printer.printed?;
+        match ran {
+            Err(SessionStop::Failed(why)) => {
+                writeln!(printer.out, "# it would end here: {why}")
+            },
+            Err(_) | Ok(()) => Ok(()),
         }
-        Ok(())
     })
+}
+
+/// Conducts a session by making its calls in memory and printing them.
+struct CallPrinter<'o> {
+    memory: MemoryFilesystem,
+    /// Calls of each task that are printed at most.
+    most: usize,
+    /// Phases that have begun.
+    phases: u32,
+    out: &'o mut dyn Write,
+    /// The error that ended the printing.
+    printed: io::Result<()>,
+}
+
+impl CallPrinter<'_> {
+    fn keep(&mut self, printed: io::Result<()>) -> Result<(), SessionStop> {
+        self.printed = printed;
+        if self.printed.is_ok() { Ok(()) } else { Err(SessionStop::Ended) }
+    }
+}
+
+impl Conductor for CallPrinter<'_> {
+    fn phase(&mut self, phase: Phase) -> Result<(), SessionStop> {
+        self.phases += 1;
+        let printed = writeln!(self.out, "phase {}", phase.name);
+        self.keep(printed)
+    }
+
+    fn group(
+        &mut self,
+        group: ParallelGroup,
+        listener: &mut dyn TaskListener,
+    ) -> Result<(), SessionStop> {
+        let printed = self.perform(group, listener);
+        self.keep(printed)
+    }
+
+    /// Nothing is known of the calls of another program: they are left out, with all after them.
+    fn program(&mut self, _program: Program) -> Result<ProgramEnd, SessionStop> {
+        Err(SessionStop::Ended)
+    }
 }
 
 /// A call that was made: its line, and what the totals of its task have of it.
@@ -99,28 +136,31 @@ impl Working {
     }
 }
 
-/// Leads the tasks of a group through their calls.
-fn perform(
-    session: &mut dyn Session,
-    group: ParallelGroup,
-    (memory, phase, most): (&MemoryFilesystem, u32, usize),
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let tasks = (0..).zip(group.tasks);
-    let mut working: Vec<Option<Working>> =
-        tasks.map(|(worker, task)| Some(Working::new(task, memory, phase, worker))).collect();
-    let mut ended: Vec<Option<TaskTotals>> = working.iter().map(|_| None).collect();
-    while working.iter().any(Option::is_some) {
-        for (worker, (task, end)) in working.iter_mut().zip(&mut ended).enumerate() {
-            match task.as_mut().map(|task| task.step(most)) {
-                Some(Some(made)) => writeln!(out, "{worker} {}", made.line)?,
-                Some(None) => *end = task.take().map(Working::end),
-                None => {}
+impl CallPrinter<'_> {
+    /// Leads the tasks of a group through their calls.
+    fn perform(
+        &mut self,
+        group: ParallelGroup,
+        listener: &mut dyn TaskListener,
+    ) -> io::Result<()> {
+        let phase = self.phases - 1;
+        let mut working: Vec<Option<Working>> = (0..)
+            .zip(group.tasks)
+            .map(|(worker, task)| Some(Working::new(task, &self.memory, phase, worker)))
+            .collect();
+        let mut ended: Vec<Option<TaskTotals>> = working.iter().map(|_| None).collect();
+        while working.iter().any(Option::is_some) {
+            for (worker, (task, end)) in working.iter_mut().zip(&mut ended).enumerate() {
+                match task.as_mut().map(|task| task.step(self.most)) {
+                    Some(Some(made)) => writeln!(self.out, "{worker} {}", made.line)?,
+                    Some(None) => *end = task.take().map(Working::end),
+                    None => {}
+                }
             }
         }
+        ended.iter().flatten().for_each(|totals| listener.task_ended(totals));
+        Ok(())
     }
-    ended.iter().flatten().for_each(|totals| session.task_ended(totals));
-    Ok(())
 }
 
 /// Makes lines of calls; knows what is open under which slot.

@@ -13,19 +13,22 @@ use treering_script::{Caches, CreateHow, EntryKind, ParallelGroup};
 use treering_sys::DropCachesError;
 
 use crate::operations::{Operation, OperationScript, Panicking, Raising, make_tree, name};
-use crate::stage::{Heard, Play, group, options, perform, synced, task, task_of};
+use crate::stage::{Heard, Play, group, options, perform, task, task_of};
 
 fn two_phases() -> Play {
-    Play::new(vec![
+    let phases = vec![
         (
             "create",
             vec![
-                synced(group(vec![task("tree-0", make_tree("tree-0", 10, 5000))])),
+                group(vec![task("tree-0", make_tree("tree-0", 10, 5000))]),
                 group(vec![task("tree-1", make_tree("tree-1", 20, 100))]),
             ],
         ),
         ("read", vec![group(vec![task("tree-0", reading("tree-0"))])]),
-    ])
+    ];
+    let mut play = Play::new(phases);
+    play.syncs = true;
+    play
 }
 
 fn reading(tree: &str) -> Vec<Operation> {

@@ -2,7 +2,9 @@
 
 use treering_model::metrics::{cpu, rates, times};
 use treering_model::{Caution, Fact, Metric, Scope, TaskTotals};
-use treering_script::{LayoutFeed, Phase, SessionError};
+use treering_script::{
+    Conductor, LayoutFeed, ParallelGroup, Phase, SessionError, SessionStop,
+};
 
 use super::ending::Ending;
 use super::player::ROOT;
@@ -42,7 +44,18 @@ impl Progress {
         Phase { name: name.to_owned(), tasks: u32::try_from(tasks).unwrap_or(u32::MAX) }
     }
 
-    pub(super) fn task_ended(&mut self, totals: &TaskTotals) {
+    /// Runs a group, and fails where nothing can be done or no rule can end the run.
+    pub(super) fn run_group(
+        &mut self,
+        group: ParallelGroup,
+        conductor: &mut dyn Conductor,
+    ) -> Result<(), SessionStop> {
+        conductor.group(group, &mut |totals: &TaskTotals| self.task_ended(totals))?;
+        let failure = self.refusal.clone().or_else(|| self.ending.failure());
+        Ok(failure.map_or(Ok(()), Err)?)
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
         let counted: Counted = totals.counters.read().unwrap_or_default();
         let is_aging = self.phase == Some(AGE);
         let aged = if is_aging { counted.operations } else { 0 };
@@ -59,10 +72,6 @@ impl Progress {
         if counted.cannot_allocate {
             self.refusal = Some(refusal());
         }
-    }
-
-    pub(super) fn failure(&self) -> Option<SessionError> {
-        self.refusal.clone().or_else(|| self.ending.failure())
     }
 
     pub(super) fn layouts(&self) -> Option<LayoutFeed> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
-    Board, Deadline, GroupStart, OnSignal, ParallelGroup, Phase, Random, Script, Session,
+    Board, Deadline, GroupStart, OnSignal, ParallelGroup, Phase, Random, Script, StepSession,
     SideBySide, SyncScope, Task, TimeLimit, Unfinished,
 };
 
@@ -129,7 +129,7 @@ impl BlogSession {
     }
 }
 
-impl Session for BlogSession {
+impl StepSession for BlogSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let part = self.next_part()?;
         self.part = Some(part);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Caches, OnSignal, ParallelGroup, Phase, Script, Session, SessionError, SideBySide, Task,
+    Caches, OnSignal, ParallelGroup, Phase, Script, StepSession, SessionError, SideBySide, Task,
     Unfinished,
 };
 
@@ -243,7 +243,7 @@ fn file_op(test: Test, kind: Option<FileKind>) -> Op {
     }
 }
 
-impl Session for BonnieSession {
+impl StepSession for BonnieSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let tests = self.shape.tests.len();
         let all = tests.saturating_mul(usize::try_from(self.shape.runs).unwrap_or(usize::MAX));

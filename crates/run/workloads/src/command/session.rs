@@ -8,7 +8,7 @@ use treering_model::{
     Caution, CautionCode, Counters, Fact, Metric, PhaseTotals, Scope, TaskTotals,
 };
 use treering_script::{
-    ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, Session, SessionError, Watch,
+    ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, StepSession, SessionError, Watch,
 };
 
 use super::command_line::{CommandJob, by_shell};
@@ -103,7 +103,7 @@ impl<'j> CommandSession<'j> {
     }
 }
 
-impl Session for CommandSession<'_> {
+impl StepSession for CommandSession<'_> {
     fn next_phase(&mut self) -> Option<Phase> {
         None
     }

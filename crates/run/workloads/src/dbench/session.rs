@@ -7,7 +7,7 @@ use std::time::Duration;
 use treering_model::metrics::dbench::{CLASSIC_LATENCY_NS_MAX, THROUGHPUT_MIB_PER_SECOND};
 use treering_model::{Caution, CautionCode, Counters, Metric, Op, Scope, TaskTotals};
 use treering_script::{
-    Dir, Io, ParallelGroup, Phase, Script, Session, SessionError, SideBySide, Stop, Task,
+    Dir, Io, ParallelGroup, Phase, Script, StepSession, SessionError, SideBySide, Stop, Task,
     Unfinished,
 };
 
@@ -163,7 +163,7 @@ impl<'j> PlaySession<'j> {
     }
 }
 
-impl Session for PlaySession<'_> {
+impl StepSession for PlaySession<'_> {
     fn next_phase(&mut self) -> Option<Phase> {
         let stage = self.next_stage()?;
         self.stage = Some(stage);

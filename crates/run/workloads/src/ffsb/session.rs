@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use treering_model::{Caution, Metric, Op, TaskTotals};
 use treering_script::{
-    OnSignal, ParallelGroup, Phase, Random, Script, Session, SessionError, SideBySide, SyncScope,
+    OnSignal, ParallelGroup, Phase, Random, Script, StepSession, SessionError, SideBySide, SyncScope,
     Task, TimeLimit, Unfinished,
 };
 
@@ -284,7 +284,7 @@ impl Run {
     }
 }
 
-impl Session for BenchSession {
+impl StepSession for BenchSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let part = self.next_part()?;
         self.part = Some(part);

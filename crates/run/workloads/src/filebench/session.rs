@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
-    Io, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Script, Session, SessionError,
+    Io, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Script, StepSession, SessionError,
     SideBySide, Stop, SyncScope, Task, TimeLimit, Unfinished,
 };
 
@@ -220,7 +220,7 @@ impl BenchSession {
     }
 }
 
-impl Session for BenchSession {
+impl StepSession for BenchSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let native = !self.manner.classic;
         let part = match self.part {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use treering_languages::fio::{Engine, Exits};
 use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
-    Board, Deadline, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Session, SessionError,
+    Board, Deadline, OnSignal, ParallelGroup, Phase, Queue, QueueKind, StepSession, SessionError,
     SideBySide, Snapshot, Task, TimeLimit, Unfinished, WorkerKind,
 };
 
@@ -283,7 +283,7 @@ fn limit(workers: &[(usize, &Arc<Worker>)], deadline: Deadline) -> Option<TimeLi
     Some(TimeLimit { after: Duration::from_micros(longest + 100_000), deadline })
 }
 
-impl Session for JobSession {
+impl StepSession for JobSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let part = match self.part {
             None => Part::Setup { next: 0 },

@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use treering_model::{Caution, CautionCode, ITERATION_PHASE, Metric, Op, TaskTotals};
 use treering_script::{
-    GroupStart, OnSignal, ParallelGroup, Phase, Random, Session, SessionError, SideBySide, Task,
+    GroupStart, OnSignal, ParallelGroup, Phase, Random, StepSession, SessionError, SideBySide, Task,
     WorkerKind,
 };
 
@@ -164,7 +164,7 @@ fn key(shape: &Shape, iteration: u32, worker: u16) -> u64 {
     Random::for_part(shape.seed, &format!("names of worker {worker} in {iteration}")).bits()
 }
 
-impl Session for MarkSession {
+impl StepSession for MarkSession {
     fn next_phase(&mut self) -> Option<Phase> {
         let part = self.next_part()?;
         self.part = Some(part);

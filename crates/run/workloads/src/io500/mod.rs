@@ -10,7 +10,6 @@ mod find;
 mod job;
 mod limits;
 mod options;
-mod phases;
 mod session;
 
 use treering_script::{ConfigError, Job, Manifest, OverRanks, Settings, Workload};

@@ -2,7 +2,7 @@
 
 use treering_model::{Fact, Metric, Op, TaskTotals};
 use treering_script::{
-    ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, Session, SessionError, Task,
+    ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, StepSession, SessionError, Task,
 };
 
 use super::super::headline::Headline;
@@ -42,7 +42,7 @@ impl<'j> ForeignSession<'j> {
     }
 }
 
-impl Session for ForeignSession<'_> {
+impl StepSession for ForeignSession<'_> {
     fn next_phase(&mut self) -> Option<Phase> {
         (self.part == Part::Begin).then(|| {
             self.part = Part::Setup;
