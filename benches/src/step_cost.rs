@@ -8,8 +8,8 @@ use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions};
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{
-    Conductor, File, Io, ParallelGroup, Phase, Script, Session, SessionStop, Stop, TargetFacts,
-    Task, TaskListener,
+    Conductor, File, Io, ParallelGroup, Phase, Script, Session, SessionResult, SessionStop, Stop,
+    TargetFacts, Task, TaskListener,
 };
 use treering_sys::StopFlag;
 
@@ -113,15 +113,11 @@ fn steps(options: &Options) -> Result<(u64, Vec<StepFigures>), Fault> {
 struct FirstTask(Option<Task>);
 
 impl Conductor for FirstTask {
-    fn phase(&mut self, _phase: Phase) -> Result<(), SessionStop> {
+    fn phase(&mut self, _phase: Phase) -> SessionResult {
         Ok(())
     }
 
-    fn group(
-        &mut self,
-        group: ParallelGroup,
-        _listener: &mut dyn TaskListener,
-    ) -> Result<(), SessionStop> {
+    fn group(&mut self, group: ParallelGroup, _listener: &mut dyn TaskListener) -> SessionResult {
         self.0 = group.tasks.into_iter().next();
         Err(SessionStop::Ended)
     }
@@ -225,7 +221,7 @@ impl Script for RepeatedScript {
 }
 
 impl Session for Repeated {
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         conductor.phase(Phase { name: "calls".to_owned(), tasks: 1 })?;
         let script = RepeatedScript { calls: self.calls };
         let task = Task::new("calls", "", Op::Create, Box::new(script));

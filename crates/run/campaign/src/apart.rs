@@ -4,7 +4,7 @@
 use treering_engine::own_directory;
 use treering_model::{Caution, Fact, Metric, Mode, Work};
 use treering_script::{
-    Conductor, ConfigError, Footprint, Job, LayoutFeed, OutlineLine, Session, SessionStop,
+    Conductor, ConfigError, Footprint, Job, LayoutFeed, OutlineLine, Session, SessionResult,
     TargetFacts,
 };
 
@@ -121,7 +121,7 @@ struct ApartSession<'j> {
 }
 
 impl Session for ApartSession<'_> {
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         self.own.run(conductor)
     }
 

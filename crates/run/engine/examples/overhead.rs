@@ -19,8 +19,8 @@ use treering_engine::{
 };
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{
-    Conductor, CreateHow, Dir, File, Io, ParallelGroup, Phase, Script, Session, SessionStop, Stop,
-    Task,
+    Conductor, CreateHow, Dir, File, Io, ParallelGroup, Phase, Script, Session, SessionResult,
+    Stop, Task,
 };
 use treering_sys::{monotonic_ns, thread_cpu};
 
@@ -79,7 +79,7 @@ struct OneTask {
 }
 
 impl Session for OneTask {
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         conductor.phase(Phase { name: "create".to_owned(), tasks: 1 })?;
         let script = TreeScript { names: self.names };
         let task = Task::new("create", TOP, Op::Create, Box::new(script));

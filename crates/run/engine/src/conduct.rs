@@ -12,13 +12,14 @@ use treering_model::{
 };
 use treering_script::{
     Caches, Call, Conductor, OnSignal, ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase,
-    Session, SessionError, SessionStop, SyncScope, Task, TaskListener, Unfinished, WorkerKind,
+    Session, SessionError, SessionResult, SessionStop, SyncScope, Task, TaskListener, Unfinished,
+    WorkerKind,
 };
 use treering_sys::{StopFlag, monotonic_ns};
 
 use crate::program::Programs;
 use crate::ranks::share::{Answer, own_directory};
-use crate::totals::{add_run, merge_intervals, task_totals};
+use crate::totals::{add_run, merge_intervals, task_totals, widen};
 use crate::workers::processes::on_processes;
 use crate::workers::start::cannot_start;
 use crate::workers::threads::on_threads;
@@ -100,7 +101,8 @@ struct PlaceConductor<'r, P: Place + ?Sized> {
     stop: &'r StopFlag,
     payload: Payload,
     workers: Vec<Worker<P::Caller>>,
-    /// Totals of the present phase so far.
+    /// Totals of the present phase so far. Its time ends with its last group: what the session
+    /// does after that is not in it.
     phase: Option<PhaseTotals>,
     /// The number of the next phase.
     next_phase: u32,
@@ -130,33 +132,36 @@ struct PlaceConductor<'r, P: Place + ?Sized> {
 }
 
 impl<P: Place + ?Sized> Conductor for PlaceConductor<'_, P> {
-    fn phase(&mut self, phase: Phase) -> Result<(), SessionStop> {
+    fn phase(&mut self, phase: Phase) -> SessionResult {
         self.attempt(|conductor| conductor.begin_phase(phase))
     }
 
-    fn group(
-        &mut self,
-        group: ParallelGroup,
-        listener: &mut dyn TaskListener,
-    ) -> Result<(), SessionStop> {
+    fn group(&mut self, group: ParallelGroup, listener: &mut dyn TaskListener) -> SessionResult {
         self.attempt(|conductor| {
             let phase = conductor.phase.take();
             let mut totals = phase.ok_or_else(|| SessionError::new("a group without a phase"))?;
             let ran = conductor.run_group(group, &mut totals, listener);
+            totals.wall_ns = monotonic_ns().saturating_sub(conductor.phase_began_ns);
             conductor.phase = Some(totals);
             ran
         })
     }
 
-    fn sync(&mut self, scope: SyncScope) -> Result<(), SessionStop> {
-        self.attempt(|conductor| conductor.sync_target(scope))
+    fn sync(&mut self, scope: SyncScope) -> SessionResult {
+        self.attempt(|conductor| {
+            let synced = conductor.sync_target(scope);
+            if let Some(totals) = &mut conductor.phase {
+                totals.wall_ns = monotonic_ns().saturating_sub(conductor.phase_began_ns);
+            }
+            synced
+        })
     }
 
-    fn program(&mut self, program: Program) -> Result<ProgramEnd, SessionStop> {
+    fn program(&mut self, program: Program) -> SessionResult<ProgramEnd> {
         self.attempt(|conductor| conductor.run_program(&program))
     }
 
-    fn report(&mut self, phases: Vec<ReportedPhase>) -> Result<(), SessionStop> {
+    fn report(&mut self, phases: Vec<ReportedPhase>) -> SessionResult {
         self.attempt(|conductor| {
             let Some(programs) = &mut conductor.programs else { return Ok(()) };
             programs.report(phases, &mut conductor.next_phase, conductor.sink)
@@ -169,7 +174,7 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
     fn attempt<T>(
         &mut self,
         act: impl FnOnce(&mut Self) -> Result<T, EngineError>,
-    ) -> Result<T, SessionStop> {
+    ) -> SessionResult<T> {
         if self.error.is_some() {
             return Err(SessionStop::Ended);
         }
@@ -180,7 +185,7 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
     }
 
     /// Ends the last phase and what programs left running; returns why the run ended early.
-    fn finish(mut self, ran: Result<(), SessionStop>) -> Result<(), EngineError> {
+    fn finish(mut self, ran: SessionResult) -> Result<(), EngineError> {
         let ended = match (self.error.take(), ran) {
             (Some(error), _) => Err(error),
             (None, Err(SessionStop::Failed(error))) => Err(error.into()),
@@ -189,8 +194,11 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         let ended = self.end_phase(ended);
         let Some(programs) = self.programs.take() else { return ended };
         let reported = programs.end(self.sink);
-        self.interrupted()?;
-        ended.and(reported)
+        match ended {
+            // A program that was asked to end fails in its own way.
+            Ok(()) | Err(EngineError::Session(_)) => self.interrupted().and(ended).and(reported),
+            Err(error) => Err(error),
+        }
     }
 
     /// Unmounts the place and mounts it again, where that is asked for between phases. The workers
@@ -246,7 +254,6 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
     /// Ends the present phase, if there is one; `ended` says why it ended early.
     fn end_phase(&mut self, mut ended: Result<(), EngineError>) -> Result<(), EngineError> {
         let Some(mut totals) = self.phase.take() else { return ended };
-        totals.wall_ns = monotonic_ns().saturating_sub(self.phase_began_ns);
         let intervals = self.workers.iter_mut().map(|worker| worker.recorder.end_phase());
         totals.intervals = merge_intervals(intervals.chain(std::mem::take(&mut self.intervals)));
         if let Some(world) = self.world.filter(|_| ended.is_ok()) {
@@ -374,14 +381,13 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         totals: &mut PhaseTotals,
         listener: &mut dyn TaskListener,
     ) -> Result<(), EngineError> {
-        let tasks_before = self.tasks_before;
-        self.announce(totals.phase, &group.tasks, tasks_before)?;
+        self.announce(totals.phase, &group.tasks)?;
         let (tasks, all) = (group.tasks.len(), self.everyones(group.tasks.len()));
         let mut spans = vec![None; self.worked_ns.len()];
         let answers = self.work(listener, totals.phase, &mut group)?;
         let reported = group.side_by_side.unfinished == Unfinished::Reported;
         let (mut worst, mut stopped) = (None, false);
-        for ((number, worker), answer) in (tasks_before..).zip(0u16..).zip(answers) {
+        for ((number, worker), answer) in (self.tasks_before..).zip(0u16..).zip(answers) {
             let place = usize::from(worker);
             let (task, rank) = (&group.tasks[place % tasks], self.rank_of(place, all));
             let mut run = match self.world {
@@ -441,9 +447,9 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
     }
 
     /// Says which tasks begin, at all ranks.
-    fn announce(&mut self, phase: u32, tasks: &[Task], before: u32) -> Result<(), EngineError> {
+    fn announce(&mut self, phase: u32, tasks: &[Task]) -> Result<(), EngineError> {
         let all = self.everyones(tasks.len());
-        for (number, place) in (before..).zip(0..all) {
+        for (number, place) in (self.tasks_before..).zip(0..all) {
             let task = &tasks[place % tasks.len()];
             self.sink.accept(&TrialEvent::TaskBegan {
                 phase,
@@ -589,11 +595,4 @@ fn wait_until(at_ns: u64) {
     while monotonic_ns() < at_ns {
         std::hint::spin_loop();
     }
-}
-
-/// From the first beginning to the last end, with one more task.
-fn widen(span: &mut Option<(u64, u64)>, run: &TaskRun) {
-    let ended_ns = run.began_ns + run.wall_ns;
-    let (began, ended) = span.unwrap_or((run.began_ns, ended_ns));
-    *span = Some((began.min(run.began_ns), ended.max(ended_ns)));
 }

@@ -11,7 +11,7 @@ use std::thread::{Builder, JoinHandle};
 
 use treering_script::{
     Call, CallError, Completion, Conductor, Done, Entries, Io, ParallelGroup, Phase, Script,
-    Session, SessionError, SessionStop, Stop, TaskListener,
+    Session, SessionError, SessionResult, SessionStop, Stop, TaskListener,
 };
 
 use crate::Caller;
@@ -24,18 +24,14 @@ pub enum SessionRequest<'s> {
     Group(ParallelGroup, &'s mut dyn TaskListener),
 }
 
-struct RequestConductor<'f>(&'f mut dyn FnMut(SessionRequest<'_>) -> Result<(), SessionStop>);
+struct RequestConductor<'f>(&'f mut dyn FnMut(SessionRequest<'_>) -> SessionResult);
 
 impl Conductor for RequestConductor<'_> {
-    fn phase(&mut self, phase: Phase) -> Result<(), SessionStop> {
+    fn phase(&mut self, phase: Phase) -> SessionResult {
         (self.0)(SessionRequest::Phase(phase))
     }
 
-    fn group(
-        &mut self,
-        group: ParallelGroup,
-        listener: &mut dyn TaskListener,
-    ) -> Result<(), SessionStop> {
+    fn group(&mut self, group: ParallelGroup, listener: &mut dyn TaskListener) -> SessionResult {
         (self.0)(SessionRequest::Group(group, listener))
     }
 }
@@ -46,7 +42,7 @@ impl Conductor for RequestConductor<'_> {
 /// When the session cannot go on. A session that `answer` ended is no error.
 pub fn rehearse_session(
     session: &mut dyn Session,
-    answer: &mut dyn FnMut(SessionRequest<'_>) -> Result<(), SessionStop>,
+    answer: &mut dyn FnMut(SessionRequest<'_>) -> SessionResult,
 ) -> Result<(), SessionError> {
     match session.run(&mut RequestConductor(answer)) {
         Ok(()) | Err(SessionStop::Ended) => Ok(()),

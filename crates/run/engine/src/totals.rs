@@ -74,3 +74,10 @@ pub(crate) fn task_totals(
         counters: run.counters,
     }
 }
+
+/// Widens a span from the first beginning to the last end by one more task.
+pub(crate) fn widen(span: &mut Option<(u64, u64)>, run: &TaskRun) {
+    let ended_ns = run.began_ns + run.wall_ns;
+    let (began, ended) = span.unwrap_or((run.began_ns, ended_ns));
+    *span = Some((began.min(run.began_ns), ended.max(ended_ns)));
+}

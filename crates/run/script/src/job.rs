@@ -11,9 +11,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use treering_model::{Caution, Counters, Fact, Layout, Metric, Mode, Op, TaskTotals, Work};
 
-use crate::program::{Program, ProgramEnd, ReportedPhase};
 use crate::{Buffers, ConfigError, Deadline, Io, SessionError, Stop, SyncScope, Usage};
 use treering_sys::{Scheduling, Synchronous};
+
+mod program;
+
+pub use program::{Program, ProgramEnd, ReportedPhase, Watch};
 
 /// Whether the kernel's caches are dropped before a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -268,13 +271,14 @@ impl LayoutFeed {
 
 /// Receives the results of a group while it works.
 ///
-/// A closure over the totals of a task is one, for groups whose ticks and other ranks need nothing.
+/// A closure over the totals of a task is a listener that ignores ticks and the tasks of other
+/// ranks.
 pub trait TaskListener {
     /// Receives the totals of a task, tasks of a group in the order of their workers.
     fn task_ended(&mut self, totals: &TaskTotals);
 
-    /// Receives the totals of a task that another rank did, where each does the whole session in a
-    /// directory of its own: as if the worker here had done it a second time, beside the first.
+    /// Receives the totals of a task of another rank, if each rank runs the whole session in a
+    /// directory of its own: the same task as the one here, done beside it.
     fn others_task_ended(&mut self, _totals: &TaskTotals) {}
 
     /// Is called each [`ParallelGroup::tick_every`] while the group works, with the nanoseconds
@@ -290,7 +294,7 @@ impl<F: FnMut(&TaskTotals)> TaskListener for F {
     }
 }
 
-/// A listener that hands the totals of all ranks to its function.
+/// A listener that passes the totals of all ranks to a closure.
 #[derive(Clone, Copy, Debug)]
 pub struct AllRanks<F>(pub F);
 
@@ -312,13 +316,23 @@ impl TaskListener for NoListener {
     fn task_ended(&mut self, _totals: &TaskTotals) {}
 }
 
-/// Why a session ended before its end. A session hands it on with `?`.
+/// The reason for an early end of a session, passed on with `?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionStop {
     /// The session cannot go on.
     Failed(SessionError),
-    /// The conductor ended the run, and keeps the reason.
+    /// The conductor ended the run. It keeps the error, if there is one.
     Ended,
+}
+
+impl SessionStop {
+    /// Fails if there is an error.
+    ///
+    /// # Errors
+    /// The error.
+    pub fn check(failure: Option<SessionError>) -> Result<(), Self> {
+        failure.map_or(Ok(()), |error| Err(error.into()))
+    }
 }
 
 impl From<SessionError> for SessionStop {
@@ -327,34 +341,33 @@ impl From<SessionError> for SessionStop {
     }
 }
 
-/// Carries out what a session asks for: on a real place, in memory, or by printing it.
+/// The result of what a session does, or asks of its conductor.
+pub type SessionResult<T = ()> = Result<T, SessionStop>;
+
+/// Carries out the phases and groups of a session: at a real place, in memory, or by printing them.
 pub trait Conductor {
     /// Ends the present phase, if there is one, and begins this one.
     ///
     /// # Errors
     /// When the run must end.
-    fn phase(&mut self, phase: Phase) -> Result<(), SessionStop>;
+    fn phase(&mut self, phase: Phase) -> SessionResult;
 
     /// Runs a group of the present phase to its end.
     ///
     /// # Errors
-    /// When the run must end. Tasks that were finished have been told to the listener.
-    fn group(
-        &mut self,
-        group: ParallelGroup,
-        listener: &mut dyn TaskListener,
-    ) -> Result<(), SessionStop>;
+    /// When the run must end. The listener has received the tasks that were finished.
+    fn group(&mut self, group: ParallelGroup, listener: &mut dyn TaskListener) -> SessionResult;
 
-    /// Syncs between two groups: the sync belongs to no task and is not in their times.
+    /// Syncs between two groups. The sync belongs to no task and is not in its time.
     ///
     /// # Errors
     /// When the run must end.
-    fn sync(&mut self, _scope: SyncScope) -> Result<(), SessionStop> {
+    fn sync(&mut self, _scope: SyncScope) -> SessionResult {
         Ok(())
     }
 
-    /// Whether more groups of the present phase are wanted. A session whose phases may be cut
-    /// short asks before each group.
+    /// Returns true while the present phase may go on. Sessions whose phases may be cut short ask
+    /// before each group.
     fn wants_more(&mut self) -> bool {
         true
     }
@@ -363,7 +376,7 @@ pub trait Conductor {
     ///
     /// # Errors
     /// When the run must end.
-    fn program(&mut self, _program: Program) -> Result<ProgramEnd, SessionStop> {
+    fn program(&mut self, _program: Program) -> SessionResult<ProgramEnd> {
         Err(SessionError::new("no other program can run here").into())
     }
 
@@ -371,8 +384,24 @@ pub trait Conductor {
     ///
     /// # Errors
     /// When the run must end.
-    fn report(&mut self, _phases: Vec<ReportedPhase>) -> Result<(), SessionStop> {
+    fn report(&mut self, _phases: Vec<ReportedPhase>) -> SessionResult {
         Ok(())
+    }
+}
+
+impl dyn Conductor + '_ {
+    /// Runs a phase of one task.
+    ///
+    /// # Errors
+    /// As [`Conductor::phase`] and [`Conductor::group`].
+    pub fn run_task(
+        &mut self,
+        phase: &str,
+        task: Task,
+        listener: &mut dyn TaskListener,
+    ) -> SessionResult {
+        self.phase(Phase::new(phase, 1))?;
+        self.group(ParallelGroup::new(vec![task]), listener)
     }
 }
 
@@ -382,7 +411,7 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// When the session cannot go on, or the conductor ended the run.
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop>;
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult;
 
     /// Where it hears the layout of the place after every task and phase, if it decides by that.
     /// Asked once, before it begins.

@@ -16,14 +16,12 @@ mod job;
 mod names;
 mod option_table;
 mod options;
-mod program;
 mod random;
 mod record;
 mod session_error;
 mod setting_files;
 mod signal;
 mod spans;
-mod stepped;
 mod typed_options;
 
 pub use board::{Board, Deadline, Snapshot};
@@ -42,8 +40,9 @@ pub use entries::{Entries, Entry, EntryKind};
 pub use io::{CallError, Done, Expect, Io, Spent, Stop, Usage};
 pub use job::{
     AllRanks, Caches, Conductor, Footprint, GroupStart, Identity, Job, LayoutFeed, NoListener,
-    OnSignal, OutlineLine, ParallelGroup, Phase, Queue, QueueKind, Script, Session, SessionStop,
-    SideBySide, TargetFacts, Task, TaskListener, TimeLimit, Unfinished, WorkerKind,
+    OnSignal, OutlineLine, ParallelGroup, Phase, Program, ProgramEnd, Queue, QueueKind,
+    ReportedPhase, Script, Session, SessionResult, SessionStop, SideBySide, TargetFacts, Task,
+    TaskListener, TimeLimit, Unfinished, Watch, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use option_table::with_option_table;
@@ -51,7 +50,6 @@ pub use options::{
     Machine, Manifest, Nodes, OptionSpec, OverRanks, Settings, Support, ValueKind, Workload,
     parse_count, parse_size,
 };
-pub use program::{Program, ProgramEnd, ReportedPhase, Watch};
 pub use random::Random;
 pub use record::{Answer, ClassicRecord, JobRecord};
 pub use session_error::SessionError;
@@ -59,5 +57,4 @@ pub use setting_files::SettingFiles;
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
 pub use treering_sys::{Errno, Scheduling, Synchronous, available_memory_bytes};
-pub use stepped::{StepSession, Stepped};
 pub use typed_options::OptionValue;

@@ -1,6 +1,6 @@
 //! Sessions whose parts another workload runs as parts of phases of its own.
 
-use treering_script::{Conductor, Session, SessionStop};
+use treering_script::{Conductor, Session, SessionResult};
 
 /// A session that can also be run part by part.
 pub(crate) trait PartedSession: Session {
@@ -8,5 +8,5 @@ pub(crate) trait PartedSession: Session {
     ///
     /// # Errors
     /// When the session cannot go on, or the conductor ended the run.
-    fn run_next_part(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop>;
+    fn run_next_part(&mut self, conductor: &mut dyn Conductor) -> SessionResult;
 }

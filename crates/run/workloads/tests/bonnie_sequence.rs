@@ -110,7 +110,7 @@ fn counts<'w>(calls: impl IntoIterator<Item = &'w str>) -> BTreeMap<String, usiz
 fn perform(session: &mut dyn Session) -> Ran {
     let memory = MemoryFilesystem::default();
     let mut announced = Vec::new();
-    let mut phases: Vec<(String, Vec<(String, String, Vec<String>)>)> = Vec::new();
+    let mut phases = Phases::new();
     let rehearsed = rehearse_session(session, &mut |request| {
         let (mut group, listener) = match request {
             SessionRequest::Phase(phase) => {

@@ -97,12 +97,7 @@ fn perform(session: &mut dyn Session) -> Ran {
     });
     let failure = failure.err().map(|failure| failure.to_string());
     let said = session.cautions().into_iter().find(|caution| caution.message.contains('['));
-    Ran {
-        calls,
-        metrics: session.metrics(),
-        failure,
-        said: said.map(|caution| caution.message),
-    }
+    Ran { calls, metrics: session.metrics(), failure, said: said.map(|caution| caution.message) }
 }
 
 /// Plays a load once, with these options.

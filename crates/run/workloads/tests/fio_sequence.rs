@@ -5,7 +5,9 @@
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
-use treering_engine::{EntryOrder, MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session};
+use treering_engine::{
+    EntryOrder, MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session,
+};
 use treering_model::TaskTotals;
 use treering_script::{Call, CreateHow, OpenHow, Script, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;

@@ -8,8 +8,8 @@ use std::ffi::CStr;
 use treering_engine::{SessionRequest, rehearse_session};
 use treering_model::TaskTotals;
 use treering_script::{
-    Call, Completion, CreateHow, Dir, Done, Entries, Errno, Io, Room, Script, SessionStop, Settings,
-    Stop, SyncScope, TargetFacts, Task, Workload,
+    Call, Completion, CreateHow, Dir, Done, Entries, Errno, Io, Room, Script, SessionStop,
+    Settings, Stop, SyncScope, TargetFacts, Task, Workload,
 };
 use treering_workloads::fs_mark::FsMark;
 

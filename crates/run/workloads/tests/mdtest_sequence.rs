@@ -8,7 +8,9 @@ mod sequence;
 use std::ffi::CStr;
 
 use treering_engine::{SessionRequest, rehearse_session};
-use treering_script::{Call, CreateHow, Dir, OpenHow, SessionStop, SyncScope, TargetFacts, Task, Workload};
+use treering_script::{
+    Call, CreateHow, Dir, OpenHow, SessionStop, SyncScope, TargetFacts, Task, Workload,
+};
 use treering_workloads::mdtest::Mdtest;
 
 use sequence::{calls, settings, totals};

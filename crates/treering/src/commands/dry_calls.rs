@@ -9,7 +9,7 @@ use treering_engine::{Actor, EntryOrder, MemoryCaller, MemoryFilesystem};
 use treering_model::{Latency, Op, OpTotals, TaskTotals, Work};
 use treering_script::{
     Call, CallError, Conductor, Dir, Done, File, Job, ParallelGroup, Phase, Program, ProgramEnd,
-    Request, SessionStop, Subject, TargetFacts, Task, TaskListener,
+    Request, SessionResult, SessionStop, Subject, TargetFacts, Task, TaskListener,
 };
 
 use crate::failure::Failure;
@@ -32,7 +32,7 @@ pub(crate) fn print(job: &dyn Job, facts: &TargetFacts) -> Result<(), Failure> {
         match ran {
             Err(SessionStop::Failed(why)) => {
                 writeln!(printer.out, "# it would end here: {why}")
-            },
+            }
             Err(_) | Ok(()) => Ok(()),
         }
     })
@@ -51,30 +51,26 @@ struct CallPrinter<'o> {
 }
 
 impl CallPrinter<'_> {
-    fn keep(&mut self, printed: io::Result<()>) -> Result<(), SessionStop> {
+    fn keep(&mut self, printed: io::Result<()>) -> SessionResult {
         self.printed = printed;
         if self.printed.is_ok() { Ok(()) } else { Err(SessionStop::Ended) }
     }
 }
 
 impl Conductor for CallPrinter<'_> {
-    fn phase(&mut self, phase: Phase) -> Result<(), SessionStop> {
+    fn phase(&mut self, phase: Phase) -> SessionResult {
         self.phases += 1;
         let printed = writeln!(self.out, "phase {}", phase.name);
         self.keep(printed)
     }
 
-    fn group(
-        &mut self,
-        group: ParallelGroup,
-        listener: &mut dyn TaskListener,
-    ) -> Result<(), SessionStop> {
+    fn group(&mut self, group: ParallelGroup, listener: &mut dyn TaskListener) -> SessionResult {
         let printed = self.perform(group, listener);
         self.keep(printed)
     }
 
     /// Nothing is known of the calls of another program: they are left out, with all after them.
-    fn program(&mut self, _program: Program) -> Result<ProgramEnd, SessionStop> {
+    fn program(&mut self, _program: Program) -> SessionResult<ProgramEnd> {
         Err(SessionStop::Ended)
     }
 }
@@ -138,11 +134,7 @@ impl Working {
 
 impl CallPrinter<'_> {
     /// Leads the tasks of a group through their calls.
-    fn perform(
-        &mut self,
-        group: ParallelGroup,
-        listener: &mut dyn TaskListener,
-    ) -> io::Result<()> {
+    fn perform(&mut self, group: ParallelGroup, listener: &mut dyn TaskListener) -> io::Result<()> {
         let phase = self.phases - 1;
         let mut working: Vec<Option<Working>> = (0..)
             .zip(group.tasks)

@@ -9,7 +9,7 @@ use treering_engine::{EngineError, StopFlag, Target};
 use treering_model::{Counters, Metric, TaskTotals, TrialEvent};
 use treering_script::{
     Board, Conductor, CreateHow, Deadline, Dir, Expect, Identity, Io, ParallelGroup, Phase, Script,
-    Session, SessionStop, SideBySide, Stop, Task, TaskListener, WorkerKind,
+    Session, SessionResult, SideBySide, Stop, Task, TaskListener, WorkerKind,
 };
 
 use crate::operations::{Operation, name};
@@ -81,7 +81,7 @@ impl TaskListener for Ticking {
 }
 
 impl Session for Ticking {
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         conductor.phase(Phase { name: "p".to_owned(), tasks: 1 })?;
         self.group.take().map_or(Ok(()), |group| conductor.group(group, self))
     }

@@ -10,7 +10,7 @@ use treering_model::{
     Caution, Metric, Op, PhaseTotals, SinkError, TaskTotals, TrialEvent, TrialSink,
 };
 use treering_script::{
-    Conductor, ParallelGroup, Phase, Script, Session, SessionStop, SyncScope, Task, TaskListener,
+    Conductor, ParallelGroup, Phase, Script, Session, SessionResult, SyncScope, Task, TaskListener,
 };
 
 use crate::operations::{Operation, OperationScript};
@@ -27,12 +27,7 @@ pub(crate) struct Play {
 impl Play {
     pub(crate) fn new(phases: Vec<(&str, Vec<ParallelGroup>)>) -> Self {
         let phases = phases.into_iter().map(|(name, groups)| (name.to_owned(), groups));
-        Self {
-            phases: phases.collect(),
-            syncs: false,
-            reported: Vec::new(),
-            of_others: Vec::new(),
-        }
+        Self { phases: phases.collect(), syncs: false, reported: Vec::new(), of_others: Vec::new() }
     }
 }
 
@@ -47,7 +42,7 @@ impl TaskListener for Play {
 }
 
 impl Session for Play {
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         for (name, groups) in std::mem::take(&mut self.phases) {
             let tasks = groups.iter().map(|group| group.tasks.len()).sum::<usize>();
             conductor.phase(Phase { name, tasks: u32::try_from(tasks).unwrap() })?;

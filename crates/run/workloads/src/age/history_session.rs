@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use treering_model::{Caution, Counters, Fact, Fingerprint, Metric, Op};
 use treering_script::{
     Conductor, CreateHow, Dir, Expect, Io, LayoutFeed, OpenHow, ParallelGroup, Script, Session,
-    SessionStop, Stop, SyncScope, Task,
+    SessionResult, Stop, SyncScope, Task,
 };
 
 use super::ending::Ending;
@@ -69,18 +69,18 @@ impl HistorySession {
         steps: u64,
         is_first: bool,
         conductor: &mut dyn Conductor,
-    ) -> Result<(), SessionStop> {
+    ) -> SessionResult {
         let shared = Arc::clone(&self.shared);
         let script = Replayer { shared, steps, is_first, counted: Counted::default() };
         let kind = if is_first { FILL } else { AGE };
         let task = Task::new(kind, &format!("{steps} commits"), Op::Create, Box::new(script));
-        let group = ParallelGroup { tasks: vec![task], ..ParallelGroup::default() };
+        let group = ParallelGroup::new(vec![task]);
         self.progress.run_group(group, conductor)
     }
 }
 
 impl Session for HistorySession {
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         conductor.phase(self.progress.begin(FILL, 1))?;
         self.replay(1, true, conductor)?;
         if self.left() > 0 {
@@ -90,13 +90,13 @@ impl Session for HistorySession {
             while self.left() > 0 && !self.progress.ending.is_over() {
                 self.replay(self.wanted().min(self.measure_every), false, conductor)?;
             }
+            self.progress.check()?;
         }
         if !self.is_written() {
             conductor.phase(self.progress.begin(WRITE, 1))?;
             let script = Writer { shared: Arc::clone(&self.shared), counted: Counted::default() };
             let task = Task::new(WRITE, "what was allocated", Op::Write, Box::new(script));
-            let group = ParallelGroup { tasks: vec![task], ..ParallelGroup::default() };
-            self.progress.run_group(group, conductor)?;
+            self.progress.run_group(ParallelGroup::new(vec![task]), conductor)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use treering_model::metrics::{cpu, rates, times};
 use treering_model::{Caution, Fact, Metric, Scope, TaskTotals};
 use treering_script::{
-    Conductor, LayoutFeed, ParallelGroup, Phase, SessionError, SessionStop,
+    Conductor, LayoutFeed, ParallelGroup, Phase, SessionError, SessionResult, SessionStop,
 };
 
 use super::ending::Ending;
@@ -41,7 +41,7 @@ impl Progress {
     /// A phase of so many tasks begins.
     pub(super) fn begin(&mut self, name: &'static str, tasks: u64) -> Phase {
         self.phase = Some(name);
-        Phase { name: name.to_owned(), tasks: u32::try_from(tasks).unwrap_or(u32::MAX) }
+        Phase::new(name, tasks)
     }
 
     /// Runs a group, and fails where nothing can be done or no rule can end the run.
@@ -49,10 +49,14 @@ impl Progress {
         &mut self,
         group: ParallelGroup,
         conductor: &mut dyn Conductor,
-    ) -> Result<(), SessionStop> {
+    ) -> SessionResult {
         conductor.group(group, &mut |totals: &TaskTotals| self.task_ended(totals))?;
-        let failure = self.refusal.clone().or_else(|| self.ending.failure());
-        Ok(failure.map_or(Ok(()), Err)?)
+        self.check()
+    }
+
+    /// Fails where nothing can be done, or no rule can end the run.
+    pub(super) fn check(&self) -> SessionResult {
+        SessionStop::check(self.refusal.clone().or_else(|| self.ending.failure()))
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {

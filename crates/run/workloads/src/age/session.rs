@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use treering_model::{Caution, Fact, Metric, Op};
-use treering_script::{Conductor, LayoutFeed, ParallelGroup, Session, SessionStop, Task};
+use treering_script::{Conductor, LayoutFeed, ParallelGroup, Session, SessionResult, Task};
 
 use super::ending::Ending;
 use super::fast_forward::FastForward;
@@ -57,7 +57,7 @@ impl AgeSession {
     }
 
     /// Runs a part in a group of its own.
-    fn play(&mut self, part: Part, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn play(&mut self, part: Part, conductor: &mut dyn Conductor) -> SessionResult {
         let (subject, op) = match part {
             Part::Prepare => ("directories".to_owned(), Op::MakeDir),
             Part::Fill(files) | Part::Write(files) => {
@@ -72,13 +72,13 @@ impl AgeSession {
         let script = Box::new(Player::new(part, &self.generator, self.forward.clone()));
         let kind = self.progress.phase.unwrap_or(FILL);
         let tasks = vec![Task::new(kind, &subject, op, script)];
-        let group = ParallelGroup { tasks, remount: self.remounts_now(), ..<_>::default() };
+        let group = ParallelGroup { remount: self.remounts_now(), ..ParallelGroup::new(tasks) };
         self.progress.run_group(group, conductor)
     }
 }
 
 impl Session for AgeSession {
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         let (populations, has_operations) = {
             let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
             (generator.model().files.len(), generator.has_operations())
@@ -97,10 +97,10 @@ impl Session for AgeSession {
                 let left = self.progress.ending.operations_left().unwrap_or(self.measure_every);
                 let count = left.min(self.measure_every);
                 let reads = self.reads && self.is_remounted();
-                let part =
-                    if reads { Part::ReadAndOperate(count) } else { Part::Operate(count) };
+                let part = if reads { Part::ReadAndOperate(count) } else { Part::Operate(count) };
                 self.play(part, conductor)?;
             }
+            self.progress.check()?;
         }
         if self.forward.is_some() {
             conductor.phase(self.progress.begin(WRITE, populations as u64))?;

@@ -1,9 +1,10 @@
 //! A profile that another workload carries out: its session, ended by our rules. Each of its tasks
 //! counts as one operation, those of its first phases as filling.
 
-use treering_model::{Caution, Counters, Fact, Fingerprint, Metric, TaskTotals};
+use treering_model::{Caution, Fact, Fingerprint, Metric, TaskTotals};
 use treering_script::{
-    Conductor, LayoutFeed, ParallelGroup, Phase, Session, SessionStop, SyncScope, TaskListener,
+    Conductor, LayoutFeed, ParallelGroup, Phase, Session, SessionResult, SessionStop, SyncScope,
+    TaskListener,
 };
 
 use super::ending::Ending;
@@ -57,23 +58,6 @@ impl Operations {
     }
 }
 
-/// Counts each task as an operation before the listener of the session receives it.
-struct OperationListener<'c> {
-    operations: &'c mut Operations,
-    listener: &'c mut dyn TaskListener,
-}
-
-impl TaskListener for OperationListener<'_> {
-    fn task_ended(&mut self, totals: &TaskTotals) {
-        self.operations.task_ended(totals);
-        self.listener.task_ended(totals);
-    }
-
-    fn tick(&mut self, elapsed_ns: u64) -> Counters {
-        self.listener.tick(elapsed_ns)
-    }
-}
-
 /// Conducts the session until a rule ends its operations, and what is written behind them.
 struct EndingConductor<'c> {
     conductor: &'c mut dyn Conductor,
@@ -82,7 +66,7 @@ struct EndingConductor<'c> {
 }
 
 impl Conductor for EndingConductor<'_> {
-    fn phase(&mut self, phase: Phase) -> Result<(), SessionStop> {
+    fn phase(&mut self, phase: Phase) -> SessionResult {
         let Operations { ending, stage, .. } = &mut *self.operations;
         *stage = match *stage {
             Stage::Fill if phase.name == self.aging => {
@@ -90,23 +74,25 @@ impl Conductor for EndingConductor<'_> {
                 Stage::Age
             }
             Stage::Fill => Stage::Fill,
-            Stage::Age if phase.name == WRITE => Stage::Write,
+            Stage::Age if phase.name == WRITE => {
+                ending.is_over();
+                SessionStop::check(ending.failure())?;
+                Stage::Write
+            }
             Stage::Age | Stage::Write => return Err(SessionStop::Ended),
         };
         self.conductor.phase(phase)
     }
 
-    fn group(
-        &mut self,
-        group: ParallelGroup,
-        listener: &mut dyn TaskListener,
-    ) -> Result<(), SessionStop> {
-        let operations = &mut *self.operations;
-        self.conductor.group(group, &mut OperationListener { operations, listener })?;
-        Ok(self.operations.ending.failure().map_or(Ok(()), Err)?)
+    fn group(&mut self, group: ParallelGroup, listener: &mut dyn TaskListener) -> SessionResult {
+        self.conductor.group(group, &mut |totals: &TaskTotals| {
+            self.operations.task_ended(totals);
+            listener.task_ended(totals);
+        })?;
+        SessionStop::check(self.operations.ending.failure())
     }
 
-    fn sync(&mut self, scope: SyncScope) -> Result<(), SessionStop> {
+    fn sync(&mut self, scope: SyncScope) -> SessionResult {
         self.conductor.sync(scope)
     }
 
@@ -116,9 +102,14 @@ impl Conductor for EndingConductor<'_> {
 }
 
 impl Session for ThroughSession<'_> {
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         let Self { inner, operations, aging } = self;
-        inner.run(&mut EndingConductor { conductor, operations, aging: *aging })
+        inner.run(&mut EndingConductor { conductor, operations, aging })?;
+        if operations.stage == Stage::Age {
+            // The plan of the session may be over with the last operation.
+            operations.ending.is_over();
+        }
+        SessionStop::check(operations.ending.failure())
     }
 
     fn layouts(&self) -> Option<LayoutFeed> {
@@ -126,7 +117,8 @@ impl Session for ThroughSession<'_> {
     }
 
     fn facts(&self) -> Vec<Fact> {
-        let print = Fact { name: "age.fingerprint".to_owned(), value: self.operations.print.text() };
+        let print =
+            Fact { name: "age.fingerprint".to_owned(), value: self.operations.print.text() };
         let own = self.operations.ending.facts().into_iter().chain([print]);
         self.inner.facts().into_iter().chain(own).collect()
     }

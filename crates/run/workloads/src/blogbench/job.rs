@@ -1,7 +1,7 @@
 //! A configured blogbench: parameters, room, footprint, outline, and the session.
 
 use treering_model::{Caution, Metric, Mode, Work};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Stepped, Settings, TargetFacts};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::config::{Config, Role};
 use super::headline::Headline;
@@ -134,7 +134,7 @@ impl Job for BlogJob {
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
         let (config, standing) = (self.config.clone(), self.standing(facts));
-        Box::new(Stepped(BlogSession::new(Run { config, classic: self.is_classic(), standing })))
+        Box::new(BlogSession::new(Run { config, classic: self.is_classic(), standing }))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use treering_model::metrics::times;
 use treering_model::{Caution, Metric, Mode};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Stepped, Settings, TargetFacts};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::asked::FileKind;
 use super::config::ClassicConfig;
@@ -119,7 +119,7 @@ impl Job for BonnieJob {
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(Stepped(BonnieSession::new(self.shape.clone(), self.style)))
+        Box::new(BonnieSession::new(self.shape.clone(), self.style))
     }
 }
 

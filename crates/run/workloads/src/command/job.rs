@@ -4,7 +4,7 @@ use std::path::Path;
 
 use treering_model::metrics::{command, cpu, times};
 use treering_model::{Caution, Metric, Mode, Scope, Work};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Stepped, TargetFacts};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, TargetFacts};
 
 use super::command_line::{CommandJob, by_shell, shell_line};
 use super::options::{CLEANUP, COMMAND, PREPARE};
@@ -73,6 +73,6 @@ impl Job for CommandJob {
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(Stepped(CommandSession::new(self)))
+        Box::new(CommandSession::new(self))
     }
 }

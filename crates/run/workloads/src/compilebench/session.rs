@@ -7,7 +7,7 @@ use treering_datasets::FileList;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
     Caches, Conductor, CreateHow, NameId, ParallelGroup, Phase, Script, Session, SessionError,
-    SessionStop, SyncScope, Task, TaskListener,
+    SessionResult, SessionStop, SyncScope, Task, TaskListener,
 };
 
 use super::change_tree::{Ahead, ChangeTree, Writing};
@@ -212,9 +212,8 @@ impl AgingSession {
         &mut self,
         planned: &PlannedPhase,
         conductor: &mut dyn Conductor,
-    ) -> Result<(), SessionStop> {
-        let tasks = u32::try_from(planned.works()).unwrap_or(u32::MAX);
-        conductor.phase(Phase { name: planned.name.to_owned(), tasks })?;
+    ) -> SessionResult {
+        conductor.phase(Phase::new(planned.name, planned.works()))?;
         self.is_measured = planned.name != NATIVE_ORDER;
         let initial = planned.name == INITIAL_CREATE;
         for (number, works) in (1..).zip(&planned.groups) {
@@ -229,7 +228,7 @@ impl AgingSession {
             let caches = if drops { Caches::Drop } else { Caches::Keep };
             let task = |work| self.task(work, planned.sync_each, initial);
             let tasks = works.iter().map(task).collect();
-            self.run_group(ParallelGroup { caches, tasks, ..<_>::default() }, conductor)?;
+            self.run_group(ParallelGroup { caches, ..ParallelGroup::new(tasks) }, conductor)?;
             if let Some(scope) = planned.sync_end.filter(|_| number == planned.groups.len()) {
                 conductor.sync(scope)?;
             }
@@ -237,27 +236,22 @@ impl AgingSession {
         Ok(())
     }
 
-    fn run_group(
-        &mut self,
-        group: ParallelGroup,
-        conductor: &mut dyn Conductor,
-    ) -> Result<(), SessionStop> {
+    fn run_group(&mut self, group: ParallelGroup, conductor: &mut dyn Conductor) -> SessionResult {
         conductor.group(group, self)?;
-        Ok(self.refusal.take().map_or(Ok(()), Err)?)
+        SessionStop::check(self.refusal.take())
     }
 
     /// Writes the files that were only allocated, in a phase behind all that were planned.
-    fn run_writes(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run_writes(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         let trees = self.forward.as_ref().map_or(0, Forward::trees);
         if trees == 0 {
             return Ok(());
         }
-        let tasks = u32::try_from(trees).unwrap_or(u32::MAX);
-        conductor.phase(Phase { name: WRITE.to_owned(), tasks })?;
+        conductor.phase(Phase::new(WRITE, trees))?;
         self.is_measured = false;
         while let Some((tree, files)) = self.forward.as_mut().and_then(Forward::take) {
-            let tasks = vec![self.write_allocated(&tree, files)];
-            self.run_group(ParallelGroup { tasks, ..<_>::default() }, conductor)?;
+            let task = self.write_allocated(&tree, files);
+            self.run_group(ParallelGroup::new(vec![task]), conductor)?;
         }
         Ok(())
     }
@@ -291,7 +285,7 @@ impl TaskListener for AgingSession {
 }
 
 impl Session for AgingSession {
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         for planned in std::mem::take(&mut self.phases) {
             self.run_planned(&planned, conductor)?;
         }

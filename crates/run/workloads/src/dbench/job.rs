@@ -3,7 +3,7 @@
 use treering_model::metrics::dbench::PASS_SECONDS;
 use treering_model::metrics::rates;
 use treering_model::{Caution, Metric, Mode, Work};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Stepped, Settings, TargetFacts};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::config::{BASE, Config, Ends};
 use super::headline::Headline;
@@ -159,6 +159,6 @@ impl Job for PlayJob {
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(Stepped(PlaySession::new(&self.config)))
+        Box::new(PlaySession::new(&self.config))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use treering_model::metrics::rates;
 use treering_model::{Caution, Metric, Mode, Work};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Stepped, Settings, TargetFacts};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::fileset::drawn_sizes;
 use super::headline::Headline;
@@ -321,6 +321,6 @@ impl Job for BenchJob {
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(Stepped(BenchSession::new(self.run.clone())))
+        Box::new(BenchSession::new(self.run.clone()))
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use treering_languages::nearest::nearest;
 use treering_model::metrics::rates;
 use treering_model::{Caution, Metric, Mode, Work};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Stepped, Settings, TargetFacts};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::draw::whole;
 use super::headline::Headline;
@@ -274,7 +274,7 @@ impl Job for BenchJob {
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(Stepped(BenchSession::new(self.plan(), self.manner, self.sleeps())))
+        Box::new(BenchSession::new(self.plan(), self.manner, self.sleeps()))
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use treering_languages::fio::{self, Amount, Engine, Machine, Section, Surroundings, Warning};
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
-    ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Stepped, Settings, TargetFacts, ValueKind,
+    ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts, ValueKind,
 };
 
 use super::headline::Headline;
@@ -426,6 +426,6 @@ impl Job for FileJob {
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
         let there = if self.reuses { facts.existing.as_slice() } else { &[] };
-        Box::new(Stepped(JobSession::new(self.scene.clone(), self.status.clone(), there)))
+        Box::new(JobSession::new(self.scene.clone(), self.status.clone(), there))
     }
 }

@@ -2,7 +2,7 @@
 
 use treering_model::{Caution, Metric, Mode};
 use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, Session, Stepped, Settings, TargetFacts, WorkerKind,
+    ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts, WorkerKind,
 };
 
 use super::config::{self, ClassicConfig};
@@ -162,6 +162,6 @@ impl Job for MarkJob {
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(Stepped(MarkSession::new(self.shape.clone(), self.style.clone(), self.workers)))
+        Box::new(MarkSession::new(self.shape.clone(), self.style.clone(), self.workers))
     }
 }

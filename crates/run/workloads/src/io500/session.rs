@@ -6,7 +6,7 @@ use treering_model::workloads::io500::{
 };
 use treering_model::{Fact, Metric, Op, Scope, TaskTotals};
 use treering_script::{
-    Caches, Conductor, ParallelGroup, Phase, Script, Session, SessionStop, SideBySide, Task,
+    Caches, Conductor, ParallelGroup, Phase, Script, Session, SessionResult, SideBySide, Task,
     TaskListener, WorkerKind,
 };
 
@@ -50,11 +50,7 @@ impl RehearsalSession {
         Self { frame, tests, has_begun: false, search: Search::default() }
     }
 
-    fn run_step(
-        &mut self,
-        step: &Step,
-        conductor: &mut StepConductor<'_>,
-    ) -> Result<(), SessionStop> {
+    fn run_step(&mut self, step: &Step, conductor: &mut StepConductor<'_>) -> SessionResult {
         match step.kind {
             StepKind::Prepare => {
                 let script = Box::new(Directories { makes: true });
@@ -81,11 +77,7 @@ impl RehearsalSession {
     }
 
     /// Runs the next part of a test in its directory.
-    fn run_part(
-        &mut self,
-        test: Benchmark,
-        conductor: &mut StepConductor<'_>,
-    ) -> Result<(), SessionStop> {
+    fn run_part(&mut self, test: Benchmark, conductor: &mut StepConductor<'_>) -> SessionResult {
         conductor.test = Some(test);
         let ran = self.tests[test.place()].run_next_part(conductor);
         conductor.test = None;
@@ -97,12 +89,12 @@ impl RehearsalSession {
         op: Op,
         script: Box<dyn Script>,
         conductor: &mut StepConductor<'_>,
-    ) -> Result<(), SessionStop> {
+    ) -> SessionResult {
         let tasks = vec![Task::new(SETUP, TOP_DIRECTORY, op, script)];
         conductor.group(self.group(tasks), &mut |_: &TaskTotals| {})
     }
 
-    fn run_search(&mut self, conductor: &mut StepConductor<'_>) -> Result<(), SessionStop> {
+    fn run_search(&mut self, conductor: &mut StepConductor<'_>) -> SessionResult {
         let workers = self.frame.workers;
         let task = |worker| {
             let script = Box::new(Find { worker, workers, counts: FindCounts::default() });
@@ -122,7 +114,7 @@ impl RehearsalSession {
 
     fn group(&self, tasks: Vec<Task>) -> ParallelGroup {
         let side_by_side = SideBySide { workers: self.frame.kind, ..SideBySide::default() };
-        ParallelGroup { tasks, side_by_side, ..ParallelGroup::default() }
+        ParallelGroup { side_by_side, ..ParallelGroup::new(tasks) }
     }
 
     fn search_metrics(&self) -> Vec<Metric> {
@@ -178,7 +170,7 @@ impl StepConductor<'_> {
 }
 
 impl Conductor for StepConductor<'_> {
-    fn phase(&mut self, phase: Phase) -> Result<(), SessionStop> {
+    fn phase(&mut self, phase: Phase) -> SessionResult {
         self.conductor.phase(phase)
     }
 
@@ -186,7 +178,7 @@ impl Conductor for StepConductor<'_> {
         &mut self,
         mut group: ParallelGroup,
         listener: &mut dyn TaskListener,
-    ) -> Result<(), SessionStop> {
+    ) -> SessionResult {
         if let Some(test) = self.test {
             let tasks = group.tasks.into_iter();
             group.tasks = tasks.map(|task| self.in_directory(test, task)).collect();
@@ -203,11 +195,10 @@ impl Conductor for StepConductor<'_> {
 }
 
 impl Session for RehearsalSession {
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         self.has_begun = true;
         for step in &STEPS {
-            let tasks = self.frame.workers.into();
-            conductor.phase(Phase { name: step.name.to_owned(), tasks })?;
+            conductor.phase(Phase::new(step.name, self.frame.workers))?;
             let drops = self.frame.cold;
             let conductor = &mut StepConductor { conductor, step, test: None, drops };
             self.run_step(step, conductor)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
-    Conductor, ConfigError, Footprint, Job, OutlineLine, Session, SessionStop, Settings,
+    Conductor, ConfigError, Footprint, Job, OutlineLine, Session, SessionResult, Settings,
     TargetFacts,
 };
 
@@ -78,11 +78,7 @@ impl Job for Series {
     }
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(SeriesSession {
-            tests: &self.tests,
-            facts: facts.clone(),
-            metrics: Vec::new(),
-        })
+        Box::new(SeriesSession { tests: &self.tests, facts: facts.clone(), metrics: Vec::new() })
     }
 }
 
@@ -106,7 +102,7 @@ struct SeriesSession<'j> {
 }
 
 impl Session for SeriesSession<'_> {
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         for test in self.tests {
             let mut session = test.begin(&self.facts);
             let ran = session.run(conductor);

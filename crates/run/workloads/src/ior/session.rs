@@ -9,8 +9,8 @@ use treering_classic::mdtest::pattern::Pattern;
 use treering_model::workloads::ior::TransferCounts;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Buffers, Caches, Conductor, Deadline, ParallelGroup, Phase, Session, SessionError, SessionStop,
-    Task, TaskListener, TimeLimit,
+    Buffers, Caches, Conductor, Deadline, ParallelGroup, Phase, Session, SessionError,
+    SessionResult, SessionStop, Task, TaskListener, TimeLimit,
 };
 
 use super::headline;
@@ -77,13 +77,13 @@ impl IorSession {
         memory: Memory,
         caches: Caches,
         conductor: &mut dyn Conductor,
-    ) -> Result<(), SessionStop> {
+    ) -> SessionResult {
         let taken = Taken::take(memory);
         let failure = taken.as_ref().err().map(|lack| SessionError::at("-M", lack.to_string()));
         self.taken = Some(taken);
         let task = Task::new(SETUP, "memory", Op::Pause, Box::new(Delay { seconds: 0 }));
         self.run_group(vec![task], caches, conductor)?;
-        Ok(failure.map_or(Ok(()), Err)?)
+        SessionStop::check(failure)
     }
 
     /// Makes or removes the directory of a native run.
@@ -92,7 +92,7 @@ impl IorSession {
         makes: bool,
         caches: Caches,
         conductor: &mut dyn Conductor,
-    ) -> Result<(), SessionStop> {
+    ) -> SessionResult {
         let op = if makes { Op::MakeDir } else { Op::RemoveDir };
         let name = OWN_DIRECTORY.to_string_lossy();
         let script = OwnDirectory { path: OWN_DIRECTORY.to_owned(), makes };
@@ -100,7 +100,7 @@ impl IorSession {
         self.run_group(vec![task], caches, conductor)
     }
 
-    fn run_removal(&mut self, kind: &str, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run_removal(&mut self, kind: &str, conductor: &mut dyn Conductor) -> SessionResult {
         let tasks = (0..self.removers()).map(|rank| self.removal(kind, rank)).collect();
         self.run_group(tasks, Caches::Keep, conductor)
     }
@@ -111,7 +111,7 @@ impl IorSession {
         part: Part,
         caches: Caches,
         conductor: &mut dyn Conductor,
-    ) -> Result<(), SessionStop> {
+    ) -> SessionResult {
         let shape = Arc::clone(&self.shape);
         if let Some(memory) = shape.memory.filter(|_| self.taken.is_none()) {
             self.take_memory(memory, caches, conductor)?;
@@ -142,7 +142,7 @@ impl IorSession {
         part: Part,
         caches: Caches,
         conductor: &mut dyn Conductor,
-    ) -> Result<(), SessionStop> {
+    ) -> SessionResult {
         let is_timed = matches!(part, Part::Write | Part::Read);
         let time_limit = self.shape.wall_seconds.filter(|_| is_timed).map(|seconds| TimeLimit {
             after: Duration::from_secs(seconds),
@@ -152,8 +152,7 @@ impl IorSession {
         let ranks = 0..self.shape.ranks;
         let task = |rank| self.transfers(part, rank, None, wall);
         let tasks: Vec<Task> = ranks.clone().map(task).collect();
-        let side_by_side = side_by_side(self.shape.workers, tasks.len());
-        let group = ParallelGroup { tasks, time_limit, caches, side_by_side, ..<_>::default() };
+        let group = ParallelGroup { time_limit, ..self.group(tasks, caches) };
         conductor.group(group, self)?;
         let least = self.done.iter().copied().min().unwrap_or(0);
         let most = self.done.iter().copied().max().unwrap_or(0);
@@ -173,9 +172,13 @@ impl IorSession {
         tasks: Vec<Task>,
         caches: Caches,
         conductor: &mut dyn Conductor,
-    ) -> Result<(), SessionStop> {
+    ) -> SessionResult {
+        conductor.group(self.group(tasks, caches), self)
+    }
+
+    fn group(&self, tasks: Vec<Task>, caches: Caches) -> ParallelGroup {
         let side_by_side = side_by_side(self.shape.workers, tasks.len());
-        conductor.group(ParallelGroup { tasks, caches, side_by_side, ..<_>::default() }, self)
+        ParallelGroup { caches, side_by_side, ..ParallelGroup::new(tasks) }
     }
 
     fn place(&self, rank: u16) -> Place {
@@ -269,11 +272,10 @@ impl IorSession {
         };
         u128::from(ended_ns - began_ns) >= limit.as_nanos()
     }
-
 }
 
 impl PartedSession for IorSession {
-    fn run_next_part(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run_next_part(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         let Some(&part) = self.parts.get(self.begun) else { return Ok(()) };
         self.begun += 1;
         self.done = vec![0; self.shape.ranks.into()];
@@ -310,7 +312,7 @@ impl TaskListener for IorSession {
 impl Session for IorSession {
     /// Runs the parts of each repetition while there is still time to begin one. What was written
     /// is removed in any case.
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         for repetition in 0..self.shape.repetitions {
             if self.is_late() {
                 break;
@@ -325,7 +327,7 @@ impl Session for IorSession {
                     0 => self.shape.kind(part),
                     later => format!("{} {}", self.shape.kind(part), later + 1),
                 };
-                conductor.phase(Phase { name, tasks: self.shape.ranks.into() })?;
+                conductor.phase(Phase::new(name, self.shape.ranks))?;
                 self.run_next_part(conductor)?;
             }
         }

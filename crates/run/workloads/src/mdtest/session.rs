@@ -8,8 +8,8 @@ use treering_classic::mdtest::pattern::Pattern;
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Buffers, Caches, Conductor, Deadline, ParallelGroup, Phase, Script, Session, SessionStop, Task,
-    TaskListener, TimeLimit,
+    Buffers, Caches, Conductor, Deadline, ParallelGroup, Phase, Script, Session, SessionResult,
+    Task, TaskListener, TimeLimit,
 };
 
 use super::headline;
@@ -70,7 +70,7 @@ impl TestSession {
         &mut self,
         action: Care,
         conductor: &mut dyn Conductor,
-    ) -> Result<(), SessionStop> {
+    ) -> SessionResult {
         let tasks = (0..self.shape.roots).map(|_root| self.test_directories(action)).collect();
         self.run_group(tasks, conductor)
     }
@@ -80,14 +80,14 @@ impl TestSession {
         part: Part,
         makes: bool,
         conductor: &mut dyn Conductor,
-    ) -> Result<(), SessionStop> {
+    ) -> SessionResult {
         let makers = 0..self.shape.tree_makers();
         let tasks = makers.map(|rank| self.trees(part, rank, makes)).collect();
         self.run_group(tasks, conductor)
     }
 
     /// Runs a test of items; the first rank does it for all where items are made collectively.
-    fn run_items(&mut self, part: Part, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run_items(&mut self, part: Part, conductor: &mut dyn Conductor) -> SessionResult {
         let Part::Items { is_directory, act } = part else { return Ok(()) };
         let (creates, removes) = (act == Act::Create, act == Act::Remove);
         let items = 0..self.target(part);
@@ -111,8 +111,7 @@ impl TestSession {
             let tasks: Vec<Task> = (0..ranks).map(task).collect();
             let looks = matches!(act, Act::Stat | Act::Read);
             let caches = if looks && self.shape.cold { Caches::Drop } else { Caches::Keep };
-            let side_by_side = side_by_side(self.shape.workers, tasks.len());
-            let group = ParallelGroup { tasks, time_limit, caches, side_by_side, ..<_>::default() };
+            let group = ParallelGroup { time_limit, caches, ..self.group(tasks) };
             conductor.group(group, self)?;
         }
         let least = self.made.iter().copied().min().unwrap_or(0);
@@ -120,9 +119,8 @@ impl TestSession {
         if self.ended_by_time && least < most {
             // All make as many as the fastest one has.
             let rest = (0..self.shape.ranks).zip(&self.made);
-            let task = |(rank, &made)| {
-                self.items(part, rank, vec![rank], made..most, Making::Whole, None)
-            };
+            let task =
+                |(rank, &made)| self.items(part, rank, vec![rank], made..most, Making::Whole, None);
             let tasks = rest.map(task).collect();
             self.run_group(tasks, conductor)?;
         }
@@ -132,13 +130,13 @@ impl TestSession {
         Ok(())
     }
 
-    fn run_group(
-        &mut self,
-        tasks: Vec<Task>,
-        conductor: &mut dyn Conductor,
-    ) -> Result<(), SessionStop> {
+    fn run_group(&mut self, tasks: Vec<Task>, conductor: &mut dyn Conductor) -> SessionResult {
+        conductor.group(self.group(tasks), self)
+    }
+
+    fn group(&self, tasks: Vec<Task>) -> ParallelGroup {
         let side_by_side = side_by_side(self.shape.workers, tasks.len());
-        conductor.group(ParallelGroup { tasks, side_by_side, ..<_>::default() }, self)
+        ParallelGroup { side_by_side, ..ParallelGroup::new(tasks) }
     }
 
     fn task(&self, kind: &str, tally: &str, op: Op, script: Box<dyn Script>) -> Task {
@@ -218,7 +216,6 @@ impl TestSession {
             Pattern { packet: original.packet, seed: original.data_seed, rank: rank.into() };
         Some(OwnData { buffers: Buffers::default(), pattern })
     }
-
 }
 
 /// The call that is an item.
@@ -236,7 +233,7 @@ fn file_op(is_directory: bool, act: Act, making: Making) -> Op {
 }
 
 impl PartedSession for TestSession {
-    fn run_next_part(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run_next_part(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         let Some(&part) = self.parts.get(self.begun) else { return Ok(()) };
         self.begun += 1;
         self.made = vec![0; self.shape.ranks.into()];
@@ -273,7 +270,7 @@ impl TaskListener for TestSession {
 }
 
 impl Session for TestSession {
-    fn run(&mut self, conductor: &mut dyn Conductor) -> Result<(), SessionStop> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         for iteration in 0..self.shape.iterations {
             self.iteration = iteration;
             self.begun = 0;
@@ -283,7 +280,7 @@ impl Session for TestSession {
                     0 => kind.to_owned(),
                     later => format!("{kind} {}", later + 1),
                 };
-                conductor.phase(Phase { name, tasks: self.shape.ranks.into() })?;
+                conductor.phase(Phase::new(name, self.shape.ranks))?;
                 self.run_next_part(conductor)?;
             }
         }

@@ -233,8 +233,12 @@ fn a_writer_makes_articles_and_pictures_from_a_number_down() {
         series(&mut calls, "picture");
         assert_eq!(calls.next(), None);
         assert!(listener.tick(2).is_empty(), "no row comes after the last");
-        let standing =
-            memory.snapshot().entries.iter().filter(|(_, kind, _)| *kind == EntryKind::File).count();
+        let standing = memory
+            .snapshot()
+            .entries
+            .iter()
+            .filter(|(_, kind, _)| *kind == EntryKind::File)
+            .count();
         assert!(standing >= usize::try_from(articles + pictures).unwrap());
     });
 }
@@ -378,7 +382,11 @@ fn a_reader_reads_until_an_article_is_missing() {
                 }
             }
             assert!(blogs < 40 || (with > 5 && without > 5), "{with} and {without}");
-            assert_eq!(counted(&listener.tick(1), "blogs_read"), blogs, "each is one more of the score");
+            assert_eq!(
+                counted(&listener.tick(1), "blogs_read"),
+                blogs,
+                "each is one more of the score"
+            );
         });
     }
 }
@@ -391,7 +399,10 @@ fn native_threads_end_between_two_files() {
         actors[0].until(|said| said.starts_with("create"));
         listener.tick(1);
         let rest = actors[0].rest();
-        assert!(rest.iter().filter(|(said, _)| said.starts_with("rename")).count() == 1, "{rest:?}");
+        assert!(
+            rest.iter().filter(|(said, _)| said.starts_with("rename")).count() == 1,
+            "{rest:?}"
+        );
         assert_eq!(rest.last().unwrap().0.split(' ').next(), Some("rename"));
     });
     assert_eq!(session.remains(), ["blogbench-0"]);

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use treering_languages::fio::{Direction, Relayed, relay};
 use treering_model::{Caution, Metric, Mode, Work};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Stepped, Settings, TargetFacts};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::headline::Headline;
 use super::job::{FileJob, Source, refuse_leftovers};
@@ -222,6 +222,6 @@ impl Job for ForeignJob {
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(Stepped(ForeignSession::new(self)))
+        Box::new(ForeignSession::new(self))
     }
 }
