@@ -6,8 +6,8 @@
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
-use treering_ffsb::Ffsb;
 use treering_engine::{MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session};
+use treering_ffsb::Ffsb;
 use treering_model::{Metric, Scope, TaskTotals};
 use treering_script::{
     Call, CreateHow, OpenHow, Script, Session, Settings, SyncScope, TargetFacts, Workload,

@@ -5,10 +5,10 @@
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
-use treering_filebench::Filebench;
 use treering_engine::{
     EntryOrder, MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session,
 };
+use treering_filebench::Filebench;
 use treering_model::TaskTotals;
 use treering_script::{Call, OpenHow, Script, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;

@@ -5,10 +5,10 @@
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
-use treering_fio::{Fio, show_job_file};
 use treering_engine::{
     EntryOrder, MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session,
 };
+use treering_fio::{Fio, show_job_file};
 use treering_model::TaskTotals;
 use treering_script::{Call, CreateHow, OpenHow, Script, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;

@@ -5,8 +5,8 @@
 
 use std::ffi::CStr;
 
-use treering_fs_mark::FsMark;
 use treering_engine::{SessionRequest, rehearse_session};
+use treering_fs_mark::FsMark;
 use treering_model::TaskTotals;
 use treering_script::{
     Call, Completion, CreateHow, Dir, Done, Entries, Errno, Io, Room, Script, SessionStop,

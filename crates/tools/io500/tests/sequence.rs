@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use treering_io500::Io500;
 use treering_engine::{
     EntryOrder, MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session,
 };
+use treering_io500::Io500;
 use treering_model::TaskTotals;
 use treering_model::workloads::io500::STEPS;
 use treering_script::{Call, Settings, TargetFacts, Workload};

@@ -6,8 +6,8 @@
 use std::ffi::CStr;
 
 use treering_engine::{SessionRequest, rehearse_session};
-use treering_script::{Call, CreateHow, Dir, OpenHow, SessionStop, TargetFacts, Task, Workload};
 use treering_ior::Ior;
+use treering_script::{Call, CreateHow, Dir, OpenHow, SessionStop, TargetFacts, Task, Workload};
 
 use treering_testkit::sequence::{self, calls, settings, totals};
 

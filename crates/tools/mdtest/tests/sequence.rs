@@ -6,10 +6,10 @@
 use std::ffi::CStr;
 
 use treering_engine::{SessionRequest, rehearse_session};
+use treering_mdtest::Mdtest;
 use treering_script::{
     Call, CreateHow, Dir, OpenHow, SessionStop, SyncScope, TargetFacts, Task, Workload,
 };
-use treering_mdtest::Mdtest;
 
 use treering_testkit::sequence::{self, calls, settings, totals};
 

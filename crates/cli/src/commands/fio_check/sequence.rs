@@ -7,11 +7,11 @@ use treering_engine::{
     Caller as _, EntryOrder, MemoryCaller, MemoryFilesystem, SessionRequest, rehearse,
     rehearse_session,
 };
+use treering_fio::check::Moved;
 use treering_model::TaskTotals;
 use treering_script::{
     Call, File, Job, ParallelGroup, SessionError, TargetFacts, Task, TaskListener,
 };
-use treering_fio::check::Moved;
 
 /// Calls after which a job that makes no request is given up.
 const CALLS_MAX: usize = 50_000_000;
