@@ -17,6 +17,7 @@ mod links;
 mod lints;
 mod metric_names;
 mod names;
+mod openings;
 mod plug_ins;
 mod private_words;
 mod public_items;
@@ -44,6 +45,7 @@ const CHECKS: &[Check] = &[
     imports::check,
     lints::check,
     dependencies::check,
+    openings::check,
     plug_ins::check,
     lengths::check,
     columns::check,

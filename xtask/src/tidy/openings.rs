@@ -1,0 +1,87 @@
+//! Doc comments begin with a subject or a verb. Openings that make a reader look for the subject
+//! (What, Where, How, Whether, Of, So many, Its …) stand in at most 2 % of all doc comments.
+
+use super::Problem;
+use super::tree::Tree;
+
+/// Openings without a subject, as whole words.
+const OPENINGS: &[&str] = &[
+    "What", "Where", "Which", "How", "Whether", "Of", "So many", "So much", "So long", "So large",
+    "So often", "By whom", "As whom", "From whom", "To whom", "Whose", "Who", "Whom", "Its",
+    "Their", "Those", "Why",
+];
+
+/// The largest share of such openings, in percent.
+const SHARE_MAX: f64 = 2.0;
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut comments = 0_usize;
+    let mut riddles = Vec::new();
+    for (file, _) in tree.rust().filter(|(file, _)| file.path.starts_with("crates/")) {
+        for (line, text) in doc_comments(&file.text) {
+            comments += 1;
+            if OPENINGS.iter().any(|opening| opens_with(text, opening)) {
+                riddles.push((file.path.as_str(), line, text));
+            }
+        }
+    }
+    let share = 100.0 * riddles.len() as f64 / comments.max(1) as f64;
+    if share <= SHARE_MAX {
+        return Vec::new();
+    }
+    let right = "begin with a noun or a verb in the third person: say what the thing is";
+    let of_all = format!("{share:.1} % of {comments} doc comments; at most {SHARE_MAX} %");
+    let problem = |(path, line, text): &(&str, usize, &str)| {
+        let begin: String = text.chars().take(40).collect();
+        Problem::new(path, *line, format!("`{begin}` has no subject ({of_all})"), right)
+    };
+    riddles.iter().map(problem).collect()
+}
+
+/// The first line of each doc comment, with its number.
+fn doc_comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut is_inside = false;
+    text.lines().enumerate().filter_map(move |(index, line)| {
+        let line = line.trim_start();
+        let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        let begins = comment.is_some() && !is_inside;
+        is_inside = comment.is_some();
+        comment.filter(|_| begins).map(|comment| (index + 1, comment.trim()))
+    })
+}
+
+fn opens_with(comment: &str, opening: &str) -> bool {
+    let rest = comment.strip_prefix(opening);
+    rest.is_some_and(|rest| !rest.starts_with(|letter: char| letter.is_alphanumeric()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::tree::Tree;
+
+    fn problems(comments: &[&str]) -> usize {
+        let text: String = comments
+            .iter()
+            .enumerate()
+            .map(|(number, comment)| format!("/// {comment}\nconst A{number}: u8 = 0;\n"))
+            .collect();
+        check(&Tree::of(&[("crates/x/src/lib.rs", &text)])).len()
+    }
+
+    #[test]
+    fn openings_without_a_subject_are_found_above_the_share() {
+        assert_eq!(problems(&["What came of it.", "Parent of a rank."]), 1);
+        assert_eq!(problems(&["Of a task.", "So many of them."]), 2);
+        assert_eq!(problems(&["Whatever happens.", "Offset of the extent.", "Howl."]), 0);
+        let mut many = vec!["The offset."; 99];
+        many.push("Which one.");
+        assert_eq!(problems(&many), 0);
+    }
+
+    #[test]
+    fn only_the_first_line_of_a_comment_counts() {
+        let text = "/// The offset.\n/// What follows is not its beginning.\nconst A: u8 = 0;\n";
+        assert!(check(&Tree::of(&[("crates/x/src/lib.rs", text)])).is_empty());
+    }
+}
