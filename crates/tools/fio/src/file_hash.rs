@@ -1,6 +1,6 @@
 //! The hash of a file's path, from which the original takes the seed of its places.
 
-/// What hashes begin with.
+/// Initial value of the hash.
 const BEGIN: u32 = 0x61c8_8647;
 
 /// Bob Jenkins' hash of 2006 ("lookup3"), as the original has it: of a block that is not the last

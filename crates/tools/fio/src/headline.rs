@@ -10,17 +10,17 @@ use treering_model::{Metric, Scope, TaskTotals};
 use super::scene::Scene;
 use super::tally::{DirectionTally, Latencies, Tally};
 
-/// What all directions together are called.
+/// Name of the row that unifies all directions.
 const MIXED: &str = "mixed";
 
 /// Adds up a run, each row of the report by itself.
 #[derive(Clone, Debug)]
 pub(super) struct Headline {
     rows: Vec<usize>,
-    /// What the row's job is called, and the row itself: they differ where clones are
-    /// distinguished.
+    /// Job name and row name of each row; they differ where the clones of a job are reported
+    /// separately.
     names: Vec<(String, String)>,
-    /// Whether the row's directions decide together, as its report has them.
+    /// True where the row's directions are added up, as by `unified_rw_reporting=mixed`.
     mixed: Vec<bool>,
     sums: Vec<Option<Tally>>,
     cpu_ns: u64,
@@ -37,7 +37,7 @@ impl Headline {
         headline
     }
 
-    /// Of clones, each with the number of its row and the name of its job.
+    /// Builds the rows from the row number and job name of each clone.
     pub(super) fn of<'n>(clones: impl Iterator<Item = (usize, &'n str)>) -> Self {
         let mut rows = Vec::new();
         let mut names: Vec<&str> = Vec::new();
@@ -146,7 +146,8 @@ impl Headline {
     }
 }
 
-/// What clones moved in one direction, by the longest of their times; none where nothing was moved.
+/// Throughput metrics of one direction, over the longest runtime of the clones; empty if no data
+/// moved.
 fn rates_of(
     name: &str,
     word: &str,
@@ -170,7 +171,8 @@ fn rates_of(
     ]
 }
 
-/// How long requests took in one direction, from submission on where that is known.
+/// Latency metrics of one direction: from submission (`lat`) where that was timed, else completion
+/// latency (`clat`).
 fn latencies(name: &str, word: &str, done: &DirectionTally) -> Vec<Metric> {
     let whole = if done.lat.stat.samples > 0 { &done.lat } else { &done.clat };
     if done.requests == 0 || done.runtime_ms == 0 || whole.stat.samples == 0 {

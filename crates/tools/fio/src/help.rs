@@ -1,5 +1,5 @@
-//! What `--cmdhelp` and `--enghelp` answer where no original is installed: the keys and engines
-//! that are run natively.
+//! Text of `--cmdhelp` and `--enghelp` without an installed original: the keys and engines that are
+//! run natively.
 //!
 //! The words are those of the table in `docs/workloads/fio-jobfile.md`: each is written once.
 

@@ -32,30 +32,30 @@ pub(super) struct FileJob {
     scene: Scene,
     parameters: Vec<(String, String)>,
     classic: bool,
-    /// Whether the files of an earlier run may be used.
+    /// True if files of an earlier run may be reused.
     reuses: bool,
-    /// When reports are made while jobs work.
+    /// Interim reports while jobs work; `None` if they are not supported by the mode.
     status: Option<StatusAsked>,
 }
 
 /// Job files with what they may ask of their surroundings.
 pub(super) struct Source<'s> {
     settings: &'s Settings,
-    /// At least one; what was typed comes before the first.
+    /// Job files, at least one; settings of the command line precede the first.
     files: Vec<JobFile<'s>>,
 }
 
-/// One of them.
+/// A job file of the command line.
 struct JobFile<'s> {
     named: &'s str,
     /// `None` where all of it was typed, or came on standard input.
     path: Option<PathBuf>,
-    /// Where what it includes is looked for.
+    /// Directory against which `include` paths are resolved.
     base: PathBuf,
     text: Vec<u8>,
 }
 
-/// What makes jobs of a file: its name, its text, the sections that are wanted.
+/// Parses a job file: its name, its text, the names of the selected sections, and the context.
 pub(super) type Parser<J> = fn(&str, &[u8], &[String], &Surroundings<'_>) -> Result<J, ConfigError>;
 
 impl<'s> JobFile<'s> {
@@ -98,8 +98,8 @@ impl<'s> Source<'s> {
         Ok(Self { settings, files: files.collect::<Result<_, _>>()? })
     }
 
-    /// What each file says, in the sections that the settings name. As the original: what was
-    /// typed and the choice of sections hold for the first file only.
+    /// Parses each file, limited to the sections that the settings select. As in the original,
+    /// settings of the command line and the choice of sections apply to the first file only.
     pub(super) fn parsed<J>(&self, parse: Parser<J>) -> Result<Vec<J>, ConfigError> {
         let mut all = Vec::new();
         let mut typed: Vec<String> = self.settings.all(typed::OPTION).map(str::to_owned).collect();
@@ -146,7 +146,8 @@ impl<'s> Source<'s> {
         parse(file.named, &file.text, only, &around)
     }
 
-    /// Where they come from: their paths from the root, and what was typed.
+    /// Recorded parameters: the absolute paths of the job files, and the settings of the command
+    /// line.
     pub(super) fn parameters(&self) -> Parameters {
         let full = |path: &PathBuf| {
             let full = std::path::absolute(path).unwrap_or_else(|_| path.clone());
@@ -229,7 +230,7 @@ fn refuse_nodes(jobs: &[Section]) -> Result<(), ConfigError> {
         .hint(language::WITH_FIO))
 }
 
-/// What `$ncpus`, `$pagesize` and `$mb_memory` stand for.
+/// Values of `$ncpus`, `$pagesize` and `$mb_memory` on this machine.
 fn machine() -> Machine {
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     let memory = read_to_string("/proc/meminfo").unwrap_or_default();
@@ -243,7 +244,7 @@ fn parameter(name: &str, value: impl ToString) -> (String, String) {
     (name.to_owned(), value.to_string())
 }
 
-/// What the jobs say, each under a name of its own.
+/// Settings of the jobs, each job under a unique name.
 fn contents(jobs: &[Section]) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
@@ -258,7 +259,7 @@ fn contents(jobs: &[Section]) -> Vec<(String, String)> {
 }
 
 impl FileJob {
-    /// From the classic command line.
+    /// Builds the job from the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let (mut parameters, jobs) = read_jobs(settings, CLASSIC)?;
         parameters.extend(contents(&jobs));
@@ -267,7 +268,7 @@ impl FileJob {
         Ok(Self { scene, parameters, classic: true, reuses: false, status })
     }
 
-    /// From native options.
+    /// Builds the job from native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         Self::native_but(settings, &|_| ())
     }
@@ -277,7 +278,7 @@ impl FileJob {
         self.scene.jobs.iter().map(AsRef::as_ref)
     }
 
-    /// From native options, each section changed.
+    /// Builds the job from native options, with `change` applied to each section.
     pub(super) fn native_but(
         settings: &Settings,
         change: &dyn Fn(&mut Section),
@@ -321,7 +322,7 @@ impl FileJob {
     }
 }
 
-/// Nothing may be there that has the name of a directory of ours.
+/// Refuses a target that already holds an entry named like a directory of a run.
 pub(super) fn refuse_leftovers(facts: &TargetFacts) -> Result<(), ConfigError> {
     refuse_existing(facts, |name| is_numbered(name, DIRECTORY))
 }

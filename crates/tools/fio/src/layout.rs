@@ -16,22 +16,22 @@ use super::worker::Worker;
 
 const FILE: File = File(0);
 
-/// What became of the files of a clone.
+/// Outcome of laying out the files of a clone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Became {
-    /// All were there, or need not be.
+    /// All files existed, or none is needed.
     #[default]
     Kept,
     /// Some were made.
     Made,
-    /// Nothing says how long they are to be.
+    /// No option determines the size of the files.
     Unsized,
-    /// One could not be made, for this error.
+    /// A file could not be created, with this errno.
     Failed(i32),
 }
 
-/// What was found and done before a clone begins.
+/// State of a clone's files before the clone begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LaidOut {
     pub(super) became: Became,
@@ -45,7 +45,7 @@ pub(super) struct MakeDirectories {
 }
 
 impl MakeDirectories {
-    /// Those of these names: letters and digits, so that there is no NUL.
+    /// Takes the names of the directories, which hold letters and digits only, so never a NUL.
     pub(super) fn of(names: &[String]) -> Self {
         let named = |name: &String| CString::new(name.as_str()).unwrap_or_default();
         Self { names: names.iter().map(named).collect() }
@@ -71,7 +71,7 @@ pub(super) struct Layout {
     found: Vec<u64>,
     extents: Result<Extents, super::sizes::Unsized>,
     made: bool,
-    /// Why a file could not be made.
+    /// Errno of the file that could not be created.
     error: Option<i32>,
 }
 
@@ -81,7 +81,7 @@ impl Layout {
         Self { names, worker, namespace, found: Vec::new(), extents, made: false, error: None }
     }
 
-    /// Whether the files need content.
+    /// True if the files must be filled with data.
     fn fills(&self) -> bool {
         let job = &self.worker.job;
         // Nothing can be mapped that is not there: the original fills such files too.

@@ -86,13 +86,13 @@ impl Workload for Fio {
 }
 
 impl Fio {
-    /// Whether the option says how requests are offered by the clock, or where their files are:
-    /// `treering load` says that itself.
+    /// True for options that `treering load` sets itself: those of the offered load, and the one
+    /// that reuses files.
     pub fn of_offered_load(option: &str) -> bool {
         option == options::REUSE || options::OF_OFFERED_LOAD.contains(&option)
     }
 
-    /// Whether native runs call their directories below the target so.
+    /// True if native runs create directories of this name below the target.
     pub fn is_own_directory(name: &str) -> bool {
         namespace::is_directory(name)
     }
@@ -122,11 +122,11 @@ pub struct OfferedLoad {
     pub per_second: u64,
     /// `poisson` or `fixed`.
     pub arrivals: String,
-    /// For how long it counts.
+    /// Measured time, in seconds.
     pub seconds: f64,
-    /// For how long it is offered before that.
+    /// Warm-up before the measured time, in seconds.
     pub warm_up: f64,
-    /// For how long requests may still end after that.
+    /// Time after the last arrival in which requests may still end, in seconds.
     pub grace: f64,
     /// Times of which late requests are counted, with commas between.
     pub late: String,

@@ -58,7 +58,7 @@ pub(super) struct Ended {
     pub(super) direction: usize,
     pub(super) bytes: u64,
     pub(super) offset: u64,
-    /// Where it was queued.
+    /// Submission latency, for queued requests only.
     pub(super) slat_ns: Option<u64>,
     pub(super) clat_ns: u64,
 }
@@ -167,8 +167,8 @@ impl Logs {
         }
     }
 
-    /// What happens to a file, where every request is taken down: microseconds, the file's number,
-    /// the direction, bytes and the offset.
+    /// Records one event of a file for `write_iolog`: microseconds, the file's number, the
+    /// direction, bytes and the offset.
     pub(super) fn issued(&mut self, kind: u64, [us, file, direction, bytes, offset]: [u64; 5]) {
         if self.wanted.requests.is_some() {
             self.push([kind, us, file, direction, bytes, offset]);
@@ -183,7 +183,7 @@ impl Logs {
         }
     }
 
-    /// All lines; the last time of each latency ends where the work did.
+    /// Takes all lines; the last interval of each latency log ends with the work.
     pub(super) fn take(&mut self) -> Vec<Line> {
         for kind in [SLAT, CLAT, LAT] {
             for direction in [0, 1, 2] {
@@ -217,7 +217,7 @@ pub(super) fn files(job: &Section, number: usize, lines: &[Line]) -> Vec<(String
     files
 }
 
-/// What `write_iolog` writes of a clone whose files have these names.
+/// Text of the `write_iolog` file of a clone whose files have these names.
 pub(super) fn requests(names: &[String], lines: &[Line]) -> String {
     let mut text = "fio version 3 iolog\n".to_owned();
     // Writing into a string cannot fail.

@@ -1,4 +1,4 @@
-//! Where the files of all jobs are: directories by their numbers, and names in them.
+//! Names of the files of all jobs: a directory number and a name within the directory.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -10,7 +10,7 @@ use treering_script::{Call, ConfigError, Dir};
 
 use super::file_hash::hash;
 
-/// What a directory is called below the target of a native run.
+/// Prefix of the directories that a native run creates below the target.
 pub(super) const DIRECTORY: &str = "fio-";
 /// Directories of all jobs; each needs a slot.
 const DIRECTORIES_MAX: usize = 1000;
@@ -22,7 +22,7 @@ pub(super) fn directory(number: usize) -> String {
     format!("{DIRECTORY}{number}")
 }
 
-/// Whether a directory below the target is called so.
+/// True for names of the form `fio-N`.
 pub(super) fn is_directory(name: &str) -> bool {
     let number = name.strip_prefix(DIRECTORY).and_then(|number| number.parse().ok());
     number.is_some_and(|number| directory(number) == name)
@@ -55,12 +55,12 @@ pub(super) const fn slot(directory: u16) -> Dir {
 /// The directories that the jobs name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Namespace {
-    /// As they are written, in the order in which they are named.
+    /// Paths of the directories as the jobs spell them, in the order of first use.
     pub(super) directories: Vec<String>,
     numbers: HashMap<String, u16>,
-    /// Whether they are directories of their own, and not below a target.
+    /// True for classic runs, whose directories are anywhere and not below a target.
     pub(super) classic: bool,
-    /// Whether names of devices are taken: nothing is done to them.
+    /// True if device names are accepted; no request is made to them.
     pub(super) allows_devices: bool,
 }
 
@@ -69,7 +69,7 @@ impl Namespace {
         Self { classic, ..Self::default() }
     }
 
-    /// The same, with devices taken for files or not.
+    /// Accepts or refuses device names.
     pub(super) fn with_devices(self, allows_devices: bool) -> Self {
         Self { allows_devices, ..self }
     }
@@ -193,7 +193,7 @@ fn directory_of(job: &Section, clone: u64) -> Option<&str> {
     job.directories.get(place).map(String::as_str)
 }
 
-/// What a file is called, in its directory if the job names one.
+/// Path of a file within its directory, if the job names one.
 fn path_of(job: &Section, clone: u64, number: u64) -> String {
     let named = usize::try_from(number).ok().and_then(|at| job.filenames.get(at));
     match named {
@@ -207,7 +207,7 @@ pub(super) fn spelled(job: &Section, clone: u64, number: u64) -> String {
     whole(directory_of(job, clone), &path_of(job, clone, number))
 }
 
-/// As the original: the directory, a slash, and the name, however that begins.
+/// Joins directory and path by a slash, as the original does, even if the path is absolute.
 fn whole(directory: Option<&str>, path: &str) -> String {
     match directory {
         Some(directory) => format!("{directory}/{path}"),
@@ -220,8 +220,8 @@ fn beside(number: u16) -> String {
     format!("../{}", directory(usize::from(number)))
 }
 
-/// Where a symbolic link leads: what it names is worked on, and the link stays. Links in a circle
-/// are left as they are.
+/// Resolves a symbolic link, so that its destination is worked on and the link stays. Circular
+/// links are returned unresolved.
 fn led(path: String) -> String {
     let (mut at, mut left) = (path, LINKS_MAX);
     while let Ok(target) = std::fs::read_link(&at)
@@ -238,13 +238,14 @@ fn led(path: String) -> String {
 /// Links that the kernel follows one after the other.
 const LINKS_MAX: u32 = 40;
 
-/// Whether a directory, however it is named, is that of devices.
+/// True if the directory, resolved, is the one of the devices.
 fn is_among_devices(directory: &Path) -> bool {
     let real = directory.canonicalize().unwrap_or_else(|_missing| directory.to_owned());
     real.starts_with("/dev") && !real.starts_with("/dev/shm")
 }
 
-/// Whether something is there that is neither a file nor leads to one: it must not be removed.
+/// True if the path exists and neither is a regular file nor leads to one, so that it must not be
+/// removed.
 fn is_no_file(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| {
         let kind = found.file_type();

@@ -29,19 +29,19 @@ pub(super) const WARM_UP: &str = "warm-up";
 pub(super) const GRACE: &str = "grace";
 pub(super) const LATE: &str = "late";
 
-/// All of these.
+/// Names of all options of an offered load.
 pub(super) const OF_OFFERED_LOAD: [&str; 6] =
     [OFFERED_RATE, ARRIVALS, OFFERED_SECONDS, WARM_UP, GRACE, LATE];
-/// What is drawn from it: contents of files, and times of arrival.
+/// Seed of random file contents and arrival times.
 pub(super) const SEED: &str = "seed";
-/// Whether files of an earlier run may be there.
+/// Permits files of an earlier run in the target.
 pub(super) const REUSE: &str = "reuse";
 /// The operand's name.
 pub(super) const JOB_FILE: &str = "jobfile";
 
-/// Whether a job that the original warns of is refused.
+/// Refuses jobs that the original warns about.
 pub(super) const WARNINGS_FATAL: &str = "warnings-fatal";
-/// How often it is reported what was done so far.
+/// Interval of interim reports.
 pub(super) const STATUS_INTERVAL: &str = "status-interval";
 
 /// Options of the classic command line.

@@ -1,4 +1,4 @@
-//! Which blocks of a file have had their turn.
+//! Map of the blocks of a file that were already used in this pass (fio's random map).
 
 /// A bit for each block, set when it had its turn; above it a bit for each full word, and so on.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ fn word(bit: u64) -> usize {
 }
 
 impl RandomMap {
-    /// For so many blocks, none of which had its turn.
+    /// Creates a map of `blocks` free blocks.
     pub(super) fn new(blocks: u64) -> Self {
         let mut levels = Vec::new();
         let mut bits = blocks.max(1);
@@ -37,7 +37,7 @@ impl RandomMap {
         map
     }
 
-    /// All are free again.
+    /// Marks all blocks as free.
     pub(super) fn reset(&mut self) {
         if !self.blocks.is_multiple_of(BITS) {
             self.behind = 0;
@@ -54,7 +54,7 @@ impl RandomMap {
         }
     }
 
-    /// Whether a block is free.
+    /// True if the block is free.
     #[inline]
     pub(super) fn is_free(&self, block: u64) -> bool {
         let found = self.levels[0].get(word(block));

@@ -1,4 +1,4 @@
-//! All jobs of a file with their clones: who works when, and with whom each is reported.
+//! All jobs of a file with their clones: order of work, and grouping in the report.
 
 use std::fs::File;
 use std::io::Read;
@@ -37,7 +37,7 @@ pub(super) struct Scene {
     pub(super) workers: Vec<Arc<Worker>>,
     pub(super) namespace: Arc<Namespace>,
     pub(super) batches: usize,
-    /// Whether requests come by the clock.
+    /// Offered load; `None` if the clones issue requests back to back.
     pub(super) offered: Option<Offered>,
 }
 
@@ -51,7 +51,7 @@ impl Scene {
         Self::on(Namespace::new(false), jobs, offered, fresh)
     }
 
-    /// Of a command line in fio's own words, of which perhaps nothing is done.
+    /// Builds the scene of a classic command line, which perhaps only parses or shows the jobs.
     pub(super) fn classic(settings: &Settings, jobs: Vec<Section>) -> Result<Self, ConfigError> {
         let is_harmless = settings.flag("parse-only") || settings.flag("showcmd");
         let mut jobs = jobs;
@@ -108,12 +108,12 @@ impl Scene {
         Ok(Self { jobs, workers, namespace: Arc::new(namespace), batches: batch + 1, offered })
     }
 
-    /// Those of a batch, with their numbers.
+    /// Workers of a batch, with their numbers among all.
     pub(super) fn batch(&self, batch: usize) -> impl Iterator<Item = (usize, &Arc<Worker>)> {
         self.workers.iter().enumerate().filter(move |(_, worker)| worker.batch == batch)
     }
 
-    /// What each job is and how many clones begin, in the original's words.
+    /// Banner of the original: a line for each job, and the number of clones that start.
     pub(super) fn opening(&self) -> String {
         let jobs = self.jobs.iter().enumerate().map(|(section, job)| {
             let worker = self.workers.iter().find(|worker| worker.section == section);

@@ -1,4 +1,4 @@
-//! How large the files of a job are, and which part of each it works on.
+//! Sizes of the files of a job, and the range of each that the job works on.
 
 use crate::language::{Amount, Engine, Section};
 
@@ -10,31 +10,31 @@ const BLOCKS_MAX: u64 = 1 << 33;
 /// A file's part in a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
-    /// Where the job's part begins.
+    /// Start of the range.
     pub(super) offset: u64,
-    /// How long it is.
+    /// Length of the range.
     pub(super) bytes: u64,
-    /// How long the file is, once it is as the job needs it.
+    /// Size of the file after layout.
     pub(super) file_bytes: u64,
-    /// How long it was found.
+    /// Size of the file before layout.
     pub(super) found_bytes: u64,
-    /// Where the part begins in all passes but the first, and what its end is reckoned from: a
-    /// share of the file is of what it has become by then.
+    /// Start of the range in all passes but the first, and base of its end: a relative offset
+    /// refers to the size that the file has by then.
     pub(super) later_offset: u64,
 }
 
 impl Extent {
-    /// Where the job's part ends.
+    /// End of the range.
     pub(super) const fn end(&self) -> u64 {
         self.offset.saturating_add(self.bytes)
     }
 
-    /// Where a request of the job must end.
+    /// Upper bound of the end of any request.
     pub(super) const fn limit(&self) -> u64 {
         self.later_offset.saturating_add(self.bytes)
     }
 
-    /// Whether it must be made longer before the job begins.
+    /// True if the file must be extended before the job begins.
     pub(super) const fn is_short(&self) -> bool {
         self.end() > self.found_bytes
     }
@@ -44,14 +44,14 @@ impl Extent {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extents {
     pub(super) files: Vec<Extent>,
-    /// What `size` comes to.
+    /// Value of `size` in bytes, resolved.
     pub(super) size: u64,
 }
 
-/// Why the files cannot be as the job wants them.
+/// Reason why the sizes of the files cannot be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unsized {
-    /// Nothing says how large they are.
+    /// No option states a size, and the files do not exist.
     NoSize,
     /// The job begins behind the end of a file.
     Behind,
@@ -62,7 +62,7 @@ pub(super) enum Unsized {
 }
 
 impl Unsized {
-    /// In words.
+    /// Message for the user.
     pub(super) const fn why(self) -> &'static str {
         match self {
             Self::NoSize => "you need to specify size=",
@@ -145,7 +145,7 @@ pub(super) fn extents(
     Ok(Extents { files, size })
 }
 
-/// Where a clone's part of a file begins.
+/// Start of a clone's range in a file.
 fn start(job: &Section, clone: u64, found_bytes: u64) -> u64 {
     if job.extras.appends {
         return found_bytes;

@@ -9,9 +9,9 @@ use crate::language::Draws;
 /// A generator of 32 or of 64 bits at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tausworthe {
-    /// Of 32 bits.
+    /// State of the 32-bit generator.
     Short([u32; 3]),
-    /// Of 64 bits: `random_generator=tausworthe64`.
+    /// State of the 64-bit generator: `random_generator=tausworthe64`.
     Long([u64; 5]),
 }
 
@@ -19,7 +19,7 @@ pub(super) enum Tausworthe {
 const COMPONENTS: [(u32, u32, u32, u32); 3] = [(13, 19, !1, 12), (2, 25, !7, 4), (3, 11, !15, 17)];
 /// The least values that make the components' highest bits count.
 const LEAST: [u32; 3] = [1, 7, 15];
-/// The same of the generator of 64 bits.
+/// Components of the 64-bit generator, laid out like those of the 32-bit one.
 const LONG_COMPONENTS: [(u32, u32, u64, u32); 5] = [
     (1, 53, !1, 10),
     (24, 50, !511, 5),
@@ -28,7 +28,7 @@ const LONG_COMPONENTS: [(u32, u32, u64, u32); 5] = [
     (3, 33, !8_388_607, 8),
 ];
 const LONG_LEAST: [u64; 5] = [1, 7, 15, 33, 49];
-/// What the seed is mixed with first: the original's `^` between powers is an exclusive or.
+/// Constant mixed into the seed: in the original, `^` between powers is an exclusive or.
 const FIRST: u32 = (0x2 ^ 0x1f) + (0x2 ^ 0x11) + (0x2 ^ 0x7);
 const LONG_FACTOR: u64 = 6_906_969_069;
 const WARM_UP: usize = 6;
@@ -105,7 +105,7 @@ impl Tausworthe {
         number
     }
 
-    /// From 1 to 100.
+    /// Draws a number from 1 to 100.
     #[inline]
     pub(super) fn percent(&mut self) -> u64 {
         1 + self.below(100)
@@ -133,7 +133,7 @@ pub(super) enum Use {
 }
 
 impl Use {
-    /// Whether it is drawn with 64 bits where the job asks for them.
+    /// True if this use draws from the 64-bit generator when the job asks for it.
     const fn may_be_long(self) -> bool {
         matches!(
             self,
@@ -158,13 +158,13 @@ pub(super) struct Seeds {
     seeds: [u64; USES],
     number: u64,
     repeatable: bool,
-    /// Whether the kinds that may are drawn with 64 bits.
+    /// True if the uses that permit it draw from the 64-bit generator.
     long: bool,
 }
 
 impl Seeds {
-    /// Of the clone with this number among all, from 1. `fresh` stands in for what a run that is
-    /// not to be repeated draws from the system.
+    /// Seeds of a clone by its number among all, from 1. `fresh` replaces the random seed of a run
+    /// with `randrepeat=0`.
     pub(super) fn of(draws: &Draws, is_random: bool, number: u64, fresh: Option<u64>) -> Self {
         let mut seed = fresh.unwrap_or(draws.seed);
         for _ in 0..4 {

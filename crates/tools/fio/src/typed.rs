@@ -39,8 +39,8 @@ fn option(word: &str) -> Option<(&str, bool)> {
     (name.len() > 1).then_some((name, has_value))
 }
 
-/// What of a command line is not done natively, one line for each such option of the program, and
-/// the words without them. `known` are the names of all options that are understood.
+/// Unsupported parts of a command line, one line for each option, and the words without them.
+/// `known` are the names of all options that are understood.
 pub fn not_native(words: &[String], known: &[&str]) -> (Vec<String>, Vec<String>) {
     let (mut faults, mut rest) = (Vec::new(), Vec::new());
     let mut words = words.iter();

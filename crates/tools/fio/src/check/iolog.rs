@@ -5,11 +5,11 @@
 pub struct Moved {
     /// The file's name, without directories.
     pub file: String,
-    /// Whether it is a write.
+    /// True for a write, false for a read.
     pub writes: bool,
-    /// Where it begins.
+    /// Offset in the file.
     pub offset: u64,
-    /// How long it is.
+    /// Length in bytes.
     pub bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The same job by the original and natively: what each did, and which requests each made.
+//! One job run by the original and natively: the totals and the requests of each.
 //!
 //! Who runs them, and what the differences mean, is the caller's.
 
@@ -14,7 +14,7 @@ use super::with_fio::{ForeignJob, program_of, straightened};
 
 pub use iolog::{Moved, moved};
 
-/// What a clone did. First read, then written.
+/// Totals of a clone; index 0 is reads, 1 is writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Bytes.
@@ -23,8 +23,8 @@ pub struct Done {
     pub requests: [u64; 2],
 }
 
-/// What the clone of a task did, natively or by the original; `None` for other tasks. The totals
-/// must be those of this process: what the store keeps does not say it.
+/// Totals of a task's clone, native or by the original; `None` for other tasks. `task` must come
+/// from this process, since the store does not keep the tally.
 pub fn done(task: &TaskTotals) -> Option<Done> {
     let tally = Tally::read(&task.counters)?;
     let [read, write, _trim] = &tally.directions;
@@ -35,7 +35,7 @@ pub fn done(task: &TaskTotals) -> Option<Done> {
 pub struct BothWays {
     /// Natively.
     pub ours: Box<dyn Job>,
-    /// By the original.
+    /// The job run by the original.
     pub theirs: Box<dyn Job>,
 }
 
@@ -54,7 +54,7 @@ pub fn both_ways(settings: &Settings) -> Result<BothWays, ConfigError> {
 pub struct Sequences {
     /// The jobs natively: each task of a phase that is not the setup is one of them.
     pub ours: Box<dyn Job>,
-    /// By the original, which writes logs.
+    /// The job run by the original, which writes logs.
     pub theirs: Box<dyn Job>,
     /// The jobs in their order.
     pub jobs: Vec<Logged>,
@@ -63,15 +63,15 @@ pub struct Sequences {
 /// A job whose requests are logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logged {
-    /// Its name.
+    /// Name of the job.
     pub name: String,
-    /// Where its log is, from the target.
+    /// Path of its log, relative to the target.
     pub log: String,
-    /// Why its requests cannot be the same.
+    /// Reason why its requests cannot be equal; `None` if they must be.
     pub differs: Option<&'static str>,
 }
 
-/// So long is logged of a job that does not end before.
+/// Logged time of a job that does not end before, in seconds.
 const LOGGED_SECONDS: u64 = 1;
 
 /// The job of these settings, once more for the sake of its requests.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 const BITS: u32 = 6;
 const GROUP: usize = 1 << BITS;
 const GROUPS: usize = 29;
-/// How many buckets there are.
+/// Number of buckets.
 pub(crate) const BUCKETS: usize = GROUP * GROUPS;
 
 /// The bucket of a latency.
@@ -35,13 +35,13 @@ pub(crate) fn middle_ns(bucket: usize) -> u64 {
     base + (offset << error_bits) + (1 << (error_bits - 1))
 }
 
-/// How many latencies there were in each bucket.
+/// Latency histogram: a count for each bucket.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Histogram {
     counts: Vec<u64>,
 }
 
-/// In JSON a histogram is its buckets: `[[bucket, latencies], …]`.
+/// Serialises a histogram as its non-empty buckets: `[[bucket, latencies], …]`.
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.buckets())
@@ -94,7 +94,7 @@ impl Histogram {
         self.counts.fill(0);
     }
 
-    /// How many there are in all.
+    /// Number of latencies in all buckets.
     pub(crate) fn samples(&self) -> u64 {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }

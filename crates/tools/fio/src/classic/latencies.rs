@@ -7,7 +7,7 @@ use super::histogram::Histogram;
 /// Numbers of which the extremes, the mean and the deviation are reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stat {
-    /// How many.
+    /// Number of values.
     pub samples: u64,
     /// The least; 0 when there are none.
     pub least: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    /// One more.
+    /// Adds a value.
     #[inline]
     pub(crate) fn add(&mut self, value: u64) {
         if self.samples == 0 || value < self.least {
@@ -65,7 +65,8 @@ impl Stat {
         };
     }
 
-    /// As another tells it: how many, the extremes, the mean and the deviation.
+    /// Builds the statistic from reported figures: the count, the extremes, the mean and the
+    /// deviation.
     pub(crate) fn reported(samples: u64, [least, most]: [u64; 2], mean: f64, deviation: f64) -> Self {
         let count = samples as f64;
         let around = deviation * deviation * (count - 1.0).max(0.0);
@@ -77,7 +78,7 @@ impl Stat {
         if self.samples == 0 { 0.0 } else { self.sum / self.samples as f64 }
     }
 
-    /// Of the sample; 0 when there are fewer than two.
+    /// Standard deviation of the sample; 0 for fewer than two values.
     pub(crate) fn deviation(&self) -> f64 {
         if self.samples < 2 {
             return 0.0;
@@ -94,14 +95,14 @@ impl Stat {
 /// Latencies, and how they are distributed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Latencies {
-    /// Their extremes, mean and deviation, in nanoseconds.
+    /// Extremes, mean and deviation, in nanoseconds.
     pub stat: Stat,
-    /// How many of each length.
+    /// Histogram of the latencies.
     pub histogram: Histogram,
 }
 
 impl Latencies {
-    /// One more, in nanoseconds.
+    /// Adds a latency, in nanoseconds.
     #[inline]
     pub(crate) fn add(&mut self, ns: u64) {
         self.stat.add(ns);

@@ -1,4 +1,4 @@
-//! What a clone did: bytes, requests, latencies and rates, as fio counts them.
+//! Tally of a clone: bytes, requests, latencies and rates, as fio counts them.
 
 use serde::{Deserialize, Serialize};
 use treering_model::Counters;
@@ -12,7 +12,7 @@ pub(crate) type Line = [u64; 6];
 
 /// Limits of the coarse buckets: below 1000 ns, below 1000 us, and from 1 ms.
 const STEPS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
-/// How many coarse buckets there are: ten, ten, and twelve of milliseconds.
+/// Number of coarse buckets: ten of nanoseconds, ten of microseconds, and twelve of milliseconds.
 pub(crate) const COARSE: usize = 32;
 
 /// The coarse bucket of a latency.
@@ -55,20 +55,20 @@ fn batch(number: u64) -> usize {
     }
 }
 
-/// What was done one way.
+/// Tally of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct DirectionTally {
     /// Bytes that were moved.
     pub bytes: u64,
     /// Requests that ended.
     pub requests: u64,
-    /// Those that moved less than was asked.
+    /// Requests that moved fewer bytes than asked.
     pub short: u64,
-    /// For how long it was done.
+    /// Runtime in this direction.
     pub runtime_ms: u64,
-    /// From the issue of a request until the kernel has it.
+    /// Submission latency: from issue until the kernel has accepted the request.
     pub slat: Latencies,
-    /// From then until its end.
+    /// Completion latency: from acceptance to completion.
     pub clat: Latencies,
     /// Both; empty where one request is under way at a time.
     pub lat: Latencies,
@@ -96,20 +96,20 @@ impl DirectionTally {
 /// A block that was not what had been written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Complaint {
-    /// In the original's words.
+    /// Message in the original's words.
     pub text: String,
-    /// In which file of the clone.
+    /// Number of the file within the clone.
     pub file: u64,
-    /// Its offset, what was read and what should have been, where that is to be kept.
+    /// Offset, bytes read and bytes expected, where dumps were asked for.
     pub dumps: Option<(u64, Vec<u8>, Vec<u8>)>,
 }
 
-/// What was seen of the state that a job is to reach: `steadystate`.
+/// Result of `steadystate`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SteadyTally {
-    /// Whether it was reached.
+    /// True if the steady state was reached.
     pub attained: bool,
-    /// What is below the limit then: the slope or the largest deviation, or its share of the mean.
+    /// Value compared with the limit: the slope or the largest deviation, or its share of the mean.
     pub criterion: f64,
     /// The slope of the window.
     pub slope: f64,
@@ -132,10 +132,10 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What a clone did.
+/// Counters of one clone, or of several added up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// What was read, written and trimmed.
+    /// Counters of reads, writes and trims.
     pub directions: [DirectionTally; 3],
     /// Syncs.
     pub sync: Latencies,
@@ -150,13 +150,13 @@ pub(crate) struct Tally {
     pub completes: [u64; 7],
     /// Latencies by the limits of the coarse buckets.
     pub coarse: [u64; COARSE],
-    /// For how long it worked.
+    /// Total runtime.
     pub runtime_ms: u64,
-    /// How many clones these are.
+    /// Number of clones added up.
     pub clones: u64,
-    /// How many requests could be under way at the end.
+    /// Queue depth at the end, which `latency_target` may have changed.
     pub depth: u64,
-    /// Why a request failed; 0 where none did.
+    /// Errno of the first fatal error; 0 for none.
     pub errno: u64,
     /// Errors after which it went on: how many, and the number of the first.
     pub errors: [u64; 2],
@@ -166,10 +166,10 @@ pub(crate) struct Tally {
     pub system_ns: u64,
     /// Switches of context, major and minor faults.
     pub usage: [u64; 3],
-    /// Of the clone that looked at the state of its group.
+    /// Steady state, kept by the one clone of a group that evaluates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyTally>,
-    /// Of a clone whose requests came by the clock.
+    /// Tally of the offered load, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<OfferedTally>,
     /// Blocks that were wrong, of a clone alone.
@@ -212,7 +212,7 @@ impl Tally {
         self.depths[level(under_way)] += 1;
     }
 
-    /// So many were given to the kernel at once.
+    /// Counts a submission of `requests` requests to the kernel.
     #[inline]
     pub(crate) fn submitted(&mut self, requests: u64) {
         self.submits[batch(requests)] += 1;

@@ -28,7 +28,7 @@ pub(super) struct Drawing {
     draws: Tausworthe,
     blocks: u64,
     moved: u64,
-    /// Whether the most frequent ones are scattered over all.
+    /// True if the most frequent blocks are scattered over the file.
     scatters: bool,
     shape: Shape,
 }
@@ -146,7 +146,7 @@ impl Drawing {
     }
 }
 
-/// How far all places are moved: to the center, or else by a draw.
+/// Offset added to all blocks: the center of the distribution, or a random one.
 fn center_of(draws: &mut Tausworthe, blocks: u64, center: Option<f64>) -> u64 {
     let drawn = draws.draw();
     center.map_or(drawn, |center| whole(blocks as f64 * center))

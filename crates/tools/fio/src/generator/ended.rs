@@ -1,5 +1,5 @@
-//! What a clone has heard of the end of its requests, where they end later than they are made and
-//! that decides when it syncs.
+//! Completions that a clone has seen, where they come later than the requests and decide when to
+//! sync.
 
 use crate::language::{Engine, Section};
 
@@ -8,10 +8,10 @@ use crate::language::{Engine, Section};
 pub(super) struct Ended {
     batch: usize,
     depth: usize,
-    /// Whether each that waits is a sync.
+    /// Queued requests not yet submitted; true for a sync.
     waiting: Vec<bool>,
     given: Vec<bool>,
-    /// Whether the last one that ended was a sync.
+    /// True if the last completed request was a sync.
     was_sync: bool,
 }
 
@@ -23,12 +23,12 @@ impl Ended {
         is_late.then_some(Self { batch, depth, waiting, given, was_sync: false })
     }
 
-    /// Whether the last request of which it has heard was a sync.
+    /// True if the last completed request was a sync.
     pub(super) const fn was_sync(&self) -> bool {
         self.was_sync
     }
 
-    /// All have ended.
+    /// Drops all requests.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
         self.given.clear();

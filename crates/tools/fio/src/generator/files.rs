@@ -9,24 +9,24 @@ use super::drawing::Drawing;
 use super::register::Register;
 use super::{Act, Generator};
 
-/// Where a file stands.
+/// State of a file.
 #[derive(Debug)]
 pub(super) struct FileState {
     pub(super) extent: Extent,
-    /// Where the part begins that is worked on: that of the job, or of its zone.
+    /// Start of the current range: that of the job, or of its zone.
     pub(super) start: u64,
     pub(super) open: bool,
     pub(super) done: bool,
-    /// By way: where the last request began, and where it ended.
+    /// Start and end of the last request, by direction.
     pub(super) last_start: [Option<u64>; 3],
     pub(super) last_end: [u64; 3],
-    /// From where to where was written since the last sync.
+    /// Range written since the last sync: start and end.
     pub(super) written: Option<(u64, u64)>,
     /// Made when the file is first worked on.
     pub(super) map: Option<RandomMap>,
-    /// By which its places are drawn, where they are not drawn alike.
+    /// Distribution of its offsets, unless uniform.
     pub(super) drawing: Option<Drawing>,
-    /// By which they are drawn each once: `random_generator=lfsr`.
+    /// Shift register for `random_generator=lfsr`.
     pub(super) register: Option<Register>,
 }
 
@@ -47,7 +47,7 @@ impl FileState {
         }
     }
 
-    /// Whether a request went to it since it began.
+    /// True if the file has had a request since its last reset.
     pub(super) fn has_begun(&self) -> bool {
         self.last_start.iter().any(Option::is_some)
     }
@@ -65,7 +65,7 @@ impl FileState {
     }
 }
 
-/// Whose turn it is.
+/// Choice of the next file (`file_service_type`).
 #[derive(Debug)]
 pub(super) struct Turn {
     service: Service,
@@ -73,7 +73,7 @@ pub(super) struct Turn {
     /// The file that is served, and for how many more requests.
     serving: Option<(usize, u64)>,
     draws: Tausworthe,
-    /// By which files are drawn, where they are not drawn alike.
+    /// Distribution of the files, unless uniform.
     drawing: Option<Drawing>,
     open: u64,
     /// Files in which nothing is left.
@@ -93,7 +93,7 @@ impl Turn {
         }
     }
 
-    /// The same draws come again.
+    /// Restarts the random draws from their seeds.
     pub(super) fn reseed(&mut self, job: &Section, seeds: &Seeds) {
         self.draws = seeds.generator(Use::File);
         self.drawing = Drawing::of_files(&job.extras.service, job.files, seeds.of_files());

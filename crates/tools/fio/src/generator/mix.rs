@@ -1,4 +1,4 @@
-//! Which way the next request goes: a sync that is due, reads and writes mixed, and the rate.
+//! Direction of the next request: due syncs, the mix of reads and writes, and the rate.
 
 use crate::language::Direction;
 
@@ -21,7 +21,7 @@ impl Mix {
         Self { draws, direction: Direction::Read, until: 0, waited: None }
     }
 
-    /// What was done until now does not count.
+    /// Resets the counts at the end of the ramp time.
     pub(super) fn begin_anew(&mut self) {
         self.until = 0;
         self.waited = None;
@@ -43,7 +43,7 @@ const fn other(direction: Direction) -> Direction {
 }
 
 impl Generator {
-    /// Which way the next request goes.
+    /// Direction of the next request.
     #[inline]
     pub(super) fn direction(&mut self, now_us: u64) -> Turned {
         if let Some(direction) = self.mix.waited.take() {
@@ -90,14 +90,15 @@ impl Generator {
         self.mix.direction
     }
 
-    /// Where each place is trimmed and then written: which is next in a file.
+    /// Direction of the next request of a `trimwrite` job: each block is trimmed and then written.
     pub(super) fn trim_or_write(&self, file: usize) -> Direction {
         let begun = &self.files[file].last_start;
         let is_pair = begun[Direction::Write.place()] == begun[Direction::Trim.place()];
         if is_pair { Direction::Trim } else { Direction::Write }
     }
 
-    /// When the next request of a way is due, in microseconds from the start; 0 without a rate.
+    /// Due time of the next request of a direction, in microseconds from the start; 0 without a
+    /// rate.
     fn due_us(&self, direction: Direction) -> u64 {
         let place = direction.place();
         let per_second = match (self.job.rate[place], self.job.rate_iops[place]) {

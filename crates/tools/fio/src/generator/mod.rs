@@ -30,7 +30,7 @@ use register::Register;
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
-    /// Of which file of the clone.
+    /// Number of the file within the clone.
     pub(super) file: usize,
     pub(super) direction: Direction,
     pub(super) offset: u64,
@@ -54,15 +54,15 @@ pub(super) enum Act {
     Sync { file: usize, data_only: bool },
     /// Has the kernel write a part of a file back.
     SyncRange { file: usize, start: u64, bytes: u64 },
-    /// There is no file that could be opened now: others must end first.
+    /// No file can be opened now: requests in flight must end first.
     Busy,
     /// Waits so many microseconds, then asks again.
     Wait(u64),
-    /// There is nothing more in this pass.
+    /// The pass is complete.
     End,
 }
 
-/// What the direction of the next turn is.
+/// Decision on the next turn: data in a direction, a sync, or a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turned {
     Data(Direction),
@@ -81,26 +81,27 @@ pub(super) struct Generator {
     turn: Turn,
     mix: Mix,
     blocks: Tausworthe,
-    /// Which part of the file is next, where it has some.
+    /// Draws the zone of a zoned distribution.
     zones: Option<Tausworthe>,
     sizes: [Tausworthe; 3],
     order: [Tausworthe; 3],
     /// Requests until the next place is drawn.
     until_draw: u64,
     pending: VecDeque<Act>,
-    /// By direction, where times are drawn: from what, and when the next request comes.
+    /// Generator and next due time of each direction, where request times are drawn
+    /// (`rate_process=poisson`).
     poisson: Option<Box<[(Tausworthe, u64); 3]>>,
     /// Bytes that were moved in the present zone.
     zone_bytes: u64,
-    /// Whether a place that went on from the last one was looked for since the last request: as
-    /// the original, the next request is not marked then, whatever it is.
+    /// True if a sequential place was looked for since the last request: as in the original, the
+    /// next request is then not marked in the random map.
     is_unmarked: bool,
-    /// What was issued in all, and in this pass.
+    /// Totals issued in all, and in this pass.
     pub(super) issued: Issued,
     pub(super) last_was_sync: bool,
     ended: Option<Ended>,
-    /// With `libaio`, which makes syncs at once and hears of the rest later: whether the last thing
-    /// of which it has heard was a sync.
+    /// For `libaio`, which syncs at once and completes other requests later: true if the last
+    /// completion seen was a sync.
     heard_sync: bool,
 }
 
@@ -110,7 +111,7 @@ pub(super) struct Issued {
     pub(super) requests: [u64; 3],
     pub(super) bytes: [u64; 3],
     pub(super) bytes_of_pass: u64,
-    /// Of the bytes, those before the time that counts.
+    /// Bytes issued during the ramp time, by direction.
     pub(super) uncounted: [u64; 3],
 }
 
@@ -272,8 +273,8 @@ impl Generator {
         self.is_unmarked = false;
     }
 
-    /// What was done until now does not count: rates and the mix begin anew, and requests are
-    /// numbered from 0. The bytes still count towards the end.
+    /// Resets rates, the mix and request numbers at the end of the ramp time. The bytes still count
+    /// towards the end.
     pub(super) fn count_anew(&mut self) {
         self.issued.requests = [0; 3];
         self.issued.uncounted = self.issued.bytes;
@@ -281,7 +282,7 @@ impl Generator {
         self.mix.begin_anew();
     }
 
-    /// Whether the last request of which it has heard was a sync.
+    /// True if the last completed request was a sync.
     pub(super) fn has_synced(&self) -> bool {
         match &self.ended {
             Some(ended) => ended.was_sync(),
@@ -295,7 +296,7 @@ impl Generator {
         self.heard_sync = false;
     }
 
-    /// Whether something was decided that is not reported yet.
+    /// True if decided acts are not taken yet.
     #[inline]
     pub(super) fn is_pending(&self) -> bool {
         !self.pending.is_empty()
@@ -328,8 +329,8 @@ impl Generator {
     }
 }
 
-/// What sizes are drawn from. Where writes will be read again to verify them, or where each follows
-/// a trim, they are drawn alike.
+/// Generators of the sizes. Where writes are verified by reads, or follow trims, those directions
+/// draw the same sequence.
 fn sizes(job: &Section, seeds: &Seeds) -> [Tausworthe; 3] {
     let writes = if job.extras.verify.kind.is_some() { Use::ReadSize } else { Use::WriteSize };
     let trims = if job.rw.is_trim_write() { writes } else { Use::TrimSize };

@@ -1,4 +1,4 @@
-//! Where in a file the next request is, and how long it is.
+//! Offset and length of the next request in a file.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -60,7 +60,7 @@ impl Generator {
         Some(Wanted { file, direction, offset, bytes, again: None })
     }
 
-    /// How long the last trim of a file was.
+    /// Length of the last trim of a file.
     fn trimmed_bytes(&self, file: usize) -> u64 {
         let (state, direction) = (&self.files[file], Direction::Trim.place());
         state.last_end[direction] - state.last_start[direction].unwrap_or(state.last_end[direction])
@@ -139,7 +139,7 @@ impl Generator {
         if map.is_free(block) { Some(block) } else { map.next_free(block) }
     }
 
-    /// How long the part of a file is in which places are drawn.
+    /// Length of the range in which offsets are drawn.
     #[inline]
     pub(super) fn part_bytes(&self, extent: Extent) -> u64 {
         match self.job.extras.strides.bytes {
@@ -148,7 +148,7 @@ impl Generator {
         }
     }
 
-    /// How many blocks can be drawn; `None` where no request fits.
+    /// Last block that can be drawn; `None` if no request fits.
     #[inline]
     fn last_block(&self, file: usize, direction: Direction) -> Option<u64> {
         let extent = self.files[file].extent;
@@ -248,7 +248,7 @@ impl Generator {
         offset.saturating_add(bytes) <= self.files[file].extent.limit()
     }
 
-    /// How long the request is.
+    /// Length of the request.
     #[inline]
     fn bytes(
         &mut self,

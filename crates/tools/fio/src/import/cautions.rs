@@ -1,14 +1,14 @@
-//! What is questionable about a run of fio, by its options and its times.
+//! Cautions of an imported fio run, derived from its options and times.
 
 use treering_model::{Caution, CautionCode};
 
 use crate::report::{Direction, Job, Run};
 
-/// In less time than this nothing is measured but the start.
+/// Shortest meaningful runtime: shorter ones mostly measure the start.
 const SHORT_MS: u64 = 1_000;
-/// For so long the kernel may keep what was written in memory.
+/// Longest time that the kernel keeps dirty pages in memory by default (`dirty_expire_centisecs`).
 const EXPIRE_MS: u64 = 30_000;
-/// With any of these, what was written is on the device when fio ends.
+/// Options that bring written data to the device before fio ends.
 const SYNCING: [&str; 6] =
     ["fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close", "sync"];
 /// Engines that move no data to files.
@@ -23,7 +23,7 @@ pub(super) fn option<'r>(run: &'r Run, job: &'r Job, name: &str) -> Option<&'r s
     of(&job.options).or_else(|| of(&run.options)).map(|(_, value)| value.as_str())
 }
 
-/// Whether the histogram of a direction lacks what submission took.
+/// True if the histogram of a direction excludes submission time.
 pub(super) fn is_of_completion(direction: &Direction) -> bool {
     direction.bins.as_ref().is_some_and(|(name, _)| *name == "clat")
 }

@@ -13,13 +13,13 @@ const BYTES_MOST: usize = 4096;
 const ASIDE: [&str; 7] =
     ["name", "minimal", "output", "output-format", "terse-version", "eta", "status-interval"];
 
-/// What a command line says.
+/// Parsed command line.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Command {
     pub(super) options: Vec<(String, String)>,
     /// Directories and files it worked in.
     pub(super) places: Vec<String>,
-    /// Whether no file says more.
+    /// True if no job file adds to the options.
     pub(super) is_all: bool,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn above(log: &Log<'_>, at: usize) -> Option<Command> {
     None
 }
 
-/// Where `fio` stands as a command: first, or behind a prompt.
+/// Byte offset of `fio` as a command: first in the line, or behind a prompt.
 fn command_start(text: &str) -> Option<usize> {
     let is_command = |at: &usize| {
         let before = &text[..*at];

@@ -18,7 +18,7 @@ pub(super) struct Document {
     pub(super) remarks: Vec<Remark>,
 }
 
-/// Whether a document begins at this line.
+/// True if a JSON document begins at this line.
 pub(super) fn begins(log: &Log<'_>, at: usize) -> bool {
     let Some(rest) = log.line(at).trim_start().strip_prefix('{') else { return false };
     match rest.trim_start() {

@@ -19,9 +19,10 @@ use crate::report::Run;
 
 /// The tool, and its workload.
 const TOOL: &str = "fio";
-/// So many empty lines may stand between two forms of the same run.
+/// Most empty lines between two formats of the same run.
 const GAP_LINES_MOST: usize = 4;
-/// Of the same run, documents tell beginnings that are no further apart: seconds are rounded.
+/// Largest difference between the start times of two formats of the same run, since seconds are
+/// rounded.
 const BEGINNING_SLACK_MS: i64 = 1_500;
 
 /// Reads output of fio.
@@ -144,7 +145,7 @@ fn next(log: &Log<'_>, end: usize) -> Option<usize> {
     near.into_iter().find(|at| !log.line(*at).trim().is_empty())
 }
 
-/// How two neighbours are one run.
+/// Relation of two neighbouring outputs of the same run.
 enum Together {
     /// The first says more.
     First,
@@ -172,7 +173,7 @@ fn together(reported: &Reported, other: &Reported) -> Option<Together> {
     })
 }
 
-/// Whether a document tells of the same run as the one before it, some time later.
+/// True if `later` is a status report of the same run, written some time after `run`.
 fn is_status(run: &Run, later: &Run) -> bool {
     let began =
         |run: &Run| Some(run.reported_unix_ms? - i64::try_from(run.elapsed_ns / 1_000_000).ok()?);

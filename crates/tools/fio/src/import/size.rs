@@ -15,18 +15,18 @@ impl Printed {
         if self.agrees(exact) { exact } else { self.value }
     }
 
-    /// Whether it is this number, rounded or cut.
+    /// True if `exact`, rounded or truncated, gives the printed number.
     pub(super) fn agrees(self, exact: f64) -> bool {
         exact.is_finite() && (exact - self.value).abs() <= self.step * 1.001
     }
 
-    /// How fine it is.
+    /// Relative precision of the printed number.
     pub(super) fn relative_step(self) -> f64 {
         self.step / self.value.max(f64::MIN_POSITIVE)
     }
 }
 
-/// How many bytes a `KB` has.
+/// Meaning of a printed `KB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kilo {
     /// 1024, also where no `i` says so: versions before 2.18 with their default of `kb_base`.

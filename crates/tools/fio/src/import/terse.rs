@@ -6,7 +6,7 @@ use treering_kit::import::log::Log;
 use treering_kit::import::number::{decimal, whole};
 use crate::report::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread};
 
-/// So many percentiles a line has room for.
+/// Percentile fields of a line.
 const PERCENTILES: usize = 20;
 /// Fields of a device.
 const DISK_FIELDS: usize = 9;
@@ -17,7 +17,7 @@ const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 const MICROSECONDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 const MILLISECONDS: [u64; 12] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000, u64::MAX];
 
-/// How a version is laid out.
+/// Column layout of a terse version.
 #[derive(Clone, Copy)]
 struct Layout {
     version: &'static str,
@@ -48,7 +48,7 @@ impl Layout {
         21 + PERCENTILES + if self.has_samples { 6 } else { 0 }
     }
 
-    /// All fields but those of devices.
+    /// Number of fields, without those of devices.
     fn fields(self) -> usize {
         let levels = DEPTHS.len() + MICROSECONDS.len() + MILLISECONDS.len();
         self.head() + self.directions * self.direction() + 5 + levels
@@ -62,7 +62,7 @@ pub(super) struct Lines {
     pub(super) remarks: Vec<Remark>,
 }
 
-/// Whether a line of a job stands here.
+/// True if a terse line begins here.
 pub(super) fn begins(log: &Log<'_>, at: usize) -> bool {
     is_line(log.line(at))
 }

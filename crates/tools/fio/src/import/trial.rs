@@ -61,14 +61,14 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
     (trial, remarks)
 }
 
-/// How long any direction of a job took.
+/// Longest runtime among the directions of a job.
 fn longest_ms(job: &Job) -> u64 {
     job.directions.iter().map(|one| one.runtime_ms).max().unwrap_or(0)
 }
 
-/// How long it took. The report has whole seconds, rounded up, in which files are laid out too;
-/// where the jobs, group after group, took all of the last second but a part, they determine the
-/// milliseconds.
+/// Wall time of the run. The report has whole seconds, rounded up, which include the layout of
+/// files; if the jobs, summed over groups, account for all but a part of the last second, their
+/// milliseconds are taken instead.
 fn wall_ns(run: &Run) -> u64 {
     let mut groups: BTreeMap<u64, u64> = BTreeMap::new();
     for job in &run.jobs {
@@ -80,11 +80,11 @@ fn wall_ns(run: &Run) -> u64 {
     if worked_ns <= run.elapsed_ns && is_rounded { worked_ns } else { run.elapsed_ns }
 }
 
-/// What a job is called here.
+/// Name of a job in the trial.
 struct Name {
-    /// With a number, from 0, where there are several of its name.
+    /// Job name, with a number from 0 appended if several jobs share it.
     own: String,
-    /// Whether there are.
+    /// True if several jobs share the name.
     is_clone: bool,
 }
 
@@ -131,7 +131,7 @@ fn parameters(run: &Run, trial: &mut ForeignTrial) {
     }
 }
 
-/// Whether size or time decides how much it does.
+/// Records whether size or time limits the amount of work.
 fn amount(run: &Run, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
     if run.has_all_options {
         let is_timed = |job: &Job| cautions::option(run, job, "runtime").is_some();
@@ -187,8 +187,8 @@ fn of_job(job: &Job, name: &Name, trial: &mut ForeignTrial) {
     }
 }
 
-/// Of all that is no larger than each power of ten, between the first and the last limit with
-/// anything.
+/// Cumulative shares at powers of ten of nanoseconds, from the first to the last limit that is not
+/// empty.
 fn within(shares: &[(u64, f64)]) -> Vec<(u64, f64)> {
     let limits = shares.iter().map(|(limit, _)| *limit).filter(|limit| *limit < u64::MAX);
     let (Some(first), Some(last)) = (limits.clone().min(), limits.max()) else {
@@ -203,7 +203,7 @@ fn within(shares: &[(u64, f64)]) -> Vec<(u64, f64)> {
     all.map(|limit| (limit, up_to(limit))).collect()
 }
 
-/// All shares: `2us=3.53%, 50us=0.01%, more=0.03%`.
+/// Printed form of all shares: `2us=3.53%, 50us=0.01%, more=0.03%`.
 fn reported(shares: &[(u64, f64)]) -> String {
     let limit = |limit: u64| if limit == u64::MAX { "more".to_owned() } else { duration(limit) };
     let share = |(at, share): &(u64, f64)| format!("{}={share:.2}%", limit(*at));
@@ -254,8 +254,8 @@ fn of_direction(of: &Direction, job: &str, decides: bool, trial: &mut ForeignTri
     }
 }
 
-/// Of what the times of this name are, of fio's slat, clat and lat: completion stands for the whole
-/// where that was not taken, as in native runs.
+/// Metrics that hold the latencies of this name, one of fio's slat, clat and lat: completion
+/// latency stands for the total where fio did not report that, as in native runs.
 fn specs_of(name: &str, has_whole: bool) -> impl Iterator<Item = MetricSpec> + use<> {
     let (first, second) = match name {
         "slat" => (DIRECTION_SUBMISSION_NANOSECONDS, None),
@@ -288,11 +288,11 @@ fn rates_of(
     take(rates::DIRECTION_OPERATIONS_PER_SECOND, ops_per_second, !has_bytes);
 }
 
-/// Where the times of one direction of a job go.
+/// Collects the latencies of one direction of a job.
 struct Times<'t> {
     direction: &'t str,
     job: &'t str,
-    /// How many requests were timed.
+    /// Number of timed requests.
     requests: u64,
     trial: &'t mut ForeignTrial,
 }
@@ -337,8 +337,8 @@ fn percentile(level: &str) -> String {
     }
 }
 
-/// Its time, data and CPU. Where CPU is only reported as a share of a time that is not reported,
-/// there is nothing to put in: zero would be wrong.
+/// Time, data and CPU of a job. `None` where CPU is only given as a share of an unreported time:
+/// zero would be wrong.
 fn totals(job: &Job, phase: u32, name: &str) -> Option<PhaseTotals> {
     if job.clones_ms == 0 {
         return None;

@@ -1,4 +1,4 @@
-//! What must hold between the options of a job, and between jobs.
+//! Checks of the options of a job against each other, and of jobs against each other.
 
 use treering_kit::faults::{Fault, Faults, shown};
 
@@ -35,7 +35,7 @@ const OPEN_FILES_MAX: u64 = 4000;
 /// Files of all clones.
 const FILES_MAX: u64 = 1 << 22;
 
-/// Whether a key may stand without a value.
+/// True if the key may be given without a value.
 pub(super) fn is_switch(name: &str) -> bool {
     is_rare_switch(name)
         || matches!(
@@ -219,7 +219,7 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What vsync does otherwise than one call for each request.
+/// Refuses options that the vsync engine does not support.
 fn check_vsync(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     if job.engine != Engine::Vsync {
         return Ok(());
@@ -237,7 +237,7 @@ fn check_vsync(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What a mapping of a file cannot do.
+/// Refuses options that the mmap engine does not support.
 fn check_mapping(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
     if job.engine == Engine::Mmap && job.create_on_open {
@@ -276,7 +276,7 @@ fn check_zones(
     Ok(())
 }
 
-/// What the engines that move no data cannot do.
+/// Refuses options that need data, for engines that move none.
 fn without_data(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
     if job.engine.moves_data() {
@@ -308,7 +308,7 @@ fn settle_strides(job: &mut Section) {
     }
 }
 
-/// All that the original would say of a job whose options are not settled yet, in its order.
+/// Warnings of the original about a job whose options are not settled yet, in its order.
 fn warnings(job: &Section) -> Vec<Warning> {
     let verify = &job.extras.verify;
     let verifies = verify.kind.is_some();
@@ -342,7 +342,7 @@ fn warnings(job: &Section) -> Vec<Warning> {
     all.into_iter().filter(|(_, holds)| *holds).map(|(warning, _)| warning).collect()
 }
 
-/// What follows from other options.
+/// Derives defaults and adjustments that depend on other options.
 fn settle(job: &mut Section) {
     if !job.filenames.is_empty() {
         job.files = job.filenames.len() as u64;

@@ -6,7 +6,7 @@ use treering_kit::faults::Fault;
 use super::direction::Direction;
 use super::values::Given;
 
-/// What the original takes where nothing is given.
+/// Default exponent of Zipf's distribution, as in the original.
 const THETA: f64 = 1.1;
 const H: f64 = 0.2;
 /// Parts that the original takes.
@@ -16,31 +16,31 @@ const WORDS: &str = "random_distribution is one of: random, zipf[:THETA[:CENTER]
                      pareto[:H[:CENTER]], normal[:DEVIATION[:CENTER]], zoned:ACCESSES/SIZE:..., \
                      zoned_abs:ACCESSES/SIZE:...";
 
-/// How often each place is drawn: `random_distribution`.
+/// Distribution of offsets: `random_distribution`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Distribution {
-    /// All alike.
+    /// Uniform.
     #[default]
     Even,
-    /// By Zipf's drawing with this exponent, which is not 1.
+    /// Zipf's distribution with this exponent, which is not 1.
     Zipf {
         /// The exponent.
         theta: f64,
-        /// Where in the file, as a share, the most frequent place is; anywhere where none is said.
+        /// Position of the most frequent block, as a share of the file; `None` for a random one.
         center: Option<f64>,
     },
-    /// By Pareto's drawing: of a share `h` of the accesses goes to `1 - h` of the places.
+    /// Pareto's distribution: a share `h` of the accesses goes to `1 - h` of the blocks.
     Pareto {
         /// The share.
         h: f64,
-        /// As for Zipf's.
+        /// Position of the most frequent block, as for Zipf's.
         center: Option<f64>,
     },
     /// Around the middle, moved by up to half of this percentage to either side.
     Normal {
-        /// In percent.
+        /// Standard deviation, in percent of the file.
         deviation: f64,
-        /// As for Zipf's.
+        /// Position of the mean, as for Zipf's.
         center: Option<f64>,
     },
     /// Parts of the file in percent, by [`Direction::place`].
@@ -54,12 +54,12 @@ pub(crate) enum Distribution {
 pub(crate) struct Zone {
     /// Percent of the accesses.
     pub accesses: u64,
-    /// How long it is.
+    /// Length of the zone.
     pub size: u64,
 }
 
 impl Distribution {
-    /// From its words.
+    /// Parses the value of `random_distribution`.
     pub(super) fn read(given: &Given<'_>) -> Result<Self, Fault> {
         let (word, rest) = match given.text.split_once(':') {
             Some((word, rest)) => (word.trim(), Some(rest)),
@@ -99,12 +99,12 @@ impl Distribution {
         }
     }
 
-    /// Whether each file has a drawing of its own, with a seed from its path.
+    /// True if each file has a generator of its own, seeded from its path.
     pub(crate) fn is_by_file(&self) -> bool {
         matches!(self, Self::Zipf { .. } | Self::Pareto { .. } | Self::Normal { .. })
     }
 
-    /// As it is written.
+    /// Value in the syntax of the option.
     pub(super) fn word(&self) -> String {
         let drawing = |name: &str, number: f64, center: Option<f64>| match center {
             Some(center) => format!("{name}:{number}:{center}"),

@@ -1,4 +1,4 @@
-//! What `${NAME}`, `$ncpus`, `$pagesize` and `$mb_memory` stand for.
+//! Expansion of `${NAME}`, `$ncpus`, `$pagesize` and `$mb_memory`.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use treering_kit::faults::shown;
 /// Longer texts are not made of short ones.
 const BYTES_MAX: usize = 1 << 16;
 
-/// What the machine says.
+/// Properties of the machine, for expansion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
     /// Processors.
@@ -23,7 +23,7 @@ pub(crate) struct Machine {
 /// Says what a variable of the environment is.
 pub(crate) type Environment<'e> = dyn Fn(&str) -> Option<String> + 'e;
 
-/// Why a text cannot be expanded.
+/// Error of an expansion.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub(super) enum NotExpanded {
     #[error("'${{' has no closing }}")]

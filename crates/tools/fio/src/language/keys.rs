@@ -310,7 +310,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("other ways to count and to tell", &["block_error_percentiles", "block_error_hist"]),
 ];
 
-/// Whether the original knows a key.
+/// True if the original knows the key.
 pub(crate) fn is_key(key: &str) -> bool {
     KNOWN.iter().any(|(known, _)| *known == key)
         || FOREIGN.iter().any(|(_, names)| names.contains(&key))
@@ -343,7 +343,7 @@ const SETS: [&str; 17] = [
     "zero_buffers",
 ];
 
-/// Whether a key stands alone on the command line.
+/// True if the key takes no value on the command line.
 pub(crate) fn is_switch_key(key: &str) -> bool {
     SETS.contains(&key)
 }
@@ -364,7 +364,7 @@ pub(super) fn meant(key: &str, place: Place, faults: &Faults<'_>) -> Result<&'st
     })
 }
 
-/// What to do about that which only the original can.
+/// Hint for jobs that only the original can run.
 pub(crate) const WITH_FIO: &str = "leave it out, or have the original run the job with --with-fio";
 
 #[cfg(test)]

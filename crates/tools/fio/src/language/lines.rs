@@ -19,7 +19,7 @@ const FILES_MAX: usize = 256;
 /// Sections, and settings, of all files.
 const SECTIONS_MAX: usize = 4096;
 const SETTINGS_MAX: usize = 1 << 16;
-/// What settings of the command line are called as a file.
+/// Names of the pseudo files that hold settings of the command line.
 const OVERRIDING: &str = "set";
 const TYPED: &str = "command line";
 /// The longest name of a job.
@@ -46,7 +46,7 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// Whether it holds for the jobs after it.
+    /// True if the section applies to the jobs after it.
     pub(super) fn is_global(&self) -> bool {
         self.name.starts_with("global")
     }
@@ -97,7 +97,8 @@ impl<'r> Lines<'r> {
         }
     }
 
-    /// What was typed before the first name holds for all jobs, those of the file too.
+    /// Adds the settings typed on the command line: those before the first `name` apply to all
+    /// jobs, those of files too.
     fn typed(&mut self, settings: &[String]) -> Result<(), Fault> {
         let file = self.faults.add_file(TYPED, settings.join(" ").into_bytes());
         let mut place = Place { file, line: 1, column: 1 };

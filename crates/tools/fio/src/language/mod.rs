@@ -54,7 +54,7 @@ use lines::{Lines, Setting};
 use units::Bases;
 use values::Given;
 
-/// What a job file may ask of its surroundings.
+/// Context of parsing a job file: included files, environment, command line, machine.
 pub(crate) struct Surroundings<'s> {
     /// Reads the files that it includes.
     pub reader: &'s Reader<'s>,
@@ -64,12 +64,12 @@ pub(crate) struct Surroundings<'s> {
     pub typed: &'s [String],
     /// Settings as `KEY=VALUE` that take the place of what the sections say.
     pub overriding: &'s [String],
-    /// What the names of amounts of the machine stand for.
+    /// Values of the machine keywords, such as `$ncpus`.
     pub machine: Machine,
 }
 
 impl<'s> Surroundings<'s> {
-    /// With no settings but those of the file.
+    /// Creates a context without settings of the command line.
     pub(crate) fn new(reader: &'s Reader<'s>, environment: &'s Environment<'s>, machine: Machine) -> Self {
         Self { reader, environment, typed: &[], overriding: &[], machine }
     }

@@ -9,7 +9,7 @@ const BYTES_MAX: usize = 512;
 pub(crate) struct Pattern {
     bytes: Vec<u8>,
     offsets: Vec<usize>,
-    /// As it was written.
+    /// Pattern in the syntax of the option.
     text: String,
 }
 
@@ -94,7 +94,7 @@ impl Pattern {
         bytes
     }
 
-    /// As it was written.
+    /// Pattern in the syntax of the option.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -14,14 +14,14 @@ use super::expand::expand;
 use super::lines::{self, Lines, Setting};
 use super::section::Section;
 
-/// With this and its number each job describes itself.
+/// Prefix of the `description` by which a relayed job, followed by its number, is recognised.
 const MARK: &str = "treering ";
 
 /// A job as the original gets it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Relayed {
-    /// Its name, its files and its directories; of the rest only what decides who is reported
-    /// together.
+    /// Parsed name, files, directories and report grouping of the job; other options keep their
+    /// defaults.
     pub section: Section,
     /// The settings that are handed on, in their order.
     pub settings: Vec<(String, Option<String>)>,
@@ -72,12 +72,12 @@ fn jobs(
     Ok(jobs)
 }
 
-/// Which job says this of itself.
+/// Number of the job with this description.
 pub(crate) fn number_of(description: &str) -> Option<usize> {
     description.strip_prefix(MARK)?.parse().ok()
 }
 
-/// What must not be in a job that works below a target, and why.
+/// Reason why a key must not be set in a job below a target; `None` if it may.
 fn refusal(key: &str, value: &str) -> Option<&'static str> {
     let leads_out = value.starts_with('/') || value.split('/').any(|part| part == "..");
     match key {
@@ -183,12 +183,12 @@ impl Relayed {
         Ok(())
     }
 
-    /// Whether it says something of a key.
+    /// True if the job sets the key.
     pub(crate) fn sets(&self, key: &str) -> bool {
         self.settings.iter().any(|(set, _)| set == key)
     }
 
-    /// As text for the original: where its files are, and which one it is, come last.
+    /// Job section for the original; files and description come last.
     pub(crate) fn write(&self, number: usize, more: &[(String, String)]) -> String {
         let mut text = format!("[{}]\n", self.section.name);
         // Writing into a string cannot fail.

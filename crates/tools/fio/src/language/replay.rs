@@ -8,7 +8,7 @@ use super::direction::Direction;
 /// The longest log, and the most of its lines.
 pub(crate) const BYTES_MAX: u64 = 256 << 20;
 
-/// What a line asks for, of a file by its number.
+/// Action of a log line; files are given by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// A file is opened.
@@ -19,18 +19,18 @@ pub(crate) enum Asked {
     Move {
         /// The number of the file.
         file: usize,
-        /// In which direction.
+        /// Direction of the request.
         direction: Direction,
-        /// Where it begins.
+        /// Offset in the file.
         offset: u64,
-        /// How long it is.
+        /// Length in bytes.
         bytes: u64,
     },
     /// A sync.
     Sync {
         /// The number of the file.
         file: usize,
-        /// Whether it is `fdatasync`.
+        /// True for `fdatasync`, false for `fsync`.
         data_only: bool,
     },
     /// Waits until so many milliseconds have passed since the start.
@@ -42,17 +42,17 @@ pub(crate) enum Asked {
 pub(crate) struct Entry {
     /// Microseconds after the line before.
     pub delay_us: u64,
-    /// What it asks for.
+    /// Action to replay.
     pub asked: Asked,
 }
 
-/// What is wrong with a log.
+/// Error of a replay log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum ReplayError {
-    /// Its first line is another one.
+    /// The header is not that of an iolog of version 2 or 3.
     #[error("is no log of fio's, of version 2 or 3")]
     NoLog,
-    /// It has no line that asks for something.
+    /// The log has no action.
     #[error("asks for nothing")]
     Empty,
 }
@@ -62,7 +62,7 @@ pub(crate) enum ReplayError {
 pub(crate) struct Replay {
     /// The files that it names, as it names them.
     pub files: Vec<String>,
-    /// Its lines, in their order.
+    /// Log lines in their order.
     pub entries: Vec<Entry>,
 }
 
@@ -127,7 +127,7 @@ impl Replay {
         }
     }
 
-    /// Whether requests of this direction are asked for.
+    /// True if the log has requests of this direction.
     pub(super) fn goes(&self, asked: Direction) -> bool {
         let is_it =
             |one: &Entry| matches!(one.asked, Asked::Move { direction, .. } if direction == asked);

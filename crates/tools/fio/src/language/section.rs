@@ -1,4 +1,4 @@
-//! What a job says, every option resolved.
+//! A job with every option resolved.
 
 use treering_script::Synchronous;
 
@@ -13,16 +13,16 @@ use super::replay::Replay;
 use super::units::Bases;
 use super::values::Amount;
 
-/// What the job does: `rw`.
+/// Access pattern of the job: `rw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadWrite {
-    /// It reads.
+    /// The job reads.
     pub reads: bool,
-    /// It writes.
+    /// The job writes.
     pub writes: bool,
-    /// It trims; where it writes too, each write follows a trim of the same place.
+    /// The job trims; with `writes`, each write follows a trim of the same block.
     pub trims: bool,
-    /// At random places.
+    /// Offsets are random.
     pub random: bool,
 }
 
@@ -56,29 +56,29 @@ impl ReadWrite {
     }
 }
 
-/// How room is taken before a file is written: `fallocate`.
+/// Preallocation of a file before it is written: `fallocate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Allocation {
     /// Not at all.
     None,
-    /// By `fallocate`, where the filesystem can.
+    /// Uses `fallocate`, if the filesystem supports it.
     Native,
-    /// By `posix_fallocate`.
+    /// Uses `posix_fallocate`.
     Posix,
-    /// By `fallocate`, without making the file longer.
+    /// Uses `fallocate` with `FALLOC_FL_KEEP_SIZE`.
     Keep,
-    /// By making the file longer.
+    /// Uses `ftruncate`.
     Truncate,
 }
 
-/// Which file is next: `file_service_type`.
+/// Order of the files: `file_service_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
     /// Drawn.
     Random,
-    /// One after the other, in turns.
+    /// Files take turns.
     RoundRobin,
-    /// One after the other, each to its end.
+    /// Each file is finished before the next.
     Sequential,
 }
 
@@ -91,32 +91,32 @@ pub(crate) struct Blocks {
     pub most: u64,
     /// Sizes and how many percent have each; empty when there is only a range.
     pub split: Vec<(u64, u64)>,
-    /// What offsets are multiples of.
+    /// Alignment of offsets, in bytes.
     pub align: Option<u64>,
 }
 
 impl Blocks {
-    /// Of one size.
+    /// Fixed size.
     pub(crate) const fn of(bytes: u64) -> Self {
         Self { least: bytes, most: bytes, split: Vec::new(), align: None }
     }
 }
 
-/// Who ends early when a job is done: `exit_what`.
+/// Jobs that end with this one: `exit_what`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exits {
     /// The jobs that are reported together with it.
     Group,
     /// The jobs that run at the same time.
     Stonewall,
-    /// All jobs, also those that have not begun.
+    /// All jobs, including those not yet started.
     All,
 }
 
 /// The pauses between requests: `thinktime`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Think {
-    /// How long; 0 for none.
+    /// Pause in microseconds; 0 for none.
     pub us: u64,
     /// After so many requests.
     pub blocks: u64,
@@ -124,7 +124,7 @@ pub(crate) struct Think {
     pub io_us: u64,
 }
 
-/// What is reported about the latencies, and what is not taken.
+/// Latency and rate statistics: reported percentiles, and disabled measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reported {
     pub percentiles: Vec<f64>,
@@ -138,7 +138,7 @@ pub(crate) struct Reported {
 }
 
 impl Reported {
-    /// Nothing is reported about latencies and rates.
+    /// Disables all latency and rate statistics.
     pub(crate) const NONE: Self = Self {
         percentiles: Vec::new(),
         disable_lat: true,
@@ -166,14 +166,14 @@ impl Default for Reported {
     }
 }
 
-/// How places are drawn.
+/// Options of the random offsets.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Draws {
-    /// Whether no block comes again before all have come.
+    /// True if each block is used once before any is repeated: inverse of `norandommap`.
     pub random_map: bool,
-    /// Whether they are drawn by a shift register: `random_generator=lfsr`.
+    /// True for a linear feedback shift register: `random_generator=lfsr`.
     pub register: bool,
-    /// Whether 64 bits are drawn at a time: `random_generator=tausworthe64`.
+    /// True for 64-bit draws: `random_generator=tausworthe64`.
     pub long: bool,
     /// `randrepeat`: whether each run draws the same.
     pub repeatable: bool,
@@ -181,9 +181,9 @@ pub(crate) struct Draws {
     pub all_repeatable: bool,
     /// `randseed`.
     pub seed: u64,
-    /// How many of a hundred places are drawn; the others go on from the last one.
+    /// Percentage of random offsets, by direction; the others are sequential: `percentage_random`.
     pub percent_random: [u64; 3],
-    /// How often each place is.
+    /// Distribution of random offsets.
     pub distribution: Distribution,
 }
 
@@ -202,10 +202,10 @@ impl Default for Draws {
     }
 }
 
-/// How a section begins.
+/// Header of a section.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Heading {
-    /// What stands in the brackets: the files of the job are named after it.
+    /// Text in the brackets, after which the job's files are named.
     pub title: String,
     pub(super) place: Place,
 }
@@ -213,9 +213,9 @@ pub(crate) struct Heading {
 /// A section that is no `[global]` one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Section {
-    /// Its name.
+    /// Name of the job.
     pub name: String,
-    /// How it begins.
+    /// Header of its section.
     pub heading: Heading,
     pub(super) bases: Bases,
     /// `description`.
@@ -226,13 +226,14 @@ pub(crate) struct Section {
     pub sequence: u64,
     /// Bytes left out after each sequential request.
     pub hole: i64,
-    /// Whether requests between the draws repeat the last place: `rw_sequencer=identical`.
+    /// True if requests between random ones repeat the offset: `rw_sequencer=identical`.
     pub repeats: bool,
-    /// By [`Direction::place`].
+    /// Block sizes, by [`Direction::place`].
     pub blocks: [Blocks; 3],
-    /// Whether sizes may be any number of bytes.
+    /// True if block sizes may be any number of bytes: `bs_unaligned`.
     pub unaligned: bool,
-    /// Whether the sizes are those of sequential and of random requests.
+    /// True if the first two block sizes are those of sequential and random requests:
+    /// `bs_is_seq_rand`.
     pub blocks_by_order: bool,
     /// `size`; of the whole file where nothing is said.
     pub size: Option<Amount>,
@@ -298,7 +299,7 @@ pub(crate) struct Section {
     pub new_group: bool,
     /// `stonewall`: whether it waits for the jobs before it.
     pub stonewall: bool,
-    /// Who ends with it when it is done first: `exitall` and `exit_what`.
+    /// Jobs that end when this one finishes: `exitall` and `exit_what`.
     pub exits: Option<Exits>,
     /// `exit_what`.
     pub exits_with: Exits,
@@ -316,7 +317,7 @@ pub(crate) struct Section {
     pub mix_read: u64,
     /// `fallocate`.
     pub allocation: Allocation,
-    /// How places are drawn.
+    /// Options of the random offsets.
     pub draws: Draws,
     /// `create_on_open`.
     pub create_on_open: bool,
@@ -332,19 +333,19 @@ pub(crate) struct Section {
     pub rate_iops: [u64; 3],
     /// `thinktime`.
     pub think: Think,
-    /// What is reported of latencies and rates.
+    /// Latency and rate statistics.
     pub reported: Reported,
     /// The logs that it asks for.
     pub logs: Wanted,
     /// The settings of the section as they were given, and of the `[global]` ones before it.
     pub given: Vec<(String, String)>,
-    /// Those of the `[global]` sections before it.
+    /// Settings of the preceding `[global]` sections.
     pub given_globally: Vec<(String, String)>,
-    /// What few jobs say.
+    /// Rarely used options.
     pub extras: Extras,
 }
 
-/// What fio prints when nothing else is asked for.
+/// Default percentiles of fio.
 pub(crate) const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
@@ -357,7 +358,7 @@ impl Default for Section {
 }
 
 impl Section {
-    /// With the default of every option.
+    /// Creates a section with the default of every option.
     pub(super) fn defaults() -> Self {
         Self {
             name: String::new(),
@@ -428,7 +429,7 @@ impl Section {
         }
     }
 
-    /// Whether `k` is 1000: amounts are reported so too.
+    /// True if `k` is 1000, in the report too: `kb_base=1000`.
     pub(crate) const fn is_decimal(&self) -> bool {
         self.bases.kb == 1000
     }
@@ -454,7 +455,7 @@ impl Section {
         self.extras.replay = Some(replay);
     }
 
-    /// Whether a key was given, to the section or to a `[global]` one before it.
+    /// True if the key was given, to the section or to a `[global]` one before it.
     pub(crate) fn sets(&self, name: &str) -> bool {
         self.given.iter().chain(&self.given_globally).any(|(key, _)| key == name)
     }
@@ -470,12 +471,12 @@ impl Section {
         })
     }
 
-    /// Whether it syncs between its writes.
+    /// True if the job syncs between its writes.
     pub(crate) const fn syncs_often(&self) -> bool {
         self.fsync + self.fdatasync + self.extras.range_sync.every > 0
     }
 
-    /// Whether it goes on until its time is over.
+    /// True if the job repeats until its runtime is over.
     pub(crate) const fn is_timed(&self) -> bool {
         self.time_based && self.runtime_us > 0
     }
@@ -505,7 +506,7 @@ impl Section {
         self.blocks.iter().map(|blocks| blocks.most).max().unwrap_or(1).max(1)
     }
 
-    /// What offsets in a way are multiples of.
+    /// Alignment of offsets in a direction.
     pub(crate) fn align(&self, direction: Direction) -> u64 {
         let blocks = self.blocks(direction);
         blocks.align.unwrap_or(blocks.least).max(1)

@@ -1,5 +1,5 @@
-//! What steers a job besides its rates: shares of a flow, lowest rates, which errors it bears,
-//! zones that are left out, and where it runs.
+//! Options that steer a job besides its rates: flow shares, lowest rates, tolerated errors, strided
+//! zones, CPU affinity and priority.
 
 use treering_script::{Identity, Scheduling};
 
@@ -8,9 +8,9 @@ use super::direction::Direction;
 /// A share of what several jobs do together: `flow`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flow {
-    /// Its part; 0 for none.
+    /// Weight of the job; 0 to leave the flow.
     pub weight: u64,
-    /// Which flow it is of.
+    /// Number of the flow.
     pub id: u64,
     /// Microseconds of a pause where others are behind.
     pub sleep_us: u64,
@@ -23,9 +23,9 @@ pub(crate) struct LatencyTarget {
     pub ns: u64,
     /// Over how long that is looked at.
     pub window_us: u64,
-    /// How many percent of the requests it must hold for.
+    /// Percentage of the requests that must meet the limit.
     pub percentile: f64,
-    /// Whether the job goes on once the depth is found.
+    /// True if the job continues at the depth that was found: `latency_run`.
     pub runs: bool,
 }
 
@@ -38,14 +38,13 @@ impl Default for LatencyTarget {
 /// Rates that change so little that a job ends: `steadystate`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SteadyState {
-    /// Whether requests are looked at, and not bytes.
+    /// True for request rates, false for bandwidth.
     pub of_requests: bool,
-    /// Whether it is the slope of the rates that must be small, and not how far the farthest is
-    /// from their mean.
+    /// True if the slope of the rates is limited, false for their largest deviation from the mean.
     pub is_slope: bool,
-    /// What it must be below.
+    /// Upper limit of the slope or deviation.
     pub limit: f64,
-    /// Whether that is in percent of the mean.
+    /// True if the limit is in percent of the mean.
     pub in_percent: bool,
     /// Over how many seconds; 0 where nothing is looked at.
     pub seconds: u64,
@@ -71,7 +70,7 @@ impl SteadyState {
         }
     }
 
-    /// What stands behind its limit.
+    /// Unit of the limit.
     pub(crate) const fn unit(&self) -> &'static str {
         if self.in_percent { "%" } else { "" }
     }
@@ -84,7 +83,7 @@ pub(crate) struct LowestRates {
     pub bytes: [u64; 3],
     /// Requests in a second; 0 for no limit.
     pub requests: [u64; 3],
-    /// How often the rates are looked at.
+    /// Check interval.
     pub cycle_ms: u64,
 }
 
@@ -95,7 +94,7 @@ impl Default for LowestRates {
 }
 
 impl LowestRates {
-    /// Whether there are any.
+    /// True if any rate is limited.
     pub(crate) fn are_any(&self) -> bool {
         self.bytes.iter().chain(&self.requests).any(|rate| *rate > 0)
     }
@@ -110,17 +109,17 @@ const BORNE: [i32; 2] = [5, 84];
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tolerance {
     pub kinds: [bool; ERROR_KINDS],
-    /// Which ones, by kind; those of the medium where none are named.
+    /// Errnos by kind; `EIO` and `EILSEQ` for a kind with none.
     pub numbers: [Vec<i32>; ERROR_KINDS],
 }
 
 impl Tolerance {
-    /// Whether any error is borne, so that they are counted.
+    /// True if any kind of error is tolerated, so that errors are counted.
     pub(crate) fn is_any(&self) -> bool {
         self.kinds.contains(&true)
     }
 
-    /// Whether a job goes on after this error.
+    /// True if the job continues after this error.
     pub(crate) fn bears(&self, direction: Direction, errno: i32) -> bool {
         let kind = match (errno, direction) {
             (84, _) => 2,
@@ -133,7 +132,7 @@ impl Tolerance {
     }
 }
 
-/// How written data are brought towards the disk while a job works: `sync_file_range`.
+/// Writeback during the job: `sync_file_range`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RangeSync {
     /// After so many writes; 0 for never.
@@ -151,42 +150,42 @@ impl RangeSync {
 /// Parts of a file that are worked on and left out in turns: `zonemode=strided`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Strides {
-    /// Whether that was said; a size alone says it too.
+    /// Value of `zonemode`, if given; a zone size alone implies strided zones.
     pub are_asked: Option<bool>,
     /// Bytes that are moved in a zone; 0 for no zones.
     pub bytes: u64,
-    /// How long a zone is.
+    /// Length of a zone in bytes.
     pub range: u64,
-    /// What is left out after it.
+    /// Bytes skipped after each zone.
     pub skip: u64,
 }
 
-/// On which processors each clone runs, and how urgently.
+/// CPU affinity, priority and identity of the clones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Running {
     pub cpus: Vec<u32>,
-    /// Whether each clone has one of them alone.
+    /// True if each clone is bound to one CPU of its own: `cpus_allowed_policy=split`.
     pub splits: bool,
     pub nice: i32,
-    /// Whether others submit its requests: `io_submit_mode=offload`.
+    /// True if other threads submit the requests: `io_submit_mode=offload`.
     pub is_offloaded: bool,
     /// The class and the level of its I/O.
     pub io_class: u16,
     pub io_level: u16,
-    /// As whom, by numbers.
+    /// Numeric uid and gid to switch to.
     pub user: Option<u32>,
     pub group: Option<u32>,
 }
 
 impl Running {
-    /// As whom it works, where that is not as ourselves.
+    /// Identity to switch to; `None` to stay as started.
     pub(crate) fn identity(&self) -> Option<Identity> {
         let asks = self.user.is_some() || self.group.is_some();
         let (user, group) = (self.user.unwrap_or(0), self.group.unwrap_or(0));
         asks.then_some(Identity { user, group })
     }
 
-    /// Of the clone with this number among all, from 1.
+    /// Scheduling of the clone with this number among all, from 1.
     pub(crate) fn scheduling(&self, clone: u64) -> Scheduling {
         let alone = || {
             let place = (clone.max(1) - 1).checked_rem(self.cpus.len() as u64)?;

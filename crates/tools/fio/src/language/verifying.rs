@@ -1,11 +1,11 @@
-//! What a job says about verifying. What the blocks and their checksums are is the workload's.
+//! Verification options of a job. The workload defines blocks and checksums.
 
 use super::pattern::Pattern;
 
 /// Bytes of a header before the checksum of what it heads.
 pub(crate) const HEADER_BYTES: usize = 40;
 
-/// What stands in a block: `verify`.
+/// Content of a block: `verify`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A header alone, and the pattern if there is one.
@@ -18,17 +18,17 @@ pub(crate) enum Kind {
     Crc32,
     /// Four bytes.
     Crc32c,
-    /// The same, by another number.
+    /// CRC-32C under another number.
     Crc32cIntel,
     /// Two bytes.
     Crc16,
-    /// One byte.
+    /// Checksum of one byte.
     Crc7,
-    /// In 64 bytes, as the original writes it.
+    /// SHA-256 in a field of 64 bytes, as the original writes it.
     Sha256,
-    /// In 128 bytes, as the original writes it.
+    /// SHA-512 in a field of 128 bytes, as the original writes it.
     Sha512,
-    /// With a digest of so many bytes.
+    /// SHA-3 with a digest of this many bytes.
     Sha3(u8),
     /// Four bytes.
     XxHash,
@@ -38,12 +38,12 @@ pub(crate) enum Kind {
     PatternHeader,
     /// A pattern alone.
     Pattern,
-    /// Nothing is looked at.
+    /// Data is read back, and nothing compared.
     Null,
 }
 
 impl Kind {
-    /// All with their names.
+    /// Kinds by name.
     pub(crate) const NAMES: [(&'static str, Self); 19] = [
         ("md5", Self::Md5),
         ("crc64", Self::Crc64),
@@ -85,14 +85,14 @@ impl Kind {
     }
 }
 
-/// What a job says about verifying.
+/// Verification options of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Verifying {
     /// `verify`; nothing is verified without it.
     pub kind: Option<Kind>,
-    /// Whether what was written is read again at the end: `do_verify`.
+    /// True if written data is read back at the end: `do_verify`.
     pub reads_again: bool,
-    /// Whether nothing is written, since it is there: `verify_only`.
+    /// True if the data was written before, so that nothing is written: `verify_only`.
     pub only: bool,
     /// `verify_fatal`: whether the rest of a block is left out after a fault.
     pub fatal: bool,
@@ -102,11 +102,11 @@ pub(crate) struct Verifying {
     pub dump: bool,
     /// Bytes between headers; 0 for one header in a request.
     pub interval: u64,
-    /// Where in a block the header stands.
+    /// Offset of the header within a block.
     pub offset: u64,
     /// Writes after which some are read again; 0 for none.
     pub backlog: u64,
-    /// How many then; 0 for all of them.
+    /// Number of writes read back at once; 0 for all of them.
     pub batch: u64,
     /// `verify_pattern`: what fills the blocks.
     pub pattern: Option<Pattern>,
@@ -137,8 +137,8 @@ impl Default for Verifying {
 }
 
 impl Verifying {
-    /// Whether blocks are trimmed before they are read again. As the original: `trim_percentage`
-    /// has no effect without `trim_backlog`, nor where nothing is read again.
+    /// True if blocks are trimmed before they are read back. As in the original, `trim_percentage`
+    /// has no effect without `trim_backlog`, nor without reading back.
     pub(crate) const fn trims_written(&self) -> bool {
         self.kind.is_some() && self.reads_again && self.trimmed_percent > 0 && self.trim_backlog > 0
     }

@@ -31,7 +31,7 @@ const LANES_MAX: u64 = 1024;
 const RATE_MAX: u64 = 100_000_000;
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
-/// What a section does of it.
+/// Share of the offered load that a section issues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Share {
     /// Requests of a clone that may be under way.
@@ -50,8 +50,8 @@ pub(super) struct Offered {
 }
 
 impl Offered {
-    /// What the settings ask for, and how they are recorded; the sections are changed so that they
-    /// can do it. `None` where nothing is offered.
+    /// Parses the offered load, records its parameters, and adapts the sections to it. `None` if no
+    /// rate is offered.
     pub(super) fn asked(
         settings: &Settings,
         specs: &[OptionSpec],
@@ -99,7 +99,7 @@ impl Offered {
         Ok(Some(Self { per_second, grace_ns: grace.1, late, shares }))
     }
 
-    /// How many requests of a clone of this section may be under way.
+    /// Maximum requests in flight of a clone of this section.
     pub(super) fn lanes(&self, section: usize) -> u64 {
         self.shares.get(section).map_or(1, |share| share.lanes)
     }
@@ -161,8 +161,8 @@ fn late_times(settings: &Settings) -> Result<(Vec<String>, [u64; LATE_MOST]), Co
     Ok((words, times))
 }
 
-/// What part of the load each section has: the rates that the sections state, where all do, else
-/// their clones.
+/// Weight of each section in the load: its `rate_iops` if all sections state one, else its number
+/// of clones.
 fn weights(jobs: &[Section]) -> Vec<u64> {
     let stated: Vec<u64> = jobs.iter().map(|job| job.rate_iops.iter().sum()).collect();
     if stated.iter().all(|rate| *rate > 0) {
@@ -190,7 +190,8 @@ fn prepared(job: &mut Section, number: usize, terms: &Terms) -> Result<u64, Conf
     Ok(lanes)
 }
 
-/// What of a section says itself when requests come, or has none that could be offered.
+/// Reason why a section cannot issue an offered load, and a hint: options that time requests
+/// themselves, or jobs without data requests. `None` if it can.
 fn hindrance(job: &Section, number: usize) -> Option<(&'static str, &'static str)> {
     let leave_out = "leave it out: requests come by the clock";
     let extras = &job.extras;

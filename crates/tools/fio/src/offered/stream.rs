@@ -1,4 +1,4 @@
-//! When requests are due, and who takes which.
+//! Stream of arrivals: due times of requests, and their assignment to clones.
 //!
 //! The clones of a section share one stream of arrivals. A clone that has nothing to do takes the
 //! next arrival, waits until it is due, and issues it; where all are busy, arrivals wait for the
@@ -14,23 +14,23 @@ use treering_script::Random;
 /// An idle clone waits in pieces of at most so many microseconds: the end of a run reaches it.
 const PIECE_US: u64 = 20_000;
 
-/// So many times can be looked at.
+/// Most lateness limits.
 pub(in super::super) const LATE_MOST: usize = 4;
 
-/// What a stream of arrivals is like. Times in nanoseconds.
+/// Parameters of a stream of arrivals. Times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) struct Terms {
     /// Arrivals a second, on average.
     pub(in super::super) per_second: f64,
-    /// Whether the times between two are drawn, and not all alike.
+    /// True for exponentially distributed gaps, false for equal ones.
     pub(in super::super) is_poisson: bool,
-    /// What they are drawn from.
+    /// Seed of the random gaps.
     pub(in super::super) seed: u64,
     /// Arrivals before this do not count.
     pub(in super::super) warm_up_ns: u64,
-    /// For how long they count then.
+    /// Measured time, which follows the warm-up.
     pub(in super::super) length_ns: u64,
-    /// How long after the last arrival requests may still end.
+    /// Time after the last arrival in which requests may still end.
     pub(in super::super) grace_ns: u64,
     /// Requests that take longer are counted for each of these; 0 for none.
     pub(in super::super) late_ns: [u64; LATE_MOST],
@@ -52,7 +52,7 @@ pub(in super::super) struct Stream {
 #[derive(Debug)]
 struct Drawn {
     random: Random,
-    /// When the first clone was ready: arrivals are counted from there.
+    /// Time when the first clone was ready, origin of all arrivals.
     start_ns: Option<u64>,
     /// The last arrival, from the start.
     at_ns: f64,
@@ -60,7 +60,7 @@ struct Drawn {
     counted: u64,
 }
 
-/// One arrival.
+/// Due time of a request, and whether it falls into the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Arrival {
     due_ns: u64,
@@ -85,7 +85,7 @@ impl Stream {
         Some(Arrival { due_ns: start_ns + at_ns, counts })
     }
 
-    /// How many requests were due in the time that counts, whether they were issued or not.
+    /// Number of requests due in the measured time, whether they were issued or not.
     pub(in super::super) fn due(&self) -> u64 {
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         while drawn.next(&self.terms).is_some() {}
@@ -116,23 +116,23 @@ impl Drawn {
     }
 }
 
-/// What a clone is to do with its next request.
+/// Decision on a clone's next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Turn {
-    /// It is due.
+    /// The request is due.
     Now,
-    /// It is due later: a pause of so many microseconds.
+    /// The request is due later: pause for this many microseconds, then ask again.
     Wait(u64),
-    /// There is none any more.
+    /// The stream has ended.
     Over,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum At {
     Free,
-    /// It waits for an arrival, and whether it has slept meanwhile.
+    /// Waits for an arrival; true if the clone has slept meanwhile.
     Waiting(Arrival, bool),
-    /// At work on an arrival; when the last part of that ended, where it was timed.
+    /// Serves an arrival; the end of its last transfer or sync, if timed.
     Serving(Arrival, Option<u64>),
 }
 
@@ -153,7 +153,7 @@ impl Lane {
         }
     }
 
-    /// Its next request can be issued: whether it is due.
+    /// Takes the next arrival if the clone is free, and decides whether its request is due.
     pub(in super::super) fn turn(&mut self, now_ns: u64) -> Turn {
         if let At::Serving(..) = self.at {
             self.settle();
@@ -184,7 +184,7 @@ impl Lane {
         }
     }
 
-    /// Nothing more belongs to its request.
+    /// Records the latency of the request that was served.
     fn settle(&mut self) {
         if let At::Serving(arrival, Some(ended_ns)) = std::mem::replace(&mut self.at, At::Free)
             && arrival.counts
@@ -198,7 +198,7 @@ impl Lane {
         }
     }
 
-    /// What came of it.
+    /// Records the last request and returns the tally.
     pub(in super::super) fn tally(mut self) -> OfferedTally {
         self.settle();
         self.tally

@@ -7,7 +7,7 @@ use treering_kit::import::number::whole;
 
 /// Among the counts of 2.x stands how they are made: so many bits of a number are kept.
 const BITS: &str = "FIO_IO_U_PLAT_BITS";
-/// What fio is built with.
+/// Largest accepted `FIO_IO_U_PLAT_BITS`.
 const BITS_MOST: u64 = 16;
 
 /// The bins that are not empty: nanoseconds, and how many.

@@ -8,22 +8,22 @@ use super::super::tally::Tally;
 #[derive(Debug)]
 pub(super) struct Clock {
     now_ns: u64,
-    /// When the last step began, if it was timed.
+    /// Start of the last step, if timed and not yet reported.
     began_ns: Option<u64>,
     start_ns: u64,
     pass_ns: u64,
-    /// When the last pause that a job asks for is over.
+    /// End of the last pause that the job asked for (`thinktime`).
     pause_ns: u64,
     ramp_ns: Option<u64>,
     runtime_ns: Option<u64>,
     over_ns: u64,
-    /// When the next sample of a rate is due.
+    /// Due time of the next sample of a rate.
     sample_ns: u64,
-    /// Of bytes, and of requests.
+    /// Samplers of bandwidth and of requests per second.
     samplers: [Sampler; 2],
 }
 
-/// How often a rate is taken down, and what was counted when it was last.
+/// Period of rate samples, and the counts at the last sample.
 #[derive(Debug)]
 struct Sampler {
     period_ns: u64,
@@ -36,8 +36,8 @@ impl Sampler {
         (self.next_ns, self.counted) = (now_ns + self.period_ns, [0; 3]);
     }
 
-    /// By direction, how many in a second there were since the last sample; nothing before one is
-    /// due, and 0 where there were none.
+    /// Rates per second since the last sample, by direction; `None` before a sample is due, and 0
+    /// for idle directions.
     fn take(&mut self, now_ns: u64, counts: [u64; 3]) -> Option<[u64; 3]> {
         if now_ns < self.next_ns {
             return None;
@@ -91,13 +91,13 @@ impl Clock {
         }
     }
 
-    /// How long the last step took, reported once.
+    /// Duration of the last step, reported once.
     #[inline]
     pub(super) fn took(&mut self) -> Option<u64> {
         self.began_ns.take().map(|began_ns| self.now_ns - began_ns)
     }
 
-    /// When the last step began and ended, reported once.
+    /// Start and end of the last step, reported once.
     #[inline]
     pub(super) fn span(&mut self) -> Option<(u64, u64)> {
         self.began_ns.take().map(|began_ns| (began_ns, self.now_ns))
@@ -130,7 +130,7 @@ impl Clock {
         self.pass_ns = self.now_ns;
     }
 
-    /// Whether the time before it counts is just over.
+    /// True once, when the ramp time ends.
     #[inline]
     pub(super) fn ends_ramp(&mut self) -> bool {
         let Some(ramp_ns) = self.ramp_ns else { return false };
@@ -143,7 +143,7 @@ impl Clock {
         true
     }
 
-    /// Whether its time is over.
+    /// True if the runtime is over.
     #[inline]
     pub(super) const fn is_over(&self) -> bool {
         self.now_ns >= self.over_ns
@@ -165,7 +165,7 @@ impl Clock {
         self.now_ns.saturating_sub(self.pause_ns) / 1000
     }
 
-    /// When the work began.
+    /// Start of the work.
     pub(super) const fn began_work_ns(&self) -> u64 {
         self.start_ns
     }
@@ -176,7 +176,7 @@ impl Clock {
         self.ramp_ns.is_none().then_some(since / 1_000_000)
     }
 
-    /// Whether what is done now does not count.
+    /// True during the ramp time.
     pub(super) const fn is_in_ramp(&self) -> bool {
         self.ramp_ns.is_some()
     }
@@ -186,12 +186,12 @@ impl Clock {
         self.now_ns.saturating_sub(self.pass_ns)
     }
 
-    /// How long the pass took.
+    /// Duration of the pass so far, in milliseconds.
     pub(super) const fn pass_ms(&self) -> u64 {
         (self.now_ns - self.pass_ns).div_ceil(1_000_000)
     }
 
-    /// How long it worked; 0 before it begins.
+    /// Runtime so far, in milliseconds; 0 before the work begins.
     pub(super) const fn runtime_ms(&self) -> u64 {
         if self.start_ns == 0 {
             return 0;

@@ -1,5 +1,5 @@
-//! What requests carry, where the job decides that: blocks to be verified, and patterns; and the
-//! reads that tell whether it is there.
+//! Contents of requests that the job determines: blocks to be verified, and patterns. Also
+//! schedules the reads that verify them.
 
 use crate::language::{Content, Direction, Engine, Kind, Pattern};
 use treering_script::Buffers;
@@ -24,7 +24,7 @@ pub(super) struct Contents {
     pub(super) buffers: Buffers,
     block: Option<Block>,
     pattern: Option<Pattern>,
-    /// Whether anything else is random, and not zeros.
+    /// True if other data is random and not zeros.
     is_random: bool,
     content: Content,
     /// Seeds of buffers that may come again.
@@ -32,17 +32,17 @@ pub(super) struct Contents {
     repeats: Tausworthe,
     draws: Tausworthe,
     history: History,
-    /// Whether writes are remembered, to be read again.
+    /// True if writes are remembered for verification.
     remembers: bool,
-    /// Whether reads of the job itself are looked at: it writes nothing.
+    /// True if the job's own reads are verified: it writes nothing.
     looks: bool,
-    /// Whether the seeds and the numbers of writes are known.
+    /// True if the seeds, and the write numbers, can be predicted.
     knows: [bool; 2],
     /// Writes of which nothing was heard.
     under_way: Vec<(usize, u64)>,
     /// A read that waits for its file to be opened.
     waiting: Option<Piece>,
-    /// Whether what was written is being read again.
+    /// True while written data is being read back.
     pub(super) reads_again: bool,
     backlog: [u64; 2],
     batch: u64,
@@ -91,7 +91,7 @@ impl Contents {
         }))
     }
 
-    /// Whether something was written that was not read again.
+    /// True if written data remains to be read back.
     pub(super) fn has_more(&self) -> bool {
         self.waiting.is_some() || self.history.len() > 0
     }
@@ -227,7 +227,7 @@ impl Contents {
         self.history.take()
     }
 
-    /// What is wrong, reported once.
+    /// Takes the verification errors.
     pub(super) fn take_complaints(&mut self) -> Vec<Complaint> {
         std::mem::take(&mut self.complaints)
     }
@@ -303,13 +303,13 @@ impl Runner {
         self.wrong();
     }
 
-    /// Whether what this pass wrote is to be read again now.
+    /// True if the data of this pass must be read back now.
     pub(super) fn must_read_again(&self) -> bool {
         self.contents.as_ref().is_some_and(|contents| contents.remembers && contents.has_more())
             && !self.terminated
     }
 
-    /// Whether it is being read again.
+    /// True while written data is being read back.
     pub(super) fn is_reading_again(&self) -> bool {
         self.contents.as_ref().is_some_and(|contents| contents.reads_again)
     }

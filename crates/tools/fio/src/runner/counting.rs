@@ -1,4 +1,4 @@
-//! What a request that ended counts: its bytes and latency, its line in the logs, or its error.
+//! Accounting of a completed request: its bytes and latency, its log line, or its error.
 
 use crate::language::Direction;
 
@@ -57,7 +57,7 @@ impl Runner {
         self.failed(wanted.direction, errno);
     }
 
-    /// Something failed: nothing follows it, unless the job bears such errors.
+    /// Records an error, which ends the job unless errors of this kind are tolerated.
     #[cold]
     pub(super) fn failed(&mut self, direction: Direction, errno: i32) {
         let number = u64::from(errno.unsigned_abs());

@@ -7,16 +7,16 @@ use crate::language::{LatencyTarget, Section};
 
 use super::Runner;
 
-/// What follows from a look at the latencies.
+/// Transition after an evaluation of the latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Settling {
-    /// What is under way ends, then another window begins.
+    /// Requests in flight end, then another window begins.
     Window,
-    /// The same, and all that was counted before does not count.
+    /// Requests in flight end, all counters are reset, and the last window begins.
     LastWindow,
 }
 
-/// What the look came to.
+/// Outcome of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Looked {
     GoOn,
@@ -61,7 +61,7 @@ impl DepthControl {
         })
     }
 
-    /// How many requests may be under way.
+    /// Maximum requests in flight.
     pub(super) const fn depth(&self) -> u64 {
         self.depth
     }
@@ -177,7 +177,7 @@ impl Runner {
         }
     }
 
-    /// What was under way has ended: another window begins.
+    /// Begins another window, since all requests in flight have ended.
     pub(super) fn settled(&mut self, settling: Settling) {
         self.settling = None;
         if settling == Settling::LastWindow {

@@ -1,4 +1,4 @@
-//! What a clone does next, as a step.
+//! Next step of a clone, as a call to the kernel.
 
 use crate::language::{Advice, Direction, Engine};
 use treering_script::{Call, CreateHow, OpenHow};
@@ -6,7 +6,7 @@ use treering_script::{Call, CreateHow, OpenHow};
 use super::super::generator::Wanted;
 use super::Runner;
 
-/// What is done next.
+/// Next step of a clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
     Nothing,
@@ -20,7 +20,7 @@ pub(super) enum Doing {
     PreRead(usize, u64),
     Seek(usize, u64),
     Move(Wanted),
-    /// Whether it counts as a request of the job.
+    /// Syncs a file; `counts` if the sync counts as a request of the job.
     Sync {
         file: usize,
         data_only: bool,
@@ -40,13 +40,13 @@ pub(super) enum Doing {
     Unlink(usize),
 }
 
-/// How much is read at a time before the work.
+/// Bytes per call of reading files before the work.
 pub(super) const PRE_READ_BYTES: u32 = 1 << 20;
 
 /// No call.
 const NOTHING: Call<'_> = Call::Pause { ns: 0 };
 
-/// What a request takes: never more than 4 MiB.
+/// Length of a request as the calls take it; never more than 4 MiB.
 pub(super) fn length(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
@@ -90,7 +90,7 @@ impl Runner {
         }
     }
 
-    /// Whether a file that is opened is made where it is missing.
+    /// True if opening a file may create it.
     fn creates(&self) -> bool {
         let job = &self.worker.job;
         let is_engines = matches!(job.engine, Engine::FileCreate | Engine::Falloc);

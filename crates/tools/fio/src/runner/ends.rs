@@ -1,4 +1,4 @@
-//! What a clone does before its work, between two passes, and at the end.
+//! Steps of a clone before its work, between two passes, and at the end.
 
 use crate::language::{Amount, Direction, Engine};
 use treering_script::{Snapshot, Spent, Usage};
@@ -11,10 +11,10 @@ use super::{Doing, Next, Runner, Stage, Then};
 
 /// The error of what is done to a file that is not open (`EBADF`).
 const NO_FILE: u64 = 9;
-/// How often a clone looks whether what it waits for has ended.
+/// Poll period of a clone that waits for others.
 const WAIT_US: u64 = 1000;
 
-/// So many milliseconds of a pass count for these directions if data went there.
+/// Adds the duration of a pass, in milliseconds, to those of the given directions that moved data.
 fn add_runtime(tally: &mut Tally, directions: [bool; 3], ms: u64) {
     let all = tally.directions.iter_mut().zip(directions);
     for (direction, _) in all.filter(|(direction, counts)| *counts && direction.bytes > 0) {
@@ -23,7 +23,7 @@ fn add_runtime(tally: &mut Tally, directions: [bool; 3], ms: u64) {
 }
 
 impl Runner {
-    /// One that does nothing, for this error.
+    /// Creates a clone that only reports this error.
     pub(in super::super) fn unable(mut self, errno: i32) -> Self {
         self.stage = Stage::Over;
         self.tally.errno = u64::from(errno.unsigned_abs());
@@ -92,7 +92,7 @@ impl Runner {
         doing.map_or(Next::Again, Next::Do)
     }
 
-    /// Whether a job that it waits for is at work.
+    /// True while a job that this one waits for is at work.
     fn must_wait(&self) -> bool {
         let over = self.deadlines.end.is_reached() || self.deadlines.time.is_reached();
         !over && self.deadlines.before.iter().any(|deadline| !deadline.is_reached())
@@ -203,7 +203,7 @@ impl Runner {
         None
     }
 
-    /// What comes after this pass: what was written is read again first.
+    /// Successor of this pass: written data is read back first.
     fn follows(&mut self) -> Then {
         if !self.is_reading_again() && self.must_read_again() && !self.is_over() {
             return Then::Verify;
@@ -211,7 +211,7 @@ impl Runner {
         if self.keeps_running() { Then::Pass } else { Then::End }
     }
 
-    /// Whether another pass follows.
+    /// True if another pass follows.
     fn keeps_running(&mut self) -> bool {
         if self.worker.job.extras.replay.is_some() || self.worker.job.extras.creates_only {
             return false;
@@ -263,7 +263,7 @@ impl Runner {
         })
     }
 
-    /// Whether a pass has begun that has not ended.
+    /// True if a pass is in progress.
     pub(super) const fn is_in_pass(&self) -> bool {
         matches!(self.stage, Stage::Work | Stage::Drain | Stage::EndSync(_) | Stage::PassEnd)
     }
@@ -282,7 +282,8 @@ impl Runner {
         snapshot.show(tally.counters().json());
     }
 
-    /// What is known of a clone apart from what was counted, and what it was not to count.
+    /// Completes the tally with the runtime and the depth, and drops statistics that the job
+    /// disabled.
     pub(super) fn settle(&self, tally: &mut Tally) {
         let job = &self.worker.job;
         for direction in &mut tally.directions {

@@ -41,7 +41,7 @@ use steering::RateWatch;
 
 /// The error of a trim of a file: the call is one of devices (`ENOTTY`).
 const NOT_OF_FILES: i32 = 25;
-/// Nothing ends a wait early: it is made in pieces.
+/// Longest single pause, since nothing interrupts a pause.
 const PAUSE_MAX_US: u64 = 20_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ enum Stage {
     Delay,
     Begin,
     Work,
-    /// What is under way ends.
+    /// Requests in flight end.
     Drain,
     /// Files come to the disk.
     EndSync(usize),
@@ -61,11 +61,11 @@ enum Stage {
     /// Files are removed before another pass.
     Renew(usize),
     Unlink(usize),
-    /// Nothing is left to do.
+    /// The clone is done.
     Over,
 }
 
-/// What comes next between two stretches of work.
+/// Next action outside of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     Do(Doing),
@@ -73,36 +73,36 @@ enum Next {
     End,
 }
 
-/// What follows when all files are closed.
+/// Successor of the state in which all files are closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
-    /// What was written is read again.
+    /// Written data is read back.
     Verify,
     /// Another pass.
     Pass,
     End,
 }
 
-/// Who learns that the clone is done.
+/// Deadlines and shares that connect a clone with the others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deadlines {
     /// Ends it.
     pub(super) end: Deadline,
     /// The time of all is over.
     pub(super) time: Deadline,
-    /// What it rings when it is done.
+    /// Deadlines that this clone reaches when it is done.
     pub(super) others: Vec<Deadline>,
     /// The deadlines that it reaches as well where it failed.
     pub(super) on_error: Vec<Deadline>,
-    /// All of these must have rung before it begins.
+    /// Deadlines that must be reached before this clone begins.
     pub(super) before: Vec<Deadline>,
-    /// Its share of what several do together.
+    /// Share of a flow of several jobs.
     pub(super) flow: Option<FlowShare>,
-    /// Its part in the state that its group is to reach.
+    /// Share in the steady state of the group.
     pub(super) steady: Option<SteadyShare>,
-    /// When its requests are due, where the clock says it.
+    /// Stream of the offered load that determines due times, if there is one.
     pub(super) stream: Option<Arc<Stream>>,
-    /// Where it shows what it has done so far.
+    /// Snapshot in which the clone publishes its progress.
     pub(super) snapshot: Option<Snapshot>,
 }
 
@@ -126,14 +126,14 @@ pub(super) struct Runner {
     contents: Option<Box<Contents>>,
     flow: Option<FlowShare>,
     steady: Option<Box<SteadyShare>>,
-    /// Its part in the requests that come by the clock.
+    /// Lane of the offered load.
     lane: Option<Box<Lane>>,
-    /// Whether its share of the flow allows the request that comes next.
+    /// True if the flow permits the next request.
     passed_flow: bool,
-    /// Whether it does nothing, since nothing says where in its files it is to work.
+    /// True for a clone that does nothing, since the range of its files is unknown.
     is_unable: bool,
     watch: Option<Box<RateWatch>>,
-    /// What steers the depth of the queue, and what must end before it goes on.
+    /// Control of the queue depth, and the requests that must end before it continues.
     depth: Option<Box<DepthControl>>,
     settling: Option<Settling>,
     clock: Clock,
@@ -145,7 +145,7 @@ pub(super) struct Runner {
     /// Microseconds of pauses that are left.
     rest_us: u64,
     loops_left: u64,
-    /// What follows once all files are closed.
+    /// Successor of the state in which all files are closed.
     next: Then,
     terminated: bool,
 }
@@ -232,7 +232,7 @@ impl Runner {
         }
     }
 
-    /// Whether time or another job ends it.
+    /// True if time or another job has ended this one.
     #[inline]
     fn is_over(&self) -> bool {
         self.terminated
@@ -241,7 +241,7 @@ impl Runner {
             || self.deadlines.time.is_reached()
     }
 
-    /// Whether all bytes of the pass have been issued.
+    /// True if all bytes of the pass have been issued.
     #[inline]
     fn is_issued(&self) -> bool {
         let (job, issued) = (&self.worker.job, &self.generator.issued);
@@ -483,9 +483,9 @@ impl Runner {
 }
 
 impl Script for Runner {
-    /// What comes next is decided in `advance`, and not by loops: up to a queue's depth of requests
-    /// are under way while others are drawn, and rates, thinktime, syncs, verification and the end
-    /// of the time cut in between any two of them.
+    /// Performs one step at a time: `advance` decides what comes next, and not loops, because up to
+    /// a queue's depth of requests are in flight while others are drawn, and rates, thinktime,
+    /// syncs, verification and the end of the time cut in between any two of them.
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.clock.began(io.began_ns());
         while let Some(doing) = self.advance() {

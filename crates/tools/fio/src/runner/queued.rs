@@ -13,12 +13,12 @@ use super::{Doing, Runner};
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     wanted: Wanted,
-    /// What its submission took, and when it was over; nothing when it was not timed.
+    /// Submission latency, and the time of submission; `None` if not timed.
     slat_ns: Option<u64>,
     issued_ns: u64,
 }
 
-/// What is under way, and what will be.
+/// Requests in flight, and the batch to be submitted.
 #[derive(Debug)]
 pub(super) struct Queued {
     tags: Vec<Option<UnderWay>>,
@@ -27,7 +27,7 @@ pub(super) struct Queued {
     under_way: u16,
     /// Requests that have ended, and of which the job has not heard.
     unheard: VecDeque<Completion>,
-    /// Whether it was full, and is being emptied.
+    /// True while a full queue is being drained.
     empties: bool,
 }
 
@@ -49,7 +49,7 @@ impl Queued {
         &self.batch
     }
 
-    /// Whether anything is under way, or will be.
+    /// True if requests are in flight or to be submitted.
     pub(super) const fn is_busy(&self) -> bool {
         self.under_way > 0 || !self.batch.is_empty()
     }
@@ -60,8 +60,8 @@ impl Queued {
 }
 
 impl Runner {
-    /// What must be done before there is room for another request: once the queue was full it is
-    /// emptied by one hearing, and down to where the job says.
+    /// Step that must be done before there is room for another request. A full queue is drained by
+    /// one reaping, down to `iodepth_low`.
     pub(super) fn queue_full(&mut self) -> Option<Doing> {
         loop {
             let most = self.depth.as_ref().map_or(u64::MAX, |control| control.depth());

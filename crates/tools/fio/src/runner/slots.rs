@@ -1,4 +1,4 @@
-//! Which slots of the engine the open files are in, and where their positions stand.
+//! Descriptor slots of the open files, and their file positions.
 
 use treering_script::{File, MAX_FILES};
 
@@ -6,8 +6,8 @@ use treering_script::{File, MAX_FILES};
 #[derive(Debug)]
 pub(super) struct Slots {
     files: Vec<Option<(File, u64)>>,
-    /// Where the last transfer ended, also before the file was opened again: the original moves
-    /// the position where that is not the place.
+    /// End of the last transfer of each file, kept when the file is reopened: the original seeks if
+    /// it is not the offset.
     last: Vec<u64>,
     free: Vec<u16>,
 }
@@ -42,7 +42,7 @@ impl Slots {
         slot
     }
 
-    /// Whether a file has one.
+    /// True if the file has a slot.
     pub(super) fn is_open(&self, file: usize) -> bool {
         self.files[file].is_some()
     }
@@ -56,7 +56,7 @@ impl Slots {
         }
     }
 
-    /// Whether the position stands there.
+    /// True if the file position and the end of the last transfer are there.
     pub(super) fn stands_at(&self, file: usize, position: u64) -> bool {
         let stands = self.files[file].is_some_and(|(_, before)| before == position);
         stands && self.last[file] == position

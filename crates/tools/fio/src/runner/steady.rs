@@ -1,4 +1,4 @@
-//! Whether the rates have settled: `steadystate`.
+//! Detection of a steady state: `steadystate`.
 //!
 //! As the original does it: once a second the rate of that second joins a window, and where the
 //! whole window differs little enough from its mean, or has a small enough slope, the job ends.
@@ -19,12 +19,12 @@ const REQUESTS: usize = 1;
 const REACHED: usize = 2;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What a clone has to do with the rates of its group.
+/// A clone's part in the steady state detection of its group.
 #[derive(Clone, Debug)]
 pub(in super::super) struct SteadyShare {
     board: Board,
     asked: SteadyState,
-    /// Whether it is the one that looks.
+    /// True for the clone that evaluates the rates.
     looks: bool,
     next_ns: Option<u64>,
     last_ns: u64,
@@ -35,7 +35,7 @@ pub(in super::super) struct SteadyShare {
 }
 
 impl SteadyShare {
-    /// Of a job, on the board of its group; `None` where it does not ask for it.
+    /// Joins the board of the group; `None` if the job sets no `steadystate`.
     pub(in super::super) fn of(job: &Section, board: Board, looks: bool) -> Option<Self> {
         let asked = job.extras.steady;
         (asked.seconds > 0).then(|| Self {
@@ -55,7 +55,7 @@ impl SteadyShare {
         self.board.cell(REQUESTS).fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the state is reached, at this time of a job that began then.
+    /// True if the steady state is reached at `now_ns`, for a job that began at `start_ns`.
     fn is_reached(&mut self, now_ns: u64, start_ns: u64) -> bool {
         let next_ns = *self.next_ns.get_or_insert(start_ns + SECOND_NS);
         if now_ns >= next_ns && self.looks {
@@ -113,7 +113,7 @@ impl SteadyShare {
         self.found.attained = self.found.criterion.abs() < asked.limit;
     }
 
-    /// What came of it, of the one that looked.
+    /// Result, from the clone that evaluates the rates.
     pub(super) fn found(mut self) -> Option<SteadyTally> {
         self.found.seconds = self.window.into();
         let seconds = usize::try_from(self.asked.seconds).unwrap_or(0);
@@ -139,7 +139,8 @@ mod tests {
 
     use super::{SECOND_NS, SteadyShare, SteadyTally};
 
-    /// What is found where so many requests of 4 KiB end in each second, and in which second.
+    /// Result for these rates of 4 KiB requests per second, and the second in which the state was
+    /// reached.
     fn found(asked: SteadyState, rates: &[u64]) -> (SteadyTally, Option<usize>) {
         let mut job = Section::default();
         job.extras.steady = asked;

@@ -1,5 +1,4 @@
-//! What steers a clone from outside its own generator: its share of a flow, and rates that must not
-//! fall too low.
+//! Limits on a clone from outside its own generator: its share of a flow, and minimum rates.
 
 use std::sync::atomic::Ordering;
 
@@ -29,7 +28,7 @@ pub(in super::super) struct FlowShare {
 }
 
 impl FlowShare {
-    /// Of a job, on the board of its flow; `None` where it has none.
+    /// Joins the board of the flow; `None` if the job has no flow.
     pub(in super::super) fn of(job: &Section, board: Board) -> Option<Self> {
         let weight = job.extras.flow.weight;
         if weight == 0 {
@@ -39,7 +38,7 @@ impl FlowShare {
         Some(Self { board, weight, sleep_us: job.extras.flow.sleep_us, count: 0 })
     }
 
-    /// Whether it is ahead of the others; else it goes on, and that counts.
+    /// True if the clone is ahead of its share; otherwise counts a request.
     fn is_ahead(&mut self) -> bool {
         let all = self.board.cell(COUNT).load(Ordering::Relaxed) + 1;
         let weights = self.board.cell(WEIGHT).load(Ordering::Relaxed);
@@ -53,7 +52,7 @@ impl FlowShare {
         false
     }
 
-    /// Its part is not counted any more.
+    /// Leaves the flow.
     fn leave(&self) {
         self.board.cell(COUNT).fetch_sub(self.count, Ordering::Relaxed);
         self.board.cell(WEIGHT).fetch_sub(self.weight, Ordering::Relaxed);
@@ -64,7 +63,7 @@ impl FlowShare {
 #[derive(Debug)]
 pub(super) struct RateWatch {
     lowest: LowestRates,
-    /// By direction: bytes and requests when they were looked at last, and when that was.
+    /// Bytes, requests and time of the last check, by direction.
     last: [Option<(u64, u64, u64)>; 3],
 }
 
@@ -74,7 +73,7 @@ impl RateWatch {
         lowest.are_any().then(|| Box::new(Self { lowest, last: [None; 3] }))
     }
 
-    /// What is said of a rate that is too low.
+    /// Error message if a rate is too low.
     fn too_low(
         &mut self,
         name: &str,
@@ -110,7 +109,7 @@ impl RateWatch {
 }
 
 impl Runner {
-    /// Whether a pause is due: after so many requests, or after so much time with requests.
+    /// Begins a pause if one is due: after a number of requests, or after a time with requests.
     pub(super) fn think(&mut self) {
         let Think { us, blocks, io_us } = self.worker.job.think;
         let is_timed = io_us > 0;
@@ -134,7 +133,7 @@ impl Runner {
         is_ahead.then(|| Doing::Pause(sleep_us.max(WAIT_US)))
     }
 
-    /// It takes no part in its flow any more.
+    /// Leaves the flow.
     pub(super) fn leave_flow(&mut self) {
         if let Some(flow) = self.flow.take() {
             flow.leave();

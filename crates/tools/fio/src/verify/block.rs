@@ -15,7 +15,7 @@ const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
 /// Streams that the random bytes of a block are made of.
 const STREAMS: [u64; 4] = [1, 2, 3, 5];
 
-/// What a job's blocks are like.
+/// Layout of the blocks of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) kind: Kind,
@@ -25,21 +25,21 @@ pub(crate) struct Block {
     thread: u16,
 }
 
-/// What is said of a request in its headers, and must be there when it is read.
+/// Attributes of a request that its headers state, and that must match when it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expected {
     pub(crate) offset: u64,
-    /// What its random bytes are made from; nothing where any will do.
+    /// Seed of the random bytes; `None` accepts any.
     pub(crate) seed: Option<u64>,
     /// The number of the write; nothing where any will do.
     pub(crate) number: Option<u16>,
 }
 
-/// Why a block is not what was written, in the original's words; a line each.
+/// Mismatch of a block, in the original's words, a line each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) text: String,
-    /// What was read, where it is to be kept: its offset in the file, and its bytes.
+    /// Offset in the file and bytes that were read, where dumps were asked for.
     pub(crate) received: Option<(u64, Vec<u8>)>,
 }
 
@@ -54,7 +54,7 @@ impl Block {
         !matches!(self.kind, Kind::Pattern | Kind::Null)
     }
 
-    /// What the random bytes of a part were made from, as its header says.
+    /// Seed of a part's random bytes, from its header.
     pub(crate) fn seed_of(part: &[u8]) -> u64 {
         let bytes = part.get(8..16).and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u64::from_le_bytes)
@@ -224,7 +224,7 @@ impl Block {
         None
     }
 
-    /// What is wrong behind the header: what is said before and after the place.
+    /// Mismatch of the data behind the header: the message before and after the offset.
     fn wrong_content(
         &self,
         expected: &Expected,
@@ -299,7 +299,7 @@ const fn number_of(kind: Kind) -> u16 {
     }
 }
 
-/// What a kind is called where it fails: eight letters at most.
+/// Name of the kind in error messages: eight letters at most.
 fn short_name(kind: Kind) -> &'static str {
     let named = match kind {
         Kind::Crc32cIntel => Kind::Crc32c,

@@ -172,13 +172,13 @@ impl Sha256 {
     }
 }
 
-/// What the original stores for SHA-256.
+/// SHA-256 as the original stores it.
 pub(super) fn sha256(bytes: &[u8]) -> [u8; 64] {
     SHA256.sum(bytes)
 }
 
-/// What the original stores for SHA-512: the buffer of the hash, of which it never takes one. It
-/// holds the first 128 bytes, and over them those after the last whole 128.
+/// SHA-512 field as the original stores it: the buffer of the hash, which it never finishes. The
+/// buffer holds the first 128 bytes, overwritten by those after the last whole 128.
 pub(super) fn sha512(bytes: &[u8]) -> [u8; 128] {
     let mut stored = [0; 128];
     let mut over = |bytes: &[u8]| {

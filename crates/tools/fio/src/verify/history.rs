@@ -1,4 +1,4 @@
-//! What was written, in the order in which it will be read again.
+//! Written pieces, in the order in which they will be read back.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,14 +8,14 @@ pub(crate) struct Piece {
     pub(crate) file: usize,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    /// What its random bytes are made from.
+    /// Seed of its random bytes.
     pub(crate) seed: u64,
-    /// Which write it is.
+    /// Number of the write.
     pub(crate) number: u16,
 }
 
-/// All of them: in their order where no place comes twice, else by their places, each with what
-/// was written last.
+/// Pieces to be read back: in order of writing if no offset repeats, else by offset, each from its
+/// last write.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     in_order: VecDeque<Piece>,
@@ -55,7 +55,7 @@ impl History {
         self.in_order.front().or_else(|| self.by_place.values().next())
     }
 
-    /// How many there are.
+    /// Number of pieces.
     pub(crate) fn len(&self) -> u64 {
         (self.in_order.len() + self.by_place.len()) as u64
     }
@@ -69,7 +69,7 @@ impl History {
         }
     }
 
-    /// Nothing was written.
+    /// Removes all pieces.
     pub(crate) fn clear(&mut self) {
         self.in_order.clear();
         self.by_place.clear();

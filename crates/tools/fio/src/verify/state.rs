@@ -10,13 +10,13 @@ const GENERATOR_BYTES: usize = 56;
 /// The file and the offset of a write that ended last, of which none are reported.
 const WRITE_BYTES: u64 = 16;
 
-/// Its name for the clone with this number among all, from 0.
+/// File name of the state of the clone with this number among all, from 0.
 pub(crate) fn state_name(job: &str, number: usize) -> String {
     format!("local-{}-{number}-verify.state", job.replace('/', "."))
 }
 
-/// Its content: the job's name, the clone's number, the depth of its queue, its files and how many
-/// writes it has made.
+/// File content of the state: the job's name, the clone's number, the depth of its queue, its files
+/// and how many writes it has made.
 pub(crate) fn state(job: &str, number: usize, [depth, files, writes]: [u64; 3]) -> Vec<u8> {
     let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
     let mut body = 0_u64.to_le_bytes().to_vec();

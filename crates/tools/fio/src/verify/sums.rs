@@ -44,7 +44,7 @@ static CRC32C: [u64; 256] = lowest_first(0x82f6_3b78);
 static CRC16: [u64; 256] = lowest_first(0xa001);
 static CRC64: [u64; 256] = lowest_first(0x95ac_9329_ac4b_c9b5);
 static CRC32: [u32; 256] = highest_first(0x04c1_1db7, 32);
-/// Of multimedia cards, in the upper seven of eight bits.
+/// CRC-7 of multimedia cards, in the upper seven of eight bits.
 static CRC7: [u32; 256] = highest_first(0x12, 8);
 
 fn low(table: &[u64; 256], begin: u64, bytes: &[u8]) -> u64 {

@@ -29,17 +29,17 @@ const TIMES: [&str; 2] = ["runtime", "timeout"];
 pub(super) struct ForeignJob {
     fio: Fio,
     jobs: Vec<Relayed>,
-    /// What it reads.
+    /// Text of the job file for the original.
     text: String,
-    /// How many directories there are below the target; it works in the last one.
+    /// Number of directories below the target; the original works in the last one.
     directories: usize,
     parameters: Vec<(String, String)>,
-    /// The same jobs as they would be run here, where that can be done: they tell how much room is
-    /// needed.
+    /// Native version of the same jobs, if they can be run natively, for an estimate of the needed
+    /// space.
     native: Option<FileJob>,
 }
 
-/// Which fio is asked for, if any.
+/// Path of the fio that the option names; `None` without the option.
 pub(super) fn asked(settings: &Settings) -> Option<PathBuf> {
     let given = settings.text(OPTION)?;
     // As the only word behind the option stands the job file, where there is no other.
@@ -61,7 +61,7 @@ fn first(settings: &Settings) -> PathBuf {
     installed(path.as_ref()).unwrap_or_else(|| PathBuf::from(NAME))
 }
 
-/// Whether the word behind the option is the job file.
+/// True if the word behind the option is the job file.
 fn is_job_file(settings: &Settings) -> bool {
     settings.text(JOB_FILE).is_none() && settings.text(OPTION).is_some_and(|given| given != NAME)
 }
@@ -90,7 +90,7 @@ pub(super) fn program_of(settings: &Settings) -> PathBuf {
 pub(super) type More<'m> = dyn Fn(usize) -> Vec<(String, String)> + 'm;
 
 impl ForeignJob {
-    /// From native options; each job gets `more` at its end.
+    /// Builds the job from native options; `more` adds settings at the end of each job.
     pub(super) fn new(
         settings: &Settings,
         path: PathBuf,
@@ -133,13 +133,13 @@ impl ForeignJob {
 }
 
 impl ForeignJob {
-    /// Where it works, from the target.
+    /// Directory in which the original works, relative to the target.
     pub(super) fn working_directory(&self) -> String {
         directory(self.directories - 1)
     }
 }
 
-/// In which directions a job moves data, by what it says; as fio's own default, it reads.
+/// Directions in which a job moves data, by its settings; read is the default of fio.
 fn directions(job: &Relayed) -> Vec<Direction> {
     let said = job.settings.iter().rev().find(|(key, _)| key == "rw" || key == "readwrite");
     let said = said.and_then(|(_, value)| value.as_deref()).unwrap_or("read");
@@ -152,7 +152,7 @@ fn directions(job: &Relayed) -> Vec<Direction> {
     Direction::ALL.into_iter().filter(has).collect()
 }
 
-/// What the jobs say, each under a name of its own.
+/// Settings of the jobs, each job under a unique name.
 fn contents(jobs: &[Relayed]) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (number, job) in jobs.iter().enumerate() {

@@ -10,7 +10,7 @@ use treering_script::ConfigError;
 
 /// The option that names it.
 pub(super) const OPTION: &str = "with-fio";
-/// What is started where no path is given.
+/// Program that is started if no path is given.
 pub(super) const NAME: &str = "fio";
 /// Since then all kinds of percentiles can be asked for at once.
 const ALL_PERCENTILES: (u64, u64) = (3, 18);
@@ -29,7 +29,7 @@ pub fn installed(paths: &OsStr) -> Option<PathBuf> {
     })
 }
 
-/// What a path leads to: device and inode.
+/// Device and inode of a path, symbolic links followed.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|about| (about.dev(), about.ino()))
 }
@@ -38,7 +38,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 #[derive(Clone, Debug)]
 pub(super) struct Fio {
     pub(super) path: PathBuf,
-    /// As `3.33`.
+    /// Version as in `3.33`.
     pub(super) version: String,
 }
 
@@ -66,7 +66,7 @@ impl Fio {
         Ok(Self { path, version: version.escape_debug().to_string() })
     }
 
-    /// Whether it can tell all kinds of latencies as bins.
+    /// True if this version reports histograms of all latency kinds.
     pub(super) fn tells_all_latencies(&self) -> bool {
         let mut numbers = self.version.split(['.', '-']).map(|part| part.parse::<u64>().ok());
         let version =

@@ -1,5 +1,5 @@
-//! What the original reported of its jobs, in the words of native runs: a task for each clone, with
-//! calls and latencies, and the tallies of which the headline is made.
+//! Results of the original in terms of native runs: a task for each clone, with calls and
+//! latencies, and the tallies for the headline.
 
 use crate::report::{self, Job, Spread};
 use crate::language::{Direction, Relayed, number_of};
@@ -10,7 +10,7 @@ use super::super::headline::Headline;
 use super::super::histogram::{BUCKETS, bucket};
 use super::super::tally::{DirectionTally, Latencies, Stat, Tally};
 
-/// What was reported.
+/// Converted results.
 #[derive(Debug, Default)]
 pub(super) struct Reported {
     pub(super) phases: Vec<ReportedPhase>,
@@ -88,8 +88,8 @@ fn rows(clones: &[Clone<'_>], jobs: &[Relayed]) -> Vec<usize> {
     rows
 }
 
-/// What lies between two stonewalls is a phase. They are reported without their beginnings: the
-/// last one ended with the program.
+/// Phases of the run, one between each two stonewalls. Their start times are not reported: the last
+/// phase ended with the program.
 fn phases(
     clones: &[Clone<'_>],
     tasks: Vec<TaskTotals>,
@@ -121,7 +121,7 @@ fn phases(
     phases
 }
 
-/// Whether these settings, which fio reads in their order, bypass the page cache.
+/// True if these settings, read in order as fio does, bypass the page cache.
 fn is_direct(settings: &[(String, Option<String>)]) -> bool {
     let switch = |(name, value): &(String, Option<String>)| {
         let is_on = value.as_deref().is_none_or(|value| value != "0");

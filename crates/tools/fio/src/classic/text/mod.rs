@@ -61,13 +61,13 @@ pub(crate) struct When {
     pub process: u32,
     /// Milliseconds since 1970.
     pub unix_ms: u64,
-    /// As `ctime` writes it.
+    /// End of the run, formatted as by `ctime`.
     pub time: String,
-    /// How long it took.
+    /// Elapsed time.
     pub elapsed_ms: u64,
-    /// How many seconds of work are left.
+    /// Estimated remaining time in seconds.
     pub left_s: u64,
-    /// What the disk did meanwhile, and for how long that was watched.
+    /// Counters of the disk during the run, and the watched time in milliseconds.
     pub disk: Option<(DiskCounts, u64)>,
 }
 
@@ -121,12 +121,12 @@ fn requests(tally: &Tally) -> u64 {
     tally.directions.iter().map(|direction| direction.requests).sum()
 }
 
-/// How much of its time a disk was busy, in percent.
+/// Utilisation of the disk, in percent.
 fn busy((disk, watched_ms): &(DiskCounts, u64)) -> f64 {
     percent(disk.busy_ms, *watched_ms).min(100.0)
 }
 
-/// How much the mean of the samples is of what the whole group moved.
+/// Share of the row's mean sample in the rate of the whole group.
 fn share_of_group(rows: &[Row], row: &Row, direction: usize) -> f64 {
     let group = || rows.iter().filter(|other| other.group == row.group);
     let bytes: u64 = group().map(|row| row.tally.directions[direction].bytes).sum();

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::classic::tally::{DirectionTally, Latencies, Stat, SteadyTally, Tally};
 
-/// What each job is, before it begins; each comes with the number of its group.
+/// Description of each job before the start; each job comes with the number of its group.
 pub(crate) fn header<'j>(jobs: impl IntoIterator<Item = (&'j Section, usize)>) -> String {
     let mut out = String::new();
     for (job, group) in jobs {
@@ -39,7 +39,7 @@ pub(crate) fn header<'j>(jobs: impl IntoIterator<Item = (&'j Section, usize)>) -
     out
 }
 
-/// How many clones begin.
+/// Line that states the number of starting threads and processes.
 pub(crate) fn started(threads: usize, processes: usize) -> String {
     let some = |count: usize, one: &str, many: &str| {
         (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
@@ -49,7 +49,7 @@ pub(crate) fn started(threads: usize, processes: usize) -> String {
     format!("{VERSION}\nStarting {}\n", all.join(" and "))
 }
 
-/// All rows, then all groups.
+/// Report of all rows, then of all groups.
 pub(super) fn report(rows: &[Row], when: &When) -> String {
     let mut out = String::from("\n");
     // As the original: those that moved nothing are left out.
@@ -296,7 +296,7 @@ fn coarse(out: &mut String, tally: &Tally) {
     }
 }
 
-/// What each group did together.
+/// Table of the disks.
 fn disks(out: &mut String, watched: &(DiskCounts, u64)) {
     let (disk, _) = watched;
     let [reads, writes] = disk.requests;

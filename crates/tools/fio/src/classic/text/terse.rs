@@ -60,7 +60,7 @@ fn float(number: f64) -> String {
     format!("{number:.6}")
 }
 
-/// In microseconds.
+/// Appends the statistic in microseconds.
 fn micro(fields: &mut Vec<String>, stat: &Stat) {
     fields.push((stat.least / 1000).to_string());
     fields.push((stat.most / 1000).to_string());

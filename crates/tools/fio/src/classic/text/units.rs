@@ -25,14 +25,14 @@ fn short(number: u64, characters: usize, step: u64) -> (String, usize) {
 const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const DECIMAL: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
-/// How amounts of bytes are written for a job.
+/// Number format of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Units {
     /// Characters of a number.
     pub(super) figures: usize,
-    /// Whether rates are in bits.
+    /// True if rates are in bits.
     pub(super) bits: bool,
-    /// Whether powers of 1000 come first, and those of 1024 in parentheses.
+    /// True if powers of 1000 come first, and powers of 1024 in parentheses.
     pub(super) decimal: bool,
 }
 
@@ -47,7 +47,7 @@ impl Units {
         format!("{}B", self.scaled(bytes, self.decimal))
     }
 
-    /// The same with the other base: `65.5kB`.
+    /// Amount in the other base: `65.5kB`.
     pub(super) fn other_bytes(self, bytes: u64) -> String {
         format!("{}B", self.scaled(bytes, !self.decimal))
     }
@@ -57,7 +57,7 @@ impl Units {
         self.rate_in(bytes, self.decimal)
     }
 
-    /// The same with the other base.
+    /// Rate in the other base.
     pub(super) fn other_rate(self, bytes: u64) -> String {
         self.rate_in(bytes, !self.decimal)
     }

@@ -5,7 +5,7 @@ use super::super::size::{Kilo, Printed, bytes, count, unit_ns};
 use treering_kit::import::number::{ctime_unix_ms, decimal, whole};
 use crate::report::{COUNTS, Spread, limit_ns};
 
-/// What a line says.
+/// Parsed line of the normal output.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
     /// A job that is to be run, with its parameters.
@@ -14,7 +14,7 @@ pub(super) enum Line {
     Version(String),
     /// The result of a job follows.
     Begin(Begin),
-    /// Its reads, or its writes.
+    /// Totals of a direction.
     Moved(Moved),
     /// Latency in nanoseconds: of `slat`, `clat`, `lat` or `sync`.
     Times(&'static str, Spread),
@@ -32,19 +32,20 @@ pub(super) enum Line {
     Cpu([f64; 2], Vec<(&'static str, u64)>),
     /// Percent by depth.
     Levels(&'static str, String),
-    /// How many were issued of reads, writes, trims and, in newer versions, syncs.
+    /// Issued requests: reads, writes, trims and, in newer versions, syncs.
     Issued(Vec<u64>),
-    /// So many errors.
+    /// Number of errors.
     Errors(u64),
     /// The sums of a group follow.
     Status(u64),
-    /// One of them: the direction, and how many bytes it moved, as printed, in units of this kind.
+    /// Total of a group in one direction: the direction, the printed amount, and the meaning of its
+    /// units.
     Sum(&'static str, String, Kilo),
     /// Devices follow.
     Disks,
     /// A device.
     Disk(String, Vec<(String, String)>),
-    /// It was stopped.
+    /// Note that the job was interrupted.
     Stopped,
     /// Belongs to it and says nothing.
     Furniture,
@@ -69,7 +70,7 @@ pub(super) struct Begin {
     pub(super) when_unix_ms: Option<i64>,
 }
 
-/// How much was moved, as printed.
+/// Totals of a direction, as printed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Moved {
     pub(super) direction: &'static str,
@@ -77,7 +78,7 @@ pub(super) struct Moved {
     pub(super) rate: String,
     pub(super) iops: Option<Printed>,
     pub(super) runtime_ms: u64,
-    /// Whether units are as written, with an `i` where they are powers of 1024.
+    /// Meaning of the units: as written, with an `i` for powers of 1024, or not.
     pub(super) kilo: Kilo,
 }
 

@@ -1,5 +1,5 @@
-//! What fio prints for people: the jobs to be run, the result of each, the sums of each group,
-//! the devices.
+//! Parser of fio's normal output: job headers, the result of each job, the sums of each group, the
+//! devices.
 
 mod line;
 mod result;
@@ -12,10 +12,10 @@ use result::Results;
 
 use crate::report::Run;
 
-/// So many lines of somebody else's may stand between two of fio's.
+/// Most foreign lines between two lines of fio.
 const GAP_LINES_MOST: usize = 24;
 
-/// Where a text is: its parts come in this order.
+/// Section of the output; sections come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Heads,
@@ -32,7 +32,7 @@ pub(super) struct Text {
     pub(super) remarks: Vec<Remark>,
 }
 
-/// Whether a text begins at this line.
+/// True if normal output begins at this line.
 pub(super) fn begins(log: &Log<'_>, at: usize) -> bool {
     let text = log.line(at);
     let is_head = text.contains(": (g=") || text.contains(": (groupid=");

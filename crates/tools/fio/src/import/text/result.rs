@@ -6,18 +6,18 @@ use treering_kit::import::Remark;
 use treering_kit::import::number::{decimal, whole};
 use crate::report::{Direction, Disk, Job, Run, Spread};
 
-/// So many jobs a run has at most, to be run or with a result, and sums; more are skipped.
+/// Most jobs of a run, as headers, results, or sums; more are skipped.
 const JOBS_MOST: usize = 1024;
-/// So much may sums of what was printed with a few digits differ.
+/// Accepted relative error of sums over rounded figures.
 const SUM_SLACK: f64 = 0.005;
 
-/// What was read so far.
+/// Results read so far.
 #[derive(Default)]
 pub(super) struct Results {
     run: Run,
     heads: Vec<Head>,
     drafts: Vec<Draft>,
-    /// Of which times percentiles follow, and their unit.
+    /// Latency kind and unit, in nanoseconds, of the percentile rows that follow.
     percentiles: Option<(&'static str, u64)>,
     group: Option<u64>,
     sums: Vec<Sum>,
@@ -26,7 +26,7 @@ pub(super) struct Results {
     has_too_many: bool,
 }
 
-/// What a group moved in a direction, as printed.
+/// Total of a group in one direction, as printed.
 struct Sum {
     line: usize,
     group: u64,
@@ -48,7 +48,7 @@ struct Draft {
 }
 
 impl Results {
-    /// Whether a result is a later one of a job that is there: fio was told to print its status.
+    /// True if the job has a result already, so that this is a later status report of it.
     pub(super) fn is_of_status(&self, begin: &Begin) -> bool {
         let key = |begin: &Begin| (begin.name.clone(), begin.group, begin.pid);
         self.drafts.iter().any(|draft| key(&draft.begin) == key(begin))
@@ -183,7 +183,7 @@ impl Results {
         self.run
     }
 
-    /// What a sum of a group says differently from its jobs.
+    /// Describes a group total that contradicts the sum over its jobs; `None` if they agree.
     fn check(&self, sum: &Sum) -> Option<String> {
         let Sum { group, direction, size, kilo, .. } = sum;
         let printed = bytes(size, *kilo)?;
@@ -255,7 +255,7 @@ impl Draft {
     }
 }
 
-/// How large each piece of a direction is, when all are of one size.
+/// Block size of a direction, if all blocks have one size.
 fn block_bytes(sizes: &str, place: usize) -> Option<u64> {
     let (part, kilo) = if sizes.starts_with('(') {
         (sizes.split(", ").nth(place)?.split_whitespace().nth(1)?, Kilo::AsWritten)

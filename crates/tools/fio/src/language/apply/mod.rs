@@ -1,4 +1,4 @@
-//! One setting after the other, each put where it belongs.
+//! Application of settings to a job, one at a time.
 
 mod steering;
 mod verify;
@@ -463,7 +463,7 @@ pub(super) fn split_paths(text: &str) -> Option<Vec<String>> {
     all.iter().all(is_path).then_some(all)
 }
 
-/// What the names of logs begin with; nothing stands for the job's name.
+/// Filename prefix of logs; empty for the job's name.
 fn prefix(given: &Given<'_>) -> Result<String, Fault> {
     if given.text.len() > 3800 || given.text.contains('\0') {
         return Err(given.refuse("is no path", "a path has up to 3800 bytes"));

@@ -71,7 +71,7 @@ impl Section {
         Ok(())
     }
 
-    /// When to wait and to write, with commas between; behind a colon after how many writes.
+    /// Parses `sync_file_range`: flags separated by commas, then a colon and the number of writes.
     pub(super) fn sync_file_range(&mut self, given: &Given<'_>) -> Result<(), Fault> {
         let mut sync = RangeSync::default();
         for part in given.text.split(',') {

@@ -5,8 +5,8 @@ use super::super::units::{Bases, time_unit_us};
 /// Parentheses in parentheses.
 const DEPTH_MAX: usize = 32;
 
-/// What an expression comes to; `None` when it is none. Its numbers may have suffixes of sizes, or
-/// of times.
+/// Evaluates an arithmetic expression; `None` on a syntax error. Numbers may have size suffixes, or
+/// time suffixes.
 pub(super) fn reckon(text: &str, bases: Bases, in_time: bool) -> Option<f64> {
     let mut cursor = Cursor { rest: text.trim_start(), bases, in_time, depth: 0 };
     let value = cursor.sum()?;

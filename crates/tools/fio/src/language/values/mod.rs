@@ -1,4 +1,4 @@
-//! What stands behind a key: sizes, times, ranges, shares, switches.
+//! Values of keys: sizes, times, ranges, shares, switches.
 //!
 //! Nothing is cut or guessed: where fio reads `1.5k` as 1 and `4s` as 4 bytes, it is refused here,
 //! with what would be right.
@@ -61,7 +61,7 @@ impl<'t> Given<'t> {
         })
     }
 
-    /// Whether it is on: without a value it is.
+    /// Parses a switch; a key without a value is true.
     pub(super) fn switch(&self) -> Result<bool, Fault> {
         match self.text {
             "0" => Ok(false),
@@ -150,7 +150,7 @@ impl<'t> Given<'t> {
         us.ok_or_else(|| self.refuse("is not a time that fits", right))
     }
 
-    /// One of these words.
+    /// Looks the value up among `words`.
     pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, Fault> {
         let found = words.iter().find(|(word, _)| *word == self.text).map(|(_, meant)| *meant);
         found.ok_or_else(|| {
