@@ -1,12 +1,12 @@
-//! What a command line or a plan asks for: the words of the command, what runs before and after it,
-//! and which numbers its output is searched for.
+//! Request of a command line or a plan: the words of the command, the commands before and after it,
+//! and the metrics that its output is searched for.
 
 use treering_script::{ConfigError, Settings, Watch};
 
 use super::found::Wanted;
 use super::options::{CLEANUP, COMMAND, METRIC, PREPARE, SHELL};
 
-/// So many numbers may be looked for.
+/// Most metrics of a command.
 const METRICS_MAX: usize = 64;
 
 /// A command that is ready to run.
@@ -76,12 +76,12 @@ impl CommandJob {
         })
     }
 
-    /// Whether a number of the output decides, and not the elapsed time.
+    /// True if a metric of the output is primary, and not the elapsed time.
     pub(super) fn names_primary(&self) -> bool {
         self.wanted.iter().any(|wanted| wanted.primary)
     }
 
-    /// What a user reads of it in a message: the program.
+    /// Name of the program in messages.
     pub(super) fn name(&self) -> String {
         self.words[0].chars().take(60).collect::<String>().escape_debug().to_string()
     }

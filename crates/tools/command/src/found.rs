@@ -50,10 +50,10 @@ const UNITS: [(&str, Unit, f64); 29] = [
     ("percent", Unit::Percent, 1.0),
 ];
 
-/// Where a number stands.
+/// Location of a number in the output.
 #[derive(Debug)]
 enum Place {
-    /// What the one group of an expression matches first, in the output, then among the errors.
+    /// First match of the only group of an expression, in the output, then in standard error.
     Regex(Regex),
     /// A place in the JSON document that the output is.
     Pointer(String),
@@ -71,7 +71,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// From `NAME=REGEX,unit=UNIT,better=higher,primary`.
+    /// Parses `NAME=REGEX,unit=UNIT,better=higher,primary`.
     pub(super) fn parse(text: &str) -> Result<Self, ConfigError> {
         let (name, rest) = text.split_once('=').ok_or_else(|| {
             wrong(text, "NAME=REGEX is missing")
@@ -148,7 +148,7 @@ impl Wanted {
     }
 }
 
-/// Why a metric has no value.
+/// Reason why a metric has no value.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub(super) enum NoValue {
     #[error("its expression matches nothing in the output")]

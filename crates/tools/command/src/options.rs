@@ -18,9 +18,9 @@ pub(super) static MANIFEST: Manifest = Manifest {
 pub(super) const COMMAND: &str = "command";
 /// A command as one text for the shell.
 pub(super) const SHELL: &str = "shell";
-/// What is run before.
+/// Option for the command that runs before.
 pub(super) const PREPARE: &str = "prepare";
-/// What is run after.
+/// Option for the command that runs after.
 pub(super) const CLEANUP: &str = "cleanup";
 /// A number in the output.
 pub(super) const METRIC: &str = "metric";

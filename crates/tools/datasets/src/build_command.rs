@@ -8,11 +8,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a silent command is asked whether it has ended.
+/// Poll period for the end of a silent command.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// How long output is awaited after the command's end. What it left running in the background may
-/// hold the pipe open for ever.
+/// Wait for output after the command's end. Background processes may hold the pipe open for ever.
 const LINGER: Duration = Duration::from_millis(500);
 
 /// Runs `sh -c COMMAND` in a directory; standard output and error go to the caller as they come.

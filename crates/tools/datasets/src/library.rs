@@ -1,4 +1,4 @@
-//! Where datasets are found and kept: inside the program, and in the directories a caller names.
+//! Storage of datasets: inside the program, and in the directories a caller names.
 //!
 //! The user's data directory is the command line's to know. Nothing here reads a dataset's content;
 //! that is `format` and `classic`.
@@ -30,10 +30,10 @@ const BUILTIN: [(&str, &[u8]); 2] = [
     ),
 ];
 
-/// Where a dataset is.
+/// Location of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// In the program.
+    /// Shipped inside the program.
     Builtin,
     /// A file of treering's own.
     File(PathBuf),
@@ -44,15 +44,15 @@ pub enum Origin {
 /// A dataset that can be had.
 #[derive(Debug)]
 pub struct DatasetInfo {
-    /// Its name.
+    /// Name of the dataset.
     pub name: String,
-    /// Where it is.
+    /// Location of the dataset.
     pub origin: Origin,
-    /// Its counts, or why it cannot be read.
+    /// Counts, or the error that prevents reading it.
     pub header: Result<Header, LibraryError>,
 }
 
-/// What to do when there is a dataset of the same name.
+/// Treatment of an existing dataset of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Leave it and say so.
@@ -78,7 +78,7 @@ pub enum LibraryError {
         name: String,
         /// The name that was perhaps meant.
         closest: Option<String>,
-        /// All there are.
+        /// Names of the known datasets.
         known: Vec<String>,
     },
     /// A name that is taken by a shipped dataset.
@@ -87,7 +87,7 @@ pub enum LibraryError {
         /// The name.
         name: String,
     },
-    /// There is one already.
+    /// A dataset of this name exists already.
     #[error("{} exists already", .file.display())]
     Exists {
         /// The file.
@@ -96,11 +96,11 @@ pub enum LibraryError {
     /// A file or directory that cannot be read or written.
     #[error("cannot {action} {}", .path.display())]
     Disk {
-        /// What was tried.
+        /// Failed operation.
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the system call.
         #[source]
         source: io::Error,
     },
@@ -109,7 +109,7 @@ pub enum LibraryError {
     Content {
         /// The file, or the name of a shipped dataset.
         place: String,
-        /// What is wrong.
+        /// Error in the file.
         #[source]
         source: Box<FormatError>,
     },
@@ -121,14 +121,14 @@ pub enum LibraryError {
     Write {
         /// The file.
         file: PathBuf,
-        /// What is wrong.
+        /// Error while writing.
         #[source]
         source: WriteError,
     },
 }
 
 impl LibraryError {
-    /// What would be right, where the message does not say so.
+    /// Hint how to correct the error, where the message gives none.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Classic(error) => error.hint(),
@@ -146,8 +146,8 @@ pub fn builtin_names() -> impl Iterator<Item = &'static str> {
     BUILTIN.iter().map(|(name, _)| *name)
 }
 
-/// All datasets: the shipped ones, then those in the directories, by name. Of two with one name
-/// only the first is there. A directory that does not exist has none.
+/// Lists all datasets: the shipped ones, then those in the directories, by name. The first of two
+/// with the same name hides the other. A missing directory counts as empty.
 ///
 /// # Errors
 /// When a directory cannot be read. A dataset that cannot be read is listed with the reason.
@@ -156,7 +156,7 @@ pub fn list(directories: &[PathBuf]) -> Result<Vec<DatasetInfo>, LibraryError> {
     Ok(all.map(|(name, origin)| info(name, origin)).collect())
 }
 
-/// Where the dataset of a name is.
+/// Finds the dataset of a name.
 ///
 /// # Errors
 /// When there is none; the error lists what there is.

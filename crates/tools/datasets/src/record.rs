@@ -11,7 +11,7 @@ pub use crate::record_error::RecordError;
 use crate::scan::{Scanned, scan};
 use crate::{Dataset, FileList, Note, Selection, State, States, build_command};
 
-/// What to record.
+/// Input of a recording.
 ///
 /// Only the clean tree is needed. Without a patched tree, patched is as clean; without a compiled
 /// one, compiled is as clean. When all but the patched compiled tree are there, it is taken to be
@@ -20,7 +20,7 @@ use crate::{Dataset, FileList, Note, Selection, State, States, build_command};
 pub struct Recording<'a> {
     /// The dataset's name.
     pub name: &'a str,
-    /// Where it comes from, in words.
+    /// Description of the origin.
     pub about: &'a str,
     /// The clean tree.
     pub clean: &'a Path,
@@ -33,7 +33,7 @@ pub struct Recording<'a> {
     /// A shell command that builds in the clean and in the patched tree, each scanned before and
     /// after.
     pub build: Option<&'a str>,
-    /// Which part of the trees.
+    /// Part of the trees to record.
     pub only: Selection,
 }
 
@@ -42,7 +42,7 @@ pub struct Recording<'a> {
 pub struct Recorded {
     /// The dataset.
     pub dataset: Dataset,
-    /// What was left out.
+    /// Entries left out.
     pub counters: Vec<Note>,
 }
 
@@ -176,7 +176,7 @@ impl Trees {
     }
 }
 
-/// For every name the states in which it is listed.
+/// States in which each name is listed.
 fn marks(lists: [&[NameId]; 4], names: usize) -> Vec<States> {
     let mut marks = vec![States::default(); names];
     for (state, list) in State::ALL.into_iter().zip(lists) {

@@ -1,4 +1,4 @@
-//! Why trees make no dataset.
+//! Errors of recording a dataset from trees.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub enum RecordError {
     Scan {
         /// The file or directory.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the system call.
         #[source]
         source: io::Error,
     },
@@ -26,7 +26,7 @@ pub enum RecordError {
     Name {
         /// The file or directory.
         path: PathBuf,
-        /// What is wrong with its path.
+        /// Error in its path.
         #[source]
         source: NameError,
     },
@@ -35,7 +35,7 @@ pub enum RecordError {
     TooManyBytes {
         /// The tree.
         root: PathBuf,
-        /// What is wrong.
+        /// Overflow of the sum.
         #[source]
         source: TooManyBytes,
     },
@@ -59,7 +59,7 @@ pub enum RecordError {
     Build {
         /// The tree.
         directory: PathBuf,
-        /// What the kernel said.
+        /// Error of the system call.
         #[source]
         source: io::Error,
     },
@@ -68,7 +68,7 @@ pub enum RecordError {
     BuildFailed {
         /// The tree.
         directory: PathBuf,
-        /// How it ended.
+        /// Exit status of the command.
         status: ExitStatus,
     },
 }

@@ -1,12 +1,11 @@
-//! What is in a dataset, counted: the data behind `dataset show`, of which the command line makes a
-//! page.
+//! Statistics of a dataset, which `dataset show` presents.
 
 use treering_script::{Kind, NameId, Names};
 
 use crate::format::ListCount;
 use crate::{Dataset, FileList, State};
 
-/// How many of a list's largest files are named.
+/// Number of a list's largest files that are named.
 const LARGEST: usize = 10;
 
 /// A dataset in numbers.
@@ -14,30 +13,30 @@ const LARGEST: usize = 10;
 pub struct DatasetReport {
     /// The dataset's name.
     pub name: String,
-    /// Where it comes from; can be empty.
+    /// Description of the origin; can be empty.
     pub about: String,
     /// The four lists, in the order of [`State::ALL`].
     pub states: [StateReport; 4],
-    /// From clean to patched.
+    /// Changes from clean to patched.
     pub patch: Difference,
-    /// From compiled to patched compiled, build products alone.
+    /// Changes from compiled to patched compiled, of build products alone.
     pub recompile: Difference,
-    /// What a build adds to the clean tree.
+    /// Files that a build adds to the clean tree.
     pub products: ListCount,
-    /// What a build adds to the patched tree.
+    /// Files that a build adds to the patched tree.
     pub patched_products: ListCount,
 }
 
-/// One list in numbers.
+/// Statistics of one list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StateReport {
-    /// Which.
+    /// State that the list describes.
     pub state: State,
     /// Files and bytes.
     pub count: ListCount,
     /// Directories below the top, with files or empty.
     pub directories: u64,
-    /// Of these, directories with nothing in them.
+    /// Empty directories, included in the directories.
     pub empty_directories: u64,
     /// Symbolic links.
     pub links: u64,
@@ -98,14 +97,14 @@ pub struct LargeFile {
     pub bytes: u64,
 }
 
-/// What becomes of a list's files in another list.
+/// Comparison of two lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// In both, with the same size.
+    /// Files in both lists with the same size.
     pub same: ListCount,
-    /// In both with different sizes; bytes as in the second.
+    /// Files in both lists with different sizes; bytes are those of the second.
     pub changed: ListCount,
-    /// Only in the second.
+    /// Files only in the second list.
     pub new: ListCount,
     /// Only in the first.
     pub removed: ListCount,

@@ -14,7 +14,7 @@ use treering_script::{Kind, NameId, NamesBuilder};
 use crate::record_error::RecordError;
 use crate::{FileList, Selection};
 
-/// Something that a scan left out.
+/// Entries left out by a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// A directory on which another filesystem (or a subvolume of its own) is mounted.
@@ -23,12 +23,12 @@ pub enum Note {
     SpecialFiles {
         /// The directory that was scanned.
         root: PathBuf,
-        /// How many.
+        /// Number of these entries.
         count: u64,
     },
 }
 
-/// What a scan found, directories by name, the files of a directory by name.
+/// Result of a scan: directories by name, the files of a directory by name.
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
     pub(super) files: FileList,
@@ -88,7 +88,7 @@ struct ListingEntry {
     what: What,
 }
 
-/// What an entry is, as far as a dataset wants to know.
+/// Kind of an entry.
 #[derive(Clone, Copy)]
 enum What {
     File(u64),

@@ -3,7 +3,7 @@
 use thiserror::Error;
 use treering_script::{NameError, path_components};
 
-/// Which paths of a tree are recorded.
+/// Paths of a tree to record.
 ///
 /// A prefix `fs/ext4` stands for that file or for all below that directory, `fs/.` for the files
 /// directly in `fs` without its subdirectories, and `.` for the files at the top.
@@ -32,7 +32,7 @@ enum Reach {
 pub struct SelectionError {
     /// The prefix.
     pub prefix: String,
-    /// What is wrong with it.
+    /// Error in the path.
     #[source]
     source: NameError,
 }
@@ -49,12 +49,12 @@ impl Selection {
         Ok(Self { prefixes: prefixes.collect::<Result<_, _>>()? })
     }
 
-    /// Whether a file, link or empty directory with this path belongs to the part.
+    /// True if a file, link or empty directory with this path is selected.
     pub fn covers(&self, path: &[u8]) -> bool {
         self.prefixes.is_empty() || self.prefixes.iter().any(|prefix| prefix.covers(path))
     }
 
-    /// Whether something below a directory can belong to the part.
+    /// True if anything below the directory may be selected.
     pub(super) fn reaches_into(&self, directory: &[u8]) -> bool {
         let all = self.prefixes.is_empty() || directory.is_empty();
         all || self.prefixes.iter().any(|prefix| prefix.reaches_into(directory))
@@ -110,7 +110,7 @@ impl Prefix {
     }
 }
 
-/// Whether a path is in a directory, at any depth.
+/// True if the path is below the directory, at any depth.
 fn is_below(path: &[u8], directory: &[u8]) -> bool {
     path.strip_prefix(directory).is_some_and(|rest| rest.first() == Some(&b'/'))
 }

@@ -36,7 +36,7 @@ impl Amount {
         }
     }
 
-    /// What it is on average, about.
+    /// Approximate mean of the value.
     pub(super) fn mean(&self) -> f64 {
         match self {
             Self::Fixed(number) => *number as f64,
@@ -60,7 +60,7 @@ pub(super) fn whole(number: f64) -> u64 {
     whole
 }
 
-/// How values are spread.
+/// Distribution, clamped and rounded.
 #[derive(Clone, Debug)]
 pub(super) struct Spread {
     pub(super) kind: Kind,
@@ -73,7 +73,7 @@ pub(super) struct Spread {
 /// A distribution.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// From one to the other.
+    /// Uniform distribution in this interval.
     Uniform {
         from: f64,
         to: f64,
@@ -84,7 +84,7 @@ pub(super) enum Kind {
         mean: f64,
         shape: f64,
     },
-    /// One of a hundred ranges.
+    /// Table of a hundred equally likely ranges.
     Table(Box<[(f64, f64); SLOTS]>),
     Erlang {
         shape: f64,
@@ -141,7 +141,7 @@ impl Spread {
         }
     }
 
-    /// The same around another mean.
+    /// Moves the distribution to another mean.
     pub(super) fn around(&self, mean: f64) -> Self {
         let kind = match &self.kind {
             Kind::Uniform { from, .. } => Kind::Uniform { from: *from, to: 2.0 * mean - from },
@@ -181,7 +181,7 @@ impl Kind {
     }
 }
 
-/// From 0 on, below 1.
+/// Draws from [0, 1).
 fn unit(random: &mut Random) -> f64 {
     (random.bits() >> UNIT_SHIFT) as f64 / (1_u64 << (u64::BITS - UNIT_SHIFT)) as f64
 }

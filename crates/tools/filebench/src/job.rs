@@ -78,7 +78,7 @@ pub(super) fn understand(
     Ok(Understood { named: full, script, plan, warnings: faults.into_warnings() })
 }
 
-/// What the classic command line means.
+/// Parses the classic command line.
 pub(super) fn understand_classic(
     settings: &Settings,
     options: &mut Classic,
@@ -100,7 +100,7 @@ fn parameter(name: &str, value: impl ToString) -> (String, String) {
     (name.to_owned(), value.to_string())
 }
 
-/// What the file says: its variables under their names, then the lines of the rest.
+/// Recorded parameters of the workload file: its variables by name, then its other lines.
 fn contents(script: &Script) -> Vec<(String, String)> {
     let text = language::text(script);
     let mut lines = 0;
@@ -133,7 +133,7 @@ fn overrides(options: &Native) -> Result<Vec<(String, String)>, ConfigError> {
 }
 
 impl BenchJob {
-    /// From the classic command line.
+    /// Builds the job from the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Classic::read(settings)?;
         let (understood, manner) = understand_classic(settings, &mut options)?;
@@ -144,7 +144,7 @@ impl BenchJob {
         Ok(Self { understood, manner, parameters })
     }
 
-    /// From native options.
+    /// Builds the job from native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Native::read(settings)?;
         let Some(named) = &options.workload else {

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
-/// What a fileset is called below the target of a native run.
+/// Prefix of the directory of a fileset below the target of a native run.
 pub(super) const DIRECTORY: &str = "filebench-";
 const DIGITS: usize = 8;
 /// Components of the longest path, more than a tree is deep.

@@ -1,5 +1,5 @@
-//! What all workers of a run have in common: the filesets with what stands in them, and what the
-//! workers tell each other.
+//! State shared by all workers of a run: the filesets with their entries, and the synchronisation
+//! of the workers.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
@@ -29,9 +29,9 @@ pub(super) struct Fileset {
     pub(super) leaves: Pool,
     /// The next directory that is listed.
     pub(super) dir_rotor: AtomicU32,
-    /// What it is called in the directory above.
+    /// Name within its parent directory.
     pub(super) name: CString,
-    /// In which of the roots that is, in classic mode.
+    /// Index of its root among the plan's, in classic mode.
     pub(super) root: u16,
     /// Files that are made before, in their order.
     pub(super) made_before: Vec<u32>,
@@ -83,25 +83,25 @@ fn chosen(count: u32, percent: Option<u64>, random: &mut Random) -> Vec<u32> {
     all
 }
 
-/// Something to wait at: a semaphore with its high-water mark, or what a block waits for.
+/// Semaphore with a high-water mark, or the event that a `block` waits for.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    /// What was posted and not taken.
+    /// Number of posts that were not taken.
     pub(super) posted: AtomicI64,
-    /// How much may still be posted by those that block.
+    /// Number of posts left before blocking posters wait.
     pub(super) room: AtomicI64,
     pub(super) was_posted: Signal,
     pub(super) was_taken: Signal,
 }
 
-/// How often a row was done, and the bytes, by all.
+/// Executions and bytes of a row, summed over all workers.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     pub(super) count: AtomicU64,
     pub(super) bytes: AtomicU64,
 }
 
-/// What the workers tell each other.
+/// Synchronisation of the workers.
 #[derive(Debug)]
 pub(super) struct Common {
     pub(super) deadline: Deadline,
@@ -115,12 +115,12 @@ pub(super) struct Common {
     /// Events that wait to be taken.
     pub(super) events: AtomicU64,
     pub(super) event_came: Signal,
-    /// How many work, and how many of them wait for another.
+    /// Number of workers that have not ended, and of those that wait for another.
     pub(super) working: AtomicU32,
     pub(super) waiting: AtomicU32,
-    /// How often somebody passed a gate.
+    /// Number of times any worker passed a gate.
     pub(super) passed: AtomicU64,
-    /// Which snapshot is asked for, and what each worker reported last.
+    /// Number of the requested snapshot, and the last report of each worker.
     pub(super) snapshot: AtomicU64,
     pub(super) reported: Vec<Mutex<Account>>,
     trouble: Mutex<Option<SessionError>>,
@@ -160,7 +160,7 @@ impl Common {
         }
     }
 
-    /// Something that none of them can go on after; the first word stands.
+    /// Records a fatal error and stops all workers; the first error wins.
     pub(super) fn fail(&self, why: SessionError) {
         let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         trouble.get_or_insert(why);
@@ -168,12 +168,12 @@ impl Common {
         self.deadline.reach();
     }
 
-    /// What went wrong.
+    /// Fatal error, if there was one.
     pub(super) fn trouble(&self) -> Option<SessionError> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// So many events come, of which never more than this wait.
+    /// Adds events, of which at most `most` accumulate.
     pub(super) fn events_come(&self, events: u64, most: u64) {
         let more = |before: u64| Some(before.saturating_add(events).min(most));
         let _always = self.events.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
@@ -213,7 +213,8 @@ pub(super) fn roots(plan: &Plan) -> (Vec<String>, Vec<u16>) {
 }
 
 impl Namespace {
-    /// That of a plan, drawn from a seed.
+    /// Creates the filesets and the synchronisation of a plan; sizes and names are drawn from the
+    /// seed.
     pub(super) fn new(plan: &Plan, classic: bool, seed: u64) -> Self {
         let (_, of) = roots(plan);
         let alone = plan.workers() == 1;
@@ -251,12 +252,12 @@ impl Namespace {
         first
     }
 
-    /// One of the other slots.
+    /// Slot of an open directory, by its number among those that a worker may keep open.
     pub(super) fn slot(&self, number: u32) -> Dir {
         Dir(Self::first_slot(self.filesets.len()) + u16::try_from(number).unwrap_or(0))
     }
 
-    /// Whether the files of a fileset are named by paths, since a worker cannot have all of its
+    /// True if the files of a fileset are addressed by paths, since a worker cannot have all of its
     /// directories open.
     pub(super) fn by_path(&self, fileset: usize) -> bool {
         let fileset = &self.filesets[fileset];
@@ -276,7 +277,7 @@ impl Namespace {
         io.open_dir(self.above(fileset), &self.filesets[fileset].name, self.root(fileset))
     }
 
-    /// Where the path of a directory begins, and its serial numbers from there.
+    /// Appends the serial numbers of the path from the fileset's root to a directory.
     pub(super) fn serials(&self, fileset: usize, dir: u32, into: &mut Vec<u32>) {
         debug_assert_ne!(dir, ROOT);
         self.filesets[fileset].tree.serials(dir, into);

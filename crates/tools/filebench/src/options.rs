@@ -21,23 +21,23 @@ pub(super) static MANIFEST: Manifest = Manifest {
 pub(super) const WORKLOAD: &str = "workload";
 
 options! {
-    /// How sizes and requests are meant.
+    /// Interpretation of sizes and requests.
     pub(super) struct Meaning {
-        /// Whether a fixed fileset size is exact, as in filebench 1.5, or the mean of a gamma
+        /// Meaning of a fixed fileset size: exact, as in filebench 1.5, or the mean of a gamma
         /// distribution, as in 1.4.
         sizes: &'static str = Choice(&["exact", "gamma"]), "exact";
-        /// How the requests of aiowrite are carried out.
+        /// Asynchronous I/O interface of aiowrite.
         queue: Option<&'static str> = Choice(&["io_uring", "libaio"]), "io_uring";
     }
 }
 
 impl Meaning {
-    /// How fixed sizes are understood.
+    /// Meaning of fixed sizes.
     pub(super) fn sizes(&self) -> FileSizes {
         if self.sizes == "gamma" { FileSizes::Gamma } else { FileSizes::Exact }
     }
 
-    /// What carries out the requests.
+    /// Asynchronous I/O interface.
     pub(super) fn queue(&self) -> QueueKind {
         if self.queue == Some("libaio") { QueueKind::Libaio } else { QueueKind::IoUring }
     }
@@ -54,7 +54,7 @@ options! {
         cvars('c'): Option<String> = Optional("all");
         /// The random seed; the original has none.
         seed: Option<u64> = Number;
-        /// How sizes and requests are meant.
+        /// Interpretation of sizes and requests.
         meaning: Meaning;
     }
 }
@@ -77,7 +77,7 @@ options! {
         threads: Option<u64> = Number;
         /// Run time in seconds, instead of that of the file.
         seconds: Option<u64> = Number[1..=SECONDS_MAX];
-        /// How sizes and requests are meant.
+        /// Interpretation of sizes and requests.
         meaning: Meaning;
         /// The random seed.
         seed: u64 = Number, "1";

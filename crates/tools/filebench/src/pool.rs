@@ -1,5 +1,5 @@
-//! Which entries of a fileset stand, which do not, and who has one in hand; and the choice of the
-//! next one, in rotation by their numbers.
+//! Pool of a fileset's entries: those that exist, those that do not, and those in use by a worker;
+//! with the choice of the next one, in rotation by their numbers.
 //!
 //! A word of bits for 64 entries, and a bit of a summary for each word: who takes an entry clears
 //! its bit, and nobody waits for a lock. Where one thread is alone, nothing of it is atomic.
@@ -61,7 +61,7 @@ impl Bits {
         }
     }
 
-    /// Whether it was there, and is taken now.
+    /// Takes a number; false if it is not available.
     #[inline]
     fn take(&self, number: u32, alone: bool) -> bool {
         let (word, bit) = split(number);
@@ -110,21 +110,21 @@ impl Bits {
     }
 }
 
-/// What is asked for.
+/// Existence of the entry to choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Standing,
     Missing,
 }
 
-/// What came of a choice.
+/// Result of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pick {
-    /// This one; it is in hand now.
+    /// Number of the entry, which is now reserved for the caller.
     One(u32),
-    /// All that there are are in others' hands.
+    /// Every suitable entry is in use by other workers.
     Busy,
-    /// There is none.
+    /// No entry is suitable.
     None,
 }
 
@@ -134,21 +134,22 @@ pub(super) struct Pool {
     count: u32,
     standing: Bits,
     missing: Bits,
-    /// How many stand, those in hand among them.
+    /// Number of existing entries, those in use among them.
     standing_count: AtomicI64,
-    /// Where the choices go on.
+    /// Position of the rotation, among existing and among missing entries.
     standing_rotor: AtomicU32,
     missing_rotor: AtomicU32,
-    /// How often each is open.
+    /// Number of open descriptors of each entry.
     opens: Box<[AtomicU32]>,
-    /// Whether one thread alone uses it.
+    /// True if only one thread uses the pool.
     alone: bool,
-    /// Whether entries go meanwhile: otherwise those that stand need not be taken in hand.
+    /// True if entries may be deleted during the run: otherwise existing entries need not be
+    /// reserved.
     holds: bool,
 }
 
 impl Pool {
-    /// So many entries, of which none stands.
+    /// Creates a pool of `count` missing entries.
     pub(super) fn new(count: u32, alone: bool, holds: bool) -> Self {
         let missing = Bits::new(count);
         (0..count).for_each(|number| missing.put(number, true));
@@ -173,7 +174,7 @@ impl Pool {
         }
     }
 
-    /// How many stand.
+    /// Number of existing entries.
     pub(super) fn standing(&self) -> u64 {
         u64::try_from(self.standing_count.load(Ordering::Relaxed)).unwrap_or(0)
     }
@@ -211,7 +212,7 @@ impl Pool {
         }
     }
 
-    /// This one, or the next that there is.
+    /// Reserves the first suitable entry from this number on.
     pub(super) fn from(&self, number: u32, wanted: Wanted) -> Pick {
         loop {
             match self.find(number, wanted) {
@@ -249,12 +250,12 @@ impl Pool {
         }
     }
 
-    /// One that stands, if nobody has it in hand.
+    /// Reserves an existing entry; false if another worker has it.
     pub(super) fn hold(&self, number: u32) -> bool {
         self.take(number, Wanted::Standing)
     }
 
-    /// One that stood is put back, and stands.
+    /// Returns a reserved entry that still exists.
     #[inline]
     pub(super) fn put_back(&self, number: u32) {
         if self.holds {
@@ -262,19 +263,19 @@ impl Pool {
         }
     }
 
-    /// One that was missing stands now.
+    /// Returns a reserved entry that now exists.
     pub(super) fn made(&self, number: u32) {
         self.standing_count.fetch_add(1, Ordering::SeqCst);
         self.standing.put(number, self.alone);
     }
 
-    /// One that stood is gone.
+    /// Returns a reserved entry that was deleted.
     pub(super) fn gone(&self, number: u32) {
         self.standing_count.fetch_sub(1, Ordering::SeqCst);
         self.missing.put(number, self.alone);
     }
 
-    /// It is open once more.
+    /// Counts another open descriptor of the entry.
     #[inline]
     pub(super) fn opened(&self, number: u32) {
         if let Some(opens) = self.opens.get(number as usize) {
@@ -282,7 +283,7 @@ impl Pool {
         }
     }
 
-    /// It is open once less.
+    /// Counts one open descriptor of the entry less.
     #[inline]
     pub(super) fn closed(&self, number: u32) {
         if let Some(opens) = self.opens.get(number as usize) {
@@ -290,7 +291,7 @@ impl Pool {
         }
     }
 
-    /// How often it is open.
+    /// Number of open descriptors of the entry.
     pub(super) fn opens(&self, number: u32) -> u32 {
         self.opens.get(number as usize).map_or(0, |opens| opens.load(Ordering::SeqCst))
     }

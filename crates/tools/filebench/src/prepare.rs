@@ -1,4 +1,5 @@
-//! What is done before a run: directories, after what an earlier run left was removed; then files.
+//! Preparation of the filesets: remains of an earlier run are removed, then directories and files
+//! are created.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub(super) struct Directories {
     name: Name,
 }
 
-/// What an earlier run left in a fileset.
+/// Remains of a fileset from an earlier run.
 struct Left {
     /// Directories with the one each is in; the first is the fileset's own, which is in none.
     dirs: Vec<(usize, u32)>,

@@ -29,14 +29,14 @@ pub(super) struct Entry {
 /// Sizes of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sizes {
-    /// All have this one.
+    /// Common size of all files.
     All(u64),
-    /// In the order of the files.
+    /// Size of each file, by its number.
     Each(Vec<u64>),
 }
 
 impl Sizes {
-    /// That of a file.
+    /// Size of a file.
     #[inline]
     pub(super) fn of(&self, file: u32) -> u64 {
         match self {
@@ -46,7 +46,7 @@ impl Sizes {
     }
 }
 
-/// What is in a fileset, whether it stands or not.
+/// Entries of a fileset, existing or not.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tree {
     /// Parents before what is in them; the first is the root.
@@ -60,7 +60,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// That of a fileset, drawn from a seed.
+    /// Draws the tree of a fileset from a seed.
     pub(super) fn new(plan: &FilesetPlan, seed: u64) -> Self {
         let random = Random::for_part(seed, &format!("filebench tree {}", plan.name));
         let mean_width = plan.width.mean();
@@ -120,7 +120,7 @@ struct Planter<'p> {
     tree: Tree,
 }
 
-/// What a directory is filled with.
+/// Kind of entries in a directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fill {
     Files,

@@ -1,5 +1,5 @@
-//! What workloads that age have in common when they allocate what files will hold: what a task
-//! counts, and whether the filesystem can allocate at all.
+//! Preallocation mode of aging workloads: counters of a task, and the check that the filesystem can
+//! preallocate.
 
 use serde::{Deserialize, Serialize};
 use treering_script::{CreateHow, Dir, Errno, Expect, File, Io, SessionError, Stop};
@@ -7,22 +7,22 @@ use treering_script::{CreateHow, Dir, Errno, Expect, File, Io, SessionError, Sto
 /// The phase in which what was only allocated is written.
 pub const WRITE: &str = "write";
 
-/// What a task of an aging run counted.
+/// Counters of a task of an aging run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     /// Operations that were carried out.
     pub operations: u64,
-    /// Whether the filesystem was full before all were.
+    /// True if the filesystem was full before all operations were carried out.
     pub is_full: bool,
     /// Bytes that were allocated instead of written, less those of them written now.
     #[serde(default)]
     pub ahead_bytes: i64,
-    /// Whether the filesystem cannot allocate, where that is needed: nothing was done.
+    /// True if the filesystem cannot preallocate, but the run needs it: nothing was done.
     #[serde(default)]
     pub cannot_allocate: bool,
 }
 
-/// Whether the filesystem can allocate: tried with a file that is removed again.
+/// Tests with a temporary file whether the filesystem supports `fallocate`.
 pub fn can_allocate(io: &mut dyn Io, dir: Dir, file: File) -> Result<bool, Stop> {
     io.create(dir, c"probe", CreateHow::Exclusive, file)?;
     let allocated = io.allocate(file, 0, 1, false).or_errno()?;

@@ -1,6 +1,6 @@
 //! The generator of the GNU C library's `rand`: tools draw their orders from it.
 
-/// How many words the generator keeps.
+/// Words of the generator's state.
 const WORDS: usize = 31;
 
 /// The generator of the GNU C library's `rand`.
@@ -11,7 +11,7 @@ pub struct CRandom {
 }
 
 impl CRandom {
-    /// As `srand` leaves it.
+    /// Seeds the generator as `srand` does.
     pub fn new(seed: u32) -> Self {
         let mut ring = [0_u32; WORDS];
         ring[0] = seed.max(1);

@@ -1,5 +1,4 @@
-//! What all languages cut their texts with: the lines of a text, and a place that moves through
-//! bytes.
+//! Text scanning shared by all language parsers: the lines of a text, and a cursor over its bytes.
 
 use crate::faults::{Fault, Faults, Place};
 
@@ -57,18 +56,18 @@ pub fn setting(
 pub struct Cursor<'t> {
     text: &'t [u8],
     at: usize,
-    /// Of the line's first byte.
+    /// Position of the line's first byte.
     line: Place,
     line_start: usize,
 }
 
 impl<'t> Cursor<'t> {
-    /// At the start of a text that begins there.
+    /// Creates a cursor at the start of a text whose first byte is at `line`.
     pub fn new(text: &'t [u8], line: Place) -> Self {
         Self { text, at: 0, line, line_start: 0 }
     }
 
-    /// Where the next byte stands.
+    /// Position of the next byte.
     pub fn place(&self) -> Place {
         self.line.after(self.at - self.line_start)
     }
@@ -78,7 +77,7 @@ impl<'t> Cursor<'t> {
         self.text.get(self.at).copied()
     }
 
-    /// What is still to come.
+    /// Remaining bytes.
     pub fn rest(&self) -> &'t [u8] {
         &self.text[self.at..]
     }

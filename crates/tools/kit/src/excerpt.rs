@@ -12,7 +12,7 @@ const WIDTH: usize = 90;
 const BEFORE: usize = 60;
 /// Bytes of the line that are looked at before and behind the place.
 const NEAR_BYTES: usize = 400;
-/// What stands for a tab.
+/// Replacement of a tab.
 const TAB: &str = "    ";
 
 /// The line of a place, and a line with a caret. `None` where the place is the whole file, or in no
@@ -23,7 +23,7 @@ pub fn excerpt(text: &[u8], place: Place) -> Option<String> {
     in_line(text.split(|byte| *byte == b'\n').nth(number)?, place)
 }
 
-/// The same of a line that is known, whatever its number.
+/// Excerpt of a known line, whatever its number.
 pub fn in_line(line: &[u8], place: Place) -> Option<String> {
     let column = usize::try_from(place.column.checked_sub(1)?).ok()?;
     let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -1,6 +1,5 @@
-//! What is wrong with a text, and where. Faults are kept while a text is read and reported
-//! together, each with its line, a caret below it and what would be right:
-//! `FILE:LINE:COLUMN: what is wrong`.
+//! Errors in a text, with their positions. Faults are kept while a text is read and reported
+//! together, each with its line, a caret below it and a hint: `FILE:LINE:COLUMN: what is wrong`.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -29,19 +28,19 @@ pub fn shown(text: impl AsRef<[u8]>) -> String {
     }
 }
 
-/// Something that is wrong.
+/// Error at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where it begins.
+    /// First byte of the error.
     pub place: Place,
-    /// What is wrong, in one line.
+    /// Message of one line.
     pub what: String,
-    /// What would be right.
+    /// Hint how to correct it.
     pub hint: Option<String>,
 }
 
 impl Fault {
-    /// The same with what would be right.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -66,25 +65,25 @@ pub struct Faults<'t> {
 }
 
 impl<'t> Faults<'t> {
-    /// Those of one file: its name in messages, and its text.
+    /// Creates the faults of one file: its name in messages, and its text.
     pub fn new(name: &str, text: &'t [u8]) -> Self {
         let mut faults = Self::default();
         faults.add_file(name, text);
         faults
     }
 
-    /// One more file, by its number.
+    /// Adds a file, and returns its number.
     pub fn add_file(&mut self, name: &str, text: impl Into<Cow<'t, [u8]>>) -> u32 {
         self.sources.push(Source { name: shown(name), text: text.into() });
         narrow(self.sources.len() - 1)
     }
 
-    /// How many files there are.
+    /// Number of files.
     pub fn files(&self) -> usize {
         self.sources.len()
     }
 
-    /// The same with texts of its own.
+    /// Copies the texts, to end the borrow.
     pub fn into_owned(self) -> Faults<'static> {
         let own = |source: Source<'t>| Source {
             name: source.name,
@@ -113,22 +112,22 @@ impl<'t> Faults<'t> {
         }
     }
 
-    /// What was read; where it is wrong, the fault is kept.
+    /// Unwraps a parsed value, or keeps its fault.
     pub fn taken<T>(&mut self, read: Result<T, Fault>) -> Option<T> {
         read.map_err(|fault| self.keep(fault)).ok()
     }
 
-    /// Whether there are any faults.
+    /// True if there are any faults.
     pub fn has_some(&self) -> bool {
         !self.faults.is_empty()
     }
 
-    /// Whether more faults would only be counted.
+    /// True if further faults would only be counted.
     pub fn is_full(&self) -> bool {
         self.faults.len() >= FAULTS_MAX
     }
 
-    /// All faults as one error, when there are some.
+    /// Combines all faults into one error, if there are any.
     ///
     /// # Errors
     /// The faults in the order of their places, each with its line and what would be right.
@@ -141,7 +140,7 @@ impl<'t> Faults<'t> {
         Err(together(errors, self.faults_not_kept))
     }
 
-    /// This fault, and those that were kept before, as one error.
+    /// Combines this fault and those kept before into one error.
     pub fn refuse(&mut self, fault: Fault) -> ConfigError {
         self.keep(fault.clone());
         self.check().err().unwrap_or_else(|| ConfigError::new(fault.what))

@@ -1,11 +1,11 @@
-//! How long the outline of a run may become.
+//! Limit on the length of a dry run's outline.
 
 use treering_script::OutlineLine;
 
 /// A dry run lists no more lines.
 const LINES_MAX: usize = 100_000;
 
-/// As many of the lines as a dry run lists.
+/// Shortens the outline to the limit of a dry run.
 pub fn limited(lines: impl IntoIterator<Item = OutlineLine>) -> Vec<OutlineLine> {
     let mut lines = lines.into_iter();
     let mut listed: Vec<OutlineLine> = lines.by_ref().take(LINES_MAX).collect();

@@ -1,12 +1,12 @@
 //! The bytes that mdtest and ior write: words that tell the rank, the place and the item.
 
-/// Which bytes.
+/// Content of written data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PacketType {
     /// The rank and the number of the word, with a seed: the same in every file.
     #[default]
     Timestamp,
-    /// The same, but the first word of each 4096 bytes tells the item.
+    /// Like `Timestamp`, but the first word of each 4096 bytes is the number of the item.
     Offset,
     /// Named incompressible: one word over and over, the first one of each 4096 bytes as in
     /// `Offset`.
@@ -16,7 +16,7 @@ pub enum PacketType {
 }
 
 impl PacketType {
-    /// By the first letter of its name, as the original does it.
+    /// Parses the first letter of the name, as the original does.
     pub fn from_text(text: &str) -> Option<Self> {
         Some(match text.chars().next()? {
             't' => Self::Timestamp,
@@ -36,7 +36,7 @@ impl PacketType {
 /// The bytes of a rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
-    /// Which.
+    /// Content of the data.
     pub packet: PacketType,
     /// The seed that all ranks have in common.
     pub seed: u32,
@@ -46,7 +46,7 @@ pub struct Pattern {
 
 /// Words between two that tell the item.
 const WORDS_A_BLOCK: usize = 512;
-/// What each word of a random sequence is multiplied with.
+/// Factor by which each word of a random sequence is multiplied.
 const RANDOM_FACTOR: u64 = 0x9e37_ffff_fffc_0001;
 
 impl Pattern {

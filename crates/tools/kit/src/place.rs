@@ -5,7 +5,7 @@
 pub struct Place {
     /// The number of the file; the first one is 0.
     pub file: u32,
-    /// From 1.
+    /// Line number, from 1.
     pub line: u32,
     /// The byte in the line, from 1; 0 where the whole file is meant.
     pub column: u32,
@@ -20,7 +20,7 @@ impl Place {
         Self { file: 0, line: narrow(line), column: narrow(column) }
     }
 
-    /// So many bytes further on in the same line.
+    /// Position this many bytes further on in the same line.
     #[must_use]
     pub fn after(self, bytes: usize) -> Self {
         Self { column: self.column.saturating_add(narrow(bytes)), ..self }

@@ -7,20 +7,20 @@ use treering_model::metrics::rates::WEAR_OUT_PERCENT;
 use treering_model::metrics::times::WORKER_SKEW_RATIO;
 use treering_model::{Metric, Scope, TaskTotals};
 
-/// What a task of a rank came to.
+/// Counts of a rank's task.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RankDone {
     /// Items or transfers.
     pub items: u64,
     /// Bytes that they moved.
     pub bytes: u64,
-    /// Whether its time was over before all was done.
+    /// True if the time limit ended the task before all was done.
     pub ended_by_time: bool,
-    /// Whether it went on after the time was over, to have as many as the fastest.
+    /// True if the task continued after the time limit, to match the count of the fastest rank.
     pub is_wear_out: bool,
 }
 
-/// What a rank's part was in the present round of a test.
+/// Share of a rank in the present round of a test.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
     began_ns: u64,
@@ -83,13 +83,13 @@ impl TestSums {
             self.most_items.max(present.iter().map(|one| one.items).max().unwrap_or(0));
     }
 
-    /// From the first beginning to the last end of each round.
+    /// Wall time from the first start to the last end, summed over the rounds.
     pub fn seconds(&self) -> f64 {
         self.wall_ns as f64 / 1e9
     }
 
-    /// Its rates, and what every test has: CPU, how far the ranks were apart, and where time ended
-    /// it how much each has then.
+    /// Metrics of the test: its rates, CPU time and the skew between ranks; after a time limit,
+    /// also the items of each rank.
     fn metrics(&self, rates: &[Metric], each: &MetricSpec) -> Vec<Metric> {
         let of = || Scope::Kind(self.kind.clone());
         let mut metrics = rates.to_vec();
@@ -108,7 +108,7 @@ impl TestSums {
     }
 }
 
-/// All tests of a run, in the order in which they were done.
+/// Sums of all tests of a run, in the order of their execution.
 #[derive(Clone, Debug, Default)]
 pub struct RankSums {
     tests: Vec<TestSums>,

@@ -36,7 +36,7 @@ pub fn room_words(filesystem: Filesystem) -> [String; 4] {
     ]
 }
 
-/// As C prints it, which says `-nan` for a share of nothing.
+/// Formats a percentage as C does, which prints `-nan` for 0/0.
 fn percent(value: f64) -> String {
     if value.is_nan() { "-nan".to_owned() } else { format!("{value:2.1}") }
 }

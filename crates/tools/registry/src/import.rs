@@ -19,25 +19,25 @@ use crate::importers;
 pub struct Found {
     /// The name of the tool.
     pub tool: &'static str,
-    /// Where it stands: lines counted from 1, the last one included.
+    /// First and last line of the output, from 1.
     pub lines: (usize, usize),
-    /// Which of the outputs in these lines it is, counted from 0: a web page may have made one line
-    /// of two.
+    /// Index among the outputs in these lines, from 0: a web page may have joined two outputs in
+    /// one line.
     pub nth: usize,
     /// The trial in it.
     pub content: Content,
 }
 
-/// What was found in a file.
+/// Content of an imported file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
     /// The outputs in their order.
     pub found: Vec<Found>,
-    /// What could not be understood within them, or was corrected.
+    /// Lines of the outputs that were not understood, and corrections.
     pub remarks: Vec<Remark>,
-    /// How many lines the file has.
+    /// Number of lines of the file.
     pub lines: usize,
-    /// Of these, lines with text around and between the outputs, which was skipped.
+    /// Number of lines with text around and between the outputs, which was skipped.
     pub skipped_lines: usize,
 }
 
@@ -49,24 +49,24 @@ pub fn tools() -> impl Iterator<Item = &'static str> {
 /// An output, without the trial in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline {
-    /// As [`Found::tool`].
+    /// Tool, as in [`Found::tool`].
     pub tool: &'static str,
-    /// As [`Found::lines`].
+    /// Lines, as in [`Found::lines`].
     pub lines: (usize, usize),
-    /// As [`Found::nth`].
+    /// Index in the lines, as in [`Found::nth`].
     pub nth: usize,
     /// The label of a trial of treering's own.
     pub label: Option<String>,
-    /// What the log calls a trial of another tool; empty when it does not.
+    /// Name in the log for a trial of another tool; empty if there is none.
     pub name: String,
 }
 
-/// What was found in a file that is too long to keep all trials in it.
+/// Outputs of a file that is too long to keep all trials in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scan {
     /// The outputs in their order.
     pub outlines: Vec<Outline>,
-    /// As [`Imported::remarks`].
+    /// Remarks, as in [`Imported::remarks`].
     pub remarks: Vec<Remark>,
 }
 
@@ -86,7 +86,7 @@ impl<'s> Importing<'s> {
         Ok(Self { log: Log::of_source(source, importers())? })
     }
 
-    /// What outputs there are.
+    /// Lists the outputs of the file.
     ///
     /// # Errors
     /// When the file cannot be read.

@@ -10,19 +10,19 @@ use treering_kit::import::number::whole;
 /// An output in a directory of results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultFile {
-    /// Its path as it was given.
+    /// Path as given by the caller.
     pub path: String,
-    /// What the run is called.
+    /// Name of the run.
     pub run: String,
-    /// Which of its iterations it is of, counted from 0.
+    /// Number of the iteration of the run, from 0.
     pub iteration: u64,
-    /// What MMTests calls the test.
+    /// Name of the test in MMTests.
     pub test: String,
-    /// Where it may stand when each test began.
+    /// Path of the file that may contain the start time of each test.
     pub timestamps: String,
 }
 
-/// Whether a file of a test is an output, by its name.
+/// Predicate on the name of a test's file: true if the file is an output.
 type IsOutput = fn(&str) -> bool;
 
 /// Tests whose outputs are read, by how their names begin.
@@ -49,7 +49,7 @@ pub fn results(paths: &[String]) -> Vec<ResultFile> {
     found
 }
 
-/// When the tests began, in milliseconds since 1970: from the text of a file of timestamps.
+/// Start times of the tests, in milliseconds since 1970, from the text of a timestamps file.
 pub fn beginnings(text: &str) -> Vec<(String, i64)> {
     let line = |line: &str| {
         let (test, seconds) = line.strip_prefix("test begin :: ")?.trim().rsplit_once(' ')?;
@@ -74,7 +74,7 @@ fn result(path: &str) -> Option<ResultFile> {
     })
 }
 
-/// What the directories of an output say.
+/// Attributes of an output that follow from its directories.
 struct Place<'p> {
     run: &'p str,
     iteration: u64,

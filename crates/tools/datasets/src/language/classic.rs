@@ -36,7 +36,7 @@ impl State {
 /// A dataset of the original that cannot be used.
 #[derive(Debug, Error)]
 pub enum ClassicError {
-    /// One of the four files is not there.
+    /// A file of the four is missing.
     #[error(
         "{} is missing; the original's dataset is four files in one directory: dataset-unpatched, \
          dataset-patched, dataset-unpatched-compiled and dataset-patched-compiled",
@@ -45,16 +45,16 @@ pub enum ClassicError {
     Missing {
         /// The file.
         file: PathBuf,
-        /// What the kernel said.
+        /// Error of the system call.
         #[source]
         source: io::Error,
     },
-    /// One of the four files cannot be opened or read.
+    /// A file of the four cannot be opened or read.
     #[error("cannot read {}", .file.display())]
     Read {
         /// The file.
         file: PathBuf,
-        /// What the kernel said.
+        /// Error of the system call.
         #[source]
         source: io::Error,
     },
@@ -64,7 +64,7 @@ pub enum ClassicError {
 }
 
 impl ClassicError {
-    /// What would be right, where the message does not say so.
+    /// Hint how to correct the error, where the message gives none.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Lines(lines) => as_error(lines).hint,
@@ -82,7 +82,7 @@ pub struct WrongLine {
     pub line: u64,
     /// The byte in the line, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// Error in the line.
     pub fault: LineFault,
     /// The line with a caret.
     pub excerpt: Option<String>,
@@ -97,7 +97,7 @@ fn as_error(lines: &[WrongLine]) -> ConfigError {
     together(errors.collect(), 0)
 }
 
-/// What is wrong with a line.
+/// Error in a line of a list.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LineFault {
     /// More bytes than a path and a size can have.
@@ -106,7 +106,7 @@ pub enum LineFault {
     /// Only one field.
     #[error("the size is missing")]
     NoSize,
-    /// Something else than digits after the last blank.
+    /// The text after the last blank is not a number.
     #[error("the size has something else than digits")]
     SizeNotANumber,
     /// A size of 2^63 or more.
@@ -115,7 +115,7 @@ pub enum LineFault {
     /// The sizes up to here reach 2^63.
     #[error("with this file the list has more than 9223372036854775807 bytes")]
     TotalTooBig,
-    /// The same path a second time.
+    /// The path occurs twice in the list.
     #[error("the path is in this list already")]
     Duplicate,
     /// A path that cannot be in a tree.
@@ -124,7 +124,7 @@ pub enum LineFault {
 }
 
 impl LineFault {
-    /// What would be right, where that is not plain from what is wrong.
+    /// Hint how to correct the error, where the message does not show it.
     const fn right(&self) -> Option<&'static str> {
         match self {
             Self::TooLong => Some("a line is one path and its size"),
@@ -140,7 +140,7 @@ impl LineFault {
         }
     }
 
-    /// Whether nothing behind this line of a list can be judged.
+    /// True if later lines of the list cannot be checked.
     const fn ends_list(&self) -> bool {
         matches!(self, Self::TooLong | Self::TotalTooBig)
     }
@@ -278,7 +278,7 @@ pub(super) fn column_of(path: &[u8], error: NameError) -> usize {
 struct Seen(Vec<u64>);
 
 impl Seen {
-    /// Whether the name is new.
+    /// Marks the name; false if it was marked before.
     fn insert(&mut self, id: NameId) -> bool {
         let (word, bit) = (id.index() / 64, 1 << (id.index() % 64));
         if word >= self.0.len() {

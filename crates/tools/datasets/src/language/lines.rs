@@ -14,7 +14,7 @@ pub(super) struct Lines<R> {
     bytes_max: u64,
 }
 
-/// Why there is no next line.
+/// Reason why there is no next line.
 #[derive(Debug)]
 pub(super) enum LineError {
     /// The stream could not be read.
@@ -58,13 +58,13 @@ impl<R: BufRead> Lines<R> {
         self.number
     }
 
-    /// How many bytes were read so far.
+    /// Number of bytes read so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 }
 
-/// Why a field is no number.
+/// Error in a number field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NumberError {
     /// Another byte than a digit, at this place.

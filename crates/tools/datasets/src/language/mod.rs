@@ -34,11 +34,11 @@ pub enum State {
 }
 
 impl State {
-    /// All four, in the order in which a dataset keeps them.
+    /// All states, in the order in which a dataset keeps them.
     pub const ALL: [Self; 4] =
         [Self::Unpatched, Self::Patched, Self::UnpatchedCompiled, Self::PatchedCompiled];
 
-    /// Its word in files and tables, the same as the option of `dataset record`.
+    /// Name in files and tables, the same as the option of `dataset record`.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Unpatched => "clean",
@@ -58,12 +58,12 @@ impl State {
         }
     }
 
-    /// Whether the tree has build products.
+    /// True if the tree has build products.
     pub const fn is_compiled(self) -> bool {
         matches!(self, Self::UnpatchedCompiled | Self::PatchedCompiled)
     }
 
-    /// As an index into an array with a place for every state.
+    /// Index into an array by state.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -74,17 +74,17 @@ impl State {
 pub struct States(u8);
 
 impl States {
-    /// With one more.
+    /// Adds a state.
     pub const fn with(self, state: State) -> Self {
         Self(self.0 | 1 << state.index())
     }
 
-    /// Whether a state is in it.
+    /// True if the state is included.
     pub const fn contains(self, state: State) -> bool {
         self.0 & 1 << state.index() != 0
     }
 
-    /// Whether no state is in it.
+    /// True if no state is included.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -120,12 +120,12 @@ impl FileList {
         Ok(())
     }
 
-    /// How many files.
+    /// Number of files.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there are none.
+    /// True if the list has no files.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -140,7 +140,7 @@ impl FileList {
         Some((*self.names.get(place)?, self.sizes[place]))
     }
 
-    /// All files in order.
+    /// Iterates over all files in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (NameId, u64)> + '_ {
         self.names.iter().copied().zip(self.sizes.iter().copied())
     }
@@ -155,9 +155,9 @@ impl FileList {
 /// The states of a tree that a dataset records.
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// Its name.
+    /// Name of the dataset.
     pub name: String,
-    /// Where it comes from, in the words of whoever recorded it; can be empty.
+    /// Description of the origin, by whoever recorded it; can be empty.
     pub about: String,
     /// Every name of all four states. A symbolic link is a file here that no list mentions.
     pub names: Arc<Names>,
@@ -186,7 +186,7 @@ impl Dataset {
         }
     }
 
-    /// From names and the four lists in the order of [`State::ALL`].
+    /// Builds a dataset from names and the four lists in the order of [`State::ALL`].
     pub fn from_lists(name: &str, names: Names, lists: [FileList; 4]) -> Self {
         let [unpatched, patched, unpatched_compiled, patched_compiled] = lists.map(|mut list| {
             list.shrink();

@@ -18,7 +18,7 @@ pub struct TitleError {
     pub name: String,
 }
 
-/// Whether a dataset can have this name.
+/// Checks that a dataset can have this name.
 ///
 /// # Errors
 /// When it has other characters than `A-Z a-z 0-9 . - _`, begins with none of the first three, is

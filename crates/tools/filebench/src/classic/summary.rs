@@ -5,13 +5,13 @@ use super::tally::Tally;
 /// A line of the results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// Its name.
+    /// Name of the row.
     pub name: String,
-    /// How its flowops count.
+    /// Operation class of its flowops.
     pub class: Class,
 }
 
-/// How a flowop counts.
+/// Operation class of a flowop in the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// A read.
@@ -20,12 +20,12 @@ pub(crate) enum Class {
     Write,
     /// Any other operation on files.
     Other,
-    /// None.
+    /// Does not count.
     Beside,
 }
 
 impl Class {
-    /// Whether it counts in the summary.
+    /// True if the class counts in the summary.
     pub(crate) const fn counts(self) -> bool {
         !matches!(self, Self::Beside)
     }
@@ -42,14 +42,14 @@ pub(crate) struct Summary {
     pub writes: u64,
     /// Bytes that they moved.
     pub bytes: u64,
-    /// How many of them were timed.
+    /// Number of timed operations.
     pub timed: u64,
     /// The mean latency of those.
     pub mean_ns: f64,
 }
 
 impl Summary {
-    /// Of all rows.
+    /// Sums up all rows.
     pub(crate) fn of(rows: &[Row], sums: &[Tally]) -> Self {
         let mut summary = Self::default();
         let (mut total_ns, mut weight) = (0.0, 0_u64);

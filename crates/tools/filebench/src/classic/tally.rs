@@ -1,4 +1,4 @@
-//! What a worker's flowops came to, by their names.
+//! Counters of a worker's flowops, by row.
 
 use serde::{Deserialize, Serialize};
 use treering_model::Latency;
@@ -6,16 +6,16 @@ use treering_model::Latency;
 /// Powers of two that are counted.
 pub(crate) const BUCKETS: usize = 64;
 
-/// What the flowops of one name came to.
+/// Counters of the flowops of one row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// How many.
+    /// Number of flowops.
     pub count: u64,
     /// Bytes that they moved.
     pub bytes: u64,
     /// Flowops whose calls were all timed.
     pub timed: u64,
-    /// Whether some took several calls: then a sample of calls is none of flowops.
+    /// True if a flowop took several calls, so that a sample of calls is not a sample of flowops.
     pub several: bool,
     /// The time of those that were timed.
     pub total_ns: u64,
@@ -25,12 +25,12 @@ pub(crate) struct Tally {
     pub most_ns: u64,
     /// The latencies of those that were timed; none where none was.
     pub latency: Option<Latency>,
-    /// How many took less than each power of two, and not less than the one before.
+    /// Histogram of the latencies by powers of two of nanoseconds, if enabled.
     pub buckets: Option<Vec<u64>>,
 }
 
 impl Tally {
-    /// One took so long.
+    /// Adds the latency of a flowop, in nanoseconds.
     #[inline]
     pub(crate) fn took(&mut self, ns: u64) {
         self.least_ns = if self.timed == 0 { ns } else { self.least_ns.min(ns) };
@@ -44,7 +44,7 @@ impl Tally {
         }
     }
 
-    /// Whether the latencies are those of all, or a fair sample.
+    /// True if the timed latencies are those of all flowops, or a fair sample.
     pub(crate) fn is_fair(&self) -> bool {
         self.timed > 0 && (!self.several || self.timed == self.count)
     }
@@ -76,14 +76,14 @@ impl Tally {
     }
 }
 
-/// What a worker did, and until when: its rows by their numbers.
+/// Report of a worker: its time span and its rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Account {
-    /// When its first flowop could begin, in nanoseconds from the start of the trial.
+    /// Earliest start of its first flowop, in nanoseconds from the start of the trial.
     pub began_ns: u64,
-    /// Whether it ended since it had nothing to do any more.
+    /// True if the worker ended for lack of files.
     pub ran_out: bool,
-    /// What was done, by the numbers of the rows.
+    /// Counters by row number.
     pub rows: Vec<(usize, Tally)>,
 }
 
@@ -98,28 +98,28 @@ impl Account {
     }
 }
 
-/// What became of what an earlier run left of a fileset.
+/// Treatment of a fileset's remains from an earlier run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Became {
-    /// There was nothing.
+    /// Nothing existed.
     Made,
-    /// It was taken over.
+    /// The remains were reused.
     Reused,
-    /// It was removed.
+    /// The remains were removed.
     Cleared,
-    /// There is something in the way.
+    /// The path holds something that is not a fileset.
     Foreign,
 }
 
 /// The tree of a fileset.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TreeCounters {
-    /// What was there before.
+    /// Treatment of the remains.
     pub became: Became,
     /// Bytes of all its files.
     pub bytes: u64,
-    /// How deep it is on average.
+    /// Mean depth of its files.
     pub mean_depth: f64,
 }
 

@@ -3,24 +3,24 @@
 
 use treering_kit::import::number::{decimal, whole};
 
-/// What a line says.
+/// Parsed line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
     /// The first one, with the version.
     Version(String),
-    /// What was loaded.
+    /// Name of the loaded personality.
     Personality(String),
     /// A set of files: its name, and what it is like.
     Fileset(String, Vec<(&'static str, String)>),
-    /// So many processes or threads of this name.
+    /// Number of started processes or threads, their name, and the kind.
     Starting(u64, String, &'static str),
-    /// It ran for so many seconds.
+    /// Measured time in seconds.
     Took(u64),
     /// The kinds of operation follow.
     Breakdown,
-    /// One of them.
+    /// Figures of one kind of operation.
     Flow(Flow),
-    /// All of them.
+    /// Figures of all operations together.
     Summary(Summary),
     /// Some thread had nothing left to do, so that the figures are of less than was asked for.
     Early,
@@ -38,11 +38,11 @@ pub(super) struct Flow {
     pub(super) ops_per_second: f64,
     pub(super) mib_per_second: f64,
     pub(super) mean_ms: f64,
-    /// In 1.4.
+    /// CPU time of an operation, printed by 1.4 only.
     pub(super) cpu_us: Option<f64>,
     pub(super) least_ms: f64,
     pub(super) most_ms: f64,
-    /// How many took so many powers of two of nanoseconds, where it was told to count them.
+    /// Latency histogram by powers of two of nanoseconds; empty if not enabled.
     pub(super) counts: Vec<u64>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Summary {
     pub(super) writes_per_second: f64,
     pub(super) mib_per_second: f64,
     pub(super) mean_ms: f64,
-    /// In 1.4.
+    /// CPU time of an operation, printed by 1.4 only.
     pub(super) cpu_us: Option<f64>,
 }
 

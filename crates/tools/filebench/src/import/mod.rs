@@ -22,10 +22,10 @@ use line::{Flow, Line, Summary, line};
 
 /// The tool, and its workload.
 const TOOL: &str = "filebench";
-/// So many lines of somebody else's may stand between two of filebench's.
+/// Most foreign lines between two lines of filebench.
 const GAP_LINES_MOST: usize = 40;
-/// So many times as long as the first the second of several tables is at least, when each is of
-/// all so far.
+/// Minimum ratio of the second table's time to the first, if each table covers the whole run so
+/// far.
 const GROWTH: f64 = 1.05;
 
 /// Reads outputs of filebench.
@@ -203,13 +203,14 @@ impl Output {
     }
 }
 
-/// How long it was measured, which is not said: operations over their rate.
+/// Measured time in seconds, which the output does not state: operations over their rate.
 fn seconds(summary: &Summary) -> f64 {
     let seconds = summary.operations as f64 / summary.ops_per_second;
     if seconds.is_finite() { seconds } else { 0.0 }
 }
 
-/// Whether each of several tables is of all so far: then their times grow, and else they are alike.
+/// True if each of several tables covers the whole run so far: then their times grow, and otherwise
+/// they are alike.
 fn are_of_all(tables: &[(Vec<Flow>, Summary)]) -> bool {
     let [(_, first), (_, second), ..] = tables else { return true };
     let grow = |pair: &[(Vec<Flow>, Summary)]| match pair {

@@ -1,9 +1,9 @@
-//! Which attributes each thing has, and what kind of value each takes.
+//! Attributes of each kind of definition, and the kind of value of each attribute.
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
 use treering_kit::nearest::nearest;
 
-/// Whose attribute it is.
+/// Kind of definition that has the attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     File,
@@ -17,7 +17,7 @@ pub(super) enum Owner {
 }
 
 impl Owner {
-    /// As messages say it.
+    /// Name in messages.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::File => "a file",
@@ -45,7 +45,7 @@ impl Owner {
     }
 }
 
-/// What an attribute takes.
+/// Kind of value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Takes {
     /// A number, or a variable that is drawn.

@@ -17,9 +17,9 @@ pub(super) enum Word {
     Number(u64),
     /// A number after a minus.
     Negative(u64),
-    /// What stands between quotation marks.
+    /// Quoted text.
     Quoted(Vec<Piece>),
-    /// One of `= , { } ( )`.
+    /// Sign: one of `= , { } ( )`.
     Sign(char),
     /// The file ends.
     End,
@@ -28,9 +28,9 @@ pub(super) enum Word {
 /// A part of what stands between quotation marks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Piece {
-    /// As it is.
+    /// Literal text.
     Text(String),
-    /// What the variable says.
+    /// Name of a variable to be substituted.
     Variable(String),
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Token {
 }
 
 impl Word {
-    /// As messages say it.
+    /// Token in messages.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Text(text) => format!("'{}'", shown(text)),

@@ -18,7 +18,7 @@ use treering_kit::faults::{Faults, Place};
 
 pub(crate) use variables::{CUSTOM, Random, Spread};
 
-/// What is given for a variable on the command line, and counts instead of what the file sets.
+/// Values of variables from the command line, which override those of the file.
 pub(crate) type Overrides = [(String, String)];
 
 /// Reads a workload file; `file` is its name in messages. What is found later on can be added to
@@ -46,7 +46,7 @@ pub(crate) fn text(script: &Script) -> String {
     show::text(script)
 }
 
-/// What an attribute or a variable has.
+/// Value of an attribute or a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     /// A number, its suffix multiplied in.
@@ -64,27 +64,27 @@ pub(crate) enum Value {
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Given {
-    /// What it is.
+    /// Parsed value.
     pub value: Value,
-    /// Where it stands.
+    /// Position in the file.
     pub place: Place,
 }
 
 /// An attribute, under the name by which it is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Attribute {
-    /// Its name.
+    /// Canonical name.
     pub name: &'static str,
-    /// What it is given.
+    /// Value with its position.
     pub given: Given,
 }
 
 /// A thing's attributes, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thing {
-    /// Where it stands.
+    /// Position in the file.
     pub place: Place,
-    /// In the order of the file.
+    /// Attributes in the order of the file.
     pub attributes: Vec<Attribute>,
 }
 
@@ -96,7 +96,7 @@ impl Thing {
     }
 }
 
-/// What a variable stands for.
+/// Value of a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Variable {
     /// A value.
@@ -110,56 +110,56 @@ pub(crate) enum Variable {
 pub(crate) struct Flowop {
     /// The word behind `flowop`.
     pub kind: String,
-    /// Its attributes.
+    /// Attributes of the flowop.
     pub thing: Thing,
-    /// What the local variables of a composite flowop are here.
+    /// Values of a composite flowop's local variables in this use.
     pub locals: Vec<(String, Given)>,
 }
 
 /// A flowop made of others.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Composite {
-    /// Its name.
+    /// Name of the composite flowop.
     pub name: String,
-    /// Where it stands.
+    /// Position in the file.
     pub place: Place,
-    /// Its local variables, and what they are when nobody says.
+    /// Local variables with their defaults.
     pub locals: Vec<(String, Option<Given>)>,
-    /// In order.
+    /// Flowops in order.
     pub flowops: Vec<Flowop>,
 }
 
 /// A thread of a process.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thread {
-    /// Its attributes.
+    /// Attributes of the thread.
     pub thing: Thing,
-    /// In order.
+    /// Flowops in order.
     pub flowops: Vec<Flowop>,
 }
 
 /// A process.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Process {
-    /// Its attributes.
+    /// Attributes of the process.
     pub thing: Thing,
-    /// In order.
+    /// Threads in order.
     pub threads: Vec<Thread>,
 }
 
 /// A fileset, or a single file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fileset {
-    /// Whether it is a single file.
+    /// True for a single file (`define file`).
     pub is_file: bool,
-    /// Its attributes.
+    /// Attributes of the fileset.
     pub thing: Thing,
 }
 
-/// What ends a run beside its time.
+/// End condition of a run beside its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Quit {
-    /// Nothing: who runs out of files makes the run invalid.
+    /// Time alone: a thread that runs out of files makes the run invalid.
     #[default]
     Timeout,
     /// Each thread ends by itself.
@@ -168,7 +168,7 @@ pub(crate) enum Quit {
     FirstDone,
 }
 
-/// What is said or done before the run, in order.
+/// Action before the run, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
     /// Words, in which variables are looked up at once.
@@ -187,10 +187,10 @@ pub(crate) enum Action {
     Histograms,
 }
 
-/// How the run goes.
+/// Length of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Run {
-    /// Where it stands.
+    /// Position in the file.
     pub place: Place,
     /// Seconds; none given, or 0, is the default.
     pub seconds: Option<Given>,
@@ -201,21 +201,21 @@ pub(crate) struct Run {
 /// A workload file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Script {
-    /// By name, without the `$`.
+    /// Variables by name, without the `$`.
     pub variables: BTreeMap<String, Variable>,
-    /// In order.
+    /// Filesets in order.
     pub filesets: Vec<Fileset>,
-    /// In order.
+    /// Composite flowops in order.
     pub composites: Vec<Composite>,
-    /// In order.
+    /// Processes in order.
     pub processes: Vec<Process>,
-    /// What precedes the run, in order.
+    /// Actions before the run, in order.
     pub actions: Vec<Action>,
     /// Events a second.
     pub rate: Option<Given>,
-    /// What ends the run beside its time.
+    /// End condition of the run beside its time.
     pub quit: Quit,
-    /// Whether histograms of latencies are asked for.
+    /// True if latency histograms are enabled.
     pub histograms: bool,
     /// The run, where there is one.
     pub run: Option<Run>,

@@ -92,7 +92,7 @@ impl Reader<'_, '_> {
         self.faults.error(place, what)
     }
 
-    /// What stands here is not what must.
+    /// "expected X, found Y" error at the current token.
     pub(super) fn expected(&self, what: &str) -> Fault {
         let found = self.peek();
         let arithmetic = matches!(found, Word::Text(text) if text.starts_with(['/', '-']));
@@ -119,7 +119,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// One of several words.
+    /// Reads one of several words.
     fn one_of(&mut self, what: &str, words: &[&'static str]) -> Result<&'static str, Fault> {
         let (name, place) = self.name(what)?;
         let found = words.iter().find(|word| **word == name);
@@ -292,7 +292,7 @@ impl Reader<'_, '_> {
         Ok(Given { value, place })
     }
 
-    /// What an `echo` says: its variables are looked up at once.
+    /// Reads the text of an `echo`, with its variables substituted.
     fn words_said(&mut self) -> Result<String, Fault> {
         let place = self.place();
         let Word::Quoted(pieces) = self.peek().clone() else {

@@ -12,9 +12,9 @@ use treering_kit::nearest::nearest;
 /// A variable that is drawn: its attributes, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Random {
-    /// How its values are spread.
+    /// Distribution of its values.
     pub spread: Spread,
-    /// Its attributes.
+    /// Attributes of the variable.
     pub thing: Thing,
     /// The parameters of a custom variable, in the order of its kind.
     pub parameters: Vec<f64>,
@@ -22,14 +22,14 @@ pub(crate) struct Random {
     pub table: Vec<[Given; 3]>,
 }
 
-/// How values are spread.
+/// Distribution of a random variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Spread {
-    /// From the minimum to as far behind the mean.
+    /// Uniform from the minimum to the same distance above the mean.
     Uniform,
-    /// By mean and shape.
+    /// Gamma distribution by mean and shape.
     Gamma,
-    /// By a table.
+    /// Table of ranges with their percentages.
     Table,
     /// `cvar-...`, by parameters.
     Custom(&'static Custom),
@@ -201,7 +201,7 @@ impl Reader<'_, '_> {
         self.sound(custom, &random.parameters, place)
     }
 
-    /// Whether parameters make sense together.
+    /// Checks that the parameters of a custom variable are consistent.
     fn sound(&self, custom: &Custom, parameters: &[f64], place: Place) -> Result<(), Fault> {
         let wrong = match (custom.name, parameters) {
             ("cvar-erlang", [shape, _]) if !(1.0..=1000.0).contains(shape) => {
@@ -230,7 +230,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// What is given for a variable must have one to stand for.
+/// Checks that each overridden variable exists in the script.
 pub(super) fn all_overrides_met(
     script: &Script,
     overrides: &[(String, Value)],

@@ -14,7 +14,7 @@ use super::{PERIOD, RunLength, SECONDS, SECONDS_MAX, Wishes};
 /// Local variables of a composite flowop, already looked up where it is used.
 pub(super) type Locals = BTreeMap<String, Found>;
 
-/// What a value comes to.
+/// Resolved value.
 #[derive(Clone, Debug)]
 pub(super) enum Found {
     Number(u64),
@@ -28,7 +28,7 @@ pub(super) struct Binder<'s, 't> {
     pub(super) script: &'s Script,
     pub(super) faults: &'s mut Faults<'t>,
     pub(super) wishes: Wishes,
-    /// For numbers that are drawn once.
+    /// Generator of the constants that are drawn once.
     random: Random,
     spreads: BTreeMap<String, Arc<Spread>>,
     pub(super) targets: Vec<Target>,
@@ -56,7 +56,7 @@ impl Binder<'_, '_> {
         self.faults.error(place, what)
     }
 
-    /// What a value comes to.
+    /// Resolves a value.
     pub(super) fn find(&mut self, given: &Given, locals: &Locals) -> Result<Found, Fault> {
         let name = match &given.value {
             Value::Variable(name) => name,
@@ -227,7 +227,8 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// As the original: ranges are moved and stretched to the minimum and the mean.
+    /// Builds a table distribution. As in the original, ranges are moved and stretched to the
+    /// minimum and the mean.
     fn table(
         &mut self,
         random: &language::Random,

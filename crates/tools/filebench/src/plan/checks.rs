@@ -31,7 +31,7 @@ pub(super) fn check(binder: &Binder<'_, '_>, plan: &mut Plan) -> Result<(), Faul
     Ok(())
 }
 
-/// Where each thread stands.
+/// Position of each thread in the file.
 fn thread_places(binder: &Binder<'_, '_>) -> Vec<Place> {
     let threads = binder.script.processes.iter().flat_map(|process| &process.threads);
     threads.map(|thread| thread.thing.place).collect()
@@ -99,7 +99,7 @@ fn watch(plan: &mut Plan) {
     }
 }
 
-/// Whether a step opens a file when its descriptor has none.
+/// True if the step opens a file when its descriptor has none.
 fn opens_by_itself(step: &Step) -> bool {
     use Kind::{AioWrite, AppendFile, AppendFileRand, Read, ReadWholeFile, Write, WriteWholeFile};
     let moves = [Read, Write, ReadWholeFile, WriteWholeFile, AppendFile, AppendFileRand, AioWrite];
@@ -126,7 +126,7 @@ fn opens(binder: &Binder<'_, '_>, plan: &Plan, thread: usize, place: Place) -> R
     Ok(())
 }
 
-/// How files are opened is the same for all that open in a thread.
+/// Checks that all steps of a thread that open files do so in the same mode.
 fn through(
     binder: &Binder<'_, '_>,
     plan: &mut Plan,
@@ -154,7 +154,7 @@ fn through(
     Ok(())
 }
 
-/// One descriptor for each file of the fileset, up to half of the table.
+/// Checks `opennext`: one descriptor for each file of the fileset, up to half of the table.
 fn rotates(binder: &Binder<'_, '_>, plan: &Plan, thread: usize, place: Place) -> Result<(), Fault> {
     for step in plan.threads[thread].steps.iter().filter(|step| step.opens_next && step.fd == 0) {
         let name = shown(&plan.rows[step.row].name);

@@ -1,4 +1,4 @@
-//! What filesets and single files mean.
+//! Plans of filesets and single files.
 
 use treering_kit::faults::{Fault, shown};
 

@@ -7,12 +7,12 @@ use crate::language::Thing;
 use super::bind::Binder;
 use super::{Class, Kind};
 
-/// What there is to know of a kind.
+/// Properties of a kind of flowop.
 pub(super) struct Known {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) class: Class,
-    /// What must be given.
+    /// Required attributes.
     needs: &'static [&'static str],
 }
 
@@ -60,12 +60,12 @@ const KNOWN: [Known; 30] = [
     known("finishonbytes", Kind::FinishOnBytes, Beside, &["value"]),
 ];
 
-/// What is known of a kind; `None` where a composite flowop of this name must be looked for.
+/// Properties of a kind; `None` if only a composite flowop can have this name.
 pub(super) fn find(name: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.name == name)
 }
 
-/// Nothing of this name is known.
+/// Error for a flowop of an unknown name.
 pub(super) fn unknown(binder: &Binder<'_, '_>, name: &str, place: Place) -> Fault {
     if name == "print" || name == "testrandvar" {
         let error = binder.error(place, format!("{name}: treering does not do this"));
@@ -80,7 +80,7 @@ pub(super) fn unknown(binder: &Binder<'_, '_>, name: &str, place: Place) -> Faul
     }
 }
 
-/// What a flowop needs must be given.
+/// Checks that the required attributes are given.
 pub(super) fn complete(binder: &Binder<'_, '_>, known: &Known, thing: &Thing) -> Result<(), Fault> {
     let missing = known.needs.iter().find(|name| thing.get(name).is_none());
     let Some(missing) = missing else { return Ok(()) };

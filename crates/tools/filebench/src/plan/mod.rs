@@ -1,5 +1,5 @@
-//! What a workload file means: filesets, and for each thread a program of flowops with every
-//! variable looked up.
+//! Plan of a workload file: filesets, and for each thread a program of flowops with every variable
+//! resolved.
 
 mod bind;
 mod checks;
@@ -36,17 +36,17 @@ pub(super) const SECONDS: u64 = 60;
 /// The period of snapshots when the file has no other number.
 const PERIOD: u64 = 10;
 
-/// How fixed sizes are understood.
+/// Meaning of fixed sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FileSizes {
-    /// As they are: filebench 1.5.
+    /// Exact sizes, as in filebench 1.5.
     #[default]
     Exact,
-    /// As the mean of a gamma distribution of the shape 1.5: filebench 1.4.
+    /// Mean of a gamma distribution of shape 1.5, as in filebench 1.4.
     Gamma,
 }
 
-/// How a plan is made of a file.
+/// Options of the planning, which come from the command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wishes {
     pub(super) sizes: FileSizes,
@@ -75,11 +75,11 @@ pub(super) struct FilesetPlan {
     pub(super) trust: bool,
     pub(super) readonly: bool,
     pub(super) writeonly: bool,
-    /// Whether somebody deletes files of it meanwhile.
+    /// True if a flowop deletes files of the fileset.
     pub(super) deletes: bool,
 }
 
-/// What a flowop does.
+/// Kind of a flowop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
@@ -114,7 +114,7 @@ pub(super) enum Kind {
     FinishOnBytes,
     /// A composite flowop begins.
     Enter,
-    /// It ends; it goes on at the step behind its beginning, or behind this.
+    /// End of a composite flowop: goes back to the step after its `Enter`, or on to the next step.
     Leave,
 }
 
@@ -141,13 +141,13 @@ pub(super) struct Step {
     pub(super) no_readahead: bool,
     /// The step at which a composite flowop begins, of its end.
     pub(super) begin: usize,
-    /// Its semaphore, or what it waits for, among those of its thread's definition.
+    /// Index of its semaphore or block event among the gates of the thread's definition.
     pub(super) gate: usize,
-    /// Whether others look at how often its row was done.
+    /// True if other flowops read the counters of its row.
     pub(super) watched: bool,
 }
 
-/// What threads of one definition do.
+/// Program of the threads of one definition.
 #[derive(Clone, Debug)]
 pub(super) struct ThreadPlan {
     pub(super) process: String,
@@ -161,7 +161,7 @@ pub(super) struct ThreadPlan {
     pub(super) gates: Vec<(usize, u64)>,
 }
 
-/// How long a run lasts.
+/// End conditions and snapshot period of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RunLength {
     pub(super) quit: Quit,
@@ -180,13 +180,13 @@ pub(super) struct Plan {
     pub(super) run_length: RunLength,
     /// Events a second; `None` without a generator, or with one that does not limit.
     pub(super) rate: Option<u64>,
-    /// Whether somebody looks at how much all threads have done.
+    /// True if a flowop reads the totals of all threads.
     pub(super) watches_all: bool,
     pub(super) histograms: bool,
 }
 
 impl Plan {
-    /// What a file means.
+    /// Plans a workload file.
     pub(super) fn new(
         script: &Script,
         wishes: &Wishes,

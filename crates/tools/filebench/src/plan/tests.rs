@@ -1,4 +1,4 @@
-//! What files mean: variables, filesets, programs, and what cannot be.
+//! Plans of workload files: variables, filesets, programs, and errors.
 
 use super::super::draw::Amount;
 use crate::language::{Quit, parse};

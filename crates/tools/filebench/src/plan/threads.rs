@@ -13,7 +13,7 @@ const DEPTH_MAX: usize = 16;
 /// The longest memory of a thread that is believed.
 const MEMORY_MAX: u64 = 1 << 40;
 
-/// All threads, in their order.
+/// Plans all threads, in their order.
 pub(super) fn plan(binder: &mut Binder<'_, '_>, plan: &mut Plan) -> Result<(), Fault> {
     let (script, none) = (binder.script, Locals::new());
     for process in &script.processes {
@@ -212,8 +212,8 @@ impl Program<'_> {
     }
 }
 
-/// What the row of a flowop is called: within composite flowops with their names before its own, as
-/// the original has it.
+/// Name of a flowop's row; within composite flowops, their names precede its own, as in the
+/// original.
 fn row_name(
     binder: &mut Binder<'_, '_>,
     flowop: &Flowop,

@@ -1,4 +1,5 @@
-//! Which directories a worker has open, and how it comes to others; leaf directories, and lists.
+//! Directories that a worker keeps open, and the way to others; operations on leaf directories, and
+//! listing.
 
 use treering_script::{Dir, Expect, Io, Stop};
 
@@ -11,7 +12,7 @@ use super::{Exit, Worker};
 /// No directory.
 const NONE: u64 = u64::MAX;
 
-/// What is open in which slot.
+/// Tag of the directory that is open in each slot.
 #[derive(Debug)]
 pub(super) struct Slots {
     open: Vec<u64>,
@@ -48,7 +49,8 @@ impl Slots {
 }
 
 impl Worker {
-    /// Where the name of an entry begins: its directory is open then, and the name is set.
+    /// Prepares access to an entry: opens its directory and sets its name. Returns the directory to
+    /// which the name is relative.
     #[inline]
     pub(super) fn locate(
         &mut self,

@@ -11,17 +11,17 @@ use super::{Exit, Worker};
 
 /// No file.
 pub(super) const NONE: u32 = u32::MAX;
-/// How often another file is looked for that nobody has open.
+/// Most attempts to find a file that no worker has open.
 const TRIES_MAX: u64 = 100;
 
-/// What a descriptor of a thread has.
+/// State of a descriptor of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Descriptor {
     pub(super) is_open: bool,
     pub(super) fileset: usize,
     /// The file, also after it was closed: by this it can be removed.
     pub(super) file: u32,
-    /// Where reading and writing go on.
+    /// File position of sequential reads and writes.
     pub(super) position: u64,
 }
 
@@ -69,7 +69,8 @@ impl Worker {
         Ok((fileset, file))
     }
 
-    /// Where the name of a file begins: its directory is open then, and the name is set.
+    /// Prepares access to a file: opens its directory and sets its name. Returns the directory to
+    /// which the name is relative.
     #[inline]
     fn locate_file(
         &mut self,
@@ -81,7 +82,7 @@ impl Worker {
         self.locate(io, fileset, entry, takes_path)
     }
 
-    /// What the flowop's descriptor has.
+    /// Descriptor of the present flowop.
     #[inline]
     pub(super) fn descriptor(&mut self) -> &mut Descriptor {
         &mut self.fds[usize::from(self.present.fd)]

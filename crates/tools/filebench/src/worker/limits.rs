@@ -10,12 +10,12 @@ use super::{Exit, WAIT_NS, Worker};
 /// An event stands for so many bytes.
 const BYTES_OF_EVENT: u64 = 1 << 20;
 
-/// How far each limiting flowop has counted.
+/// Progress of each limiting flowop.
 #[derive(Debug)]
 pub(super) struct Limits {
-    /// What was there the last time; `None` before the first.
+    /// Count at the last execution; `None` before the first.
     last: Vec<Option<u64>>,
-    /// What is paid for and was not used yet.
+    /// Units left over from events that were taken.
     credit: Vec<u64>,
 }
 
@@ -43,7 +43,8 @@ impl Worker {
         if kind == Kind::BwLimit { bytes } else { count }
     }
 
-    /// As the original: without a generator of events nothing is limited, and nothing counts.
+    /// Takes the events for the progress since the last execution. As in the original, without an
+    /// event generator nothing is limited, and the flowop does not count.
     pub(super) fn limit(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
         if self.namespace.plan.rate.is_none() {
             return Err(Exit::Skipped);
@@ -84,7 +85,7 @@ impl Worker {
         }
     }
 
-    /// Whether enough was done by all threads together.
+    /// Ends the run if all threads together have done enough.
     pub(super) fn finish(&self, kind: Kind) -> Result<(), Exit> {
         let common = &self.namespace.common;
         let watched = self.flow().target.map_or(&common.total, |row| &common.watched[row]);

@@ -27,7 +27,7 @@ use files::Descriptor;
 use limits::Limits;
 use rows::Rows;
 
-/// Nothing ends a wait early: it is made in pieces.
+/// Longest single wait, since nothing interrupts a wait.
 const WAIT_NS: u64 = 20_000_000;
 /// A wait for another thread to put something back.
 const MOMENT_NS: u64 = 10_000;
@@ -36,12 +36,12 @@ const SILENT_MAX: u32 = 1000;
 /// Requests of a thread under way.
 pub(super) const DEPTH: u16 = 128;
 
-/// How a flowop ends that is not done.
+/// Reason why a flowop was not carried out.
 #[derive(Clone, Copy, Debug)]
 enum Exit {
     /// Other threads have what it needs in hand: it begins anew a moment later.
     Busy,
-    /// It did nothing, and does not count.
+    /// The flowop did nothing, and does not count.
     Skipped,
     /// The thread has no work any more.
     Over,
@@ -61,9 +61,9 @@ struct Present {
     fd: u8,
     /// Bytes that it moved.
     moved: u64,
-    /// How often a file was looked for that nobody has open.
+    /// Number of attempts to find a file that no worker has open.
     tries: u64,
-    /// Of the calls that belong to it: how many, how many were timed, and when they were.
+    /// Calls of the flowop: their number, the number of timed ones, and the time span of these.
     calls: u32,
     timed: u32,
     began_ns: u64,
@@ -97,7 +97,7 @@ pub(super) struct Worker {
     limits: Limits,
     /// Values that are drawn once.
     constants: Vec<u64>,
-    /// Of requests that are not under way.
+    /// Tags of free asynchronous requests.
     tags: Vec<u16>,
     began_ns: u64,
     snapshot: u64,
@@ -180,7 +180,7 @@ impl Worker {
         }
     }
 
-    /// One iteration of the present flowop is over: the next one, or the next flowop.
+    /// Ends an iteration of the present flowop, and goes on to the next iteration or flowop.
     #[inline]
     fn next_flow(&mut self) {
         let flow = &self.steps[self.pc];
@@ -207,7 +207,7 @@ impl Worker {
         }
     }
 
-    /// What a flowop of this kind does.
+    /// Executes a flowop of this kind.
     #[inline]
     fn flowop(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
         match kind {
@@ -290,7 +290,7 @@ impl Worker {
         self.next_flow();
     }
 
-    /// There is no file for a flowop.
+    /// Ends the thread for lack of files.
     #[cold]
     fn out_of_files(&mut self) -> Exit {
         self.ran_out = true;
@@ -309,7 +309,7 @@ impl Worker {
         Exit::Over
     }
 
-    /// Something that the run cannot go on after.
+    /// Fails the run with a message about the present flowop.
     #[cold]
     fn fail(&self, why: &str) -> Exit {
         let name = self.namespace.plan.rows[self.flow().row].name.escape_debug().to_string();

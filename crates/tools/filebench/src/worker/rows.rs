@@ -16,7 +16,7 @@ pub(super) struct Rows {
     classes: Vec<Does>,
 }
 
-/// What a flowop adds to the sums.
+/// Contribution of a flowop to the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Does {
     Nothing,
@@ -93,7 +93,7 @@ impl Rows {
         Some((tally.count, tally.bytes))
     }
 
-    /// All rows, under their numbers in the plan.
+    /// Tallies of all rows, under their numbers in the plan.
     pub(super) fn tallies(&self, steps: &[Step]) -> Vec<(usize, Tally)> {
         let mut all: Vec<(usize, Tally)> = Vec::with_capacity(self.rows.len());
         for (step, of) in steps.iter().zip(&self.of) {

@@ -218,7 +218,7 @@ impl Tally {
         self.submits[batch(requests)] += 1;
     }
 
-    /// So many were heard of at once.
+    /// Counts the reaping of `requests` completions at once.
     #[inline]
     pub(crate) fn completed(&mut self, requests: u64) {
         self.completes[batch(requests)] += 1;
@@ -298,7 +298,7 @@ impl Tally {
         Counters::of(self).with_bulk(self.logs.as_flattened().to_vec())
     }
 
-    /// What [`Tally::counters`] gave.
+    /// Reads counters written by [`Tally::counters`].
     pub(crate) fn read(counters: &Counters) -> Option<Self> {
         let (logs, _whole) = counters.bulk().as_chunks();
         Some(Self { logs: logs.to_vec(), ..counters.read()? })

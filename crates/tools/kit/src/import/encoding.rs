@@ -1,5 +1,5 @@
-//! From bytes to text: UTF-8, UTF-16 with its mark, else one byte a character; and mails that
-//! escape their characters. And where the lines of a file are, in one pass over it.
+//! Decoding of files: UTF-8, UTF-16 with a byte order mark, else one byte a character; and
+//! quoted-printable mails. Also finds the lines of a file, in one pass over it.
 
 use std::borrow::Cow;
 use std::io;
@@ -15,27 +15,27 @@ const TRANSFER: &str = "content-transfer-encoding:";
 /// No heading of a mail that says so is longer.
 const HEADING_BYTES_MOST: usize = 128;
 
-/// How the bytes of a file stand for text.
+/// Character encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// UTF-8, or ASCII.
     Utf8,
-    /// One byte a character: the first 256 characters of Unicode are those of ISO 8859-1.
+    /// ISO 8859-1: one byte a character.
     Latin1,
-    /// To be decoded whole, by [`decode`].
+    /// Other encodings, which [`decode`] converts as a whole.
     Other,
 }
 
-/// Where a piece begins.
+/// Start of a piece of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// Its distance from the beginning of the file, in bytes.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// Its first line, counted from 0.
+    /// Number of its first line, from 0.
     pub line: usize,
 }
 
-/// Where the lines of a file are.
+/// Positions of the lines of a file.
 pub struct Survey {
     /// The encoding of the file.
     pub encoding: Encoding,
@@ -61,7 +61,7 @@ pub fn survey(
     }
 }
 
-/// Whether a line ends here.
+/// True for bytes that end a line.
 pub const fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
@@ -72,7 +72,7 @@ struct Look {
     offset: u64,
     line: usize,
     line_began: u64,
-    /// Whether the present line has ended with CR, unless LF follows.
+    /// True after a CR that may be followed by LF.
     is_returned: bool,
     starts: Vec<Start>,
     /// The beginning of the present line.
@@ -143,7 +143,7 @@ impl Look {
         }
     }
 
-    /// Whether the bytes can be UTF-8.
+    /// Notes if the bytes are not UTF-8.
     fn check(&mut self, bytes: &[u8]) {
         if self.is_not_utf_8 {
             return;
@@ -196,7 +196,7 @@ fn utf_16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// Where the text begins that a mail says is quoted-printable (RFC 2045, 6.7).
+/// Byte offset of the body of a mail that is declared quoted-printable (RFC 2045, 6.7).
 fn quoted_printable_body(text: &str) -> Option<usize> {
     let mut place = 0;
     let mut is_said = false;

@@ -11,9 +11,9 @@ use crate::import::prefix::{Prefixes, without_escapes};
 use crate::import::Importer;
 use crate::import::source::{ImportError, Source};
 
-/// So many lines may one line of a tool have become.
+/// Most lines into which one line of a tool may have been broken.
 const BROKEN_INTO_MOST: usize = 4;
-/// So much of a line is quoted in remarks.
+/// Most characters of a line quoted in remarks.
 const SHOWN_CHARS: usize = 60;
 /// A longer file whose characters are escaped or have two bytes is not read: it is decoded whole.
 const DECODED_BYTES_MOST: u64 = 64 << 20;
@@ -22,11 +22,11 @@ const DECODED_BYTES_MOST: u64 = 64 << 20;
 #[derive(Debug)]
 struct Piece {
     text: String,
-    /// Where each line begins and ends, without what is around it.
+    /// Start and end of each line in the text, without prefixes and escape sequences.
     lines: Vec<(u32, u32)>,
 }
 
-/// Where the bytes come from.
+/// Source of the bytes.
 enum Bytes<'t> {
     Memory(Cow<'t, [u8]>),
     Source(&'t dyn Source),
@@ -44,7 +44,7 @@ pub struct Log<'t> {
     /// The piece that was asked for last: its first line, the line behind it, and which it is.
     latest: Cell<(usize, usize, usize)>,
     failure: RefCell<Option<io::Error>>,
-    /// All importers, each of which may find an output of its tool in this file.
+    /// Importers that may find an output of their tool in the file.
     importers: &'static [&'static dyn Importer],
 }
 
@@ -116,7 +116,7 @@ impl<'t> Log<'t> {
         })
     }
 
-    /// All importers.
+    /// Importers that may find an output of their tool in the file.
     pub fn importers(&self) -> &'static [&'static dyn Importer] {
         self.importers
     }
@@ -141,7 +141,7 @@ impl<'t> Log<'t> {
         self.lowest.set(0);
     }
 
-    /// What went wrong while lines were read that were taken for empty then.
+    /// Takes the error that occurred while lines were read; such lines appear empty.
     pub fn take_failure(&self) -> Result<(), ImportError> {
         self.failure.borrow_mut().take().map_or(Ok(()), |error| Err(error.into()))
     }

@@ -1,9 +1,9 @@
-//! What other programs put into the lines of a log: colours of a terminal, and times and names
-//! before each line, as `ts`, syslog, the journal, the kernel's log and docker compose write them.
+//! Decoration of log lines by other programs: terminal colours, and times and names before each
+//! line, as `ts`, syslog, the journal, the kernel's log and docker compose write them.
 
 use std::collections::BTreeSet;
 
-/// So many stand before one another: the time of a recorder before that of the kernel.
+/// Most stamps before a line: for example the time of a recorder before that of the kernel.
 const STAMPS_MOST: usize = 3;
 const ESCAPE: char = '\u{1b}';
 const BEL: char = '\u{7}';
@@ -25,7 +25,7 @@ pub fn without_escapes(text: String) -> String {
     plain
 }
 
-/// What stands behind the sequence that was begun; a sequence ends with its line.
+/// Text after the escape sequence that begins the part; a sequence ends with its line.
 fn behind_sequence(part: &str) -> &str {
     let mut letters = part.char_indices();
     let Some((_, kind)) = letters.next() else { return part };
@@ -52,10 +52,10 @@ fn behind_sequence(part: &str) -> &str {
     }
 }
 
-/// Who wrote a line, as syslog names it: the host and the program.
+/// Host and program of a line, as in syslog.
 type Writer = (String, String);
 
-/// What is known of the prefixes of neighbouring lines.
+/// Prefixes known from neighbouring lines.
 #[derive(Default)]
 pub struct Prefixes {
     /// Writers without a process number, who might be words of the line itself. They are known by
@@ -101,8 +101,8 @@ impl Prefixes {
     }
 }
 
-/// What stands behind `web-1  | ` or `web_1  | `, as docker compose writes the name of a container
-/// and its number before each line; the line itself where nothing such is there.
+/// Text after `web-1  | ` or `web_1  | `, the container prefix of docker compose; the whole line if
+/// there is none.
 fn behind_container(line: &str) -> &str {
     let Some((before, behind)) = line.split_once('|') else { return line };
     let name = before.trim_end_matches(' ');
@@ -131,7 +131,7 @@ fn writer(text: &str) -> Option<(&str, &str, &str)> {
     is_host.then(|| (host, program, behind.strip_prefix(' ').unwrap_or(behind)))
 }
 
-/// What stands behind a time at the beginning of a line, and one blank; `None` without one.
+/// Text after a leading time and one blank; `None` without a time.
 fn stamp(line: &str) -> Option<&str> {
     let first = line.bytes().next()?;
     if !(first.is_ascii_digit() || b"[<JFMASOND".contains(&first) || b"TW".contains(&first)) {

@@ -15,7 +15,7 @@ struct Column {
 /// The phases of a table, a row each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// What a phase is called, before its number.
+    /// Name of the phases, before their number.
     name: &'static str,
     columns: Vec<Column>,
     /// Files and bytes of each row.
@@ -43,17 +43,17 @@ impl Rows {
         self.values.resize(self.amounts.len() * self.columns.len(), 0.0);
     }
 
-    /// How many phases there are.
+    /// Number of phases.
     pub fn len(&self) -> usize {
         self.amounts.len()
     }
 
-    /// How many metrics they have.
+    /// Number of metrics of all phases.
     pub fn metrics_count(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no phases.
     pub fn is_empty(&self) -> bool {
         self.amounts.is_empty()
     }

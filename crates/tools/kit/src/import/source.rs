@@ -1,4 +1,4 @@
-//! What an import reads from: bytes at any place, which are read more than once.
+//! Source of an import: bytes at any offset, which are read more than once.
 
 use std::io;
 
@@ -13,10 +13,10 @@ pub trait Source {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
 }
 
-/// Why a file cannot be imported.
+/// Error of an import.
 #[derive(Debug, Error)]
 pub enum ImportError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] io::Error),
     /// No log has such a line, and it would have to be held in memory.
@@ -24,15 +24,15 @@ pub enum ImportError {
     LongLine {
         /// The line, counted from 1.
         line: usize,
-        /// What a line may have.
+        /// Limit of a line in MiB.
         mebibytes: u64,
     },
-    /// It would have to be decoded in memory.
+    /// The file is too large to be decoded in memory.
     #[error(
         "UTF-16 and quoted-printable mails are read up to {mebibytes} MiB only; convert it to UTF-8"
     )]
     Encoding {
-        /// What such a file may have.
+        /// Limit of such a file in MiB.
         mebibytes: u64,
     },
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::import::log::{Log, first_word, shortened};
 use crate::import::{Remark, any_begins};
 
-/// So many lines of somebody else's may stand between two of a tool that runs under MPI.
+/// Most foreign lines between two lines of a tool that runs under MPI.
 const GAP_LINES_MOST: usize = 60;
 
 /// The lines of an output, taken one after the other.
@@ -39,7 +39,7 @@ impl Odd {
 }
 
 impl Stretch {
-    /// From a line on.
+    /// Begins at a line.
     pub const fn from(first: usize) -> Self {
         Self { next: first, end: first, remarks: Vec::new(), reported: None, seen: None }
     }
@@ -75,8 +75,8 @@ impl Stretch {
         self.next += 1;
     }
 
-    /// What the next line says that says anything; those before it are passed. `None` where too
-    /// many are, or the output of another tool begins.
+    /// Parses the next line that `read` recognises; lines before it are skipped. `None` after too
+    /// many skipped lines, or where the output of another tool begins.
     pub fn said<L>(&mut self, log: &Log<'_>, read: impl Fn(&str) -> Option<L>) -> Option<L> {
         while self.next < log.len().min(self.end + GAP_LINES_MOST) {
             let line = log.line(self.next);
@@ -97,7 +97,7 @@ impl Stretch {
         self.next = self.end;
     }
 
-    /// What is said of the lines that were not understood.
+    /// Remarks about the lines that were not understood.
     pub fn remarks(&self) -> Vec<Remark> {
         self.remarks.iter().cloned().chain(self.reported.clone().map(Odd::remark)).collect()
     }

@@ -12,27 +12,27 @@ use crate::import::rows::Rows;
 /// The trial in an output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// From another tool: has no identity and no label yet.
+    /// Trial of another tool, which has no identity and no label yet.
     Foreign(Box<ForeignTrial>),
-    /// From treering itself, whole.
+    /// Complete trial of treering.
     Own(Box<Trial>),
 }
 
-/// What the log of another tool says of a run.
+/// Run as the log of another tool describes it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ForeignTrial {
     /// The workload's name.
     pub workload: &'static str,
-    /// What the log calls it, for a label; empty when it does not.
+    /// Name of the run in the log, for a label; empty if there is none.
     pub name: String,
     /// The directory under test, empty when the log does not say.
     pub target: String,
-    /// When it began, by the log: local time of that machine, taken as UTC. Milliseconds since
-    /// 1970.
+    /// Start of the run by the log, in milliseconds since 1970; local time of that machine is taken
+    /// as UTC.
     pub started_unix_ms: Option<i64>,
-    /// How it was run.
+    /// Parameters of the run.
     pub parameters: Vec<(String, String)>,
-    /// What the log says of the place.
+    /// Facts about the target.
     pub facts: Vec<Fact>,
     /// Cautions.
     pub cautions: Vec<Caution>,
@@ -44,9 +44,9 @@ pub struct ForeignTrial {
     pub tasks: Vec<TaskTotals>,
     /// Numbers.
     pub metrics: Vec<Metric>,
-    /// Whether it is no complete run. Why is in the remarks.
+    /// True if the run is incomplete, for a reason given in the remarks.
     pub is_interrupted: bool,
-    /// How long it took, 0 when the log does not say.
+    /// Wall time of the run; 0 when the log does not state it.
     pub wall_ns: u64,
 }
 
@@ -87,7 +87,8 @@ impl ForeignTrial {
         self.fact(IMPORT_FACT, tool.trim());
     }
 
-    /// When it ended, in milliseconds since 1970: so long it took, if it is known when it began.
+    /// Sets the end of the run, in milliseconds since 1970; if the start is known, this determines
+    /// the wall time.
     pub fn ended(&mut self, ended_unix_ms: Option<i64>) {
         if let Some((began, ended)) = self.started_unix_ms.zip(ended_unix_ms) {
             let took_ms = u64::try_from(ended.saturating_sub(began)).unwrap_or(0);

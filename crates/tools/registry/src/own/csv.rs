@@ -14,12 +14,12 @@ use treering_kit::import::{Reading, Remark};
 /// Columns that every table begins with.
 const TRIAL: [&str; 4] = ["trial", "workload", "mode", "label"];
 
-/// Which table it is.
+/// Kind of an exported table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Table {
     Tasks,
     Metrics,
-    /// Of calls or of seconds: nothing that a trial could be made of.
+    /// Table of calls or of seconds, from which no trial can be built.
     Other,
 }
 

@@ -21,7 +21,7 @@ struct Version {
     version: u32,
 }
 
-/// Whether the JSON of an export begins here, however it is laid out.
+/// True if the JSON of an export begins here, however it is laid out.
 pub(super) fn begins_export(log: &Log<'_>, at: usize) -> bool {
     let line = log.line(at).trim_start();
     let mark = "\"treering_export\"";
@@ -31,7 +31,7 @@ pub(super) fn begins_export(log: &Log<'_>, at: usize) -> bool {
     })
 }
 
-/// Whether lines of events begin here.
+/// True if lines of events begin here.
 pub(super) fn begins_events(log: &Log<'_>, at: usize) -> bool {
     let line = log.line(at);
     line.starts_with('{') && line.contains("\"event\":\"began\"")

@@ -51,7 +51,7 @@ fn fact<'t>(trial: &'t ForeignTrial, name: &str) -> Option<&'t str> {
     trial.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
 }
 
-/// All that both forms of the run say.
+/// Checks the content that both forms of the run have in common.
 fn check(trial: &ForeignTrial) {
     assert_eq!(trial.workload, "bonnie++");
     assert_eq!(fact(trial, "import.tool"), Some("bonnie++ 1.96"));

@@ -5,7 +5,7 @@ use treering_model::{CautionCode, Scope};
 
 use crate::logs::only;
 
-/// Of 1.5.
+/// Output of 1.5.
 pub(crate) const FILEBENCH: &str = "\
 Filebench Version 1.5-alpha3
 0.000: Allocated 177MB of shared memory
@@ -24,7 +24,7 @@ deletefile1          50000ops     5000ops/s   0.0mb/s    0.279ms/op [0.005ms - 5
 11.770: Shutting down processes
 ";
 
-/// Of 1.4, with the numbers of its processes.
+/// Output of 1.4, with the numbers of its processes.
 const OLD: &str = "\
 Filebench Version 1.4.9.1
 35318: 0.000: Allocated 170MB of shared memory

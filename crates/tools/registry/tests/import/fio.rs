@@ -5,7 +5,7 @@ use treering_model::{CautionCode, Metric, Op, Scope};
 
 use crate::logs::only;
 
-/// Of 1.38, broken as mail programs do.
+/// Output of 1.38, with lines broken by a mail program.
 pub(crate) const FIO_OLD: &str = "\
 seq: (g=0): rw=read, bs=8K-8K/8K-8K, ioengine=libaio, iodepth=8
 ...
@@ -51,7 +51,7 @@ Disk stats (read/write):
   loop0: ios=10/20, merge=1/2, ticks=300/400, in_queue=700, util=12.50%
 ";
 
-/// Of 3.33.
+/// Output of 3.33.
 pub(crate) const FIO_NEW: &str = "\
 w: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1
 fio-3.33
@@ -92,7 +92,7 @@ Disk stats (read/write):
   vda: ios=1/2, sectors=8/16, merge=0/0, ticks=3/4, in_queue=7, util=0.50%
 ";
 
-/// Of the same run as `FIO_NEW`.
+/// JSON of the same run as `FIO_NEW`.
 pub(crate) const FIO_JSON: &str = r#"{
   "fio version" : "fio-3.33",
   "timestamp" : 1795314704,

@@ -33,7 +33,7 @@ pub(super) fn unescape(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), usize> {
     }
 }
 
-/// How many bytes of a line stand for the first so many bytes of a path.
+/// Length in an escaped line of the first `bytes` bytes of a path.
 pub(super) fn escaped_bytes(text: &[u8], bytes: usize) -> usize {
     let mut rest = text;
     for _ in 0..bytes {

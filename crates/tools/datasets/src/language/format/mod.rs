@@ -25,10 +25,10 @@ pub const EXTENSION: &str = "treering-dataset";
 /// The longest line: a path of 4000 bytes with each escaped, four sizes, and what is between.
 const LINE_BYTES_MAX: usize = 20 * 1024;
 
-/// How far back compressed data may refer, as a power of two; the reader needs as much memory.
+/// Compression window, as a power of two; the reader needs as much memory.
 const WINDOW_LOG: u32 = 23;
 
-/// How many files a list has, and how many bytes.
+/// Number of files and bytes of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListCount {
     /// Files.
@@ -38,21 +38,21 @@ pub struct ListCount {
 }
 
 impl ListCount {
-    /// One more file of this size.
+    /// Adds a file of this size.
     pub fn add(&mut self, size: u64) {
         self.files += 1;
         self.bytes += size;
     }
 }
 
-/// What a file says about itself before the first entry.
+/// Header of a dataset file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// The format's version.
     pub version: u64,
     /// The dataset's name.
     pub name: String,
-    /// Where it comes from; can be empty.
+    /// Description of the origin; can be empty.
     pub about: String,
     /// Paths in any state: files, links, empty directories.
     pub entries: u64,
@@ -71,7 +71,7 @@ impl Header {
     }
 }
 
-/// What an entry is in one state.
+/// State of an entry in one of the trees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Being {
     /// Not there.

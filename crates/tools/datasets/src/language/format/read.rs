@@ -18,7 +18,7 @@ use crate::language::{Dataset, FileList, State, States};
 use treering_kit::excerpt::in_line;
 use treering_kit::faults::Place;
 
-/// What a reader takes at most, so that a small hostile file cannot fill the memory.
+/// Limits of a reader, so that a small hostile file cannot fill the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Names: entries and the directories above them.
@@ -60,7 +60,7 @@ pub enum FormatError {
     Header {
         /// The line, from 1.
         line: u64,
-        /// What is wrong.
+        /// Error in the line.
         fault: HeaderFault,
         /// The line with a caret, behind a line feed; empty where there is nothing to show.
         excerpt: String,
@@ -73,7 +73,7 @@ pub enum FormatError {
         line: u64,
         /// The byte in the line, from 1.
         column: usize,
-        /// What is wrong.
+        /// Error in the entry.
         fault: EntryFault,
         /// The line with a caret, behind a line feed; empty where there is nothing to show.
         excerpt: String,
@@ -81,19 +81,19 @@ pub enum FormatError {
     /// The header counts something else than what follows.
     #[error("the dataset says it has {said} {what}, but it has {found}")]
     Count {
-        /// What is counted.
+        /// Kind of the counted things.
         what: String,
         /// The header's number.
         said: u64,
         /// The number of what follows.
         found: u64,
     },
-    /// Something follows the end.
+    /// The file continues after its end mark.
     #[error("the dataset goes on after its end")]
     AfterEnd,
 }
 
-/// What is wrong with a line of the header.
+/// Error in a line of the header.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum HeaderFault {
     /// Another line belongs here.
@@ -104,7 +104,7 @@ pub enum HeaderFault {
     TooLong,
 }
 
-/// What is wrong with the line of an entry.
+/// Error in the line of an entry.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EntryFault {
     /// Not three fields, or a broken one.
@@ -280,7 +280,7 @@ fn header_line<R: BufRead>(lines: &mut Lines<R>) -> Result<&[u8], FormatError> {
     }
 }
 
-/// What follows a key and a blank.
+/// Reads a header line, and returns the text after the key and a blank.
 fn field<'l, R: BufRead>(
     lines: &'l mut Lines<R>,
     key: &str,
@@ -326,7 +326,7 @@ fn list_count<R: BufRead>(lines: &mut Lines<R>, key: &str) -> Result<ListCount, 
 /// A fault and its column.
 type Fault = (usize, EntryFault);
 
-/// What the entries gave so far.
+/// Entries read so far.
 #[derive(Default)]
 struct Body {
     names: NamesBuilder,
@@ -415,7 +415,8 @@ impl Body {
     }
 }
 
-/// What an entry is in the four states: one for all, one for each version, or one for each state.
+/// Parses an entry's state in the four trees: one for all, one for each version, or one for each
+/// tree.
 fn beings(field: &[u8]) -> Result<[Being; 4], Fault> {
     let mut beings = [Being::Absent; 4];
     let mut count = 0;

@@ -26,13 +26,13 @@ const HUGE_ENTRIES: u64 = 1_000_000;
 /// A dataset that cannot be written.
 #[derive(Debug, Error)]
 pub enum WriteError {
-    /// Its name is none.
+    /// The name is not allowed.
     #[error(transparent)]
     Title(#[from] TitleError),
-    /// What it says about itself is too long.
+    /// The description of the origin is too long.
     #[error("the text about the dataset has more than {ABOUT_BYTES_MAX} bytes")]
     LongAbout,
-    /// It contradicts itself.
+    /// The lists contradict each other.
     #[error("the dataset has a path twice in one list, or lists a directory as a file")]
     Inconsistent,
     /// The stream cannot be written.
@@ -187,7 +187,7 @@ impl<'a> Entries<'a> {
         self.empty.next = 0;
     }
 
-    /// Whether everything listed had its place in the walk.
+    /// True if each listed file was met during the walk.
     fn are_all_taken(&self) -> bool {
         let files = self.files.iter().all(|cursor| cursor.next == cursor.places.len());
         let marks = |marks: &Marks| marks.next == marks.marks.len();

@@ -1,4 +1,4 @@
-//! What the original says of a run: in words, as JSON, and as fields between semicolons.
+//! Report of the original about a run: as text, as JSON, and as terse fields between semicolons.
 
 mod json;
 mod normal;
@@ -50,7 +50,7 @@ pub(crate) struct Row {
     pub job: Arc<Section>,
     /// The number of its group.
     pub group: usize,
-    /// What they did.
+    /// Tallies of the row's clones.
     pub tally: Tally,
 }
 
