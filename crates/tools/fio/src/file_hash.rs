@@ -1,9 +1,9 @@
-//! The hash of a file's path, from which the original takes the seed of its places.
+//! Hash of a file's path, from which the original derives the seed of random offsets.
 
 /// Initial value of the hash.
 const BEGIN: u32 = 0x61c8_8647;
 
-/// Bob Jenkins' hash of 2006 ("lookup3"), as the original has it: of a block that is not the last
+/// Bob Jenkins' hash of 2006 ("lookup3") as the original implements it: of every block but the last
 /// it takes only every fourth byte.
 pub(super) fn hash(path: &[u8]) -> u32 {
     let bytes = u32::try_from(path.len()).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! The headline numbers of each job: how fast it read and wrote, and how long requests took.
+//! Headline metrics of each job: throughput and latency.
 
 use crate::language::{Direction, Unified};
 use treering_model::metrics::fio::{
@@ -60,7 +60,7 @@ impl Headline {
         Self { rows, names, mixed, sums, cpu_ns: 0 }
     }
 
-    /// A clone ended.
+    /// Adds the tally of a clone that ended.
     pub(super) fn worked(&mut self, number: usize, task: &TaskTotals, tally: &Tally) {
         self.cpu_ns += task.cpu.total_ns();
         let row = self.rows.get(number).and_then(|&row| self.sums.get_mut(row));
@@ -71,8 +71,8 @@ impl Headline {
         }
     }
 
-    /// The metrics of clones that each move data in these directions, in the order of the clones.
-    /// Their values mean nothing.
+    /// Metrics that a run will have, for clones that each move data in these directions, in the
+    /// order of the clones. The values are meaningless.
     pub(super) fn foreseen(
         mut self,
         directions: impl Iterator<Item = Vec<Direction>>,
@@ -97,8 +97,8 @@ impl Headline {
         self.metrics()
     }
 
-    /// The numbers so far: of each row, and of clones that are distinguished what they come to,
-    /// which then decides.
+    /// Metrics so far of each row; if clones are reported separately, also their sum, which then is
+    /// primary.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let mut metrics = Vec::new();
         let mut requests = 0;

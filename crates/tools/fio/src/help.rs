@@ -8,7 +8,7 @@ use crate::language::{Engine, KNOWN};
 
 const TABLE: &str = include_str!("../shared/fio-jobfile");
 
-/// A row of the table: its keys, what they say, and the default.
+/// Row of the help table: keys, description, and default.
 struct Entry {
     keys: Vec<&'static str>,
     text: String,
@@ -27,19 +27,18 @@ fn entries() -> impl Iterator<Item = Entry> {
     })
 }
 
-/// A question about something that is not there; in the words of fio.
+/// Error of a help request, in the words of fio.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HelpError {
-    /// No option is called this.
+    /// Unknown option.
     #[error("No such command: {0}\n")]
     NoCommand(String),
-    /// No engine is called this.
+    /// Unknown engine.
     #[error("IO engine {0} not found\n")]
     NoEngine(String),
 }
 
-/// The answer to a word of the command line, or what is wrong with its question; `None` for a word
-/// that asks nothing.
+/// Answer to a help word of the command line, or the error in its request; `None` for other words.
 pub fn native_help(word: &str) -> Option<Result<String, HelpError>> {
     let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
     let (question, about) = body.split_once('=').unwrap_or((body, ""));

@@ -1,4 +1,4 @@
-//! A configured fio: the jobs of a file, what they will ask of the filesystem, and the session.
+//! Configured fio workload: the jobs of a file, their demands on the filesystem, and the session.
 
 use std::collections::HashMap;
 use std::fs::read_to_string;
@@ -20,13 +20,13 @@ use super::status::StatusAsked;
 use super::typed;
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
-/// No job file is as long; more is not read.
+/// Longest accepted job file in bytes.
 const BYTES_MAX: u64 = 2 << 20;
 const PAGE_BYTES: u64 = 4096;
-/// The job file that comes on standard input.
+/// Name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// The jobs of a file with all settings.
+/// Jobs of a file, resolved, with the settings of the run.
 #[derive(Debug)]
 pub(super) struct FileJob {
     scene: Scene,
@@ -38,7 +38,7 @@ pub(super) struct FileJob {
     status: Option<StatusAsked>,
 }
 
-/// Job files with what they may ask of their surroundings.
+/// Job files and the context for parsing them.
 pub(super) struct Source<'s> {
     settings: &'s Settings,
     /// Job files, at least one; settings of the command line precede the first.
@@ -48,7 +48,7 @@ pub(super) struct Source<'s> {
 /// A job file of the command line.
 struct JobFile<'s> {
     named: &'s str,
-    /// `None` where all of it was typed, or came on standard input.
+    /// Path of the file; `None` for settings of the command line and for standard input.
     path: Option<PathBuf>,
     /// Directory against which `include` paths are resolved.
     base: PathBuf,
@@ -75,7 +75,7 @@ impl<'s> JobFile<'s> {
 }
 
 impl<'s> Source<'s> {
-    /// The files that the settings name.
+    /// Reads the job files that the settings name.
     pub(super) fn read(
         settings: &'s Settings,
         specs: &'s [OptionSpec],
@@ -162,7 +162,7 @@ impl<'s> Source<'s> {
     }
 }
 
-/// The parameters that take the place of what the job file says.
+/// Parameters that override those of the job file.
 fn overriding(settings: &Settings) -> Result<Vec<String>, ConfigError> {
     let checked = |setting: &str| {
         let key = setting.split_once('=').map_or(setting, |(key, _)| key);
@@ -179,10 +179,10 @@ fn overriding(settings: &Settings) -> Result<Vec<String>, ConfigError> {
     settings.all(SET).map(checked).collect()
 }
 
-/// Names and values, as a job tells them.
+/// Names and values as a job records them.
 type Parameters = Vec<(String, String)>;
 
-/// The jobs that the settings name, and where they come from.
+/// Reads the jobs that the settings name, with the recorded parameters.
 pub(super) fn read_jobs(
     settings: &Settings,
     specs: &[OptionSpec],
@@ -211,13 +211,13 @@ pub(super) fn read_jobs(
     Ok((source.parameters(), jobs))
 }
 
-/// The job files as a command line of the original.
+/// Formats the job files as a command line of the original.
 pub(super) fn shown_command(settings: &Settings) -> Result<String, ConfigError> {
     let files = Source::read(settings, CLASSIC)?;
     Ok(files.parsed(language::command_line)?.concat())
 }
 
-/// Memory and processors of a node are what every job has where there is one node only.
+/// Refuses NUMA options on machines with several nodes; with one node they change nothing.
 fn refuse_nodes(jobs: &[Section]) -> Result<(), ConfigError> {
     if !jobs.iter().any(|job| job.extras.names_nodes) {
         return Ok(());
@@ -327,7 +327,7 @@ pub(super) fn refuse_leftovers(facts: &TargetFacts) -> Result<(), ConfigError> {
     refuse_existing(facts, |name| is_numbered(name, DIRECTORY))
 }
 
-/// Bytes of one of a job's files.
+/// Size in bytes of one of a job's files.
 fn file_bytes(job: &Section, number: u64) -> u64 {
     if job.engine.is_without_files() {
         return 0;
@@ -400,7 +400,7 @@ impl Job for FileJob {
         peak
     }
 
-    /// The jobs as they are understood: a job file again.
+    /// Resolved jobs, as a job file.
     fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
         let jobs: Vec<Section> = self.scene.jobs.iter().map(|job| Section::clone(job)).collect();
         language::show(&jobs).lines().map(str::to_owned).collect()

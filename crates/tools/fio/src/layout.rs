@@ -1,5 +1,5 @@
-//! Files are made before any job begins: those that will be read with content, those that will be
-//! written with room.
+//! Layout of files before any job begins: files to be read are filled, files to be written are
+//! preallocated.
 
 use std::ffi::CString;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) enum Became {
     /// All files existed, or none is needed.
     #[default]
     Kept,
-    /// Some were made.
+    /// At least one file was created or extended.
     Made,
     /// No option determines the size of the files.
     Unsized,
@@ -35,11 +35,11 @@ pub(super) enum Became {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LaidOut {
     pub(super) became: Became,
-    /// The sizes of the files as they were found.
+    /// Sizes of the files before layout.
     pub(super) found_bytes: Vec<u64>,
 }
 
-/// Makes the directories of a native run.
+/// Task that creates the directories of a native run.
 pub(super) struct MakeDirectories {
     names: Vec<CString>,
 }
@@ -63,7 +63,7 @@ pub(super) fn names(namespace: &Namespace) -> Vec<CString> {
     MakeDirectories::of(&numbered(namespace.directories.len())).names
 }
 
-/// Makes the files of one clone.
+/// Task that creates the files of one clone.
 pub(super) struct Layout {
     worker: Arc<Worker>,
     namespace: Arc<Namespace>,
@@ -88,7 +88,7 @@ impl Layout {
         job.rw.reads || job.overwrite && !job.extras.appends || job.engine == Engine::Mmap
     }
 
-    /// Makes a file anew that is too short: all of it up to its end.
+    /// Creates a file anew that is too short, up to its end.
     fn make(&self, io: &mut dyn Io, number: usize, end: u64) -> Result<(), Stop> {
         let (job, file) = (&self.worker.job, &self.worker.files[number]);
         let grows = job.extras.appends && !job.rw.reads;

@@ -44,10 +44,10 @@ pub use typed::not_native;
 use with_fio::ForeignJob;
 pub use with_fio::installed;
 
-/// The line of fio in the registry.
+/// Entry of fio in the tool registry.
 pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Fio), importer: Some(&import::Fio) };
 
-/// The workload.
+/// The fio workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Fio;
 
@@ -97,7 +97,7 @@ impl Fio {
         namespace::is_directory(name)
     }
 
-    /// The settings of a run whose requests come by the clock, from those of a job file.
+    /// Settings of an offered load, from those of a job file.
     pub fn offering(settings: &Settings, load: &OfferedLoad) -> Settings {
         let OfferedLoad { per_second, arrivals, seconds, warm_up, grace, late, seed } = load;
         let number = |name: &str, value: f64| (name.to_owned(), value.to_string());
@@ -115,12 +115,12 @@ impl Fio {
     }
 }
 
-/// A load to be offered. Times in seconds.
+/// Offered load. Times in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OfferedLoad {
     /// Requests a second.
     pub per_second: u64,
-    /// `poisson` or `fixed`.
+    /// Distribution of the arrivals: `poisson` or `fixed`.
     pub arrivals: String,
     /// Measured time, in seconds.
     pub seconds: f64,
@@ -128,14 +128,14 @@ pub struct OfferedLoad {
     pub warm_up: f64,
     /// Time after the last arrival in which requests may still end, in seconds.
     pub grace: f64,
-    /// Times of which late requests are counted, with commas between.
+    /// Lateness limits, separated by commas.
     pub late: String,
-    /// Decides when requests come.
+    /// Seed of the arrival times.
     pub seed: u64,
 }
 
-/// An error under fio's own name, where `--with-fio` is no option: the installed fio gets such a
-/// job without being asked.
+/// Reports an error under fio's own name, if the user did not choose `--with-fio`: the installed
+/// fio gets such jobs by itself.
 fn without_option(mut error: ConfigError) -> ConfigError {
     error.message = error.message.replace(WITH_FIO, LEAVE_OUT);
     error.hint = error.hint.map(|hint| hint.replace(WITH_FIO, LEAVE_OUT));
@@ -144,8 +144,8 @@ fn without_option(mut error: ConfigError) -> ConfigError {
 
 const LEAVE_OUT: &str = "leave it out";
 
-/// The jobs of a file with every option resolved, written as a job file again. `file` is its name
-/// in errors. It includes no other, and knows no environment.
+/// Resolves a job file and formats it as a job file again. `file` is its name in errors. It may not
+/// include others, and has an empty environment.
 ///
 /// # Errors
 /// When it cannot be read; says where, and what would be right.

@@ -1,5 +1,5 @@
-//! Logs of requests as fio writes them: `write_lat_log`, `write_bw_log`, `write_iops_log`, and
-//! `write_iolog`, of which a line is `MICROSECONDS FILE WHAT [OFFSET BYTES]`.
+//! Logs of requests in fio's formats: `write_lat_log`, `write_bw_log`, `write_iops_log`, and
+//! `write_iolog`, whose lines are `MICROSECONDS FILE ACTION [OFFSET BYTES]`.
 //!
 //! A line is `TIME, VALUE, DIRECTION, BYTES, PRIORITY`: milliseconds from the job's start, and a
 //! latency in nanoseconds, KiB or requests in a second. With `log_avg_msec` a line stands for all
@@ -11,10 +11,10 @@ use crate::language::{Section, Wanted};
 
 use super::tally::Line;
 
-/// Lines of a clone that are kept; a job that makes more must put several into one.
+/// Most log lines of a clone; longer runs need averaged logs.
 const LINES_MAX: usize = 3 << 20;
 
-/// The kinds of logs, and how their files are called behind the prefix.
+/// Suffixes of the log files, by kind.
 pub(super) const KINDS: [&str; 5] = ["slat", "clat", "lat", "bw", "iops"];
 const SLAT: usize = 0;
 const CLAT: usize = 1;
@@ -25,14 +25,14 @@ const IOPS: usize = 4;
 pub(super) const ISSUED: u64 = 5;
 pub(super) const OPENED: u64 = 6;
 pub(super) const CLOSED: u64 = 7;
-/// The direction of a sync, of one of data only, and of one of a part of the file.
+/// Direction numbers of fsync, fdatasync and sync_file_range.
 pub(super) const SYNC: u64 = 3;
 pub(super) const DATA_SYNC: u64 = 4;
 pub(super) const RANGE_SYNC: u64 = 5;
-/// Stands for all that was left out.
+/// Marks the end of a log that was truncated.
 pub(super) const CUT: u64 = u64::MAX;
 
-/// The prefix of the files of a kind, where the job asks for them.
+/// Filename prefix of a kind, if the job asks for it.
 fn prefix(wanted: &Wanted, kind: usize) -> Option<&str> {
     match kind {
         BANDWIDTH => wanted.bandwidth.as_deref(),
@@ -41,7 +41,7 @@ fn prefix(wanted: &Wanted, kind: usize) -> Option<&str> {
     }
 }
 
-/// A time that one line stands for.
+/// Averaging window of a log.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     began_ms: u64,
@@ -49,12 +49,12 @@ struct Window {
     count: u64,
 }
 
-/// A request that ended.
+/// Completed request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
-    /// Since the start.
+    /// Milliseconds since the start.
     pub(super) at_ms: u64,
-    /// Read 0, written 1.
+    /// Index of the direction: 0 for reads, 1 for writes.
     pub(super) direction: usize,
     pub(super) bytes: u64,
     pub(super) offset: u64,
@@ -63,13 +63,13 @@ pub(super) struct Ended {
     pub(super) clat_ns: u64,
 }
 
-/// The logs of a clone at work.
+/// Logs of a running clone.
 #[derive(Clone, Debug)]
 pub(super) struct Logs {
     wanted: Wanted,
     lines: Vec<Line>,
     windows: [[Window; 3]; 3],
-    /// Since when bytes and requests are summed, for both ways at once.
+    /// Start of the window of bandwidth and IOPS, common to all directions.
     rates_began_ms: u64,
     rates: [[u64; 2]; 3],
     last_ms: u64,
@@ -89,7 +89,7 @@ impl Logs {
         })
     }
 
-    /// A request ended.
+    /// Records a completed request.
     pub(super) fn ended(&mut self, ended: Ended) {
         let Ended { at_ms, direction, bytes, offset, slat_ns, clat_ns } = ended;
         let of = (direction, bytes, offset);
@@ -132,7 +132,7 @@ impl Logs {
         }
     }
 
-    /// Ends a time: the next one begins at a multiple of its length.
+    /// Ends a window; the next one begins at a multiple of its length.
     fn close(&mut self, kind: usize, direction: usize, at_ms: u64) {
         let began_ms = at_ms - at_ms % self.wanted.average_ms.max(1);
         let Window { sum, count, .. } = std::mem::replace(
@@ -194,7 +194,7 @@ impl Logs {
     }
 }
 
-/// The files of a clone, the `number`th of all from 1: path and text.
+/// Log files of a clone, the `number`th of all from 1: path and text.
 pub(super) fn files(job: &Section, number: usize, lines: &[Line]) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for (kind, name) in KINDS.into_iter().enumerate() {

@@ -12,12 +12,12 @@ use super::file_hash::hash;
 
 /// Prefix of the directories that a native run creates below the target.
 pub(super) const DIRECTORY: &str = "fio-";
-/// Directories of all jobs; each needs a slot.
+/// Most directories of all jobs; each occupies a slot.
 const DIRECTORIES_MAX: usize = 1000;
-/// The longest name of Linux.
+/// Longest file name of Linux, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
-/// The name of a directory below the target.
+/// Name of a directory below the target.
 pub(super) fn directory(number: usize) -> String {
     format!("{DIRECTORY}{number}")
 }
@@ -28,12 +28,12 @@ pub(super) fn is_directory(name: &str) -> bool {
     number.is_some_and(|number| directory(number) == name)
 }
 
-/// The names of the first so many.
+/// Names of the first `count` directories.
 pub(super) fn numbered(count: usize) -> Vec<String> {
     (0..count).map(directory).collect()
 }
 
-/// A file: its directory by its number, and its name there.
+/// File: the number of its directory, and its name within.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Name {
     pub(super) directory: u16,
@@ -41,18 +41,18 @@ pub(super) struct Name {
 }
 
 impl Name {
-    /// The slot of its directory.
+    /// Slot of its directory.
     pub(super) const fn dir(&self) -> Dir {
         slot(self.directory)
     }
 }
 
-/// The slot of a directory.
+/// Slot of a directory.
 pub(super) const fn slot(directory: u16) -> Dir {
     Dir(directory + 1)
 }
 
-/// The directories that the jobs name.
+/// Directories that the jobs name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Namespace {
     /// Paths of the directories as the jobs spell them, in the order of first use.
@@ -90,7 +90,7 @@ impl Namespace {
         Ok(number)
     }
 
-    /// The files of a clone of a job.
+    /// Adds the files of a clone, and their directories.
     pub(super) fn files(&mut self, job: &Section, clone: u64) -> Result<Vec<Name>, ConfigError> {
         let directory = directory_of(job, clone);
         let mut files = Vec::new();
@@ -100,8 +100,8 @@ impl Namespace {
         Ok(files)
     }
 
-    /// Hashes of their paths, where seeds come from them. Natively the paths are those that the
-    /// original gets with `--with-fio`.
+    /// Hashes of the file paths, if seeds depend on them. In native runs the paths are those that
+    /// the original gets with `--with-fio`.
     pub(super) fn hashes(&self, job: &Section, clone: u64, files: &[Name]) -> Vec<u32> {
         if !(job.rw.random && job.draws.distribution.is_by_file()) {
             return Vec::new();
@@ -114,8 +114,8 @@ impl Namespace {
         (0..).zip(files).map(of).collect()
     }
 
-    /// The directories of a job for the original, and the names of its files where it names them,
-    /// as paths from a directory beside them.
+    /// Directories and file names of a job for the original, as paths relative to a sibling
+    /// directory.
     pub(super) fn relayed(
         &mut self,
         job: &Section,
@@ -186,7 +186,7 @@ impl Namespace {
     }
 }
 
-/// The directory of a clone's files, where the job names some.
+/// Directory of a clone's files, if the job names any.
 fn directory_of(job: &Section, clone: u64) -> Option<&str> {
     let count = job.directories.len() as u64;
     let place = usize::try_from(clone.checked_rem(count)?).ok()?;
@@ -202,7 +202,7 @@ fn path_of(job: &Section, clone: u64, number: u64) -> String {
     }
 }
 
-/// The path of a clone's file as the original spells it.
+/// Path of a clone's file as the original spells it.
 pub(super) fn spelled(job: &Section, clone: u64, number: u64) -> String {
     whole(directory_of(job, clone), &path_of(job, clone, number))
 }
@@ -215,7 +215,7 @@ fn whole(directory: Option<&str>, path: &str) -> String {
     }
 }
 
-/// A directory below the target, from one that stands beside it.
+/// Path of a directory below the target, relative to a sibling.
 fn beside(number: u16) -> String {
     format!("../{}", directory(usize::from(number)))
 }
@@ -235,7 +235,7 @@ fn led(path: String) -> String {
     at
 }
 
-/// Links that the kernel follows one after the other.
+/// Most symbolic links that the kernel follows in one path.
 const LINKS_MAX: u32 = 40;
 
 /// True if the directory, resolved, is the one of the devices.
@@ -253,7 +253,7 @@ fn is_no_file(path: &Path) -> bool {
     })
 }
 
-/// A path without what says nothing in it, so that one directory is named one way.
+/// Normalises a path, so that one directory has one spelling.
 fn plain(path: &str) -> String {
     let mut plain = String::new();
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
@@ -270,7 +270,7 @@ fn plain(path: &str) -> String {
     }
 }
 
-/// The name of a file that the job does not name itself.
+/// Generated name of a file that the job does not name.
 fn format_name(format: &str, job: &str, clone: u64, file: u64) -> String {
     let format = if format.is_empty() { "$jobname.$jobnum.$filenum" } else { format };
     let (mut name, mut rest) = (String::new(), format);

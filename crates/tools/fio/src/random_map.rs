@@ -1,12 +1,13 @@
 //! Map of the blocks of a file that were already used in this pass (fio's random map).
 
-/// A bit for each block, set when it had its turn; above it a bit for each full word, and so on.
+/// Bitmap over blocks, with a bit set for each used block; above it a bitmap of full words, and so
+/// on.
 #[derive(Clone, Debug)]
 pub(super) struct RandomMap {
     blocks: u64,
     levels: Vec<Vec<u64>>,
-    /// Bits behind the last block that were taken: the original sets those in its last word, and
-    /// where that is full those in a word behind it, if its memory has room for one.
+    /// Bits after the last block that are used: the original sets those in its last word, and where
+    /// that is full those in a following word, if its memory has room for one.
     behind: u64,
     has_behind: bool,
 }
@@ -61,8 +62,8 @@ impl RandomMap {
         block < self.blocks && found.is_some_and(|word| word & (1 << (block % BITS)) == 0)
     }
 
-    /// Takes blocks from this one on until one is taken already: how many. Those behind the last
-    /// one are there in parts of a file only, behind which others lie.
+    /// Marks up to `wanted` blocks from `block` on, stopping at a used one, and returns their
+    /// number. Blocks after the last exist only in ranges of a file that others follow.
     pub(super) fn take(&mut self, block: u64, wanted: u64) -> u64 {
         let mut taken = 0;
         while taken < wanted && self.is_free(block + taken) {
@@ -75,7 +76,7 @@ impl RandomMap {
         taken
     }
 
-    /// Takes a bit behind the last block; whether it could.
+    /// Marks a bit after the last block; false if there is none or it is used.
     fn take_behind(&mut self, bit: u64) -> bool {
         let room = BITS - self.blocks % BITS;
         let place = bit.checked_sub(self.blocks).filter(|place| *place < room && self.has_behind);
@@ -99,7 +100,7 @@ impl RandomMap {
         }
     }
 
-    /// The first free block from this one on, else the first of all.
+    /// First free block from `from` on, else the first of all; `None` if all are used.
     pub(super) fn next_free(&self, from: u64) -> Option<u64> {
         self.free_from(0, from).or_else(|| self.free_from(0, 0)).filter(|bit| *bit < self.blocks)
     }

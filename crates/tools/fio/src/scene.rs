@@ -14,7 +14,7 @@ use super::tally::Tally;
 use super::tausworthe::Seeds;
 use super::worker::Worker;
 
-/// Reads the log that a job does again.
+/// Reads the log that a job replays.
 fn replayed(settings: &Settings, job: &mut Section) -> Result<(), ConfigError> {
     let Some(named) = &job.extras.replays else { return Ok(()) };
     let wrong = |why: String| {
@@ -30,7 +30,7 @@ fn replayed(settings: &Settings, job: &mut Section) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Everybody, in the order in which the original counts them.
+/// Jobs, clones and directories of a run; clones are in the order of the original.
 #[derive(Clone, Debug)]
 pub(super) struct Scene {
     pub(super) jobs: Vec<Arc<Section>>,
@@ -42,7 +42,8 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// `fresh` stands in for what a run that is not to be repeated draws from the system.
+    /// Builds the scene of a native run. `fresh` replaces the random seed of jobs with
+    /// `randrepeat=0`.
     pub(super) fn new(
         jobs: Vec<Section>,
         offered: Option<Offered>,
@@ -123,7 +124,7 @@ impl Scene {
         text::header(jobs) + &text::started(threads, self.workers.len() - threads)
     }
 
-    /// Puts what the clones did into rows.
+    /// Sums the clones' tallies into the rows of the report.
     pub(super) fn report(&self, done: &[Option<Tally>]) -> Vec<Row> {
         let mut rows: Vec<(usize, Row)> = Vec::new();
         for ((worker, number), tally) in self.workers.iter().zip(self.rows()).zip(done) {
@@ -139,8 +140,7 @@ impl Scene {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// Under which number each worker is reported: those of a group together, where its job says
-    /// so.
+    /// Row number of each worker: shared by the clones of a reporting group.
     pub(super) fn rows(&self) -> Vec<usize> {
         let mut rows = Vec::with_capacity(self.workers.len());
         let mut last_group = None;

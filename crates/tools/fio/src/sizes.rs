@@ -4,10 +4,10 @@ use crate::language::{Amount, Engine, Section};
 
 use super::tausworthe::Tausworthe;
 
-/// Blocks that random maps may have: a bit each, 1 GiB.
+/// Most blocks of a random map: with a bit each, the map takes 1 GiB.
 const BLOCKS_MAX: u64 = 1 << 33;
 
-/// A file's part in a job.
+/// Range of a file that a job works on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     /// Start of the range.
@@ -40,7 +40,7 @@ impl Extent {
     }
 }
 
-/// The parts of all files of a clone.
+/// Ranges of all files of a clone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extents {
     pub(super) files: Vec<Extent>,
@@ -53,11 +53,11 @@ pub(super) struct Extents {
 pub(super) enum Unsized {
     /// No option states a size, and the files do not exist.
     NoSize,
-    /// The job begins behind the end of a file.
+    /// The range begins after the end of a file.
     Behind,
-    /// No request fits.
+    /// The range is shorter than the smallest request.
     TooSmall,
-    /// The random map would take more memory than is reasonable.
+    /// The random map would need too much memory.
     TooMany,
 }
 
@@ -73,7 +73,7 @@ impl Unsized {
     }
 }
 
-/// The parts of files that were found with these sizes. `draws` makes the sizes that are drawn.
+/// Ranges of files that had these sizes before layout. `draws` generates random file sizes.
 pub(super) fn extents(
     job: &Section,
     clone: u64,

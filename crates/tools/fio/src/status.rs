@@ -1,5 +1,4 @@
-//! Reports on what was done so far, while the jobs work: each so often (`--status-interval`), or
-//! when a signal asks for one (SIGUSR1).
+//! Interim reports while jobs work: at an interval (`--status-interval`), or on a signal (SIGUSR1).
 //!
 //! The session asks the clones at work to show their tallies; the output makes a report of these
 //! and of what clones that have ended came to.
@@ -24,7 +23,7 @@ const LOOKS: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(1
 /// snapshot is used.
 const PATIENCE: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(1);
-/// Seconds that nobody knows.
+/// Remaining time, in seconds, if it cannot be estimated.
 const UNKNOWN_S: u64 = i32::MAX as u64;
 
 /// Triggers of interim reports: an interval, a signal.
@@ -69,7 +68,7 @@ struct Shown {
     clones: Vec<(usize, String)>,
 }
 
-/// The reports of one run.
+/// State of a run's interim reports.
 #[derive(Debug)]
 pub(super) struct Status {
     asked: StatusAsked,
@@ -92,7 +91,7 @@ impl Status {
         self.working = working;
     }
 
-    /// The group has worked for so long.
+    /// Ends a group that worked for `wall_ns`.
     pub(super) fn ended(&mut self, wall_ns: u64) {
         self.before_ns += wall_ns;
         self.working.clear();

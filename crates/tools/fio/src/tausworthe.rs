@@ -1,4 +1,4 @@
-//! The generator with which fio draws, and the seeds that it gives to its draws.
+//! Random generators of fio, and the seeds of its uses.
 //!
 //! L'Ecuyer's combined Tausworthe generators, of three components of 32 bits or of five of 64. Each
 //! kind of draw has a generator of its own, so that what is drawn of one kind does not depend on
@@ -6,7 +6,7 @@
 
 use crate::language::Draws;
 
-/// A generator of 32 or of 64 bits at a time.
+/// Tausworthe generator of 32 or of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tausworthe {
     /// State of the 32-bit generator.
@@ -15,9 +15,9 @@ pub(super) enum Tausworthe {
     Long([u64; 5]),
 }
 
-/// Shifts and mask of a component.
+/// Shifts and mask of each component.
 const COMPONENTS: [(u32, u32, u32, u32); 3] = [(13, 19, !1, 12), (2, 25, !7, 4), (3, 11, !15, 17)];
-/// The least values that make the components' highest bits count.
+/// Least seeds for which the components' highest bits count.
 const LEAST: [u32; 3] = [1, 7, 15];
 /// Components of the 64-bit generator, laid out like those of the 32-bit one.
 const LONG_COMPONENTS: [(u32, u32, u64, u32); 5] = [
@@ -34,7 +34,7 @@ const LONG_FACTOR: u64 = 6_906_969_069;
 const WARM_UP: usize = 6;
 
 impl Tausworthe {
-    /// The generator of a seed, of which the lower half counts.
+    /// Creates a 32-bit generator from the lower half of a seed.
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is meant")]
     pub(super) fn new(seed: u64) -> Self {
         let seed = seed as u32;
@@ -52,7 +52,7 @@ impl Tausworthe {
         generator
     }
 
-    /// The generator of 64 bits of a seed.
+    /// Creates a 64-bit generator from a seed.
     fn long(seed: u64) -> Self {
         let mut parts = [0; 5];
         let mut before = u64::from(FIRST);
@@ -68,7 +68,7 @@ impl Tausworthe {
         generator
     }
 
-    /// The next 32 or 64 bits.
+    /// Draws the next 32 or 64 bits.
     #[inline]
     pub(super) fn draw(&mut self) -> u64 {
         match self {
@@ -87,7 +87,7 @@ impl Tausworthe {
         }
     }
 
-    /// The greatest number that is drawn.
+    /// Largest number that can be drawn.
     #[inline]
     pub(super) const fn greatest(&self) -> u64 {
         match self {
@@ -96,7 +96,7 @@ impl Tausworthe {
         }
     }
 
-    /// A number below a bound, as the original scales it.
+    /// Draws a number below a bound, scaled as the original does.
     #[inline]
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         let share = self.draw() as f64 / (self.greatest() as f64 + 1.0);
@@ -112,7 +112,7 @@ impl Tausworthe {
     }
 }
 
-/// The kinds of draws, with their places among the original's.
+/// Uses of random draws, with the indices of their seeds in the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     ReadSize = 0,
@@ -152,7 +152,7 @@ const REPEATABLE: u64 = 0xb189_9bed;
 const GOLDEN: u64 = 0x9e37_0001;
 const USES: usize = 24;
 
-/// Seeds of every kind of draw of one clone.
+/// Seeds of one clone, for each use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seeds {
     seeds: [u64; USES],
@@ -184,8 +184,8 @@ impl Seeds {
         Self { seeds, number, repeatable: draws.repeatable, long: draws.long }
     }
 
-    /// The seed of the places of a file, where they are not drawn alike: of one path always the
-    /// same in a run that is to be repeated.
+    /// Seed of the offsets in a file, for distributions that are not uniform; in repeatable runs it
+    /// depends on the path only.
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is meant")]
     pub(super) fn of_file(&self, hash: u32) -> u32 {
         if self.repeatable {
@@ -195,23 +195,23 @@ impl Seeds {
         }
     }
 
-    /// The seed by which files are drawn, where they are not drawn alike.
+    /// Seed of the choice of files, for distributions that are not uniform.
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is meant")]
     pub(super) const fn of_files(&self) -> u32 {
         self.seeds[Use::File as usize] as u32
     }
 
-    /// The seed of the places of all files.
+    /// Seed of the offsets in all files.
     pub(super) const fn of_blocks(&self) -> u64 {
         self.seeds[Use::Block as usize]
     }
 
-    /// The number of the clone among all, from 1.
+    /// Number of the clone among all, from 1.
     pub(super) const fn clone_number(&self) -> u64 {
         self.number
     }
 
-    /// The generator of a kind of draw.
+    /// Creates the generator of a use.
     pub(super) fn generator(&self, of: Use) -> Tausworthe {
         let seed = self.seeds[of as usize];
         if self.long && of.may_be_long() { Tausworthe::long(seed) } else { Tausworthe::new(seed) }

@@ -1,15 +1,15 @@
-//! Jobs on the command line: `fio --name=x --rw=read --size=1m`, with or without a job file.
+//! Jobs given on the command line: `fio --name=x --rw=read --size=1m`, with or without a job file.
 //!
 //! What is typed before the first `--name` holds for all jobs, those of the file too; what follows
 //! a name is that job's.
 
 use crate::language::{is_key, is_switch_key};
 
-/// The option behind which each setting stands on the way to the parser.
+/// Option that carries each job setting of the command line to the parser.
 pub(super) const OPTION: &str = "job-option";
 
-/// Options of the original's program that are not done natively, with what they are about; those of
-/// the second list take no value.
+/// Options of the original's program without native support, with their topics; those of the second
+/// list take no value.
 const FOREIGN: [(&str, &str); 14] = [
     ("debug", "the original's messages about its own code"),
     ("bandwidth-log", "logs of the bandwidth of all jobs"),
@@ -32,7 +32,7 @@ const FOREIGN_SWITCHES: [(&str, &str); 3] = [
     ("crctest", "a test of checksums"),
 ];
 
-/// The name of an option, without its dashes, and whether a value follows behind `=`.
+/// Name of an option, without its dashes, and true if a value follows after `=`.
 fn option(word: &str) -> Option<(&str, bool)> {
     let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
     let (name, has_value) = body.split_once('=').map_or((body, false), |(name, _)| (name, true));
@@ -71,7 +71,8 @@ pub fn not_native(words: &[String], known: &[&str]) -> (Vec<String>, Vec<String>
     (faults, rest)
 }
 
-/// The words of a command line, with `--KEY=VALUE` of jobs as values of one option, in their order.
+/// Words of a command line, with job settings `--KEY=VALUE` turned into values of one option, in
+/// their order.
 pub(super) fn collected(words: Vec<String>) -> Vec<String> {
     let mut all = Vec::new();
     let mut words = words.into_iter();

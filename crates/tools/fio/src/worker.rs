@@ -26,7 +26,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// The directories of its files, each once.
+    /// Numbers of the directories of its files, each once.
     pub(super) fn directories(&self) -> Vec<u16> {
         let mut all: Vec<u16> = self.files.iter().map(|file| file.directory).collect();
         all.sort_unstable();
@@ -44,7 +44,7 @@ impl Worker {
         spelled(&self.job, self.number, file as u64)
     }
 
-    /// Microseconds that it waits before it begins.
+    /// Delay before it begins, in microseconds.
     pub(super) fn start_delay_us(&self) -> u64 {
         let [least, most] = self.job.start_delay_us;
         least + self.seeds.generator(Use::StartDelay).below(most.saturating_sub(least))

@@ -1,4 +1,4 @@
-//! The calls of fio's jobs in their order, in memory: how files are made, opened and left.
+//! Calls of fio's jobs in their order, in memory: creation, opening and closing of files.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -11,7 +11,7 @@ use treering_script::{Call, CreateHow, OpenHow, Script, Settings, TargetFacts, W
 use treering_testkit::temp_dir;
 use treering_fio::{Fio, show_job_file};
 
-/// A call in words.
+/// Formats a call.
 fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().to_owned();
     match *call {
@@ -72,7 +72,7 @@ fn calls(script: &mut dyn Script, memory: &MemoryFilesystem) -> Vec<String> {
     all
 }
 
-/// The calls of every task of a job, one after the other.
+/// Calls of every task of a job, one after the other.
 fn run(settings: &str) -> Vec<(String, Vec<String>)> {
     let dir = temp_dir();
     let path = dir.path().join("j.fio");
@@ -98,7 +98,7 @@ fn run(settings: &str) -> Vec<(String, Vec<String>)> {
     all
 }
 
-/// The calls of the last task.
+/// Calls of the last task.
 fn work(settings: &str) -> Vec<String> {
     run(settings).pop().unwrap().1
 }

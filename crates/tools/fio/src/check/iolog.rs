@@ -1,9 +1,9 @@
 //! Logs of requests as fio writes them (`write_iolog`), versions 2 and 3.
 
-/// A request of a log.
+/// Request of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// The file's name, without directories.
+    /// Name of the file, without directories.
     pub file: String,
     /// True for a write, false for a read.
     pub writes: bool,
@@ -13,8 +13,7 @@ pub struct Moved {
     pub bytes: u64,
 }
 
-/// The reads and writes of a log, at most so many. What is no such line is left out; the last line
-/// may be cut.
+/// First `most` reads and writes of a log. Other lines are ignored; the last line may be truncated.
 pub fn moved(text: &str, most: usize) -> Vec<Moved> {
     let mut lines = text.lines();
     // Since version 3 each line begins with a time.

@@ -17,9 +17,9 @@ pub use iolog::{Moved, moved};
 /// Totals of a clone; index 0 is reads, 1 is writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// Bytes.
+    /// Bytes moved.
     pub bytes: [u64; 2],
-    /// Requests.
+    /// Number of requests.
     pub requests: [u64; 2],
 }
 
@@ -31,15 +31,15 @@ pub fn done(task: &TaskTotals) -> Option<Done> {
     Some(Done { bytes: [read.bytes, write.bytes], requests: [read.requests, write.requests] })
 }
 
-/// A job both ways.
+/// One job for both implementations.
 pub struct BothWays {
-    /// Natively.
+    /// The job run natively.
     pub ours: Box<dyn Job>,
     /// The job run by the original.
     pub theirs: Box<dyn Job>,
 }
 
-/// The job of these settings both ways.
+/// Creates the job of these settings for both implementations.
 ///
 /// # Errors
 /// When the settings, the job file or the original is not as it must be.
@@ -50,17 +50,17 @@ pub fn both_ways(settings: &Settings) -> Result<BothWays, ConfigError> {
     Ok(BothWays { ours, theirs: Box::new(ForeignJob::new(&settings, path, &|_| Vec::new())?) })
 }
 
-/// The first clone of each job, so that the requests of each can be determined.
+/// First clone of each job, whose requests can be compared.
 pub struct Sequences {
-    /// The jobs natively: each task of a phase that is not the setup is one of them.
+    /// Native jobs: each task of a phase other than setup is one of them.
     pub ours: Box<dyn Job>,
     /// The job run by the original, which writes logs.
     pub theirs: Box<dyn Job>,
-    /// The jobs in their order.
+    /// Jobs in their order.
     pub jobs: Vec<Logged>,
 }
 
-/// A job whose requests are logged.
+/// Job whose requests are logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logged {
     /// Name of the job.
@@ -74,7 +74,7 @@ pub struct Logged {
 /// Logged time of a job that does not end before, in seconds.
 const LOGGED_SECONDS: u64 = 1;
 
-/// The job of these settings, once more for the sake of its requests.
+/// Creates the job of these settings for a comparison of its requests.
 ///
 /// # Errors
 /// As [`both_ways`].

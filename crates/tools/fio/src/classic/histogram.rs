@@ -1,4 +1,4 @@
-//! Latencies as fio counts them: 29 groups of 64 buckets.
+//! Latency histogram of fio: 29 groups of 64 buckets.
 //!
 //! Below 128 ns each value has a bucket; then each power of two has 64. What takes longer than
 //! some 17 seconds is in the last one.
@@ -11,7 +11,7 @@ const GROUPS: usize = 29;
 /// Number of buckets.
 pub(crate) const BUCKETS: usize = GROUP * GROUPS;
 
-/// The bucket of a latency.
+/// Index of the bucket of a latency.
 #[inline]
 pub(crate) fn bucket(ns: u64) -> usize {
     let highest = u64::BITS - 1 - (ns | 1).leading_zeros();
@@ -24,7 +24,7 @@ pub(crate) fn bucket(ns: u64) -> usize {
     (base + usize::try_from(offset).unwrap_or(0)).min(BUCKETS - 1)
 }
 
-/// The value that stands for a bucket: its middle.
+/// Value that represents a bucket: its middle.
 pub(crate) fn middle_ns(bucket: usize) -> u64 {
     if bucket < 2 * GROUP {
         return bucket as u64;
@@ -77,19 +77,19 @@ impl Histogram {
         self.counts[bucket(ns)] += 1;
     }
 
-    /// Counts so many in a bucket, which must be one.
+    /// Adds `count` to a bucket; invalid buckets are ignored.
     pub(crate) fn add(&mut self, bucket: usize, count: u64) {
         if let Some(before) = self.counts.get_mut(bucket) {
             *before = before.saturating_add(count);
         }
     }
 
-    /// Adds another's.
+    /// Adds another histogram.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(one, more)| *one += more);
     }
 
-    /// Forgets all.
+    /// Resets all counts.
     pub(crate) fn clear(&mut self) {
         self.counts.fill(0);
     }
@@ -99,13 +99,12 @@ impl Histogram {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// The buckets with something in them.
+    /// Buckets that are not empty, with their counts.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0)
     }
 
-    /// The latencies that these shares of all do not exceed, as the original looks for them. The
-    /// percentiles must rise.
+    /// Percentiles in ascending order, computed as the original does.
     pub(crate) fn percentiles(&self, percentiles: &[f64]) -> Vec<u64> {
         let samples = self.samples();
         let mut found = Vec::with_capacity(percentiles.len());

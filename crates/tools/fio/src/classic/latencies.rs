@@ -1,17 +1,17 @@
-//! Numbers as fio sums them up, and latencies with their histogram.
+//! Statistics as fio sums them up, and latencies with their histogram.
 
 use serde::{Deserialize, Serialize};
 
 use super::histogram::Histogram;
 
-/// Numbers of which the extremes, the mean and the deviation are reported.
+/// Sample statistic: extremes, mean and deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stat {
     /// Number of values.
     pub samples: u64,
-    /// The least; 0 when there are none.
+    /// Minimum; 0 for no values.
     pub least: u64,
-    /// The most.
+    /// Maximum.
     pub most: u64,
     sum: f64,
     squares: f64,
@@ -31,7 +31,7 @@ impl Stat {
         self.squares += value * value;
     }
 
-    /// Adds another's.
+    /// Adds another sample.
     pub(crate) fn merge(&mut self, other: &Self) {
         if other.samples == 0 {
             return;
@@ -46,8 +46,8 @@ impl Stat {
         };
     }
 
-    /// Adds the rates of one that works beside it: the rate of both is the sum. The deviation is
-    /// the original's, from the added squares around both means.
+    /// Adds the rates of a concurrent clone: the common rate is the sum. The deviation is the
+    /// original's, from the added squares around both means.
     pub(crate) fn sum_with(&mut self, other: &Self) {
         if self.samples == 0 || other.samples == 0 {
             self.merge(other);
@@ -73,7 +73,7 @@ impl Stat {
         Self { samples, least, most, sum: mean * count, squares: around + mean * mean * count }
     }
 
-    /// 0 when there are none.
+    /// Mean; 0 for no values.
     pub(crate) fn mean(&self) -> f64 {
         if self.samples == 0 { 0.0 } else { self.sum / self.samples as f64 }
     }
@@ -86,13 +86,13 @@ impl Stat {
         (self.around() / (self.samples - 1) as f64).sqrt()
     }
 
-    /// The sum of squares around the mean; there is at least one.
+    /// Sum of squares around the mean, for at least one value.
     fn around(&self) -> f64 {
         (self.squares - self.sum * self.sum / self.samples as f64).max(0.0)
     }
 }
 
-/// Latencies, and how they are distributed.
+/// Latencies: statistic and histogram.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Latencies {
     /// Extremes, mean and deviation, in nanoseconds.

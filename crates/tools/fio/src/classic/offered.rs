@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::latencies::Latencies;
 
-/// Requests of an offered load, as far as the time of their arrival counts.
+/// Requests of an offered load that arrived in the measured time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct OfferedTally {
     /// Latencies of the requests that ended, from the due time of each, even if it was issued
@@ -18,7 +18,7 @@ pub(crate) struct OfferedTally {
 }
 
 impl OfferedTally {
-    /// Adds another's.
+    /// Adds another tally.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.latency.merge(&other.latency);
         self.lag.merge(&other.lag);

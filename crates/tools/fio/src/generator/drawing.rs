@@ -1,4 +1,4 @@
-//! Places that are not drawn alike: by a drawing over the blocks of a file.
+//! Distributions of offsets that are not uniform.
 //!
 //! Zipf's drawing after Gray and others, "Quickly generating billion-record synthetic databases",
 //! SIGMOD 1994; Pareto's by inversion; the normal one as a mean of twelve. Which block is the most
@@ -11,18 +11,18 @@ use crate::language::Distribution;
 
 use super::super::tausworthe::Tausworthe;
 
-/// Terms of the zeta function that are summed at most.
+/// Most terms of the zeta function that are summed.
 const TERMS_MAX: u64 = 10_000_000;
-/// The golden ratio, as a share of 2^64.
+/// Golden ratio, as a share of 2^64.
 const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
-/// Numbers of which a normal one is the mean.
+/// Number of uniform draws of which a normal one is the mean.
 const MEAN_OF: u64 = 12;
 const DRAW_MAX: f64 = 4_294_967_295.0;
 
-/// A file counts as so many blocks where files are drawn.
+/// Blocks that represent a file when files are drawn.
 const FILE_BLOCKS: u64 = 1024;
 
-/// Draws blocks of one file, or files.
+/// Generator of the blocks of one file, or of files.
 #[derive(Clone, Debug)]
 pub(super) struct Drawing {
     draws: Tausworthe,
@@ -40,8 +40,8 @@ enum Shape {
     Normal { deviation: u64 },
 }
 
-/// The zeta function of one exponent, by how many terms are summed: files of many sizes go on from
-/// the sums that are there.
+/// Partial sums of the zeta function for one exponent, by the number of terms, so that files of
+/// many sizes share the work.
 #[derive(Debug, Default)]
 pub(super) struct Zeta {
     sums: BTreeMap<u64, f64>,
@@ -61,7 +61,8 @@ impl Zeta {
 }
 
 impl Drawing {
-    /// The drawing of a file with so many blocks; none where all places are alike or go by zones.
+    /// Creates the generator for a file of this many blocks; `None` for uniform and zoned
+    /// distributions.
     pub(super) fn new(
         distribution: &Distribution,
         blocks: u64,
@@ -95,19 +96,19 @@ impl Drawing {
         Some(Self { draws, blocks, moved, scatters: true, shape })
     }
 
-    /// The drawing of one of so many files, of which neighbours are about as frequent.
+    /// Creates the generator that draws files; neighbouring files are about equally frequent.
     pub(super) fn of_files(distribution: &Distribution, files: u64, seed: u32) -> Option<Self> {
         let blocks = files.saturating_mul(FILE_BLOCKS);
         let drawing = Self::new(distribution, blocks, seed, &mut Zeta::default())?;
         Some(Self { scatters: false, ..drawing })
     }
 
-    /// The next file, where files are drawn.
+    /// Draws the next file.
     pub(super) fn draw_file(&mut self) -> u64 {
         self.draw() / FILE_BLOCKS
     }
 
-    /// The next block.
+    /// Draws the next block.
     pub(super) fn draw(&mut self) -> u64 {
         let blocks = self.blocks as f64;
         let rank = match self.shape {
@@ -152,13 +153,13 @@ fn center_of(draws: &mut Tausworthe, blocks: u64, center: Option<f64>) -> u64 {
     center.map_or(drawn, |center| whole(blocks as f64 * center))
 }
 
-/// A number above 0, cut.
+/// Truncates a positive number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as is meant")]
 fn whole(number: f64) -> u64 {
     number as u64
 }
 
-/// The lowest 32 bits of a number that may be below 0.
+/// Lowest 32 bits of a number that may be negative.
 #[expect(clippy::cast_possible_truncation, reason = "as is meant")]
 fn wrapped(number: f64) -> u64 {
     u64::from((number as i64).cast_unsigned() as u32)

@@ -3,7 +3,7 @@
 
 use crate::language::{Engine, Section};
 
-/// Requests of `ioengine=null` with a queue: they end when the next one finds them given.
+/// Queue of `ioengine=null`: requests complete when the next one finds them submitted.
 #[derive(Debug)]
 pub(super) struct Ended {
     batch: usize,
@@ -35,7 +35,7 @@ impl Ended {
         self.was_sync = false;
     }
 
-    /// Another one is made.
+    /// Queues another request.
     pub(super) fn issue(&mut self, is_sync: bool) {
         self.hear();
         self.waiting.push(is_sync);

@@ -1,4 +1,4 @@
-//! The files of a clone: where each stands, and whose turn it is.
+//! Files of a clone: the state of each, and the order in which they are used.
 
 use crate::language::{Section, Service};
 
@@ -22,7 +22,7 @@ pub(super) struct FileState {
     pub(super) last_end: [u64; 3],
     /// Range written since the last sync: start and end.
     pub(super) written: Option<(u64, u64)>,
-    /// Made when the file is first worked on.
+    /// Random map, created at the first request to the file.
     pub(super) map: Option<RandomMap>,
     /// Distribution of its offsets, unless uniform.
     pub(super) drawing: Option<Drawing>,
@@ -52,7 +52,7 @@ impl FileState {
         self.last_start.iter().any(Option::is_some)
     }
 
-    /// Begins anew.
+    /// Starts the file over.
     pub(super) fn reset(&mut self) {
         self.last_start = [None; 3];
         self.last_end = [self.start; 3];
@@ -70,13 +70,13 @@ impl FileState {
 pub(super) struct Turn {
     service: Service,
     next: usize,
-    /// The file that is served, and for how many more requests.
+    /// File in use, and the number of requests left before the next file.
     serving: Option<(usize, u64)>,
     draws: Tausworthe,
     /// Distribution of the files, unless uniform.
     drawing: Option<Drawing>,
     open: u64,
-    /// Files in which nothing is left.
+    /// Number of files that are complete.
     pub(super) done: usize,
 }
 
@@ -99,7 +99,7 @@ impl Turn {
         self.drawing = Drawing::of_files(&job.extras.service, job.files, seeds.of_files());
     }
 
-    /// Another pass begins: all files are closed. Whose turn it is stays.
+    /// Prepares another pass, in which all files are closed. The next file stays the same.
     pub(super) fn restart(&mut self) {
         (self.serving, self.open, self.done) = (None, 0, 0);
     }
@@ -109,7 +109,7 @@ impl Turn {
         self.serving = self.serving.filter(|(serving, _)| *serving != file);
     }
 
-    /// The turn that was taken is given back.
+    /// Returns a turn that was not used.
     pub(super) fn back(&mut self) {
         if let Some((_, left)) = &mut self.serving {
             *left += 1;
@@ -118,7 +118,8 @@ impl Turn {
 }
 
 impl Generator {
-    /// The file of the next request, which is open then, or why there is none.
+    /// Chooses the file of the next request and sees that it is open; else the act to be done
+    /// instead.
     pub(super) fn next_file(&mut self) -> Result<usize, Act> {
         if self.turn.done >= self.files.len() {
             return Err(Act::End);
@@ -168,7 +169,7 @@ impl Generator {
         }
     }
 
-    /// Sees to it that a file is open.
+    /// Returns the act that opens the file, unless it is open.
     fn opened(&mut self, file: usize) -> Result<(), Act> {
         if self.files[file].open {
             return Ok(());

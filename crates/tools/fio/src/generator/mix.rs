@@ -5,14 +5,14 @@ use crate::language::Direction;
 use super::super::tausworthe::Tausworthe;
 use super::{Generator, Turned};
 
-/// Reads and writes mixed.
+/// Mix of reads and writes (`rwmixread`).
 #[derive(Debug)]
 pub(super) struct Mix {
     draws: Tausworthe,
     direction: Direction,
-    /// Requests of this way after which the way is drawn again.
+    /// Requests left before the direction is drawn again.
     until: u64,
-    /// The way that was chosen before a pause.
+    /// Direction chosen before a pause.
     waited: Option<Direction>,
 }
 
@@ -27,7 +27,7 @@ impl Mix {
         self.waited = None;
     }
 
-    /// Another pass begins with the same draws.
+    /// Restarts the draws for another pass.
     pub(super) fn reseed(&mut self, draws: Tausworthe) {
         self.draws = draws;
         self.until = 0;
@@ -114,7 +114,7 @@ impl Generator {
         u64::try_from(due).unwrap_or(u64::MAX)
     }
 
-    /// A request was made: when the next one comes is drawn.
+    /// Draws the due time of the next request, after one was made.
     pub(super) fn draw_time(&mut self, direction: Direction) {
         let (place, least) = (direction.place(), self.job.blocks(direction).least.max(1));
         let (rate, requests) = (self.job.rate[place], self.job.rate_iops[place]);

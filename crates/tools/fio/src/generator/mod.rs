@@ -1,4 +1,4 @@
-//! The generator of a clone: which request comes next, decided as fio decides it.
+//! Generator of a clone's requests, with the decisions of fio.
 //!
 //! Nothing here knows time or the kernel, but for a pause that is asked for. What must be done
 //! around a request, as opening its file, is reported in order, one [`Act`] at a time.
@@ -27,7 +27,7 @@ use files::{FileState, Turn};
 use mix::Mix;
 use register::Register;
 
-/// A request.
+/// Request to a file (fio: `io_u`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// Number of the file within the clone.
@@ -35,28 +35,28 @@ pub(super) struct Wanted {
     pub(super) direction: Direction,
     pub(super) offset: u64,
     pub(super) bytes: u64,
-    /// The write that is verified by this read.
+    /// Written piece that this read verifies.
     pub(super) again: Option<Piece>,
 }
 
-/// The next thing to do.
+/// Next act of a clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
     /// Opens a file.
     Open(usize),
-    /// Closes one.
+    /// Closes a file.
     Close(usize),
-    /// Has the page cache forget the job's part of a file.
+    /// Drops the job's range of a file from the page cache.
     Forget(usize),
-    /// Moves data.
+    /// Issues a request.
     Request(Wanted),
-    /// Brings a file to the disk, its data only or all.
+    /// Syncs a file by fsync or fdatasync.
     Sync { file: usize, data_only: bool },
-    /// Has the kernel write a part of a file back.
+    /// Starts writeback of a range by sync_file_range.
     SyncRange { file: usize, start: u64, bytes: u64 },
     /// No file can be opened now: requests in flight must end first.
     Busy,
-    /// Waits so many microseconds, then asks again.
+    /// Waits for this many microseconds, then asks again.
     Wait(u64),
     /// The pass is complete.
     End,
@@ -72,7 +72,7 @@ enum Turned {
     Wait(u64),
 }
 
-/// The generator of one clone.
+/// Generator of one clone.
 #[derive(Debug)]
 pub(super) struct Generator {
     job: Arc<Section>,
@@ -85,13 +85,13 @@ pub(super) struct Generator {
     zones: Option<Tausworthe>,
     sizes: [Tausworthe; 3],
     order: [Tausworthe; 3],
-    /// Requests until the next place is drawn.
+    /// Requests left before the next random offset.
     until_draw: u64,
     pending: VecDeque<Act>,
     /// Generator and next due time of each direction, where request times are drawn
     /// (`rate_process=poisson`).
     poisson: Option<Box<[(Tausworthe, u64); 3]>>,
-    /// Bytes that were moved in the present zone.
+    /// Bytes moved in the present zone.
     zone_bytes: u64,
     /// True if a sequential place was looked for since the last request: as in the original, the
     /// next request is then not marked in the random map.
@@ -105,7 +105,7 @@ pub(super) struct Generator {
     heard_sync: bool,
 }
 
-/// Requests and bytes that were issued.
+/// Issued requests and bytes, by direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Issued {
     pub(super) requests: [u64; 3],
@@ -116,19 +116,19 @@ pub(super) struct Issued {
 }
 
 impl Issued {
-    /// Bytes in all.
+    /// Total bytes.
     pub(super) const fn total(&self) -> u64 {
         self.bytes[0] + self.bytes[1] + self.bytes[2]
     }
 
-    /// Requests in all.
+    /// Total requests.
     pub(super) const fn total_requests(&self) -> u64 {
         self.requests[0] + self.requests[1] + self.requests[2]
     }
 }
 
 impl Generator {
-    /// `hashes` are those of the files' paths.
+    /// Creates the generator; `hashes` are the hashes of the file paths.
     pub(super) fn new(job: Arc<Section>, extents: &Extents, hashes: &[u32], seeds: Seeds) -> Self {
         let mut zeta = Zeta::default();
         let mut hashes = hashes.iter();
@@ -167,7 +167,7 @@ impl Generator {
         generator
     }
 
-    /// Each file gets a register, where places are drawn by such.
+    /// Creates the shift registers of all files, for `random_generator=lfsr`.
     fn begin_registers(&mut self) {
         if !(self.job.draws.register && self.job.rw.random) {
             return;
@@ -178,7 +178,7 @@ impl Generator {
         }
     }
 
-    /// The next thing to do, so many microseconds after the start.
+    /// Decides on the next act, at `now_us` microseconds after the start.
     pub(super) fn next(&mut self, now_us: u64) -> Act {
         match self.pending.pop_front() {
             Some(act) => act,
@@ -238,7 +238,7 @@ impl Generator {
         }
     }
 
-    /// Puts an act behind what is pending, and gives the first of all.
+    /// Queues an act, and takes the first of the queue.
     fn first(&mut self, act: Act) -> Act {
         match self.pending.pop_front() {
             Some(first) => {
@@ -291,7 +291,7 @@ impl Generator {
         }
     }
 
-    /// A request has ended that others were made beside.
+    /// Notes the completion of a request, for jobs with several in flight.
     pub(super) fn has_ended(&mut self) {
         self.heard_sync = false;
     }
@@ -302,8 +302,7 @@ impl Generator {
         !self.pending.is_empty()
     }
 
-    /// Begins another pass: all files are closed, and where the run is to be repeatable the draws
-    /// are the same again.
+    /// Begins another pass with all files closed; repeatable runs draw the same numbers again.
     pub(super) fn begin_pass(&mut self) {
         self.pending.clear();
         (self.last_was_sync, self.heard_sync) = (false, false);

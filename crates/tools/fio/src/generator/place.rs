@@ -8,25 +8,25 @@ use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
 use super::{Act, Generator, Wanted};
 
-/// Draws of a size before the smallest one is taken. Of a range one fits in the end, though it may
-/// be one of millions; of a split perhaps none.
+/// Most draws of a size before the smallest is taken. A range yields a fitting size eventually,
+/// though perhaps after millions of draws; a split perhaps never.
 const DRAWS_MAX: u32 = 1 << 26;
 const SPLIT_DRAWS_MAX: u32 = 10_000;
 
-/// Draws of a request that are not counted: no more are made but near the end of a file.
+/// Draws of one request that are not counted, since only requests near the end of a file need more.
 const DRAWS_UNCOUNTED: u64 = 64;
 
-/// Draws of sizes that did not fit, of all jobs of this process.
+/// Number of drawn sizes that did not fit, of all jobs of this process.
 static REJECTED_DRAWS: AtomicU64 = AtomicU64::new(0);
 
-/// Draws of sizes that did not fit, of all jobs of this process: work that a job file can ask for
-/// without making a call.
+/// Number of drawn sizes that did not fit, of all jobs of this process: CPU work that a job file
+/// can cause without a call.
 pub fn rejected_draws() -> u64 {
     REJECTED_DRAWS.load(Ordering::Relaxed)
 }
 
 impl Generator {
-    /// The next request in a file; `None` when nothing is left there.
+    /// Next request in a file; `None` if the file is complete.
     #[inline]
     pub(super) fn place(&mut self, file: usize, direction: Direction) -> Option<Wanted> {
         let (within, random, marks) = self.offset(file, direction)?;
@@ -66,7 +66,8 @@ impl Generator {
         state.last_end[direction] - state.last_start[direction].unwrap_or(state.last_end[direction])
     }
 
-    /// The offset in the job's part, whether it was drawn, and whether it is to be marked.
+    /// Offset in the job's range, true if it is random, and true if it is to be marked in the
+    /// random map.
     #[inline]
     fn offset(&mut self, file: usize, direction: Direction) -> Option<(u64, bool, bool)> {
         self.until_draw -= 1;
@@ -103,7 +104,7 @@ impl Generator {
         percent == 100 || self.order[direction.place()].percent() <= percent
     }
 
-    /// A drawn block, as an offset.
+    /// Offset of a random block.
     #[inline]
     fn block(&mut self, file: usize, direction: Direction) -> Option<u64> {
         let found = match self.draw(file, direction) {
@@ -158,7 +159,7 @@ impl Generator {
         Some(bytes / align).filter(|last| *last > 0)
     }
 
-    /// A block of the part whose turn it is; `None` where that lies behind the end of the file.
+    /// Random block of the current zone; `None` if the zone lies after the end of the file.
     fn zoned(&mut self, direction: Direction, last: u64) -> Option<u64> {
         let drawn = self.zones.as_mut()?.percent();
         let part = |zones: &[Vec<Zone>; 3]| {
@@ -203,7 +204,7 @@ impl Generator {
         state.map.get_or_insert_with(|| RandomMap::new(blocks))
     }
 
-    /// Takes the blocks of a request; how many bytes it has then.
+    /// Marks the blocks of a request, and returns the length that is left for it.
     #[inline]
     fn mark(&mut self, file: usize, direction: Direction, within: u64, bytes: u64) -> u64 {
         let least = self.job.blocks(direction).least;
@@ -212,7 +213,7 @@ impl Generator {
         bytes.min(taken.saturating_mul(least))
     }
 
-    /// The offset after the last request of this way.
+    /// Offset after the last request of this direction.
     fn following(&mut self, file: usize, direction: Direction) -> Option<u64> {
         let place = direction.place();
         let (extent, start) = (self.files[file].extent, self.files[file].start);
@@ -237,7 +238,7 @@ impl Generator {
         }
     }
 
-    /// The page cache forgets the file, where the job says so.
+    /// Queues dropping the file from the page cache, if the job asks for it.
     fn forget(&mut self, file: usize) {
         if self.job.invalidate && !self.job.direct {
             self.pending.push_back(Act::Forget(file));

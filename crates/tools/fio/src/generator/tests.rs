@@ -1,4 +1,4 @@
-//! The requests of jobs, as fio 3.33 wrote them down with `--write_iolog`.
+//! Requests of jobs, compared with logs of fio 3.33 (`--write_iolog`).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::super::sizes::extents;
 use super::super::tausworthe::{Seeds, Use};
 use super::{Act, Generator};
 
-/// A generator over new files of a job with these settings.
+/// Creates a generator over new files of a job with these settings.
 fn generator(settings: &str) -> Generator {
     let reader = |_: &str, _: &str| Err(String::new());
     let environment = |_: &str| None;
@@ -23,7 +23,7 @@ fn generator(settings: &str) -> Generator {
     Generator::new(job, &extents, &[hash(b"a.0.0")], seeds)
 }
 
-/// Requests until this many bytes are issued.
+/// Collects requests until this many bytes are issued.
 fn requests(settings: &str, bytes: u64) -> Vec<(usize, char, u64, u64)> {
     let mut generator = generator(settings);
     let mut all = Vec::new();
@@ -40,7 +40,7 @@ fn requests(settings: &str, bytes: u64) -> Vec<(usize, char, u64, u64)> {
     all
 }
 
-/// Block numbers, and the letters of the ways.
+/// Block numbers, and the letters of the directions.
 fn blocks(all: &[(usize, char, u64, u64)]) -> (Vec<u64>, String) {
     (all.iter().map(|one| one.2 / 4096).collect(), all.iter().map(|one| one.1).collect())
 }

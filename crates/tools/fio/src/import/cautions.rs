@@ -14,10 +14,10 @@ const SYNCING: [&str; 6] =
 /// Engines that move no data to files.
 const NOT_DATA: [&str; 4] = ["null", "filecreate", "filestat", "filedelete"];
 
-/// Engines whose submission and completion are two.
+/// Engines with separate submission and completion.
 const ASYNCHRONOUS: [&str; 3] = ["libaio", "io_uring", "posixaio"];
 
-/// An option of a job, or of all.
+/// Value of an option, of the job or of all jobs.
 pub(super) fn option<'r>(run: &'r Run, job: &'r Job, name: &str) -> Option<&'r str> {
     let of = |all: &'r [(String, String)]| all.iter().find(|(known, _)| known == name);
     of(&job.options).or_else(|| of(&run.options)).map(|(_, value)| value.as_str())
@@ -28,7 +28,8 @@ pub(super) fn is_of_completion(direction: &Direction) -> bool {
     direction.bins.as_ref().is_some_and(|(name, _)| *name == "clat")
 }
 
-/// Jobs whose completions say little: asynchronous I/O through the cache ends within submission.
+/// Names jobs whose completion latencies say little, since asynchronous I/O through the page cache
+/// completes within submission.
 pub(super) fn ended_within_submission(run: &Run) -> Option<String> {
     let is_asynchronous = |job: &Job| {
         option(run, job, "ioengine").is_some_and(|engine| ASYNCHRONOUS.contains(&engine))
@@ -39,7 +40,7 @@ pub(super) fn ended_within_submission(run: &Run) -> Option<String> {
     listed(&all)
 }
 
-/// The cautions. Those that hang on options only where all of them are reported.
+/// Cautions of a run. Those that depend on options are given only if all options are reported.
 pub(super) fn cautions(run: &Run) -> Vec<Caution> {
     let mut cautions = Vec::new();
     let mut caution = |code, message: String| cautions.push(Caution { code, message });
@@ -76,7 +77,7 @@ fn is_through_cache(run: &Run, job: &Job) -> bool {
     run.has_all_options && !is_direct && moves
 }
 
-/// Directions of which this is so, by their names.
+/// Names of the directions for which the predicate holds.
 fn moved(run: &Run, is_so: impl Fn(&Job, &Direction) -> bool) -> Vec<String> {
     let mut names = Vec::new();
     for job in &run.jobs {
@@ -90,7 +91,7 @@ fn moved(run: &Run, is_so: impl Fn(&Job, &Direction) -> bool) -> Vec<String> {
     names
 }
 
-/// Some of the names, and how many more there are.
+/// Joins some of the names, with the number of the others.
 fn listed(names: &[String]) -> Option<String> {
     const SHOWN: usize = 4;
     let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");

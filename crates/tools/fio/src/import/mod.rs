@@ -17,7 +17,7 @@ use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark};
 use crate::report::Run;
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "fio";
 /// Most empty lines between two formats of the same run.
 const GAP_LINES_MOST: usize = 4;
@@ -25,10 +25,10 @@ const GAP_LINES_MOST: usize = 4;
 /// rounded.
 const BEGINNING_SLACK_MS: i64 = 1_500;
 
-/// Reads output of fio.
+/// Importer of fio's outputs.
 pub(crate) struct Fio;
 
-/// The forms, the best one last.
+/// Output formats, the most detailed last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Form {
     Text,
@@ -36,7 +36,7 @@ enum Form {
     Json,
 }
 
-/// A run in one form.
+/// Run in one format.
 struct Reported {
     form: Form,
     run: Option<Run>,
@@ -139,7 +139,7 @@ fn reported(log: &Log<'_>, at: usize) -> Option<Reported> {
     })
 }
 
-/// The next line with anything, not far away.
+/// Next line that is not empty, within the permitted gap.
 fn next(log: &Log<'_>, end: usize) -> Option<usize> {
     let near = end..(end + GAP_LINES_MOST).min(log.len());
     near.into_iter().find(|at| !log.line(*at).trim().is_empty())
@@ -147,11 +147,11 @@ fn next(log: &Log<'_>, end: usize) -> Option<usize> {
 
 /// Relation of two neighbouring outputs of the same run.
 enum Together {
-    /// The first says more.
+    /// The first output is more detailed.
     First,
-    /// The second says more.
+    /// The second output is more detailed.
     Second,
-    /// The second was said later, while it ran or at its end.
+    /// The second output is later, of the same run at work or at its end.
     Later,
 }
 

@@ -1,8 +1,8 @@
-//! Numbers of fio's text with their units: `24,192KB/s`, `1676MiB/s`, `214k`, `30906k`.
+//! Numbers with units in fio's normal output: `24,192KB/s`, `1676MiB/s`, `214k`, `30906k`.
 
 use treering_kit::import::number::decimal;
 
-/// A number as it is printed, and how much the last digit of it is worth.
+/// Printed number, and the value of its last digit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Printed {
     pub(super) value: f64,
@@ -10,7 +10,7 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// The more exact number, if it is the same but for its digits; else this.
+    /// Takes the more exact number if it rounds to this one; else keeps this one.
     pub(super) fn refined(self, exact: f64) -> f64 {
         if self.agrees(exact) { exact } else { self.value }
     }
@@ -29,13 +29,13 @@ impl Printed {
 /// Meaning of a printed `KB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kilo {
-    /// 1024, also where no `i` says so: versions before 2.18 with their default of `kb_base`.
+    /// Always 1024, also without an `i`: versions before 2.18 with their default of `kb_base`.
     Always1024,
-    /// 1000 where no `i` says something else.
+    /// 1000 unless an `i` follows.
     AsWritten,
 }
 
-/// A size, or a rate with `/s` behind it, in bytes.
+/// Parses a size, or a rate ending in `/s`, in bytes.
 pub(super) fn bytes(word: &str, kilo: Kilo) -> Option<Printed> {
     let word = word.strip_suffix("/s").unwrap_or(word);
     let (number, unit) = split(word);
@@ -55,7 +55,7 @@ pub(super) fn bytes(word: &str, kilo: Kilo) -> Option<Printed> {
     scaled(number, base.powi(power) * part)
 }
 
-/// A count or a time: `3,023`, `214k`, `76976k`, `1,536K`.
+/// Parses a count or a time: `3,023`, `214k`, `76976k`, `1,536K`.
 pub(super) fn count(word: &str) -> Option<Printed> {
     let (number, unit) = split(word);
     let factor = match unit {
@@ -68,7 +68,7 @@ pub(super) fn count(word: &str) -> Option<Printed> {
     scaled(number, factor)
 }
 
-/// Nanoseconds of fio's unit.
+/// Nanoseconds of a unit.
 pub(super) fn unit_ns(word: &str) -> Option<u64> {
     match word {
         "nsec" => Some(1),

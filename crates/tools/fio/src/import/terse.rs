@@ -1,4 +1,5 @@
-//! fio's terse lines: one a job, with semicolons between the fields, of the versions 2 to 5.
+//! Parser of fio's terse lines, versions 2 to 5: one for each job, with semicolons between the
+//! fields.
 
 use super::size::bytes;
 use treering_kit::import::Remark;
@@ -8,11 +9,11 @@ use crate::report::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread};
 
 /// Percentile fields of a line.
 const PERCENTILES: usize = 20;
-/// Fields of a device.
+/// Number of fields of a device.
 const DISK_FIELDS: usize = 9;
-/// No line of its own is longer.
+/// Longest terse line, in bytes.
 const LINE_BYTES_MOST: usize = 1 << 16;
-/// Levels of depth, and of latency, and their limits in nanoseconds.
+/// Names of the depth levels, and limits of the latency levels in nanoseconds.
 const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 const MICROSECONDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 const MILLISECONDS: [u64; 12] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000, u64::MAX];
@@ -38,12 +39,12 @@ impl Layout {
         LAYOUTS.into_iter().find(|layout| layout.version == version)
     }
 
-    /// Fields before those of the directions.
+    /// Number of fields before those of the directions.
     fn head(self) -> usize {
         if self.has_program { 5 } else { 4 }
     }
 
-    /// Fields of a direction.
+    /// Number of fields of a direction.
     fn direction(self) -> usize {
         21 + PERCENTILES + if self.has_samples { 6 } else { 0 }
     }
@@ -55,7 +56,7 @@ impl Layout {
     }
 }
 
-/// Lines that were read.
+/// Terse lines of one run.
 pub(super) struct Lines {
     pub(super) run: Run,
     pub(super) end: usize,
@@ -78,7 +79,7 @@ fn is_line(text: &str) -> bool {
     is_named && is_grouped && text.split(';').nth(layout.fields() - 1).is_some()
 }
 
-/// Reads lines of one run: neighbours that tell the same of the devices.
+/// Reads the lines of one run: neighbours with the same figures of the devices.
 pub(super) fn read(log: &Log<'_>, at: usize) -> Lines {
     let mut lines = Lines { run: Run::default(), end: at + 1, remarks: Vec::new() };
     let mut tail = None;
@@ -200,14 +201,14 @@ fn direction(layout: Layout, name: &'static str, fields: &[&str]) -> Option<Dire
     Some(direction)
 }
 
-/// `99.500000%=4292`, in microseconds. Fields that are not used are `0%=0`.
+/// Parses `99.500000%=4292`, in microseconds. Unused fields are `0%=0`.
 fn percentile(field: &str) -> Option<(&'static str, String, f64)> {
     let (level, us) = field.split_once("%=")?;
     let level = decimal(level).filter(|level| *level > 0.0 && *level <= 100.0)?;
     Some(("clat", format!("{level}"), decimal(us)? * 1e3))
 }
 
-/// The rate is in whole KiB/s: with all its digits it follows from the rest.
+/// Computes the exact rate, which is printed in whole KiB/s, from the other fields.
 fn refine(direction: &mut Direction) {
     let Some(rate) = bytes("1KiB", super::size::Kilo::AsWritten) else { return };
     let printed = super::size::Printed { value: direction.bytes_per_second, ..rate };

@@ -1,4 +1,4 @@
-//! A run of fio as a trial.
+//! Conversion of a fio run to a trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,10 +18,10 @@ use treering_kit::import::trial::ForeignTrial;
 use crate::report::{Direction, Disk, Job, Run, Spread};
 
 const MIB: f64 = 1_048_576.0;
-/// Limits up to which shares of latency are figures, in nanoseconds: 10 ns to 1 s.
+/// Exponents of the latency limits in nanoseconds that become metrics: 10 ns to 1 s.
 const LIMITS: std::ops::RangeInclusive<u32> = 1..=9;
 
-/// The trial, and what is to be said about it.
+/// Trial of the run, and remarks about it.
 pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
     let mut trial = ForeignTrial {
         workload: super::TOOL,
@@ -109,7 +109,8 @@ fn names(jobs: &[Job]) -> Vec<Name> {
     all
 }
 
-/// Options of all jobs, then those of each; of text what stands in its first lines.
+/// Records the options of all jobs, then those of each job; of normal output, those in its job
+/// headers.
 fn parameters(run: &Run, trial: &mut ForeignTrial) {
     for (name, value) in &run.options {
         trial.parameter(name, value);
@@ -210,7 +211,7 @@ fn reported(shares: &[(u64, f64)]) -> String {
     shares.iter().map(share).collect::<Vec<_>>().join(", ")
 }
 
-/// `500ns`, `1us`, `750ms`, `2s`.
+/// Formats a duration: `500ns`, `1us`, `750ms`, `2s`.
 fn duration(ns: u64) -> String {
     let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
     let unit = units.into_iter().find(|(_, size)| ns >= *size && ns.is_multiple_of(*size));
@@ -268,7 +269,7 @@ fn specs_of(name: &str, has_whole: bool) -> impl Iterator<Item = MetricSpec> + u
     std::iter::once(first).chain(second)
 }
 
-/// Bandwidth decides; where no data are moved, the rate of operations.
+/// Throughput metrics: bandwidth is primary, or the rate of operations if no data are moved.
 fn rates_of(
     job: &str,
     direction: &str,
@@ -302,7 +303,7 @@ impl<'t> Times<'t> {
         Self { direction, job, requests: requests.max(1), trial }
     }
 
-    /// Takes a figure that is not there yet.
+    /// Adds a metric unless it exists already.
     fn take(&mut self, spec: MetricSpec, what: &str, ns: f64) {
         let scope = Scope::Kind(self.job.to_owned());
         let metric = spec.of_member(&[self.direction, what], scope, ns).of_tasks(self.requests);
@@ -327,7 +328,7 @@ impl<'t> Times<'t> {
     }
 }
 
-/// `50.00` is `p50`, `99.950000` is `p9995`; only behind 99 nothing is lost without the point.
+/// Percentile suffix of a metric: `50.00` gives `p50`, `99.950000` gives `p9995`.
 fn percentile(level: &str) -> String {
     let Some((whole, part)) = level.split_once('.') else { return format!("p{level}") };
     match (whole, part.trim_end_matches('0')) {
@@ -363,7 +364,7 @@ fn totals(job: &Job, phase: u32, name: &str) -> Option<PhaseTotals> {
     })
 }
 
-/// The histogram of its latencies.
+/// Latency histogram as the totals of an operation.
 fn calls(of: &Direction) -> Option<OpTotals> {
     let op = match of.name {
         "read" => Op::Read,
@@ -378,8 +379,8 @@ fn calls(of: &Direction) -> Option<OpTotals> {
     Some(OpTotals { op, calls: of.ios, errors: 0, bytes: of.bytes, latency })
 }
 
-/// Several jobs as one: the clones of each name, and each group of several names. As fio does it,
-/// the sum of what they moved over the longest of their times.
+/// Metrics of several jobs together: the clones of each name, and each group of several names. As
+/// in fio, a rate is the sum of the bytes over the longest runtime.
 fn sums(jobs: &[Job], names: &[Name], trial: &mut ForeignTrial) {
     let mut clones: BTreeMap<(String, &str), Vec<&Direction>> = BTreeMap::new();
     let mut groups: BTreeMap<(u64, &str), Vec<&Direction>> = BTreeMap::new();

@@ -10,7 +10,7 @@ use super::keys::WITH_FIO;
 use super::section::Section;
 use super::verifying::Kind;
 
-/// Keys of one engine.
+/// Keys specific to one engine.
 const OF_ENGINES: [(&str, Engine); 7] = [
     ("userspace_reap", Engine::Libaio),
     ("fixedbufs", Engine::IoUring),
@@ -21,18 +21,18 @@ const OF_ENGINES: [(&str, Engine); 7] = [
     ("force_async", Engine::IoUring),
 ];
 impl Engine {
-    /// The keys that only this engine takes.
+    /// Keys that only this engine accepts.
     pub(crate) fn keys(self) -> impl Iterator<Item = &'static str> {
         let keys = OF_ENGINES.into_iter().filter(move |(_, engine)| *engine == self);
         keys.map(|(key, _)| key)
     }
 }
 
-/// Workers of one batch.
+/// Most workers of one batch.
 pub(crate) const WORKERS_MAX: u64 = 1024;
-/// Files that a clone has open at a time.
+/// Most files that a clone may have open at a time.
 const OPEN_FILES_MAX: u64 = 4000;
-/// Files of all clones.
+/// Most files of all clones.
 const FILES_MAX: u64 = 1 << 22;
 
 /// True if the key may be given without a value.
@@ -118,7 +118,7 @@ fn is_rare_switch(name: &str) -> bool {
     RARE.contains(&name)
 }
 
-/// Looks at every job, and at all of them together.
+/// Checks every job, and all of them together.
 pub(super) fn check(jobs: &mut [Section], to: &Faults<'_>) -> Result<(), Fault> {
     let workers = jobs.iter().fold(0_u64, |sum, job| sum.saturating_add(job.clones));
     if let Some(first) = jobs.first().filter(|_| workers > WORKERS_MAX) {
@@ -259,7 +259,7 @@ fn check_mapping(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Zones are asked for by both keys or by none.
+/// Checks that both zone keys are given, or neither.
 fn check_zones(
     job: &Section,
     zones: Option<bool>,
@@ -295,8 +295,8 @@ fn without_data(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A size alone asks for zones. As the original: there are none where more than one file was asked
-/// to be open, and none of clones but the first where there are several files.
+/// Decides on strided zones, which a zone size alone implies. As in the original, there are none if
+/// more than one file may be open, and none for clones but the first if there are several files.
 fn settle_strides(job: &mut Section) {
     let strides = &mut job.extras.strides;
     let are_asked = strides.are_asked.unwrap_or(strides.bytes > 0);

@@ -10,7 +10,8 @@ use super::expand::expand;
 use super::lines::{Lines, Section};
 use super::{Surroundings, keys};
 
-/// The sections of a file as options, each job behind its name. What was typed is left out.
+/// Formats the sections of a file as options, each job after its name. Settings of the command line
+/// are left out.
 pub(crate) fn command_line(
     file: &str,
     text: &[u8],

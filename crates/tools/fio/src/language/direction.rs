@@ -7,7 +7,7 @@ pub(crate) enum Direction {
     Read = 0,
     /// Data moves to the file.
     Write = 1,
-    /// Nowhere: room of the file is given back.
+    /// Space of the file is deallocated.
     Trim = 2,
 }
 

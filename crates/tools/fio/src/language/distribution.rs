@@ -9,7 +9,7 @@ use super::values::Given;
 /// Default exponent of Zipf's distribution, as in the original.
 const THETA: f64 = 1.1;
 const H: f64 = 0.2;
-/// Parts that the original takes.
+/// Most zones, as in the original.
 const ZONES_MAX: usize = 256;
 
 const WORDS: &str = "random_distribution is one of: random, zipf[:THETA[:CENTER]], \
@@ -24,35 +24,35 @@ pub(crate) enum Distribution {
     Even,
     /// Zipf's distribution with this exponent, which is not 1.
     Zipf {
-        /// The exponent.
+        /// Exponent of the distribution.
         theta: f64,
         /// Position of the most frequent block, as a share of the file; `None` for a random one.
         center: Option<f64>,
     },
     /// Pareto's distribution: a share `h` of the accesses goes to `1 - h` of the blocks.
     Pareto {
-        /// The share.
+        /// Share of the accesses.
         h: f64,
         /// Position of the most frequent block, as for Zipf's.
         center: Option<f64>,
     },
-    /// Around the middle, moved by up to half of this percentage to either side.
+    /// Bell-shaped distribution around a position, of at most half the deviation to either side.
     Normal {
         /// Standard deviation, in percent of the file.
         deviation: f64,
         /// Position of the mean, as for Zipf's.
         center: Option<f64>,
     },
-    /// Parts of the file in percent, by [`Direction::place`].
+    /// Zones in percent of the file, by [`Direction::place`].
     Zoned([Vec<Zone>; 3]),
-    /// Parts of the file in bytes, by [`Direction::place`].
+    /// Zones in bytes, by [`Direction::place`].
     ZonedAbs([Vec<Zone>; 3]),
 }
 
-/// A part of a file that gets its share of the accesses.
+/// Zone of a file with a share of the accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Zone {
-    /// Percent of the accesses.
+    /// Percentage of the accesses.
     pub accesses: u64,
     /// Length of the zone.
     pub size: u64,
@@ -133,7 +133,7 @@ impl Distribution {
     }
 }
 
-/// A number and the center, which lies between 0 and 1.
+/// Parses a number and a center, which lies between 0 and 1.
 fn numbers(
     given: &Given<'_>,
     text: Option<&str>,
@@ -159,7 +159,7 @@ fn numbers(
     Ok((of(number)?, center))
 }
 
-/// Parts of reads, of writes and of trims; one list is for all.
+/// Parses zones for reads, writes and trims; a single list applies to all.
 fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3], Fault> {
     let parts: Vec<&str> = text.split(',').collect();
     let lists = match parts.as_slice() {

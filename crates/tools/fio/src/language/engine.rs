@@ -1,33 +1,33 @@
-//! The engines: how requests reach the kernel.
+//! I/O engines.
 
 /// I/O engine: the calls by which requests reach the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
-    /// `pread` and `pwrite`.
+    /// Uses `pread` and `pwrite`.
     Psync,
-    /// `lseek`, then `read` or `write`.
+    /// Uses `lseek`, then `read` or `write`.
     Sync,
-    /// `preadv2` and `pwritev2`.
+    /// Uses `preadv2` and `pwritev2`.
     Pvsync2,
-    /// `io_submit`.
+    /// Uses `io_submit`.
     Libaio,
-    /// `io_uring_enter`.
+    /// Uses `io_uring_enter`.
     IoUring,
-    /// `aio_read` and `aio_write`: requests go by `io_uring_enter`, one at a time.
+    /// Emulates `aio_read` and `aio_write` by `io_uring_enter`, one request a call.
     PosixAio,
-    /// A mapping of the file.
+    /// Copies from and to a mapping of the file.
     Mmap,
-    /// `preadv` and `pwritev`.
+    /// Uses `preadv` and `pwritev`.
     Pvsync,
-    /// `lseek`, then `readv` or `writev`.
+    /// Uses `lseek`, then `readv` or `writev`.
     Vsync,
     /// No call at all.
     Null,
-    /// `ftruncate` to where a write begins.
+    /// Writes become `ftruncate` to their offset.
     Ftruncate,
-    /// `fallocate` of what a request covers.
+    /// Requests become `fallocate` of their range.
     Falloc,
-    /// Files are made when they are opened; requests are nothing.
+    /// Files are created when they are opened; requests are nothing.
     FileCreate,
     /// Files are looked up by `stat` when they are opened; requests are nothing.
     FileStat,

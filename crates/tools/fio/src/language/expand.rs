@@ -6,21 +6,21 @@ use thiserror::Error;
 
 use treering_kit::faults::shown;
 
-/// Longer texts are not made of short ones.
+/// Longest expanded text, in bytes.
 const BYTES_MAX: usize = 1 << 16;
 
 /// Properties of the machine, for expansion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
-    /// Processors.
+    /// Number of processors.
     pub cpus: u64,
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub page_bytes: u64,
-    /// Memory, in MiB.
+    /// Memory size in MiB.
     pub memory_mib: u64,
 }
 
-/// Says what a variable of the environment is.
+/// Looks up an environment variable.
 pub(crate) type Environment<'e> = dyn Fn(&str) -> Option<String> + 'e;
 
 /// Error of an expansion.
@@ -34,7 +34,7 @@ pub(super) enum NotExpanded {
     Endless,
 }
 
-/// The text with everything put in, or what is not known.
+/// Expands the variables of a text; the error names an unknown one.
 pub(super) fn expand<'t>(
     text: &'t str,
     environment: &Environment<'_>,

@@ -11,12 +11,12 @@ use super::verifying::Verifying;
 /// Separation of directions in the report: `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Unified {
-    /// Each by itself.
+    /// Rows for each direction.
     #[default]
     Apart,
     /// One row for all directions.
     Mixed,
-    /// Each by itself, and all as one.
+    /// Rows for each direction, and one for all.
     Both,
 }
 
@@ -34,11 +34,11 @@ pub(crate) enum Advice {
 /// Redundancy of written data: `buffer_compress_percentage` and `dedupe_percentage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Content {
-    /// Percent of each part of a buffer that are zeros.
+    /// Percentage of zeros in each part of a buffer.
     pub zeros: u64,
     /// Length of a compressible part in bytes; 0 for the whole buffer.
     pub part: u64,
-    /// Percent of the buffers that are as others.
+    /// Percentage of buffers that repeat others.
     pub alike: u64,
     /// Size of the working set of duplicates, in percent of the file; 0 to repeat the last buffer.
     pub among: u64,
@@ -47,7 +47,7 @@ pub(crate) struct Content {
 /// Number format of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
-    /// Digits of a number: `significant_figures`.
+    /// Significant digits: `significant_figures`.
     pub figures: usize,
     /// True if rates are in bits: `unit_base=1`.
     pub bits: bool,
@@ -62,11 +62,11 @@ impl Default for Numbers {
 /// Warning of the original before it begins; `--warnings-fatal` turns it into an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Warning {
-    /// Offsets are no multiples of the smallest request.
+    /// Offsets are not multiples of the smallest block size.
     Aligned,
-    /// Requests of several sizes are verified, and may overlap.
+    /// Verified requests of several sizes may overlap.
     VerifiedSizes,
-    /// Clones write into the same file, and verify it.
+    /// Several clones write to the same file and verify it.
     Writers,
     /// Data is written with headers, but never verified.
     NeverVerified,
@@ -119,7 +119,7 @@ pub(crate) struct Extras {
     pub exits_on_error: bool,
     /// True if the job has a row in the report: `stats`.
     pub tells_stats: bool,
-    /// A request that takes longer ends the job; 0 for no limit.
+    /// Latency above which a request ends the job, in microseconds; 0 for no limit: `max_latency`.
     pub max_latency_us: u64,
     /// Hint to the page cache about opened files: `fadvise_hint`.
     pub advice: Advice,
@@ -137,19 +137,19 @@ pub(crate) struct Extras {
     pub appends: bool,
     /// True if files are created and nothing else is done: `create_only`.
     pub creates_only: bool,
-    /// Milliseconds between two samples of the bytes a second, and of the requests.
+    /// Milliseconds between bandwidth samples, and between samples of requests per second.
     pub sampled_ms: [u64; 2],
     pub numbers: Numbers,
     /// Alignment of relative offsets, in bytes; 0 for the smallest block size.
     pub offset_align: u64,
     /// Redundancy of the written data.
     pub content: Content,
-    /// The log of requests that is done again, by its path and as it was read.
+    /// Path of the log to replay, and its content once it is read.
     pub replays: Option<String>,
     pub replay: Option<Replay>,
     /// True if the timing of the log is kept: inverse of `replay_no_stall`.
     pub replay_stalls: bool,
-    /// The job that must have ended before.
+    /// Name of the job that must have ended before this one begins: `wait_for`.
     pub waits_for: Option<String>,
     pub refill_buffers: bool,
     pub scramble_buffers: bool,

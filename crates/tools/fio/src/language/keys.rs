@@ -1,9 +1,9 @@
-//! The keys: those that are understood, and those that only the original has.
+//! Keys of job files: those supported, and those known to the original only.
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
 use treering_kit::nearest::nearest;
 
-/// Every name that is understood, with the name under which it is set.
+/// Supported names, with the canonical key of each.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("name", "name"),
     ("description", "description"),
@@ -226,7 +226,7 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("disk_util", "disk_util"),
 ];
 
-/// Names that only the original understands, by what they belong to.
+/// Names that only the original supports, by topic.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("verifying what was written", &["verify_state_load"]),
     ("trimming", &["num_range"]),
@@ -316,13 +316,13 @@ pub(crate) fn is_key(key: &str) -> bool {
         || FOREIGN.iter().any(|(_, names)| names.contains(&key))
 }
 
-/// The key that is probably meant by one that the original does not know.
+/// Likely intended key for one that the original does not know.
 pub(crate) fn nearest_key(key: &str) -> Option<&'static str> {
     let foreign = FOREIGN.iter().flat_map(|(_, names)| names.iter().copied());
     nearest(key, KNOWN.iter().map(|(known, _)| *known).chain(foreign))
 }
 
-/// Keys that take no word behind them on the command line, but only one behind `=`.
+/// Keys whose value on the command line only follows `=`, and is never the next word.
 const SETS: [&str; 17] = [
     "userspace_reap",
     "fixedbufs",
@@ -348,7 +348,7 @@ pub(crate) fn is_switch_key(key: &str) -> bool {
     SETS.contains(&key)
 }
 
-/// The name under which a key is set.
+/// Canonical key of a name.
 pub(super) fn meant(key: &str, place: Place, faults: &Faults<'_>) -> Result<&'static str, Fault> {
     if let Some((_, name)) = KNOWN.iter().find(|(known, _)| *known == key) {
         return Ok(name);

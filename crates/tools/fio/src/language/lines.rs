@@ -1,4 +1,4 @@
-//! The lines of job files: sections and settings, with their places.
+//! Lines of job files: sections and settings, with their positions.
 //!
 //! `;` and `#` begin a comment wherever they stand, also within a value. An `include` puts
 //! another file's lines in its place.
@@ -10,25 +10,25 @@ use treering_kit::faults::{Fault, Faults, Place, shown};
 
 use super::Surroundings;
 
-/// The longest file, and all of them together.
+/// Longest job file, also in total with its includes, in bytes.
 const BYTES_MAX: usize = 1 << 20;
-/// Files in files in files.
+/// Deepest nesting of includes.
 const DEPTH_MAX: usize = 16;
-/// Files in all.
+/// Most files in total.
 const FILES_MAX: usize = 256;
-/// Sections, and settings, of all files.
+/// Most sections, and settings, of all files.
 const SECTIONS_MAX: usize = 4096;
 const SETTINGS_MAX: usize = 1 << 16;
 /// Names of the pseudo files that hold settings of the command line.
 const OVERRIDING: &str = "set";
 const TYPED: &str = "command line";
-/// The longest name of a job.
+/// Longest name of a job, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
-/// Reads a file that another one includes: the name of that one, and the name as it is written.
+/// Reads an included file, given the name of the including one, and the name as written.
 pub(crate) type Reader<'r> = dyn Fn(&str, &str) -> Result<(String, Vec<u8>), String> + 'r;
 
-/// `key = value`, or a key alone.
+/// Setting of a section: `key = value`, or a key alone.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Setting {
     pub(super) key: String,
@@ -37,7 +37,7 @@ pub(super) struct Setting {
     pub(super) value_place: Place,
 }
 
-/// A section with what stands in it.
+/// Section with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Section {
     pub(super) name: String,
@@ -52,7 +52,7 @@ impl Section {
     }
 }
 
-/// Reads files into sections.
+/// Reader of the sections of files.
 pub(super) struct Lines<'r> {
     faults: Faults<'static>,
     reader: &'r Reader<'r>,
@@ -62,7 +62,7 @@ pub(super) struct Lines<'r> {
 }
 
 impl<'r> Lines<'r> {
-    /// The sections of what was typed, of a file, and of what that includes.
+    /// Reads the sections of the command line, of a file, and of its includes.
     pub(super) fn read(
         name: &str,
         text: &[u8],
@@ -77,7 +77,7 @@ impl<'r> Lines<'r> {
         Ok((lines.sections, lines.faults))
     }
 
-    /// The last setting of a key counts: what overrides stands behind all of each job's own.
+    /// Appends overriding settings to each job, since the last setting of a key counts.
     fn overridden(&mut self, settings: &[String]) {
         if settings.is_empty() {
             return;
@@ -211,7 +211,7 @@ impl<'r> Lines<'r> {
         self.add(Setting { key: key.to_owned(), place, value, value_place })
     }
 
-    /// Adds a setting to the section that was begun last.
+    /// Adds a setting to the last section.
     fn add(&mut self, setting: Setting) -> Result<(), Fault> {
         let place = setting.place;
         let Some(section) = self.sections.last_mut() else {

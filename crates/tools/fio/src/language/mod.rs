@@ -1,4 +1,4 @@
-//! The language of job files: sections of keys, read into what each job does.
+//! Language of job files: sections of keys, resolved to jobs.
 //!
 //! `lines` reads the text, `expand` puts in what names stand for, `keys` and `values` say what a
 //! setting means, `apply` puts it into the [`Section`], `check` looks at the whole, and `show`
@@ -56,13 +56,13 @@ use values::Given;
 
 /// Context of parsing a job file: included files, environment, command line, machine.
 pub(crate) struct Surroundings<'s> {
-    /// Reads the files that it includes.
+    /// Reader of included files.
     pub reader: &'s Reader<'s>,
-    /// The variables of the environment.
+    /// Lookup of environment variables.
     pub environment: &'s Environment<'s>,
-    /// Settings of the command line as `KEY=VALUE`, which come before the file.
+    /// Settings of the command line as `KEY=VALUE`, which precede the file.
     pub typed: &'s [String],
-    /// Settings as `KEY=VALUE` that take the place of what the sections say.
+    /// Settings as `KEY=VALUE` that override those of the sections.
     pub overriding: &'s [String],
     /// Values of the machine keywords, such as `$ncpus`.
     pub machine: Machine,
@@ -75,7 +75,7 @@ impl<'s> Surroundings<'s> {
     }
 }
 
-/// The jobs of a file, in their order. `only` names those that are wanted; all when it is empty.
+/// Parses a job file into its jobs, in order. `only` selects sections by name; empty selects all.
 pub(crate) fn parse(
     file: &str,
     text: &[u8],
@@ -134,7 +134,7 @@ pub(crate) fn parse(
     Ok(jobs)
 }
 
-/// The base of a section's sizes, wherever in it that stands.
+/// Number base of a section's sizes, wherever in the section it is set.
 fn bases(settings: &[Setting], before: Bases, to: &Faults<'_>) -> Result<Bases, Fault> {
     let mut bases = before;
     for setting in settings.iter().filter(|setting| setting.key == "kb_base") {

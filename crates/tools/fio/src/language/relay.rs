@@ -1,4 +1,4 @@
-//! Job files on their way to the original: what the user wrote, but for where the files are.
+//! Job files relayed to the original: unchanged except for the location of files.
 //!
 //! Keys are not looked at, but for those that lead out of the target or decide who is reported with
 //! whom. Every `[global]` setting stands in the jobs after it.
@@ -17,17 +17,17 @@ use super::section::Section;
 /// Prefix of the `description` by which a relayed job, followed by its number, is recognised.
 const MARK: &str = "treering ";
 
-/// A job as the original gets it.
+/// Job relayed to the original.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Relayed {
     /// Parsed name, files, directories and report grouping of the job; other options keep their
     /// defaults.
     pub section: Section,
-    /// The settings that are handed on, in their order.
+    /// Relayed settings, in their order.
     pub settings: Vec<(String, Option<String>)>,
 }
 
-/// The jobs of a file, their keys not understood.
+/// Parses the jobs of a file without interpreting their keys.
 pub(crate) fn relay(
     file: &str,
     text: &[u8],

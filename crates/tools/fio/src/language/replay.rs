@@ -1,23 +1,23 @@
-//! Replaying a log of requests: `read_iolog`, in the forms that `write_iolog` of fio has, versions
-//! 2 and 3. Which request comes when stands in the log; nothing is drawn.
+//! Replay of a request log: `read_iolog`, in fio's formats 2 and 3. The log determines all
+//! requests; nothing is drawn.
 
 use thiserror::Error;
 
 use super::direction::Direction;
 
-/// The longest log, and the most of its lines.
+/// Longest log in bytes, and the most lines.
 pub(crate) const BYTES_MAX: u64 = 256 << 20;
 
 /// Action of a log line; files are given by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// A file is opened.
+    /// Opens a file.
     Open(usize),
-    /// A file is closed.
+    /// Closes a file.
     Close(usize),
-    /// A request.
+    /// Issues a request.
     Move {
-        /// The number of the file.
+        /// Number of the file.
         file: usize,
         /// Direction of the request.
         direction: Direction,
@@ -26,21 +26,21 @@ pub(crate) enum Asked {
         /// Length in bytes.
         bytes: u64,
     },
-    /// A sync.
+    /// Syncs a file.
     Sync {
-        /// The number of the file.
+        /// Number of the file.
         file: usize,
         /// True for `fdatasync`, false for `fsync`.
         data_only: bool,
     },
-    /// Waits until so many milliseconds have passed since the start.
+    /// Waits until this many milliseconds have passed since the start.
     Wait(u64),
 }
 
-/// A line.
+/// Line of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Microseconds after the line before.
+    /// Delay after the previous line, in microseconds.
     pub delay_us: u64,
     /// Action to replay.
     pub asked: Asked,
@@ -57,17 +57,17 @@ pub(crate) enum ReplayError {
     Empty,
 }
 
-/// A log as it was read.
+/// Parsed log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Replay {
-    /// The files that it names, as it names them.
+    /// Files as the log names them.
     pub files: Vec<String>,
     /// Log lines in their order.
     pub entries: Vec<Entry>,
 }
 
 impl Replay {
-    /// Reads a log. Lines that are none are left out, as fio does.
+    /// Parses a log. Unknown lines are ignored, as in fio.
     ///
     /// # Errors
     /// When it is no log, or asks for nothing.
@@ -140,7 +140,7 @@ impl Replay {
         self.entries.iter().fold(0, |sum, one| sum.saturating_add(of(one)))
     }
 
-    /// The largest request.
+    /// Length of the largest request.
     pub(crate) fn most(&self) -> u64 {
         let of = |one: &Entry| if let Asked::Move { bytes, .. } = one.asked { bytes } else { 0 };
         self.entries.iter().map(of).max().unwrap_or(0)

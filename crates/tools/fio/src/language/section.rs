@@ -27,17 +27,17 @@ pub(crate) struct ReadWrite {
 }
 
 impl ReadWrite {
-    /// Each place is trimmed, then written.
+    /// True if each block is trimmed, then written.
     pub(crate) const fn is_trim_write(self) -> bool {
         self.trims && self.writes
     }
 
-    /// Reads and writes, mixed.
+    /// True if reads and writes are mixed.
     pub(crate) const fn is_mixed(self) -> bool {
         self.reads && self.writes
     }
 
-    /// Fio's word.
+    /// Value of `rw` in the report.
     pub(crate) const fn name(self) -> &'static str {
         match (self.reads, self.writes, self.random) {
             _ if self.trims => match (self.writes, self.random) {
@@ -59,7 +59,7 @@ impl ReadWrite {
 /// Preallocation of a file before it is written: `fallocate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Allocation {
-    /// Not at all.
+    /// No preallocation.
     None,
     /// Uses `fallocate`, if the filesystem supports it.
     Native,
@@ -74,7 +74,7 @@ pub(crate) enum Allocation {
 /// Order of the files: `file_service_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
-    /// Drawn.
+    /// Files are drawn at random.
     Random,
     /// Files take turns.
     RoundRobin,
@@ -82,14 +82,14 @@ pub(crate) enum Service {
     Sequential,
 }
 
-/// Sizes of requests in one way.
+/// Block sizes of one direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Blocks {
-    /// The smallest.
+    /// Smallest block size in bytes.
     pub least: u64,
-    /// The largest.
+    /// Largest block size in bytes.
     pub most: u64,
-    /// Sizes and how many percent have each; empty when there is only a range.
+    /// Block sizes with the percentage of each; empty for a plain range.
     pub split: Vec<(u64, u64)>,
     /// Alignment of offsets, in bytes.
     pub align: Option<u64>,
@@ -105,22 +105,22 @@ impl Blocks {
 /// Jobs that end with this one: `exit_what`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exits {
-    /// The jobs that are reported together with it.
+    /// Jobs of the same reporting group.
     Group,
-    /// The jobs that run at the same time.
+    /// Jobs of the same batch.
     Stonewall,
     /// All jobs, including those not yet started.
     All,
 }
 
-/// The pauses between requests: `thinktime`.
+/// Pauses between requests: `thinktime`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Think {
     /// Pause in microseconds; 0 for none.
     pub us: u64,
-    /// After so many requests.
+    /// Number of requests before each pause.
     pub blocks: u64,
-    /// And after so much time with requests; 0 for none.
+    /// Microseconds of work before each pause; 0 for none.
     pub io_us: u64,
 }
 
@@ -175,11 +175,11 @@ pub(crate) struct Draws {
     pub register: bool,
     /// True for 64-bit draws: `random_generator=tausworthe64`.
     pub long: bool,
-    /// `randrepeat`: whether each run draws the same.
+    /// True if each run draws the same offsets: `randrepeat`.
     pub repeatable: bool,
-    /// `allrandrepeat`: likewise for what is not a place.
+    /// True if each run draws the same other random values: `allrandrepeat`.
     pub all_repeatable: bool,
-    /// `randseed`.
+    /// Seed: `randseed`.
     pub seed: u64,
     /// Percentage of random offsets, by direction; the others are sequential: `percentage_random`.
     pub percent_random: [u64; 3],
@@ -210,7 +210,7 @@ pub(crate) struct Heading {
     pub(super) place: Place,
 }
 
-/// A section that is no `[global]` one.
+/// Section of a job, not a `[global]` one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Section {
     /// Name of the job.
@@ -218,13 +218,14 @@ pub(crate) struct Section {
     /// Header of its section.
     pub heading: Heading,
     pub(super) bases: Bases,
-    /// `description`.
+    /// Comment of the job: `description`.
     pub description: Option<String>,
-    /// `rw`, without what stands behind the colon.
+    /// Value of `rw`, without the part after the colon.
     pub rw: ReadWrite,
-    /// Every so many requests a random job draws a new place, and a sequential one goes on.
+    /// Number of requests for each new offset: a random job draws it, a sequential one advances;
+    /// the requests in between continue or repeat.
     pub sequence: u64,
-    /// Bytes left out after each sequential request.
+    /// Bytes skipped after each sequential request.
     pub hole: i64,
     /// True if requests between random ones repeat the offset: `rw_sequencer=identical`.
     pub repeats: bool,
@@ -235,109 +236,109 @@ pub(crate) struct Section {
     /// True if the first two block sizes are those of sequential and random requests:
     /// `bs_is_seq_rand`.
     pub blocks_by_order: bool,
-    /// `size`; of the whole file where nothing is said.
+    /// Bytes to move over all files: `size`; `None` for the whole of existing files.
     pub size: Option<Amount>,
-    /// `io_size`; as `size` where nothing is said.
+    /// Bytes to transfer: `io_size`; `None` for as much as `size`.
     pub io_size: Option<Amount>,
-    /// `filesize`: the smallest and the largest, in bytes.
+    /// Smallest and largest file size in bytes: `filesize`.
     pub file_size: Option<(u64, u64)>,
-    /// `offset`.
+    /// Start of the range in each file: `offset`.
     pub offset: Amount,
-    /// `offset_increment`: how much later each further clone begins.
+    /// Shift of the range for each further clone: `offset_increment`.
     pub offset_increment: Amount,
-    /// `number_ios`; 0 for no limit.
+    /// Most requests: `number_ios`; 0 for no limit.
     pub number_ios: u64,
-    /// `nrfiles`, or how many are named.
+    /// Number of files: `nrfiles`, or as many as are named.
     pub files: u64,
-    /// `openfiles`; 0 for all.
+    /// Most files open at a time: `openfiles`; 0 for all.
     pub open_files: u64,
-    /// `file_service_type`.
+    /// Order of the files: `file_service_type`.
     pub service: Service,
-    /// Requests to one file before the next is chosen.
+    /// Number of requests to one file before the next is chosen.
     pub service_requests: u64,
-    /// `directory`: clones take turns.
+    /// Directories in which clones place their files in turns: `directory`.
     pub directories: Vec<String>,
-    /// `filename`; empty where the files are named after the job.
+    /// File names: `filename`; empty if the files are named after the job.
     pub filenames: Vec<String>,
-    /// `filename_format`.
+    /// Format of generated file names: `filename_format`.
     pub filename_format: String,
-    /// `unique_filename`.
+    /// Value of `unique_filename`, which has no effect.
     pub unique_filename: bool,
-    /// `ioengine`.
+    /// I/O engine: `ioengine`.
     pub engine: Engine,
-    /// `iodepth`.
+    /// Queue depth: `iodepth`.
     pub depth: u64,
-    /// `iodepth_batch`; 0 for the whole depth.
+    /// Requests of a submission: `iodepth_batch`; 0 for the whole depth.
     pub batch: u64,
-    /// `iodepth_batch_complete_min`.
+    /// Least completions of a reaping: `iodepth_batch_complete_min`.
     pub least_reaped: u64,
-    /// `iodepth_batch_complete_max`; 0 for as many as the least.
+    /// Most completions of a reaping: `iodepth_batch_complete_max`; 0 for as many as the least.
     pub most_reaped: u64,
-    /// `iodepth_low`; 0 for the whole depth.
+    /// Depth to which a full queue is drained: `iodepth_low`; 0 for the whole depth.
     pub depth_low: u64,
-    /// `direct`: whether the page cache is left out.
+    /// True if the page cache is bypassed: `direct`.
     pub direct: bool,
-    /// `sync`: how files are opened.
+    /// Synchronous open flags: `sync`.
     pub synchronous: Synchronous,
-    /// `numjobs`.
+    /// Number of clones: `numjobs`.
     pub clones: u64,
-    /// `thread`: whether a clone is a thread, and not a process.
+    /// True if clones are threads and not processes: `thread`.
     pub thread: bool,
-    /// `runtime`; 0 for no limit.
+    /// Time limit in microseconds: `runtime`; 0 for none.
     pub runtime_us: u64,
-    /// `time_based`: whether it begins again until its time is over.
+    /// True if passes repeat until the time limit: `time_based`.
     pub time_based: bool,
-    /// `ramp_time`: what is not counted.
+    /// Initial time that is not counted, in microseconds: `ramp_time`.
     pub ramp_us: u64,
-    /// The shortest and the longest.
+    /// Shortest and longest delay before the job begins, in microseconds.
     pub start_delay_us: [u64; 2],
-    /// `loops`.
+    /// Number of passes: `loops`.
     pub loops: u64,
-    /// `group_reporting`.
+    /// True if the clones of a group share a row: `group_reporting`.
     pub group_reporting: bool,
-    /// `new_group`.
+    /// True if the job begins a reporting group: `new_group`.
     pub new_group: bool,
-    /// `stonewall`: whether it waits for the jobs before it.
+    /// True if the job waits for all jobs before it: `stonewall`.
     pub stonewall: bool,
     /// Jobs that end when this one finishes: `exitall` and `exit_what`.
     pub exits: Option<Exits>,
-    /// `exit_what`.
+    /// Jobs that end with this one: `exit_what`.
     pub exits_with: Exits,
-    /// `fsync`: after so many writes; 0 for never.
+    /// Number of writes before each fsync: `fsync`; 0 for none.
     pub fsync: u64,
-    /// `fdatasync`: likewise.
+    /// Number of writes before each fdatasync: `fdatasync`; 0 for none.
     pub fdatasync: u64,
-    /// `end_fsync`.
+    /// True if files are synced at the end of a pass: `end_fsync`.
     pub end_fsync: bool,
-    /// `fsync_on_close`.
+    /// True if files are synced before they are closed: `fsync_on_close`.
     pub fsync_on_close: bool,
-    /// `invalidate`: whether the page cache forgets the files before.
+    /// True if files are dropped from the page cache before the job: `invalidate`.
     pub invalidate: bool,
-    /// `rwmixread`: percent of the requests that are reads.
+    /// Percentage of requests that are reads: `rwmixread`.
     pub mix_read: u64,
-    /// `fallocate`.
+    /// Preallocation: `fallocate`.
     pub allocation: Allocation,
     /// Options of the random offsets.
     pub draws: Draws,
-    /// `create_on_open`.
+    /// True if files are created when they are opened: `create_on_open`.
     pub create_on_open: bool,
-    /// `create_fsync`.
+    /// True if files are synced after layout: `create_fsync`.
     pub create_fsync: bool,
-    /// `overwrite`: whether the files are filled before.
+    /// True if files are filled before they are written: `overwrite`.
     pub overwrite: bool,
-    /// `unlink`: whether the files are removed at the end.
+    /// True if files are unlinked at the end: `unlink`.
     pub unlink: bool,
-    /// Bytes in a second; 0 for no limit.
+    /// Rate limit in bytes per second, by direction; 0 for none.
     pub rate: [u64; 3],
-    /// Requests in a second; 0 for no limit.
+    /// Rate limit in requests per second, by direction; 0 for none.
     pub rate_iops: [u64; 3],
-    /// `thinktime`.
+    /// Pauses between requests: `thinktime`.
     pub think: Think,
     /// Latency and rate statistics.
     pub reported: Reported,
-    /// The logs that it asks for.
+    /// Requested logs.
     pub logs: Wanted,
-    /// The settings of the section as they were given, and of the `[global]` ones before it.
+    /// Settings of the section as given.
     pub given: Vec<(String, String)>,
     /// Settings of the preceding `[global]` sections.
     pub given_globally: Vec<(String, String)>,
@@ -434,7 +435,7 @@ impl Section {
         self.bases.kb == 1000
     }
 
-    /// Bytes of its files, as far as it says how many.
+    /// Stated size of its files in bytes, as far as any is given.
     pub(crate) fn stated_bytes(&self) -> u64 {
         match (self.file_size, self.size) {
             (Some((_, high)), None) => high.saturating_mul(self.files),
@@ -443,7 +444,7 @@ impl Section {
         }
     }
 
-    /// Takes over what a log asks for: its files, directions and sizes.
+    /// Adopts the files, directions and sizes of a log.
     pub(crate) fn replay(&mut self, replay: Replay) {
         let [reads, writes, trims] = Direction::ALL.map(|direction| replay.goes(direction));
         self.rw = ReadWrite { reads, writes, trims: trims && !reads && !writes, random: false };
@@ -460,7 +461,7 @@ impl Section {
         self.given.iter().chain(&self.given_globally).any(|(key, _)| key == name)
     }
 
-    /// Bytes that it moves, where its files have so many of them.
+    /// Bytes to transfer, for files of this total size.
     pub(crate) fn io_bytes(&self, size: u64) -> Option<u64> {
         self.io_size.map(|amount| match amount {
             Amount::Bytes(bytes) => bytes,
@@ -481,12 +482,12 @@ impl Section {
         self.time_based && self.runtime_us > 0
     }
 
-    /// Sizes of requests in a way.
+    /// Block sizes of a direction.
     pub(crate) const fn blocks(&self, direction: Direction) -> &Blocks {
         &self.blocks[direction.place()]
     }
 
-    /// The ways in which it moves data.
+    /// Directions in which the job moves data.
     pub(crate) fn directions(&self) -> impl Iterator<Item = Direction> + use<> {
         let ReadWrite { reads, writes, trims, .. } = self.rw;
         Direction::ALL.into_iter().filter(move |direction| match direction {
@@ -496,12 +497,12 @@ impl Section {
         })
     }
 
-    /// The smallest request of both ways, also of one that it does not go.
+    /// Smallest block size, of unused directions too.
     pub(crate) fn least_block(&self) -> u64 {
         self.blocks.iter().map(|blocks| blocks.least).min().unwrap_or(1).max(1)
     }
 
-    /// The largest one, likewise.
+    /// Largest block size, of unused directions too.
     pub(crate) fn most_block(&self) -> u64 {
         self.blocks.iter().map(|blocks| blocks.most).max().unwrap_or(1).max(1)
     }

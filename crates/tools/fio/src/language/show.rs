@@ -1,4 +1,4 @@
-//! Resolved jobs, written as a job file again: every option, also those that were not given.
+//! Output of resolved jobs as a job file with every option, including defaults.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use super::steering::RangeSync;
 use super::values::Amount;
 use super::verifying::Kind;
 
-/// The jobs as a job file.
+/// Formats the jobs as a job file.
 pub(crate) fn show(jobs: &[Section]) -> String {
     let mut out = String::new();
     for (number, job) in jobs.iter().enumerate() {

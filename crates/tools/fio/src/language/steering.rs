@@ -5,23 +5,23 @@ use treering_script::{Identity, Scheduling};
 
 use super::direction::Direction;
 
-/// A share of what several jobs do together: `flow`.
+/// Share of a flow of several jobs: `flow`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flow {
     /// Weight of the job; 0 to leave the flow.
     pub weight: u64,
     /// Number of the flow.
     pub id: u64,
-    /// Microseconds of a pause where others are behind.
+    /// Pause in microseconds while the job is ahead of the others.
     pub sleep_us: u64,
 }
 
-/// Latencies that the depth of the queue must keep to: `latency_target`.
+/// Latency limit that determines the queue depth: `latency_target`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LatencyTarget {
-    /// No request may take longer; 0 for no such limit.
+    /// Latency limit in nanoseconds; 0 for none.
     pub ns: u64,
-    /// Over how long that is looked at.
+    /// Evaluation window in microseconds.
     pub window_us: u64,
     /// Percentage of the requests that must meet the limit.
     pub percentile: f64,
@@ -35,7 +35,7 @@ impl Default for LatencyTarget {
     }
 }
 
-/// Rates that change so little that a job ends: `steadystate`.
+/// Steady state at which a job ends: `steadystate`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SteadyState {
     /// True for request rates, false for bandwidth.
@@ -46,9 +46,9 @@ pub(crate) struct SteadyState {
     pub limit: f64,
     /// True if the limit is in percent of the mean.
     pub in_percent: bool,
-    /// Over how many seconds; 0 where nothing is looked at.
+    /// Length of the window in seconds; 0 disables the detection.
     pub seconds: u64,
-    /// Microseconds before that begins.
+    /// Microseconds before the window begins.
     pub ramp_us: u64,
 }
 
@@ -60,7 +60,7 @@ impl Default for SteadyState {
 }
 
 impl SteadyState {
-    /// The criterion by its name.
+    /// Name of the criterion.
     pub(crate) const fn word(&self) -> &'static str {
         match (self.of_requests, self.is_slope) {
             (true, true) => "iops_slope",
@@ -76,12 +76,12 @@ impl SteadyState {
     }
 }
 
-/// Rates below which a job ends: `rate_min` and `rate_iops_min`.
+/// Rates below which a job fails: `rate_min` and `rate_iops_min`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LowestRates {
-    /// Bytes in a second; 0 for no limit.
+    /// Bytes per second; 0 for no limit.
     pub bytes: [u64; 3],
-    /// Requests in a second; 0 for no limit.
+    /// Requests per second; 0 for no limit.
     pub requests: [u64; 3],
     /// Check interval.
     pub cycle_ms: u64,
@@ -100,12 +100,12 @@ impl LowestRates {
     }
 }
 
-/// The kinds of errors: of reads, of what changes a file, and of verifying.
+/// Number of error kinds: of reads, of modifications, and of verification.
 pub(crate) const ERROR_KINDS: usize = 3;
-/// `EIO` and `EILSEQ`.
+/// Errnos tolerated by default: `EIO` and `EILSEQ`.
 const BORNE: [i32; 2] = [5, 84];
 
-/// Errors after which a job goes on: `continue_on_error` and `ignore_error`.
+/// Errors after which a job continues: `continue_on_error` and `ignore_error`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tolerance {
     pub kinds: [bool; ERROR_KINDS],
@@ -135,24 +135,24 @@ impl Tolerance {
 /// Writeback during the job: `sync_file_range`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RangeSync {
-    /// After so many writes; 0 for never.
+    /// Number of writes before each call; 0 for never.
     pub every: u64,
-    /// The flags of the system call.
+    /// Flags of the system call.
     pub flags: u32,
 }
 
 impl RangeSync {
-    /// The words and their flags.
+    /// Flags by name.
     pub(crate) const WORDS: [(&str, u32); 3] =
         [("wait_before", 1), ("write", 2), ("wait_after", 4)];
 }
 
-/// Parts of a file that are worked on and left out in turns: `zonemode=strided`.
+/// Strided zones of a file: `zonemode=strided`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Strides {
     /// Value of `zonemode`, if given; a zone size alone implies strided zones.
     pub are_asked: Option<bool>,
-    /// Bytes that are moved in a zone; 0 for no zones.
+    /// Bytes moved in a zone; 0 for no zones.
     pub bytes: u64,
     /// Length of a zone in bytes.
     pub range: u64,
@@ -169,7 +169,7 @@ pub(crate) struct Running {
     pub nice: i32,
     /// True if other threads submit the requests: `io_submit_mode=offload`.
     pub is_offloaded: bool,
-    /// The class and the level of its I/O.
+    /// I/O priority: class and level.
     pub io_class: u16,
     pub io_level: u16,
     /// Numeric uid and gid to switch to.

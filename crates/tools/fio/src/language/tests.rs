@@ -1,4 +1,4 @@
-//! Job files as they are written, read and shown.
+//! Job files: parsing, errors, and resolved output.
 
 use super::{Environment, Machine, Reader, Section, Surroundings, parse, show};
 

@@ -43,7 +43,8 @@ pub(super) fn time_unit_us(suffix: &str) -> Option<u64> {
     })
 }
 
-/// Microseconds of a whole number with its unit; without one it counts in this many of them.
+/// Parses a whole number with a time unit, in microseconds; a plain number counts in units of
+/// `alone_us`.
 pub(crate) fn time_us(text: &str, alone_us: u64) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);

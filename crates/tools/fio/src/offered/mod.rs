@@ -1,5 +1,5 @@
-//! Requests by the clock: a job file whose requests arrive at a rate that is offered, whether
-//! earlier ones have ended or not (an open loop).
+//! Offered load: the requests of a job file arrive at a fixed rate, whether earlier ones have ended
+//! or not (an open loop).
 //!
 //! `stream` is the arrivals; here is what is asked for, which jobs can do it, and what is measured.
 //! Up to `iodepth` requests of a clone are under way at once, each of a thread with plain calls.
@@ -25,26 +25,26 @@ use super::options::{
 use stream::{LATE_MOST, Terms, quantile};
 pub(super) use stream::{Lane, Stream, Turn};
 
-/// More requests are not under way at once.
+/// Most requests in flight of all sections together.
 const LANES_MAX: u64 = 1024;
-/// The most that can be offered, in requests a second.
+/// Highest offered rate, in requests per second.
 const RATE_MAX: u64 = 100_000_000;
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
 /// Share of the offered load that a section issues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Share {
-    /// Requests of a clone that may be under way.
+    /// Maximum requests in flight of a clone.
     lanes: u64,
     terms: Terms,
 }
 
-/// An offered load.
+/// Offered load of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Offered {
     per_second: u64,
     grace_ns: u64,
-    /// The times of which late requests are counted, as they were given.
+    /// Lateness limits as the user wrote them.
     late: Vec<String>,
     shares: Vec<Share>,
 }
@@ -104,14 +104,14 @@ impl Offered {
         self.shares.get(section).map_or(1, |share| share.lanes)
     }
 
-    /// The streams of a run that begins.
+    /// Creates the streams of a run.
     pub(super) fn begin(&self) -> Running {
         let streams = self.shares.iter().map(|share| Arc::new(Stream::new(share.terms))).collect();
         Running { offered: self.clone(), streams, tally: OfferedTally::default() }
     }
 }
 
-/// The options that mean nothing without a rate.
+/// Refuses options of an offered load without a rate.
 fn refuse_alone(settings: &Settings) -> Result<(), ConfigError> {
     match OPTIONS[1..].iter().find(|name| settings.text(name).is_some()) {
         None => Ok(()),
@@ -120,7 +120,7 @@ fn refuse_alone(settings: &Settings) -> Result<(), ConfigError> {
     }
 }
 
-/// Another program knows nothing of an offered load; its job file is handed on as it is.
+/// Refuses `--with-fio`, since the original has no offered load.
 pub(super) fn refuse_with_fio(settings: &Settings) -> Result<(), ConfigError> {
     match OPTIONS.into_iter().chain([SET, REUSE]).find(|one| settings.text(one).is_some()) {
         None => Ok(()),
@@ -145,7 +145,7 @@ fn seconds(settings: &Settings, name: &str, usual: &str) -> Result<u64, ConfigEr
         })
 }
 
-/// Times with commas between, in nanoseconds beside their words.
+/// Parses times separated by commas; returns their words, and nanoseconds.
 fn late_times(settings: &Settings) -> Result<(Vec<String>, [u64; LATE_MOST]), ConfigError> {
     let (mut words, mut times) = (Vec::new(), [0; LATE_MOST]);
     for text in settings.text(LATE).into_iter().flat_map(|text| text.split(',')).map(str::trim) {
@@ -171,7 +171,7 @@ fn weights(jobs: &[Section]) -> Vec<u64> {
     jobs.iter().map(|job| job.clones).collect()
 }
 
-/// Makes a section one whose requests come by the clock; how many of a clone may be under way.
+/// Adapts a section to an offered load, and returns the maximum requests in flight of a clone.
 fn prepared(job: &mut Section, number: usize, terms: &Terms) -> Result<u64, ConfigError> {
     if let Some((what, hint)) = hindrance(job, number) {
         let message = format!("[{}]: {what} does not go with --{RATE}", job.name.escape_debug());
@@ -217,7 +217,7 @@ fn hindrance(job: &Section, number: usize) -> Option<(&'static str, &'static str
     all.into_iter().find(|(is, ..)| *is).map(|(_, what, hint)| (what, hint))
 }
 
-/// An offered load at work.
+/// Offered load of a running job.
 #[derive(Debug)]
 pub(super) struct Running {
     offered: Offered,
@@ -226,17 +226,17 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// A clone's part in the stream of its section.
+    /// Stream of a section, for one of its clones.
     pub(super) fn stream(&self, section: usize) -> Option<Arc<Stream>> {
         self.streams.get(section).map(Arc::clone)
     }
 
-    /// A clone is done.
+    /// Adds the tally of a clone that ended.
     pub(super) fn worked(&mut self, tally: &OfferedTally) {
         self.tally.merge(tally);
     }
 
-    /// Latencies of all requests that were due, of all sections together.
+    /// Latency metrics of all due requests, of all sections together.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let (latency, lag) = (&self.tally.latency, &self.tally.lag);
         let due: u64 = self.streams.iter().map(|stream| stream.due()).sum();

@@ -11,7 +11,7 @@ use crate::classic::offered::OfferedTally;
 use crate::classic::tally::Latencies;
 use treering_script::Random;
 
-/// An idle clone waits in pieces of at most so many microseconds: the end of a run reaches it.
+/// Longest single wait of an idle clone in microseconds, so that it notices the end of a run.
 const PIECE_US: u64 = 20_000;
 
 /// Most lateness limits.
@@ -20,19 +20,19 @@ pub(in super::super) const LATE_MOST: usize = 4;
 /// Parameters of a stream of arrivals. Times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) struct Terms {
-    /// Arrivals a second, on average.
+    /// Mean arrival rate per second.
     pub(in super::super) per_second: f64,
     /// True for exponentially distributed gaps, false for equal ones.
     pub(in super::super) is_poisson: bool,
     /// Seed of the random gaps.
     pub(in super::super) seed: u64,
-    /// Arrivals before this do not count.
+    /// Warm-up, whose arrivals are not counted.
     pub(in super::super) warm_up_ns: u64,
     /// Measured time, which follows the warm-up.
     pub(in super::super) length_ns: u64,
     /// Time after the last arrival in which requests may still end.
     pub(in super::super) grace_ns: u64,
-    /// Requests that take longer are counted for each of these; 0 for none.
+    /// Lateness limits, each with a counter of slower requests; 0 for none.
     pub(in super::super) late_ns: [u64; LATE_MOST],
 }
 
@@ -42,7 +42,7 @@ impl Terms {
     }
 }
 
-/// The arrivals of a section.
+/// Stream of the arrivals of a section.
 #[derive(Debug)]
 pub(in super::super) struct Stream {
     terms: Terms,
@@ -54,9 +54,9 @@ struct Drawn {
     random: Random,
     /// Time when the first clone was ready, origin of all arrivals.
     start_ns: Option<u64>,
-    /// The last arrival, from the start.
+    /// Time of the last arrival, from the start.
     at_ns: f64,
-    /// Arrivals that count.
+    /// Number of arrivals in the measured time.
     counted: u64,
 }
 
@@ -74,7 +74,7 @@ impl Stream {
         Self { terms, drawn: Mutex::new(drawn) }
     }
 
-    /// The next arrival, for a clone that is free now; `None` where there is none any more.
+    /// Takes the next arrival for a free clone; `None` after the end of the stream.
     fn take(&self, now_ns: u64) -> Option<Arrival> {
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         let start_ns = *drawn.start_ns.get_or_insert(now_ns);
@@ -94,7 +94,8 @@ impl Stream {
 }
 
 impl Drawn {
-    /// The next arrival before the end, from the start, and whether it counts.
+    /// Draws the next arrival: its time from the start, and true if it falls into the measured
+    /// time. `None` after the end.
     fn next(&mut self, terms: &Terms) -> Option<(u64, bool)> {
         let mean_ns = 1e9 / terms.per_second;
         let share = if terms.is_poisson {
@@ -136,7 +137,7 @@ enum At {
     Serving(Arrival, Option<u64>),
 }
 
-/// A clone's part in a stream.
+/// Connection of a clone to a stream.
 #[derive(Debug)]
 pub(in super::super) struct Lane {
     stream: Arc<Stream>,
@@ -177,7 +178,7 @@ impl Lane {
         Turn::Now
     }
 
-    /// A part of its request ended: the transfer, or a sync that belongs to it.
+    /// Records the end of a transfer, or of a sync that belongs to the request.
     pub(in super::super) fn ended(&mut self, at_ns: u64) {
         if let At::Serving(_, ended_ns) = &mut self.at {
             *ended_ns = Some(at_ns);
@@ -205,8 +206,8 @@ impl Lane {
     }
 }
 
-/// The latency that this share of all requests did not exceed, those that never ended being the
-/// slowest; `None` where it is one of these.
+/// Latency quantile over all due requests, with those that never ended as the slowest; `None` if
+/// the quantile is one of these.
 pub(in super::super) fn quantile(ended: &Latencies, due: u64, share: f64) -> Option<u64> {
     let count = ended.stat.samples;
     let place = share * due.max(count) as f64;
@@ -237,7 +238,7 @@ mod tests {
         }
     }
 
-    /// A clone alone whose requests take so long: its lane at the end.
+    /// Runs a single clone with this service time, and returns its lane at the end.
     fn served(stream: &Arc<Stream>, service_ns: u64) -> Lane {
         let mut lane = Lane::new(Arc::clone(stream));
         let mut now_ns = 7 * MS;

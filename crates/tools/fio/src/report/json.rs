@@ -1,4 +1,4 @@
-//! fio's JSON of 2.x and 3.x, with the counts of JSON+: a document that was parsed becomes a run.
+//! Parser of fio's JSON, 2.x and 3.x, with the bins of JSON+, into a run.
 
 use serde_json::Value;
 
@@ -6,13 +6,12 @@ use super::bins;
 use super::run::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread, Sync, limit_ns};
 use treering_kit::import::number;
 
-/// Above this many jobs, results are not looked at: they are no results of one run.
+/// Most jobs of a run; larger documents are not read.
 const JOBS_MOST: usize = 1024;
-/// And more options nobody gives.
+/// Most options of a job.
 const OPTIONS_MOST: usize = 512;
 
-/// The run that a document tells; `None` where there is nothing of use in it. What is odd about it
-/// is said.
+/// Converts fio's JSON to a run; `say` receives warnings. `None` if there are no usable jobs.
 pub(crate) fn run(document: &Value, say: &mut dyn FnMut(String)) -> Option<Run> {
     let version = document.get("fio version").and_then(Value::as_str).unwrap_or_default();
     let mut run = Run {
@@ -58,7 +57,7 @@ fn reported(document: &Value) -> Option<i64> {
     ms.or_else(seconds).filter(|ms| (0..253_402_300_800_000).contains(ms))
 }
 
-/// A number that is finite and not negative.
+/// Reads a number that is finite and not negative.
 fn number(of: &Value, name: &str) -> Option<f64> {
     of.get(name)?.as_f64().filter(|number| number.is_finite() && *number >= 0.0)
 }
@@ -67,7 +66,7 @@ fn whole(of: &Value, name: &str) -> Option<u64> {
     of.get(name)?.as_u64()
 }
 
-/// The options except places, which are reported separately, and output paths.
+/// Reads the options except places, which are reported separately, and output paths.
 fn options(of: Option<&Value>, places: &mut Vec<String>) -> Vec<(String, String)> {
     let mut reported = Vec::new();
     let all = of.and_then(Value::as_object).into_iter().flatten();
@@ -142,7 +141,7 @@ fn job(of: &Value, places: &mut Vec<String>, say: &mut dyn FnMut(String)) -> Job
     job
 }
 
-/// `1=0.1%, 2=0.1%`: the levels with anything.
+/// Formats the levels that are not zero: `1=0.1%, 2=0.1%`.
 fn level(of: &Value) -> Option<String> {
     let shares = of.as_object()?.iter();
     let there = shares.filter_map(|(level, share)| {
@@ -157,7 +156,8 @@ fn level(of: &Value) -> Option<String> {
     Some(reported.collect::<Vec<_>>().join(", "))
 }
 
-/// The times of a kind, in nanoseconds since 3.0 and in microseconds before; and their unit.
+/// Finds the latencies of a kind, in nanoseconds since 3.0 and in microseconds before; returns them
+/// with the length of the unit.
 fn time_of<'v>(of: &'v Value, name: &str) -> Option<(&'v Value, f64)> {
     let ns = of.get(format!("{name}_ns")).map(|value| (value, 1.0));
     let us = || of.get(format!("{name}_us")).or_else(|| of.get(name)).map(|value| (value, 1e3));
@@ -174,7 +174,7 @@ fn spread(of: &Value) -> Option<Spread> {
     (!is_empty && spread.is_sound()).then_some(spread)
 }
 
-/// Percentiles as fio prints them in text; levels of zero fill the list up.
+/// Percentiles formatted as in the normal output; entries of zero are padding.
 fn percentiles(of: &Value, unit: f64) -> Vec<(String, f64)> {
     let all = of.get("percentile").and_then(Value::as_object).into_iter().flatten();
     let read = |(level, value): (&String, &Value)| {

@@ -1,4 +1,4 @@
-//! A run of fio, and its JSON.
+//! Results of a fio run, and the parser of its JSON.
 
 mod bins;
 mod json;

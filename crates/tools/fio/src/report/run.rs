@@ -1,4 +1,4 @@
-//! A run of fio as every form of its output tells it: times in nanoseconds, rates in bytes.
+//! Results of a fio run, common to all output formats: times in nanoseconds, rates in bytes.
 
 use treering_kit::import::number;
 
@@ -9,7 +9,7 @@ pub(crate) const COUNTS: [&str; 3] = ["context_switches", "major_faults", "minor
 /// Names of the directions.
 pub(crate) const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
-/// A run.
+/// Results of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
     /// Version as in `3.33`; empty when the output does not state it.
@@ -18,32 +18,32 @@ pub(crate) struct Run {
     pub reported_unix_ms: Option<i64>,
     /// Elapsed time of the run; 0 when the output does not state it.
     pub elapsed_ns: u64,
-    /// Directories and files it worked in.
+    /// Directories and files of the run.
     pub places: Vec<String>,
-    /// Options of all jobs.
+    /// Options common to all jobs.
     pub options: Vec<(String, String)>,
     /// True if options that are not reported have their defaults.
     pub has_all_options: bool,
     /// Results of the jobs.
     pub jobs: Vec<Job>,
-    /// The devices, where it reported of them.
+    /// Statistics of devices, if the output has any.
     pub disks: Vec<Disk>,
     /// True if the run or one of its jobs did not finish.
     pub is_interrupted: bool,
 }
 
-/// A job, or all clones of it and all jobs of its group with `group_reporting`.
+/// Results of a job; with `group_reporting` of all clones of it and all jobs of its group.
 #[derive(Debug, Default)]
 pub(crate) struct Job {
-    /// The name of its section.
+    /// Name of the section.
     pub name: String,
-    /// The number of its group.
+    /// Number of the reporting group.
     pub group: u64,
     /// Number of threads or processes; 0 when the output does not state it.
     pub clones: u64,
     /// Option `description` of the job.
     pub description: String,
-    /// The number of its error; 0 is none.
+    /// Errno of the job; 0 for none.
     pub error: u64,
     /// Options of this job only.
     pub options: Vec<(String, String)>,
@@ -53,11 +53,11 @@ pub(crate) struct Job {
     pub sync: Option<Sync>,
     /// User and system CPU in percent of the time of all clones.
     pub cpu_percent: Option<[f64; 2]>,
-    /// The time of all clones together; 0 when the output does not say.
+    /// Total runtime of all clones; 0 when the output does not state it.
     pub clones_ms: u64,
-    /// Each under its name of [`COUNTS`].
+    /// Counters, each under its name of [`COUNTS`].
     pub counts: Vec<(&'static str, u64)>,
-    /// Levels of depth, submission and completion, in percent.
+    /// Distributions of depth, submission and completion, in percent.
     pub levels: Vec<(&'static str, String)>,
     /// Histogram of latencies: upper limit in nanoseconds, and percent of the I/O between the limit
     /// before and this one.
@@ -67,7 +67,7 @@ pub(crate) struct Job {
 /// Totals of a job in one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Direction {
-    /// `read`, `write` or `trim`.
+    /// Name: `read`, `write` or `trim`.
     pub name: &'static str,
     /// Bytes moved.
     pub bytes: u64,
@@ -85,13 +85,13 @@ pub(crate) struct Direction {
     pub percentiles: Vec<(&'static str, String, f64)>,
     /// Latency histogram: latency kind, and nanoseconds with the count of each bin.
     pub bins: Option<(&'static str, Vec<(u64, u64)>)>,
-    /// Bytes per second in its samples.
+    /// Bandwidth samples in bytes per second.
     pub bandwidth: Option<Spread>,
-    /// Operations per second in its samples.
+    /// Samples of operations per second.
     pub iops: Option<Spread>,
 }
 
-/// `fsync` and its like.
+/// Latencies of `fsync` and its like.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sync {
     /// Number of syncs; 0 when the output does not state it.
@@ -104,16 +104,16 @@ pub(crate) struct Sync {
     pub bins: Vec<(u64, u64)>,
 }
 
-/// Least, most, mean and deviation of something.
+/// Statistic: minimum, maximum, mean and deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spread {
-    /// The smallest.
+    /// Minimum.
     pub least: f64,
-    /// The largest.
+    /// Maximum.
     pub most: f64,
-    /// The mean.
+    /// Mean.
     pub mean: f64,
-    /// The standard deviation.
+    /// Standard deviation.
     pub deviation: f64,
 }
 
@@ -136,12 +136,12 @@ impl Spread {
     }
 }
 
-/// A block device during the run.
+/// Statistics of a block device during the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Disk {
     /// Device name as in `/sys/block`.
     pub name: String,
-    /// Requests, merges, sectors, ticks.
+    /// Counters: requests, merges, sectors, ticks.
     pub counts: Vec<(&'static str, u64)>,
     /// Utilisation in percent.
     pub busy_percent: Option<f64>,
@@ -169,7 +169,7 @@ impl Direction {
     }
 }
 
-/// The levels of latency in each of fio's three units, and their limits in nanoseconds.
+/// Upper limit in nanoseconds of a latency level, in each of fio's three units.
 pub(crate) fn limit_ns(unit_ns: u64, level: &str) -> Option<u64> {
     // Above all levels there is no limit.
     if level == ">=2000" {

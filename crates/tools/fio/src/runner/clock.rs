@@ -1,10 +1,10 @@
-//! The time of a clone, as it hears of it from its steps.
+//! Clock of a clone, driven by the times of its steps.
 
 use crate::language::Section;
 
 use super::super::tally::Tally;
 
-/// Times in nanoseconds from the start of the trial.
+/// Clock in nanoseconds from the start of the trial.
 #[derive(Debug)]
 pub(super) struct Clock {
     now_ns: u64,
@@ -77,14 +77,14 @@ impl Clock {
         self.now_ns = at_ns;
     }
 
-    /// A step was timed.
+    /// Advances to the end of a timed step.
     #[inline]
     pub(super) fn timed(&mut self, began_ns: u64, ended_ns: u64) {
         self.began_ns = Some(began_ns);
         self.now_ns = ended_ns;
     }
 
-    /// A pause ended: without a clock it lasted as long as it was to.
+    /// Ends a pause: if the step was not timed, advances by the requested length.
     pub(super) fn paused(&mut self, us: u64) {
         if self.began_ns.take().is_none() {
             self.now_ns += us * 1000;
@@ -103,17 +103,17 @@ impl Clock {
         self.began_ns.take().map(|began_ns| (began_ns, self.now_ns))
     }
 
-    /// The end of the last step: without a clock as far as pauses make time pass.
+    /// End of the last step; without timing, only pauses advance it.
     pub(super) const fn present_ns(&self) -> u64 {
         self.now_ns
     }
 
-    /// The present, where there is a clock.
+    /// Present time; `None` if nothing was timed yet.
     pub(super) fn now_ns(&self) -> Option<u64> {
         Some(self.now_ns).filter(|now_ns| *now_ns > 0)
     }
 
-    /// The work begins now.
+    /// Begins the work.
     pub(super) fn start(&mut self) {
         self.start_ns = self.now_ns;
         self.pause_ns = self.now_ns;
@@ -125,7 +125,7 @@ impl Clock {
         }
     }
 
-    /// A pass begins now.
+    /// Begins a pass.
     pub(super) fn begin_pass(&mut self) {
         self.pass_ns = self.now_ns;
     }
@@ -149,13 +149,13 @@ impl Clock {
         self.now_ns >= self.over_ns
     }
 
-    /// Microseconds from the start.
+    /// Microseconds since the start of the work.
     #[inline]
     pub(super) const fn since_start_us(&self) -> u64 {
         (self.now_ns - self.start_ns) / 1000
     }
 
-    /// A pause of so many microseconds begins.
+    /// Begins a pause of this many microseconds.
     pub(super) const fn pauses(&mut self, us: u64) {
         self.pause_ns = self.now_ns + us * 1000;
     }
@@ -170,7 +170,7 @@ impl Clock {
         self.start_ns
     }
 
-    /// Milliseconds from its start; `None` before what counts.
+    /// Milliseconds since the start of the work; `None` during the ramp time.
     pub(super) fn logged_ms(&self) -> Option<u64> {
         let since = self.now_ns.saturating_sub(self.start_ns);
         self.ramp_ns.is_none().then_some(since / 1_000_000)
@@ -181,7 +181,7 @@ impl Clock {
         self.ramp_ns.is_some()
     }
 
-    /// Nanoseconds from the start of the pass.
+    /// Nanoseconds since the start of the pass.
     pub(super) const fn since_pass_ns(&self) -> u64 {
         self.now_ns.saturating_sub(self.pass_ns)
     }
@@ -199,7 +199,7 @@ impl Clock {
         (self.now_ns - self.start_ns) / 1_000_000
     }
 
-    /// Takes down the rates, when it is time to.
+    /// Records samples of the rates if they are due.
     #[inline]
     pub(super) fn sample(&mut self, tally: &mut Tally) {
         if self.now_ns >= self.sample_ns {

@@ -11,14 +11,14 @@ use super::super::verify::{Block, Expected, History, Piece, random};
 use super::super::worker::Worker;
 use super::Runner;
 
-/// The error of a block that is not what was written (`EILSEQ`).
+/// Errno of a block that failed verification (`EILSEQ`).
 pub(super) const WRONG: i32 = 84;
-/// Requests without a tag have this buffer.
+/// Buffer of requests without a tag.
 pub(super) const UNTAGGED: u16 = 0;
-/// Complaints that are kept; the others are counted only.
+/// Most verification errors that are kept; further ones are only counted.
 const COMPLAINTS_MAX: usize = 64;
 
-/// The contents of a clone's requests.
+/// Contents of a clone's requests.
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) buffers: Buffers,
@@ -27,7 +27,7 @@ pub(super) struct Contents {
     /// True if other data is random and not zeros.
     is_random: bool,
     content: Content,
-    /// Seeds of buffers that may come again.
+    /// Seeds of buffers that may be repeated.
     seeds: Vec<u64>,
     repeats: Tausworthe,
     draws: Tausworthe,
@@ -38,9 +38,9 @@ pub(super) struct Contents {
     looks: bool,
     /// True if the seeds, and the write numbers, can be predicted.
     knows: [bool; 2],
-    /// Writes of which nothing was heard.
+    /// Offsets of writes in flight, by file.
     under_way: Vec<(usize, u64)>,
-    /// A read that waits for its file to be opened.
+    /// Piece to be read back once its file is open.
     waiting: Option<Piece>,
     /// True while written data is being read back.
     pub(super) reads_again: bool,
@@ -51,7 +51,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// `None` where the payload will do.
+    /// Creates the contents; `None` if the default payload suffices.
     pub(super) fn of(worker: &Worker, classic: bool) -> Option<Box<Self>> {
         let job = &worker.job;
         let verify = &job.extras.verify;
@@ -96,14 +96,14 @@ impl Contents {
         self.waiting.is_some() || self.history.len() > 0
     }
 
-    /// Forgets what was written before.
+    /// Forgets all earlier writes.
     pub(super) fn forget(&mut self) {
         self.history.clear();
         self.under_way.clear();
         (self.waiting, self.batch) = (None, 0);
     }
 
-    /// A seed, or one that was there before, as often as buffers are to be alike.
+    /// Returns a fresh seed or, by the deduplication percentage, an earlier one.
     fn repeated(&mut self, fresh: u64) -> u64 {
         let Content { alike, among, .. } = self.content;
         let again = !self.seeds.is_empty() && self.repeats.percent() <= alike;
@@ -122,7 +122,7 @@ impl Contents {
         fresh
     }
 
-    /// Puts into a buffer what a write carries, and remembers it.
+    /// Fills the buffer of a write, and remembers it for verification.
     fn fill(&mut self, tag: u16, wanted: Wanted, number: u64, now_ns: u64) {
         let Wanted { file, offset, bytes, .. } = wanted;
         self.last_was_read = wanted.direction == Direction::Read;
@@ -154,7 +154,7 @@ impl Contents {
         }
     }
 
-    /// A request failed: what it would have written is not read again.
+    /// Ends a failed request; a failed write is not read back.
     pub(super) fn failed(&mut self, wanted: Wanted) {
         self.ended(wanted);
         if wanted.direction == Direction::Write {
@@ -162,7 +162,7 @@ impl Contents {
         }
     }
 
-    /// A request ended.
+    /// Ends a request.
     fn ended(&mut self, wanted: Wanted) {
         if wanted.direction == Direction::Write {
             let place = (wanted.file, wanted.offset);
@@ -172,7 +172,7 @@ impl Contents {
         }
     }
 
-    /// Looks at what was read; says what is wrong with it.
+    /// Verifies the data of a read; returns the error, if any.
     fn look(&mut self, tag: u16, wanted: Wanted, bytes: u64, file: &str) -> Option<Complaint> {
         let block = self.block.as_ref()?;
         if wanted.again.is_none() && !self.looks {
@@ -200,7 +200,7 @@ impl Contents {
         Some(Complaint { text: fault.text, file: wanted.file as u64, dumps })
     }
 
-    /// The next write that is due to be read again: at the end all, before as the backlog says.
+    /// Next piece that is due to be read back: all at the end, before that as the backlog demands.
     fn due(&mut self) -> Option<Piece> {
         if let Some(piece) = self.waiting.take() {
             return Some(piece);
@@ -233,7 +233,7 @@ impl Contents {
     }
 }
 
-/// Random bytes, with zeros at the end of each part.
+/// Fills with random bytes, and zeros at the end of each part.
 fn partly_random(content: &Content, seed: u64, into: &mut [u8]) {
     let part = usize::try_from(content.part).unwrap_or(0);
     let part = if part == 0 { into.len() } else { part };
@@ -244,11 +244,11 @@ fn partly_random(content: &Content, seed: u64, into: &mut [u8]) {
     }
 }
 
-/// Larger requests do not come from the payload.
+/// Largest request whose data comes from the payload.
 const PAYLOAD_BYTES_MAX: u64 = 4 << 20;
 
 impl Runner {
-    /// The next thing to do, when what was written is read again or is due to be.
+    /// Next act of reading back, if written data is or must now be read back.
     pub(super) fn act_again(&mut self) -> Option<Act> {
         let contents = self.contents.as_mut()?;
         if !contents.reads_again && self.generator.is_pending() {
@@ -271,7 +271,7 @@ impl Runner {
         }))
     }
 
-    /// Makes the bytes of a request that is about to be made.
+    /// Fills the buffer of a request about to be issued.
     #[inline]
     pub(super) fn fill(&mut self, tag: u16, wanted: Wanted) {
         if let Some(contents) = &mut self.contents {
@@ -280,7 +280,7 @@ impl Runner {
         }
     }
 
-    /// Looks at a request that ended.
+    /// Verifies a completed request.
     #[inline]
     pub(super) fn look(&mut self, tag: u16, wanted: Wanted, bytes: u64) {
         if self.contents.is_some() {

@@ -7,15 +7,15 @@ use super::super::logs::Ended;
 use super::Runner;
 use super::contents::{UNTAGGED, WRONG};
 
-/// The error of a filesystem that is full (`ENOSPC`), and of a request that takes too long
+/// Errnos of a full filesystem (`ENOSPC`), and of a request that exceeded its latency limit
 /// (`ETIMEDOUT`).
 const NO_ROOM: i32 = 28;
 const TOO_LATE: i32 = 110;
-/// The error of a read that brings nothing (`EIO`).
+/// Errno of a read that returned no data (`EIO`).
 const NOTHING_READ: i32 = 5;
 
 impl Runner {
-    /// A request ended that nothing else went beside.
+    /// Records a request of a synchronous engine.
     #[inline]
     pub(super) fn moved(&mut self, wanted: Wanted, bytes: u64) {
         let direction = wanted.direction.place();
@@ -38,12 +38,12 @@ impl Runner {
         self.look(UNTAGGED, wanted, bytes);
     }
 
-    /// A block is not what was written.
+    /// Records a verification error.
     pub(super) fn wrong(&mut self) {
         self.failed(Direction::Read, WRONG);
     }
 
-    /// A request failed, whose bytes are not there.
+    /// Records a failed request, whose bytes are not counted.
     #[cold]
     pub(super) fn request_failed(&mut self, wanted: Wanted, errno: i32) {
         if let Some(contents) = &mut self.contents {
@@ -76,8 +76,8 @@ impl Runner {
         self.terminated = true;
     }
 
-    /// A file came to the disk. As the original: one that is not of all its metadata counts as a
-    /// short request of this direction, though its latency is one of syncs.
+    /// Records a sync. As in the original, one that leaves out metadata counts as a short request
+    /// of this direction, though its latency is one of syncs.
     pub(super) fn synced(&mut self, short: Option<Direction>) {
         let short = short.filter(|_| self.namespace.classic);
         if let Some(direction) = short {
@@ -89,7 +89,8 @@ impl Runner {
         }
     }
 
-    /// A file was made, looked at or removed: that is what latencies are reported about.
+    /// Records that a file was created, looked up or removed, for engines whose latencies are those
+    /// of such calls.
     pub(super) fn opened(&mut self) {
         let direction = if self.worker.job.rw.reads { Direction::Read } else { Direction::Write };
         if let Some(ns) = self.clock.took() {
@@ -97,7 +98,7 @@ impl Runner {
         }
     }
 
-    /// Takes down a request, where that is asked for.
+    /// Logs a request, if asked for, and checks its latency limits.
     #[inline]
     pub(super) fn log(&mut self, wanted: Wanted, bytes: u64, slat_ns: Option<u64>, clat_ns: u64) {
         if let Some(logs) = &mut self.logs
@@ -115,7 +116,7 @@ impl Runner {
         }
     }
 
-    /// Counts the bytes of a request, and sees whether a pause is due.
+    /// Counts the bytes of a request, and begins a pause if one is due.
     #[inline]
     pub(super) fn counted(&mut self, wanted: Wanted, bytes: u64) {
         let tally = &mut self.tally.directions[wanted.direction.place()];

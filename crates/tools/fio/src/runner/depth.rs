@@ -1,4 +1,4 @@
-//! A depth of the queue that follows latencies: `latency_target`.
+//! Queue depth controlled by latencies: `latency_target`.
 //!
 //! As the original does it: the depth is doubled as long as enough requests are fast enough, then
 //! the largest one is searched between one that was and one that was not.
@@ -24,7 +24,7 @@ enum Looked {
     Done,
 }
 
-/// The depth, and what it depends on.
+/// Search for the largest queue depth that meets the latency target.
 #[derive(Debug)]
 pub(super) struct DepthControl {
     target: LatencyTarget,
@@ -32,11 +32,11 @@ pub(super) struct DepthControl {
     depth: u64,
     high: u64,
     low: u64,
-    /// Requests of this window that took too long.
+    /// Number of requests of this window above the limit.
     late: u64,
-    /// Windows in a row that changed nothing.
+    /// Number of consecutive windows that changed nothing.
     stable: u32,
-    /// Requests before this window, and when it began.
+    /// Requests completed before this window, and its start.
     before: u64,
     since_ns: u64,
     is_last: bool,
@@ -66,7 +66,7 @@ impl DepthControl {
         self.depth
     }
 
-    /// The search begins.
+    /// Begins the search.
     pub(super) fn begin(&mut self, now_ns: u64, requests: u64) {
         if !self.is_last {
             (self.depth, self.high, self.low) = (1, self.most, 1);
@@ -78,8 +78,8 @@ impl DepthControl {
         (self.since_ns, self.before, self.late) = (now_ns, requests, 0);
     }
 
-    /// A request took so long. What follows where none may take longer: the error of the job is
-    /// `Done`.
+    /// Evaluates a request's latency. `Done` ends the job with an error: the limit applies to all
+    /// requests, and was missed at depth 1.
     fn ended(&mut self, latency_ns: u64) -> Looked {
         if latency_ns <= self.target.ns {
             return Looked::GoOn;
@@ -128,7 +128,7 @@ impl DepthControl {
         Looked::GoOn
     }
 
-    /// Looks at the window where it is over.
+    /// Evaluates the window if it is complete.
     fn look(&mut self, now_ns: u64, requests: u64) -> Looked {
         if now_ns.saturating_sub(self.since_ns) < self.target.window_us * 1000 {
             return Looked::GoOn;
@@ -144,7 +144,7 @@ impl Runner {
         self.tally.directions.iter().map(|direction| direction.requests).sum()
     }
 
-    /// The search for a depth begins, perhaps once more.
+    /// Begins the search for a depth, perhaps once more.
     pub(super) fn begin_depth(&mut self) {
         let (now_ns, requests) = (self.clock.now_ns().unwrap_or(0), self.requests_done());
         if let Some(control) = &mut self.depth {
@@ -152,7 +152,7 @@ impl Runner {
         }
     }
 
-    /// A request took so long; whether that ends the job.
+    /// Evaluates a request's latency; true if the job ends with an error.
     pub(super) fn is_too_late(&mut self, latency_ns: u64) -> bool {
         let Some(control) = &mut self.depth else { return false };
         let looked = control.ended(latency_ns);
@@ -162,7 +162,7 @@ impl Runner {
         looked == Looked::Done
     }
 
-    /// Looks whether the depth is to be another one.
+    /// Evaluates the window, and begins a new one or ends the job.
     #[cold]
     pub(super) fn look_at_depth(&mut self) {
         let (now_ns, requests) = (self.clock.now_ns().unwrap_or(0), self.requests_done());
@@ -207,7 +207,7 @@ mod tests {
         *DepthControl::of(&job).unwrap()
     }
 
-    /// The depths of windows in which requests are late from this depth on.
+    /// Depths of the windows if requests are late from this depth on.
     fn search(mut control: DepthControl, late_from: u64) -> (Vec<u64>, u64) {
         let (mut depths, mut requests) = (Vec::new(), 0);
         for second in 1..40 {

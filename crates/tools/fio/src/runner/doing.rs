@@ -16,7 +16,7 @@ pub(super) enum Doing {
     Forget(usize),
     Advise(usize),
     Map(usize),
-    /// Reads a part before the work.
+    /// Reads a part of a file before the work, for `pre_read`.
     PreRead(usize, u64),
     Seek(usize, u64),
     Move(Wanted),
@@ -26,7 +26,7 @@ pub(super) enum Doing {
         data_only: bool,
         counts: bool,
     },
-    /// Has the kernel write a part of a file back; of none nothing is asked.
+    /// Starts writeback of a range of a file; does nothing if the range is empty.
     SyncRange {
         file: usize,
         start: u64,
@@ -34,7 +34,7 @@ pub(super) enum Doing {
     },
     Submit,
     Reap(u16),
-    /// Before it is closed, also where it is mapped.
+    /// Syncs a file before it is closed, also if it is mapped.
     CloseSync(usize),
     Close(usize),
     Unlink(usize),
@@ -43,7 +43,7 @@ pub(super) enum Doing {
 /// Bytes per call of reading files before the work.
 pub(super) const PRE_READ_BYTES: u32 = 1 << 20;
 
-/// No call.
+/// Call that does nothing.
 const NOTHING: Call<'_> = Call::Pause { ns: 0 };
 
 /// Length of a request as the calls take it; never more than 4 MiB.
@@ -52,7 +52,7 @@ pub(super) fn length(bytes: u64) -> u32 {
 }
 
 impl Runner {
-    /// The call of what is to be done.
+    /// Call of the present step.
     #[inline]
     pub(super) fn call(&mut self) -> Call<'_> {
         match self.doing {

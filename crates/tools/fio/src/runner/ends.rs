@@ -9,7 +9,7 @@ use super::super::tally::{COARSE, DirectionTally, Latencies, Stat, Tally};
 use super::doing::PRE_READ_BYTES;
 use super::{Doing, Next, Runner, Stage, Then};
 
-/// The error of what is done to a file that is not open (`EBADF`).
+/// Errno of a request to a file that is not open (`EBADF`).
 const NO_FILE: u64 = 9;
 /// Poll period of a clone that waits for others.
 const WAIT_US: u64 = 1000;
@@ -31,7 +31,7 @@ impl Runner {
         self
     }
 
-    /// The next thing to do where it does not work; `None` at the end of all.
+    /// Next action outside of the work.
     pub(super) fn between(&mut self) -> Next {
         let doing = match self.stage {
             Stage::Directories => self.directory(),
@@ -98,7 +98,7 @@ impl Runner {
         !over && self.deadlines.before.iter().any(|deadline| !deadline.is_reached())
     }
 
-    /// A file could not be opened: the job ends.
+    /// Ends the job because a file could not be opened.
     #[cold]
     pub(super) fn not_opened(&mut self, file: usize, errno: i32) {
         self.slots.close(file);
@@ -121,7 +121,7 @@ impl Runner {
         }
     }
 
-    /// Reads the files, one after the other, where that is asked for.
+    /// Reads the files one after the other, for `pre_read`.
     fn pre_read(&mut self, file: usize) -> Option<Doing> {
         if let Some(doing) = self.todo.pop_front() {
             return Some(doing);
@@ -148,7 +148,7 @@ impl Runner {
         Some(Doing::Open(file))
     }
 
-    /// Every file comes to the disk, also those that are closed.
+    /// Syncs all files, also those that are closed.
     fn end_sync(&mut self, file: usize) -> Option<Doing> {
         if let Some(doing) = self.todo.pop_front() {
             return Some(doing);
@@ -172,7 +172,7 @@ impl Runner {
         Some(opens)
     }
 
-    /// Closes the files one by one; then another pass begins, or it ends.
+    /// Closes the files one by one; then begins another pass, or ends.
     fn close_next(&mut self) -> Option<Doing> {
         if let Some(doing) = self.todo.pop_front() {
             return Some(doing);
@@ -244,14 +244,14 @@ impl Runner {
         left >= job.most_block() && goes_on && issued.bytes_of_pass > 0
     }
 
-    /// The runtime of a pass is that of every direction in which data went.
+    /// Adds the runtime of a pass to each direction that moved data.
     pub(super) fn end_pass(&mut self) {
         let ms = self.clock.pass_ms();
         let directions = self.directions_of_pass();
         add_runtime(&mut self.tally, directions, ms);
     }
 
-    /// The directions in which data may go in this pass.
+    /// Directions in which data may move in this pass.
     fn directions_of_pass(&self) -> [bool; 3] {
         let reads_again = self.is_reading_again();
         Direction::ALL.map(|direction| {
@@ -268,7 +268,7 @@ impl Runner {
         matches!(self.stage, Stage::Work | Stage::Drain | Stage::EndSync(_) | Stage::PassEnd)
     }
 
-    /// Shows what was done so far, as it would be reported if the clone ended now.
+    /// Publishes the progress as it would be reported if the clone ended now.
     #[cold]
     pub(super) fn show(&self, snapshot: &Snapshot, spent: Spent) {
         let mut tally = Tally { complaints: Vec::new(), logs: Vec::new(), ..self.tally.clone() };
@@ -302,7 +302,7 @@ impl Runner {
         tally.depth = self.depth.as_ref().map_or(depth, |one| one.depth());
     }
 
-    /// Takes down what is about to be done to a file, where every request is wanted.
+    /// Logs what is about to be done to a file, for `write_iolog`.
     pub(super) fn log_issue(&mut self, doing: Doing) {
         let Some(logs) = &mut self.logs else { return };
         let (kind, file, direction, bytes, offset) = match doing {

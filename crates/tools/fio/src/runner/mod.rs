@@ -1,4 +1,4 @@
-//! A clone at work: requests by its engine, one after the other or several under way, until its
+//! Script of a clone: requests by its engine, one after the other or several in flight, until its
 //! bytes are moved or its time is over.
 
 mod clock;
@@ -39,7 +39,7 @@ pub(super) use steady::SteadyShare;
 pub(super) use steering::FlowShare;
 use steering::RateWatch;
 
-/// The error of a trim of a file: the call is one of devices (`ENOTTY`).
+/// Errno of a trim of a file (`ENOTTY`), since the call only applies to devices.
 const NOT_OF_FILES: i32 = 25;
 /// Longest single pause, since nothing interrupts a pause.
 const PAUSE_MAX_US: u64 = 20_000;
@@ -54,11 +54,11 @@ enum Stage {
     Work,
     /// Requests in flight end.
     Drain,
-    /// Files come to the disk.
+    /// Files are synced.
     EndSync(usize),
     PassEnd,
     Closing,
-    /// Files are removed before another pass.
+    /// Files are unlinked before another pass.
     Renew(usize),
     Unlink(usize),
     /// The clone is done.
@@ -78,7 +78,7 @@ enum Next {
 enum Then {
     /// Written data is read back.
     Verify,
-    /// Another pass.
+    /// Another pass begins.
     Pass,
     End,
 }
@@ -86,13 +86,13 @@ enum Then {
 /// Deadlines and shares that connect a clone with the others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deadlines {
-    /// Ends it.
+    /// Deadline that ends this clone.
     pub(super) end: Deadline,
-    /// The time of all is over.
+    /// Time limit of all clones.
     pub(super) time: Deadline,
     /// Deadlines that this clone reaches when it is done.
     pub(super) others: Vec<Deadline>,
-    /// The deadlines that it reaches as well where it failed.
+    /// Deadlines that this clone also reaches if it failed.
     pub(super) on_error: Vec<Deadline>,
     /// Deadlines that must be reached before this clone begins.
     pub(super) before: Vec<Deadline>,
@@ -106,7 +106,7 @@ pub(super) struct Deadlines {
     pub(super) snapshot: Option<Snapshot>,
 }
 
-/// The script.
+/// Script of a clone.
 pub(super) struct Runner {
     worker: Arc<Worker>,
     namespace: Arc<Namespace>,
@@ -118,7 +118,7 @@ pub(super) struct Runner {
     stage: Stage,
     doing: Doing,
     todo: VecDeque<Doing>,
-    /// An act that must wait until what is under way has ended.
+    /// Act that must wait until requests in flight have ended.
     held: Option<Act>,
     queued: Queued,
     tally: Tally,
@@ -139,10 +139,10 @@ pub(super) struct Runner {
     clock: Clock,
     deadlines: Deadlines,
     place: usize,
-    /// Lines of a log that were done, and whether the pause before the next one was.
+    /// Number of replayed log lines, and true if the delay of the next line has passed.
     replayed: usize,
     waited: bool,
-    /// Microseconds of pauses that are left.
+    /// Microseconds left of the present pauses.
     rest_us: u64,
     loops_left: u64,
     /// Successor of the state in which all files are closed.
@@ -195,12 +195,12 @@ impl Runner {
         }
     }
 
-    /// The buffers of its requests, where the payload is not what they carry.
+    /// Buffers of its requests, unless they carry the default payload.
     pub(super) fn buffers(&self) -> Option<Buffers> {
         self.contents.as_ref().map(|contents| contents.buffers.clone())
     }
 
-    /// Takes down what came of the last call.
+    /// Records the result of the last call.
     #[inline]
     fn hear(&mut self, answer: Result<Done, Errno>, io: &dyn Io) {
         match (self.doing, answer) {
@@ -289,7 +289,7 @@ impl Runner {
         if job.rw.is_trim_write() { once + size } else { once }
     }
 
-    /// The next thing to do while it works.
+    /// Next step of the work.
     #[inline]
     fn work(&mut self) -> Option<Doing> {
         if let Some(doing) = self.todo.pop_front() {
@@ -376,7 +376,7 @@ impl Runner {
         }
     }
 
-    /// A request that comes by the clock waits until it is due; after the last one it is over.
+    /// Delays a request of an offered load until it is due; ends the clone after the last one.
     fn awaits_turn(&mut self, act: Act) -> Option<Doing> {
         match self.lane.as_mut()?.turn(self.clock.present_ns()) {
             Turn::Now => None,
@@ -396,14 +396,14 @@ impl Runner {
         job.engine.is_queued() && !(job.extras.verify.only && wanted.direction == Direction::Write)
     }
 
-    /// Only a device can be trimmed, but for the engine that makes holes, and the one that does
-    /// nothing: as with the original, the request fails.
+    /// True for trims that must fail as in the original: files can only be trimmed by the engine
+    /// that punches holes, and by the one that does nothing.
     fn cannot_trim(&self, wanted: Wanted) -> bool {
         let engine = self.worker.job.engine;
         wanted.direction == Direction::Trim && (engine.moves_data() || engine == Engine::Ftruncate)
     }
 
-    /// A request, after the file's position where that is how it is done.
+    /// Step that issues a request, or first seeks, if the engine uses the file position.
     #[inline]
     fn positioned(&mut self, wanted: Wanted) -> Doing {
         let seeks = match self.worker.job.engine {
@@ -417,7 +417,7 @@ impl Runner {
         Doing::Move(wanted)
     }
 
-    /// A file is opened; the page cache hears what comes.
+    /// Opens a file, and queues the page cache hints for its access pattern.
     fn open(&mut self, file: usize) -> Doing {
         let job = &self.worker.job;
         self.slots.open(file);
@@ -445,7 +445,7 @@ impl Runner {
         Doing::Close(file)
     }
 
-    /// A piece of a pause that is due.
+    /// Pauses for a part of the time that is left.
     #[inline]
     fn rest(&mut self) -> Option<Doing> {
         if self.rest_us == 0 {
@@ -463,7 +463,7 @@ impl Runner {
         self.stage = stage;
     }
 
-    /// The next thing to do; `None` at the end.
+    /// Next step; `None` at the end.
     #[inline]
     fn advance(&mut self) -> Option<Doing> {
         loop {

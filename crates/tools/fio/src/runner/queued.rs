@@ -1,4 +1,4 @@
-//! Requests that are under way while others are made.
+//! Asynchronous requests, several of them in flight.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::super::generator::Wanted;
 use super::doing::length;
 use super::{Doing, Runner};
 
-/// A request that is under way.
+/// Request in flight.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     wanted: Wanted,
@@ -25,7 +25,7 @@ pub(super) struct Queued {
     free: Vec<u16>,
     batch: Vec<Request>,
     under_way: u16,
-    /// Requests that have ended, and of which the job has not heard.
+    /// Completions reaped from the kernel but not yet processed by the job.
     unheard: VecDeque<Completion>,
     /// True while a full queue is being drained.
     empties: bool,
@@ -44,7 +44,7 @@ impl Queued {
         }
     }
 
-    /// Requests that will be given next.
+    /// Batch of requests to be submitted next.
     pub(super) fn batch(&self) -> &[Request] {
         &self.batch
     }
@@ -86,7 +86,7 @@ impl Runner {
         }
     }
 
-    /// Takes a request; gives the batch to the kernel when it is large enough.
+    /// Adds a request to the batch, and submits the batch when it is large enough.
     pub(super) fn enqueue(&mut self, wanted: Wanted) -> Option<Doing> {
         let tag = self.queued.free.pop()?;
         self.log_issue(Doing::Move(wanted));
@@ -101,7 +101,7 @@ impl Runner {
         (self.queued.batch.len() as u64 >= self.worker.job.batch).then_some(Doing::Submit)
     }
 
-    /// The kernel took the first requests of the batch.
+    /// Marks the first requests of the batch as accepted by the kernel.
     pub(super) fn taken(&mut self, taken: u32) {
         let taken = usize::try_from(taken).unwrap_or(usize::MAX).min(self.queued.batch.len());
         let span = self.clock.span();
@@ -120,14 +120,14 @@ impl Runner {
         }
     }
 
-    /// Requests have ended.
+    /// Takes over reaped completions, and processes them.
     pub(super) fn reaped(&mut self, ended: &[Completion]) {
         let now_ns = self.clock.span().map(|(_, ended_ns)| ended_ns);
         self.queued.unheard.extend(ended);
         self.heard(now_ns);
     }
 
-    /// Hears of as many as the job takes at once.
+    /// Processes as many completions as the job reaps at once.
     fn heard(&mut self, now_ns: Option<u64>) {
         let most = self.worker.job.most_reaped;
         let mut heard = 0;
@@ -166,7 +166,7 @@ impl Runner {
         }
     }
 
-    /// Everything that is under way ends.
+    /// Ends all requests in flight, step by step.
     pub(super) fn drain(&mut self) -> Option<Doing> {
         if !self.queued.batch.is_empty() {
             return Some(Doing::Submit);

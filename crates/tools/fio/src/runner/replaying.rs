@@ -1,4 +1,4 @@
-//! A clone that does what stands in a log: the next line when its time has come.
+//! Replay of a request log, with the timing of its lines.
 
 use crate::language::{Asked, Entry};
 
@@ -6,7 +6,7 @@ use super::super::generator::{Act, Wanted};
 use super::Runner;
 
 impl Runner {
-    /// The next thing that the log asks for; `None` where there is no log.
+    /// Next act of the log; `None` if the job replays none.
     pub(super) fn act_of_log(&mut self) -> Option<Act> {
         let log = self.worker.job.extras.replay.as_ref()?;
         let stalls = self.worker.job.extras.replay_stalls;

@@ -2,7 +2,7 @@
 
 use treering_script::{File, MAX_FILES};
 
-/// The slots of a clone.
+/// Slots of a clone's files.
 #[derive(Debug)]
 pub(super) struct Slots {
     files: Vec<Option<(File, u64)>>,
@@ -21,19 +21,19 @@ impl Slots {
         }
     }
 
-    /// Gives a file a slot. There are always some: the number of open files is limited.
+    /// Assigns a slot to a file. A slot is always free, since the number of open files is limited.
     pub(super) fn open(&mut self, file: usize) {
         let slot = self.free.pop().unwrap_or(MAX_FILES - 1);
         self.files[file] = Some((File(slot), 0));
     }
 
-    /// The slot of an open file.
+    /// Slot of an open file.
     #[inline]
     pub(super) fn of(&self, file: usize) -> File {
         self.files[file].map_or(File(MAX_FILES - 1), |(slot, _)| slot)
     }
 
-    /// Takes a slot back.
+    /// Releases the slot of a file.
     pub(super) fn close(&mut self, file: usize) -> File {
         let slot = self.of(file);
         if self.files[file].take().is_some() {
@@ -47,7 +47,7 @@ impl Slots {
         self.files[file].is_some()
     }
 
-    /// The position stands there now.
+    /// Records the file position after a transfer or seek.
     #[inline]
     pub(super) fn moved(&mut self, file: usize, position: u64) {
         if let Some((_, before)) = &mut self.files[file] {

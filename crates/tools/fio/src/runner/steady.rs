@@ -13,7 +13,7 @@ use treering_script::Board;
 use super::super::tally::SteadyTally;
 use super::Runner;
 
-/// The cells of a board: bytes and requests of all, and whether the state is reached.
+/// Cells of the group's board: bytes, requests, and 1 once the state is reached.
 const BYTES: usize = 0;
 const REQUESTS: usize = 1;
 const REACHED: usize = 2;
@@ -29,7 +29,7 @@ pub(in super::super) struct SteadyShare {
     next_ns: Option<u64>,
     last_ns: u64,
     counted: [u64; 2],
-    /// Requests and bytes of each second.
+    /// Requests and bytes of each second in the window.
     window: VecDeque<[u64; 2]>,
     found: SteadyTally,
 }
@@ -90,7 +90,7 @@ impl SteadyShare {
         }
     }
 
-    /// Looks at a window that is full.
+    /// Evaluates a full window.
     fn judge(&mut self) {
         let asked = self.asked;
         let rates = self.window.iter().map(|one| one[usize::from(!asked.of_requests)]);
@@ -123,7 +123,7 @@ impl SteadyShare {
 }
 
 impl Runner {
-    /// A request of so many bytes ended; perhaps that was the last one.
+    /// Counts a completed request, which may end the job.
     #[cold]
     pub(super) fn look_at_state(&mut self, bytes: u64) {
         let (Some(share), Some(now_ns)) = (&mut self.steady, self.clock.now_ns()) else { return };

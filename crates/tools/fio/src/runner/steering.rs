@@ -8,14 +8,14 @@ use treering_script::Board;
 use super::super::tally::{Complaint, Tally};
 use super::{Doing, Runner};
 
-/// The cells of a flow's board: requests of all, and the parts of all.
+/// Cells of a flow's board: requests and weights, each summed over all clones.
 const COUNT: usize = 0;
 const WEIGHT: usize = 1;
-/// A clone that is ahead of its share waits so long where no pause is asked for.
+/// Pause in microseconds of a clone ahead of its share, if the job sets none.
 const WAIT_US: u64 = 1;
-/// Rates are not looked at before.
+/// Time before rates are checked.
 const SETTLES_NS: u64 = 2_000_000_000;
-/// The error of a job whose rate is too low (`EIO`).
+/// Errno of a job whose rate is too low (`EIO`).
 const TOO_SLOW: i32 = 5;
 
 /// A clone's share of a flow.
@@ -59,7 +59,7 @@ impl FlowShare {
     }
 }
 
-/// Sees whether rates fall below what a job must reach.
+/// Check of minimum rates.
 #[derive(Debug)]
 pub(super) struct RateWatch {
     lowest: LowestRates,
@@ -123,7 +123,7 @@ impl Runner {
         }
     }
 
-    /// A pause, where the others of its flow are behind.
+    /// Pauses while the clone is ahead of its share of the flow.
     pub(super) fn held_by_flow(&mut self) -> Option<Doing> {
         let sleep_us = self.flow.as_ref()?.sleep_us;
         if sleep_us > 0 && self.queued.is_busy() {
@@ -140,7 +140,7 @@ impl Runner {
         }
     }
 
-    /// Ends the job where one of its rates is too low.
+    /// Ends the job if one of its rates is too low.
     #[cold]
     pub(super) fn look_at_rates(&mut self) {
         let (Some(watch), Some(now_ns)) = (&mut self.watch, self.clock.now_ns()) else { return };

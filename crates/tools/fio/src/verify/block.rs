@@ -1,5 +1,4 @@
-//! The bytes of a request that is verified: parts, each with a header, a checksum and what it is
-//! of.
+//! Content of a verified request: parts, each with a header, a checksum and data.
 
 use std::fmt::Write;
 
@@ -9,10 +8,10 @@ use super::hashes::{md5, sha1, sha3, sha256, sha512};
 use super::sums::{crc7, crc16, crc32, crc32c, crc64, xxhash};
 
 const MAGIC: u16 = 0xacca;
-/// Bytes of the header before its own checksum.
+/// Length of the header before its own checksum.
 const SUMMED_BYTES: usize = 36;
 const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
-/// Streams that the random bytes of a block are made of.
+/// Parameters of the four streams that make up the random bytes of a block.
 const STREAMS: [u64; 4] = [1, 2, 3, 5];
 
 /// Layout of the blocks of a job.
@@ -21,7 +20,7 @@ pub(crate) struct Block {
     pub(crate) kind: Kind,
     verifying: Verifying,
     unaligned: bool,
-    /// The number of the clone among all, from 1.
+    /// Number of the clone among all, from 1.
     thread: u16,
 }
 
@@ -31,7 +30,7 @@ pub(crate) struct Expected {
     pub(crate) offset: u64,
     /// Seed of the random bytes; `None` accepts any.
     pub(crate) seed: Option<u64>,
-    /// The number of the write; nothing where any will do.
+    /// Number of the write; `None` accepts any.
     pub(crate) number: Option<u16>,
 }
 
@@ -60,7 +59,7 @@ impl Block {
         bytes.map_or(0, u64::from_le_bytes)
     }
 
-    /// Makes the bytes of a write that begins at `now_ns`.
+    /// Fills the buffer of a write issued at `now_ns`.
     pub(crate) fn fill(&self, expected: &Expected, now_ns: u64, into: &mut [u8]) {
         let seed = expected.seed.unwrap_or(0);
         match &self.verifying.pattern {
@@ -103,7 +102,7 @@ impl Block {
         }
     }
 
-    /// Puts the header where the job wants it, or back.
+    /// Swaps the header with the data at `verify_offset`; a second swap undoes the first.
     fn swap(&self, bytes: &mut [u8], header: usize) {
         let offset = usize::try_from(self.verifying.offset).unwrap_or(usize::MAX);
         // Swapped byte by byte, so that places may overlap as they do for the original's copy.
@@ -116,7 +115,7 @@ impl Block {
         bytes[offset..offset + header].copy_from_slice(&first);
     }
 
-    /// The checksum of what stands behind a header.
+    /// Checksum of the data after a header.
     fn sum(&self, of: &[u8]) -> Vec<u8> {
         match self.kind {
             Kind::Md5 => md5(of).to_vec(),
@@ -134,7 +133,7 @@ impl Block {
         }
     }
 
-    /// Looks at what was read. `file` is named where it is not what was written.
+    /// Verifies data that was read. `file` is the name in the error.
     pub(crate) fn look(
         &self,
         expected: &Expected,
@@ -274,7 +273,7 @@ impl Block {
     }
 }
 
-/// The number of a kind in headers.
+/// Number of a kind in headers.
 const fn number_of(kind: Kind) -> u16 {
     match kind {
         Kind::Meta => 1,
@@ -310,7 +309,7 @@ fn short_name(kind: Kind) -> &'static str {
     name.map_or("", |(name, _)| &name[..name.len().min(8)])
 }
 
-/// The random bytes of a seed.
+/// Fills with the random bytes of a seed.
 pub(crate) fn random(seed: u64, into: &mut [u8]) {
     let mut streams = STREAMS.map(|prime| seed.wrapping_mul(prime));
     let (groups, rest) = into.as_chunks_mut::<32>();

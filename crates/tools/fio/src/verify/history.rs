@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// A write that will be read again.
+/// Write that will be read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) file: usize,
@@ -24,12 +24,12 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// `sorts` where places may come twice.
+    /// Creates an empty history; `sorts` if offsets may repeat.
     pub(crate) fn new(sorts: bool) -> Self {
         Self { sorts, ..Self::default() }
     }
 
-    /// A write. What it covers of others is read no more.
+    /// Adds a write; earlier ones that it overlaps are dropped.
     pub(crate) fn add(&mut self, piece: Piece) {
         if !self.sorts {
             self.in_order.push_back(piece);
@@ -45,12 +45,12 @@ impl History {
         self.by_place.insert((file, piece.offset), piece);
     }
 
-    /// The next one.
+    /// Takes the next piece.
     pub(crate) fn take(&mut self) -> Option<Piece> {
         self.in_order.pop_front().or_else(|| self.by_place.pop_first().map(|(_, piece)| piece))
     }
 
-    /// The next one, which stays.
+    /// Next piece, which stays.
     pub(crate) fn first(&self) -> Option<&Piece> {
         self.in_order.front().or_else(|| self.by_place.values().next())
     }
@@ -60,7 +60,7 @@ impl History {
         (self.in_order.len() + self.by_place.len()) as u64
     }
 
-    /// A write came to nothing.
+    /// Removes a failed write.
     pub(crate) fn remove(&mut self, file: usize, offset: u64) {
         self.by_place.remove(&(file, offset));
         let is_it = |piece: &Piece| (piece.file, piece.offset) == (file, offset);

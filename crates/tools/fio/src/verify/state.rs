@@ -1,13 +1,13 @@
-//! The file that the original leaves of a clone that wrote what can be verified
-//! (`local-JOB-N-verify.state`): up to which write another run would verify.
+//! State file that the original leaves for a clone with verifiable writes
+//! (`local-JOB-N-verify.state`): the last write that a later run would verify.
 
 use super::sums::crc32c;
 
 const VERSION: u64 = 3;
 const NAME_BYTES: usize = 64;
-/// Words of the state of the generator, which is not reported: 0.
+/// Length of the generator's state, which is not reported: 0.
 const GENERATOR_BYTES: usize = 56;
-/// The file and the offset of a write that ended last, of which none are reported.
+/// Length of the file number and offset of a last completed write, of which none are reported.
 const WRITE_BYTES: u64 = 16;
 
 /// File name of the state of the clone with this number among all, from 0.

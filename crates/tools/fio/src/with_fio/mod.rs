@@ -1,4 +1,4 @@
-//! `--with-fio`: the user's own fio does the job of a file, below the target.
+//! `--with-fio`: the user's own fio runs the jobs of a file, below the target.
 //!
 //! The file is handed on as it is (`languages/src/fio/relay.rs`), but for where its files are.
 //! `program` asks the fio for its version, `session` has it started, `reported` reads what it says.
@@ -21,10 +21,10 @@ pub use program::installed;
 use program::{Fio, NAME, OPTION};
 use session::ForeignSession;
 
-/// Keys by which a job is given a time.
+/// Keys that limit the time of a job.
 const TIMES: [&str; 2] = ["runtime", "timeout"];
 
-/// The jobs of a file as the original gets them.
+/// Jobs of a file, relayed to the original.
 #[derive(Debug)]
 pub(super) struct ForeignJob {
     fio: Fio,
@@ -54,7 +54,7 @@ pub(super) fn asked(settings: &Settings) -> Option<PathBuf> {
     Some(std::path::absolute(&path).unwrap_or(path))
 }
 
-/// The fio that is installed; its bare name where there is none.
+/// Path of the installed fio; the bare name if there is none.
 fn first(settings: &Settings) -> PathBuf {
     let mut all = settings.environment.iter();
     let path = all.find(|(name, _)| name == "PATH").map_or("", |(_, paths)| paths.as_str());
@@ -66,7 +66,7 @@ fn is_job_file(settings: &Settings) -> bool {
     settings.text(JOB_FILE).is_none() && settings.text(OPTION).is_some_and(|given| given != NAME)
 }
 
-/// The settings with the job file in its place.
+/// Settings with the job file moved to its own option.
 pub(super) fn straightened(settings: &Settings) -> Settings {
     if !is_job_file(settings) {
         return settings.clone();
@@ -81,12 +81,12 @@ pub(super) fn straightened(settings: &Settings) -> Settings {
     settings.with_given(given.collect())
 }
 
-/// The fio that is asked for, or else the one that is installed.
+/// Path of the fio that is asked for, or else of the installed one.
 pub(super) fn program_of(settings: &Settings) -> PathBuf {
     asked(settings).unwrap_or_else(|| first(settings))
 }
 
-/// Settings of a job beyond its own, by its number.
+/// Additional settings of a job, by its number.
 pub(super) type More<'m> = dyn Fn(usize) -> Vec<(String, String)> + 'm;
 
 impl ForeignJob {
@@ -191,7 +191,7 @@ impl Job for ForeignJob {
         Footprint { peak_dirs: directories, ..native.unwrap_or_default() }
     }
 
-    /// The job file that it gets.
+    /// Job file that the original gets.
     fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
         self.text.lines().map(str::to_owned).collect()
     }

@@ -1,4 +1,4 @@
-//! The user's own fio: whether it is there, and which version it is.
+//! Program file of the user's fio, and its version.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -8,18 +8,18 @@ use std::process::{Command, Stdio};
 
 use treering_script::ConfigError;
 
-/// The option that names it.
+/// Option that names the program.
 pub(super) const OPTION: &str = "with-fio";
 /// Program that is started if no path is given.
 pub(super) const NAME: &str = "fio";
-/// Since then all kinds of percentiles can be asked for at once.
+/// First version that reports all kinds of percentiles at once.
 const ALL_PERCENTILES: (u64, u64) = (3, 18);
 
-/// Execute permission for anybody.
+/// Execute permission bits for anyone.
 const EXECUTABLE: u32 = 0o111;
 
-/// The fio of the first directory in `paths`, which are separated by colons as in `PATH`, that has
-/// one. treering itself, under a link of that name, is none.
+/// Finds fio in the directories of `paths`, which are separated by colons as in `PATH`. Links to
+/// treering itself are skipped.
 pub fn installed(paths: &OsStr) -> Option<PathBuf> {
     let own = identity(Path::new("/proc/self/exe"));
     std::env::split_paths(paths).map(|directory| directory.join(NAME)).find(|path| {
@@ -34,7 +34,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|about| (about.dev(), about.ino()))
 }
 
-/// A fio that answered.
+/// Program that answered as fio.
 #[derive(Clone, Debug)]
 pub(super) struct Fio {
     pub(super) path: PathBuf,
@@ -43,7 +43,7 @@ pub(super) struct Fio {
 }
 
 impl Fio {
-    /// Asks it for its version.
+    /// Runs the program to get its version.
     pub(super) fn ask(path: PathBuf) -> Result<Self, ConfigError> {
         let shown = path.display().to_string();
         let hint = "install fio, by the package of this name, or give its path with \

@@ -17,7 +17,7 @@ pub(super) struct Reported {
     pub(super) headline: Option<Headline>,
 }
 
-/// The document in what a program said: counters may stand before it.
+/// Finds the JSON document in the output; counters may precede it.
 pub(super) fn document(output: &[u8]) -> Option<serde_json::Value> {
     let begins = |at: &usize| *at == 0 || output[at - 1] == b'\n';
     let starts = output.iter().enumerate().filter(|(_, byte)| **byte == b'{');
@@ -26,16 +26,15 @@ pub(super) fn document(output: &[u8]) -> Option<serde_json::Value> {
     values.next()?.ok()
 }
 
-/// A clone that was reported about.
+/// Clone in the report.
 struct Clone<'t> {
     reported: &'t Job,
-    /// The number of its job, and its place among those of the job's clones that were reported
-    /// about.
+    /// Number of its job, and its index among the reported clones of that job.
     job: usize,
     place: usize,
 }
 
-/// Reads a document: its jobs are those that were handed on.
+/// Converts the report; its jobs are those that were relayed.
 pub(super) fn reported(
     document: &serde_json::Value,
     jobs: &[Relayed],
@@ -71,8 +70,7 @@ pub(super) fn reported(
     Reported { phases: phases(&clones, tasks, jobs, end), headline: Some(headline) }
 }
 
-/// Under which number each clone is reported, as natively: those of a group together, where they
-/// say so.
+/// Row number of each clone, as in native runs: shared by the clones of a reporting group.
 fn rows(clones: &[Clone<'_>], jobs: &[Relayed]) -> Vec<usize> {
     let mut rows = Vec::new();
     let (mut row, mut last) = (0_usize, None);
@@ -192,7 +190,7 @@ fn tally(of: &Job) -> Tally {
     tally
 }
 
-/// Larger figures are none of a run: sums of those of all clones stay numbers.
+/// Largest accepted figures, so that sums over all clones do not overflow.
 const FIGURE_MAX: u64 = 1 << 50;
 const COUNT_MAX: u64 = 1 << 40;
 
@@ -237,7 +235,8 @@ fn stat(samples: u64, spread: Spread) -> Stat {
     Stat::reported(samples.min(FIGURE_MAX), [ns(least), ns(most)], mean, deviation)
 }
 
-/// A figure that is none, is negative, or has no end, is 0 or the largest number.
+/// Converts a figure to an integer: 0 if it is negative or not a number, and the largest integer if
+/// it is infinite.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 fn whole(value: f64) -> u64 {
     value.round() as u64

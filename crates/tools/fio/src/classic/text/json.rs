@@ -1,4 +1,4 @@
-//! The report as JSON, in the original's schema and order.
+//! JSON report in the original's schema and order.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{
 use crate::classic::histogram::middle_ns;
 use crate::classic::tally::{DirectionTally, Latencies, Stat, SteadyTally, Tally};
 
-/// A value on its way into a document.
+/// JSON value with ordered keys.
 enum Json {
     Text(String),
     Number(u64),
@@ -35,8 +35,7 @@ fn float(name: &str, value: f64) -> (String, Json) {
     field(name, Json::Float(value))
 }
 
-/// Options as they were given. As the original: of keys without a value nothing is said but that
-/// there are some.
+/// Options as given. As in the original, keys without a value are not listed.
 fn options(name: &str, given: &[(String, String)], job: &Section) -> Option<(String, Json)> {
     if given.is_empty() {
         return None;
@@ -46,7 +45,7 @@ fn options(name: &str, given: &[(String, String)], job: &Section) -> Option<(Str
     Some(field(name, Json::Object(all.collect())))
 }
 
-/// The whole document. `plus` adds the buckets of the latencies.
+/// JSON document of the whole report. `plus` adds the latency buckets.
 pub(super) fn report(
     rows: &[Row],
     first: Option<&Arc<Section>>,
@@ -165,10 +164,10 @@ fn machine(tally: &Tally) -> Vec<(String, Json)> {
     ]
 }
 
-/// Limits of the numbers of requests under way, and of those given or heard of at once.
+/// Limits of queue depths, and of the sizes of submissions and completions.
 pub(super) const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 pub(super) const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
-/// Limits of the coarse buckets.
+/// Limits of the coarse latency buckets.
 pub(super) const LIMITS: [&str; 12] =
     ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
 
@@ -264,8 +263,8 @@ impl Serialize for Json {
     }
 }
 
-/// The original's manner: `"name" : value`, and six digits behind the point, on which parsers of
-/// its output rely.
+/// Formatting of the original: `"name" : value`, and six digits after the decimal point, on which
+/// parsers of its output rely.
 struct Manner<'i>(PrettyFormatter<'i>);
 
 impl Formatter for Manner<'_> {

@@ -1,4 +1,4 @@
-//! The report in words. Writing into strings cannot fail.
+//! Report in the normal text format. Writing into strings cannot fail.
 
 use std::fmt::Write;
 
@@ -196,7 +196,7 @@ fn of_direction(
     rates(out, done, share, units);
 }
 
-/// The samples of the rates, when there were any.
+/// Lines of the rate samples, if there are any.
 fn rates(out: &mut String, direction: &DirectionTally, share: f64, units: Units) {
     let (rate, iops) = (&direction.bandwidth, &direction.iops);
     if rate.samples == 0 {
@@ -232,7 +232,7 @@ fn rates(out: &mut String, direction: &DirectionTally, share: f64, units: Units)
     );
 }
 
-/// The line of a kind of latency, in the unit that suits it.
+/// Line of a latency statistic, in the largest suitable unit.
 fn span(out: &mut String, name: &str, stat: &Stat) {
     let (mut least, mut most) = (stat.least, stat.most);
     let (mut mean, mut deviation) = (stat.mean(), stat.deviation());
@@ -279,7 +279,7 @@ fn percentiles(out: &mut String, name: &str, of: &Latencies, percentiles: &[f64]
     }
 }
 
-/// The coarse buckets, five to a line.
+/// Lines of the coarse buckets, five to a line.
 fn coarse(out: &mut String, tally: &Tally) {
     let done = requests(tally);
     for (unit, counts) in [

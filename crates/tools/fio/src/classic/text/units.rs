@@ -1,8 +1,8 @@
-//! Numbers with suffixes, as the original cuts them.
+//! Numbers with suffixes, shortened as the original does.
 
 use crate::language::{Numbers, Section};
 
-/// A number in at most so many characters, in steps of 1000 or of 1024, and its power of them.
+/// Shortens a number to a width in steps of 1000 or 1024; returns the digits and the power.
 fn short(number: u64, characters: usize, step: u64) -> (String, usize) {
     let (mut number, mut rest, mut power) = (number, None, 0);
     while number.to_string().len() > characters {
@@ -28,7 +28,7 @@ const DECIMAL: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 /// Number format of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Units {
-    /// Characters of a number.
+    /// Width of a number in characters.
     pub(super) figures: usize,
     /// True if rates are in bits.
     pub(super) bits: bool,
@@ -42,7 +42,7 @@ impl Units {
         Self { figures, bits, decimal: job.is_decimal() }
     }
 
-    /// Bytes as `64.0KiB`.
+    /// Amount of bytes as `64.0KiB`.
     pub(super) fn bytes(self, bytes: u64) -> String {
         format!("{}B", self.scaled(bytes, self.decimal))
     }
@@ -52,7 +52,7 @@ impl Units {
         format!("{}B", self.scaled(bytes, !self.decimal))
     }
 
-    /// Bytes a second as `64.0KiB/s`, or as bits.
+    /// Rate as `64.0KiB/s`, or in bits.
     pub(super) fn rate(self, bytes: u64) -> String {
         self.rate_in(bytes, self.decimal)
     }
@@ -75,13 +75,13 @@ impl Units {
     }
 }
 
-/// A count as `12.8k`, in at most so many characters.
+/// Count as `12.8k`, of a maximum width.
 pub(super) fn count(number: u64, characters: usize) -> String {
     let (number, power) = short(number, characters, 1000);
     format!("{number}{}", DECIMAL[power.min(6)])
 }
 
-/// A float as a whole number, as C makes one of it.
+/// Converts a float to an integer as C does.
 pub(super) fn whole(number: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let whole = number as u64;

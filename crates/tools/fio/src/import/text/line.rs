@@ -1,5 +1,5 @@
-//! The lines of fio's text, of 1.38 to 3.x. A line that a mail program broke is none until all of
-//! it is there: lists end without a comma.
+//! Lines of fio's normal output, of 1.38 to 3.x. A line that a mail program broke is not recognised
+//! until it is complete: lists end without a comma.
 
 use super::super::size::{Kilo, Printed, bytes, count, unit_ns};
 use treering_kit::import::number::{ctime_unix_ms, decimal, whole};
@@ -8,50 +8,50 @@ use crate::report::{COUNTS, Spread, limit_ns};
 /// Parsed line of the normal output.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// A job that is to be run, with its parameters.
+    /// Header of a job, with its parameters.
     Head(Head),
-    /// The version.
+    /// Version of fio.
     Version(String),
-    /// The result of a job follows.
+    /// Start of a job's result.
     Begin(Begin),
     /// Totals of a direction.
     Moved(Moved),
-    /// Latency in nanoseconds: of `slat`, `clat`, `lat` or `sync`.
+    /// Latency statistic in nanoseconds, of `slat`, `clat`, `lat` or `sync`.
     Times(&'static str, Spread),
-    /// Percentiles of these times follow, in units of so many nanoseconds.
+    /// Heading of percentiles: the latency kind, and the unit in nanoseconds.
     Percentiles(&'static str, u64),
-    /// Some of them: as printed, and a number of units.
+    /// Percentiles as printed, with values in units of their heading.
     PercentileRow(Vec<(String, f64)>),
-    /// Bandwidth in its samples, in units as printed (`KB`).
+    /// Bandwidth samples, with their printed unit (`KB`).
     Bandwidth(String, Spread),
-    /// Operations in its samples.
+    /// Samples of operations per second.
     Iops(Spread),
-    /// Percent of the operations up to so many nanoseconds.
+    /// Histogram: upper limits in nanoseconds, with the percentage of the operations.
     Shares(Vec<(u64, f64)>),
-    /// User and system CPU in percent, and counts.
+    /// User and system CPU in percent, and counters.
     Cpu([f64; 2], Vec<(&'static str, u64)>),
-    /// Percent by depth.
+    /// Distribution of depths, in percent.
     Levels(&'static str, String),
     /// Issued requests: reads, writes, trims and, in newer versions, syncs.
     Issued(Vec<u64>),
     /// Number of errors.
     Errors(u64),
-    /// The sums of a group follow.
+    /// Heading of the totals of a group.
     Status(u64),
     /// Total of a group in one direction: the direction, the printed amount, and the meaning of its
     /// units.
     Sum(&'static str, String, Kilo),
-    /// Devices follow.
+    /// Heading of the devices.
     Disks,
-    /// A device.
+    /// Statistics of a device.
     Disk(String, Vec<(String, String)>),
     /// Note that the job was interrupted.
     Stopped,
-    /// Belongs to it and says nothing.
+    /// Decoration of the output without information.
     Furniture,
 }
 
-/// A job that is to be run.
+/// Header of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Head {
     pub(super) name: String,
@@ -59,7 +59,7 @@ pub(super) struct Head {
     pub(super) parameters: Vec<(String, String)>,
 }
 
-/// The first line of a result.
+/// First line of a result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Begin {
     pub(super) name: String,
@@ -82,14 +82,14 @@ pub(super) struct Moved {
     pub(super) kilo: Kilo,
 }
 
-/// The words before the colon for each direction.
+/// Words before the colon for each direction.
 const MOVES: [(&str, &str); 4] =
     [("read", "read"), ("write", "write"), ("trim", "trim"), ("mixed", "mixed")];
 const SUMS: [(&str, &str); 5] =
     [("READ", "read"), ("WRITE", "write"), ("TRIM", "trim"), ("MIXED", "mixed"), ("SYNC", "sync")];
 const TIMES: [&str; 4] = ["slat", "clat", "lat", "sync"];
 
-/// Reads a line that is whole. Mail programs put blanks that do not break where several stand.
+/// Parses a complete line. Mail programs replace repeated blanks by non-breaking ones.
 pub(super) fn line(text: &str) -> Option<Line> {
     if text.contains('\u{a0}') {
         return line_of_blanks(text.replace('\u{a0}', " ").trim());
@@ -134,7 +134,7 @@ fn line_of_blanks(text: &str) -> Option<Line> {
     }
 }
 
-/// The first line of a result with something behind it that is not understood.
+/// Parses the first line of a result that ends in unknown text.
 pub(super) fn loose_begin(text: &str) -> Option<Line> {
     begin(text.trim(), false).map(Line::Begin)
 }
@@ -171,7 +171,7 @@ fn furniture(text: &str) -> Option<Line> {
     is_known.then_some(Line::Furniture)
 }
 
-/// `1.59`, `2.1.11`, `3.33`, `3.33-12-gabcdef`.
+/// True for versions such as `1.59`, `2.1.11`, `3.33`, `3.33-12-gabcdef`.
 fn is_version(word: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
     word.len() <= 40
@@ -179,7 +179,7 @@ fn is_version(word: &str) -> bool {
         && word.bytes().all(is_plain)
 }
 
-/// A list of `name=value`, whole: a comma and a blank are between them, and no comma at the end.
+/// Parses a complete list of `name=value`, separated by commas and blanks.
 fn pairs(text: &str) -> Option<Vec<(&str, &str)>> {
     let pair = |part: &'_ str| -> Option<(usize, usize)> {
         let at = part.rfind('=')?;
@@ -206,7 +206,7 @@ fn percent(word: &str) -> Option<f64> {
     decimal(word.strip_suffix('%')?)
 }
 
-/// `min=48, max=55,230, avg=167.95, stdev=248.50`, whatever else stands between them.
+/// Parses `min=48, max=55,230, avg=167.95, stdev=248.50`, in any order among other pairs.
 fn spread(pairs: &[(&str, &str)], number: impl Fn(&str) -> Option<f64>) -> Option<Spread> {
     let read = |name: &str| number(value(pairs, name)?);
     Some(Spread {
@@ -217,7 +217,7 @@ fn spread(pairs: &[(&str, &str)], number: impl Fn(&str) -> Option<f64>) -> Optio
     })
 }
 
-/// `seq-read: (g=0): rw=read, bs=8K-8K/8K-8K, ioengine=libaio, iodepth=8`.
+/// Parses `seq-read: (g=0): rw=read, bs=8K-8K/8K-8K, ioengine=libaio, iodepth=8`.
 fn head(text: &str) -> Option<Head> {
     let (name, rest) = text.split_once(": (g=")?;
     let (group, rest) = rest.split_once("): ")?;
@@ -234,7 +234,7 @@ fn head(text: &str) -> Option<Head> {
     Some(Head { name: name.to_owned(), group: whole(group)?, parameters })
 }
 
-/// `seq-read: (groupid=0, jobs=4): err= 0: pid=1646: Fri Nov 20 17:41:26 2026`.
+/// Parses `seq-read: (groupid=0, jobs=4): err= 0: pid=1646: Fri Nov 20 17:41:26 2026`.
 fn begin(text: &str, is_strict: bool) -> Option<Begin> {
     let (name, rest) = text.split_once(": (groupid=")?;
     let (group, rest) = rest.split_once(", jobs=")?;
@@ -254,8 +254,8 @@ fn begin(text: &str, is_strict: bool) -> Option<Begin> {
     })
 }
 
-/// `io=2,835MB, bw=24,192KB/s, iops=3,023, runt=120021msec`, and
-/// `IOPS=296k, BW=2316MiB/s (2429MB/s)(9267MiB/4001msec)`.
+/// Parses `io=2,835MB, bw=24,192KB/s, iops=3,023, runt=120021msec`, and `IOPS=296k, BW=2316MiB/s
+/// (2429MB/s)(9267MiB/4001msec)`.
 fn moved(direction: &'static str, text: &str) -> Option<Moved> {
     if let Some(rest) = text.strip_prefix("IOPS=") {
         let (iops, rest) = rest.split_once(", BW=")?;
@@ -287,7 +287,8 @@ fn moved(direction: &'static str, text: &str) -> Option<Moved> {
     Some(found)
 }
 
-/// `io=2,835MB, aggrb=24,191KB/s, …` and `bw=2316MiB/s (2429MB/s), …, io=9267MiB (9717MB), run=…`.
+/// Parses `io=2,835MB, aggrb=24,191KB/s, …` and `bw=2316MiB/s (2429MB/s), …, io=9267MiB (9717MB),
+/// run=…`.
 fn sum(direction: &'static str, text: &str) -> Option<Line> {
     let (size, kilo) = if text.starts_with("bw=") {
         let (_, rest) = text.split_once(", io=")?;
@@ -327,7 +328,8 @@ fn cpu(text: &str) -> Option<Line> {
     is_all.then_some(Line::Cpu([share("usr")?, share("sys")?], counts))
 }
 
-/// `total=362940/0, short=0/0`, `total=r=1/w=2/d=3, short=…`, `total=1,2,3,0 short=0,0,0,0 …`.
+/// Parses `total=362940/0, short=0/0`, `total=r=1/w=2/d=3, short=…`, `total=1,2,3,0 short=0,0,0,0
+/// …`.
 fn issued(text: &str) -> Option<Line> {
     let rest = text.strip_prefix("total=")?;
     let (total, short) = rest.split_once("short=")?;
@@ -340,7 +342,7 @@ fn issued(text: &str) -> Option<Line> {
     numbers.map(Line::Issued)
 }
 
-/// Lines that have their unit in brackets: `clat (usec)`, `bw (KB/s)`, `lat (msec)`.
+/// Parses lines with their unit in brackets: `clat (usec)`, `bw (KB/s)`, `lat (msec)`.
 fn of_unit(what: &str, rest: &str) -> Option<Line> {
     let (name, unit) = what.strip_suffix(')')?.split_once('(')?;
     let (name, unit) = (name.trim(), unit.trim());
@@ -367,7 +369,7 @@ fn of_unit(what: &str, rest: &str) -> Option<Line> {
     shares.filter(|_| name == "lat").map(Line::Shares)
 }
 
-/// `|  1.00th=[   10],  5.00th=[   11],`: a row, or what a mail program made of it.
+/// Parses `|  1.00th=[   10],  5.00th=[   11],`, also if a mail program reformatted it.
 fn percentile_row(text: &str) -> Option<Vec<(String, f64)>> {
     let plain: String =
         text.chars().filter(|letter| !letter.is_whitespace() && *letter != '|').collect();
@@ -380,7 +382,7 @@ fn percentile_row(text: &str) -> Option<Vec<(String, f64)>> {
     plain.trim_end_matches(',').split(',').map(item).collect()
 }
 
-/// `loop0: ios=0/0, merge=0/0, ticks=0/0, in_queue=0, util=0.00%`.
+/// Parses `loop0: ios=0/0, merge=0/0, ticks=0/0, in_queue=0, util=0.00%`.
 fn disk(name: &str, text: &str) -> Option<Line> {
     let pairs = pairs(text)?;
     value(&pairs, "ios")?;

@@ -24,10 +24,10 @@ enum Part {
     Disks,
 }
 
-/// A text that was read.
+/// Parsed normal output.
 pub(super) struct Text {
     pub(super) run: Run,
-    /// The line behind the last one that belongs to it.
+    /// Number of the line after the output.
     pub(super) end: usize,
     pub(super) remarks: Vec<Remark>,
 }
@@ -43,7 +43,7 @@ fn read_line(log: &Log<'_>, at: usize) -> Option<(Line, usize)> {
     log.read(at, line).or_else(|| Some((loose_begin(log.line(at))?, 1)))
 }
 
-/// Reads a text up to where another output begins, of fio or another tool.
+/// Reads normal output up to the start of another output, of fio or another tool.
 pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -> Text {
     let mut results = Results::default();
     let mut part = Part::Heads;

@@ -1,4 +1,4 @@
-//! The results in a text, put together line by line.
+//! Results of the normal output, assembled line by line.
 
 use super::super::size::{Kilo, Printed, bytes};
 use super::line::{Begin, Head, Line, Moved};
@@ -35,7 +35,7 @@ struct Sum {
     kilo: Kilo,
 }
 
-/// A job whose result is being read.
+/// Job whose result is being read.
 #[derive(Default)]
 struct Draft {
     line: usize,
@@ -54,7 +54,7 @@ impl Results {
         self.drafts.iter().any(|draft| key(&draft.begin) == key(begin))
     }
 
-    /// Forgets the results so far for later ones of the same run.
+    /// Drops the results so far in favour of later ones of the same run.
     pub(super) fn restart(&mut self, at: usize) {
         let what = "an earlier status of the same run was skipped in favour of this one".to_owned();
         self.remarks.push(Remark { line: at + 1, what });
@@ -64,7 +64,7 @@ impl Results {
         self.group = None;
     }
 
-    /// Takes what the line with this number, counted from 0, says.
+    /// Takes the content of the line with this number, counted from 0.
     pub(super) fn take(&mut self, said: Line, at: usize) {
         match said {
             Line::Head(head) => {
@@ -145,7 +145,7 @@ impl Results {
         }
     }
 
-    /// The run, and what is to be said of it.
+    /// Completes the run, and adds remarks about contradictions.
     pub(super) fn finish(mut self, at: usize, remarks: &mut Vec<Remark>) -> Run {
         remarks.append(&mut self.remarks);
         if self.drafts.is_empty() {
@@ -203,7 +203,7 @@ impl Results {
 }
 
 impl Draft {
-    /// Takes nothing more.
+    /// Ignores all further lines.
     fn close(&mut self) {
         self.is_closed = true;
     }
@@ -269,7 +269,7 @@ fn block_bytes(sizes: &str, place: usize) -> Option<u64> {
     whole(&format!("{size:.0}")).filter(|_| is_whole)
 }
 
-/// Sizes and rates: as printed, and with all their digits where these follow from other numbers.
+/// Sets sizes and rates: as printed, or exact where they follow from other numbers.
 fn amounts(moved: &Moved, block: Option<u64>, direction: &mut Direction) {
     direction.runtime_ms = moved.runtime_ms;
     let seconds = moved.runtime_ms as f64 / 1000.0;

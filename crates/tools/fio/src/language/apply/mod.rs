@@ -15,16 +15,16 @@ use super::keys::WITH_FIO;
 use super::section::{Allocation, Blocks, Exits, ReadWrite, Reported, Section, Service, Think};
 use super::values::{Amount, Given};
 
-/// The largest request; each that is under way has memory of its own.
+/// Largest request in bytes, since each request in flight has its own memory.
 const BLOCK_MAX: u64 = 1 << 30;
-/// More files or clones than anybody has.
+/// Most files, and most clones, of a job.
 const FILES_MAX: u64 = 1 << 20;
 const CLONES_MAX: u64 = 1024;
-/// The deepest queue.
+/// Largest queue depth.
 const DEPTH_MAX: u64 = 4096;
-/// The longest list of percentiles that fio takes.
+/// Most percentiles, as in fio.
 const PERCENTILES_MAX: usize = 20;
-/// Sizes in one `bssplit`, as many as fio takes.
+/// Most sizes of one `bssplit`, as in fio.
 const SPLITS_MAX: usize = 100;
 
 const ALLOCATIONS: [(&str, Allocation); 7] = [
@@ -52,7 +52,7 @@ const RW_WORDS: [(&str, bool, bool, bool); 11] = [
 ];
 
 impl Section {
-    /// Puts a setting where it belongs.
+    /// Applies a setting to the section.
     pub(super) fn apply(&mut self, name: &str, given: &Given<'_>) -> Result<(), Fault> {
         let done = self.apply_requests(name, given)?
             || self.apply_files(name, given)?
@@ -377,8 +377,8 @@ impl Section {
     }
 }
 
-/// A value for all directions, or one for reads and one for writes (and one for trims): an empty
-/// one leaves what was before.
+/// Parses a value for all directions, or one for reads and one for writes (and one for trims): an
+/// empty part keeps the previous value.
 pub(super) fn pairs(
     given: &Given<'_>,
     mut set: impl FnMut(Direction, &Given<'_>) -> Result<(), Fault>,
@@ -402,7 +402,7 @@ pub(super) fn pairs(
     }
 }
 
-/// The size of a request.
+/// Parses the size of a request.
 fn block(given: &Given<'_>) -> Result<u64, Fault> {
     match given.size()? {
         bytes @ 1..=BLOCK_MAX => Ok(bytes),
@@ -413,7 +413,7 @@ fn block(given: &Given<'_>) -> Result<u64, Fault> {
     }
 }
 
-/// Sizes with their percentages; those without share what is left.
+/// Parses sizes with percentages; sizes without one share the rest.
 fn split(given: &Given<'_>) -> Result<Vec<(u64, u64)>, Fault> {
     let mut sizes = Vec::new();
     let (mut sum, mut without) = (0, 0);
@@ -445,8 +445,7 @@ fn paths(given: &Given<'_>) -> Result<Vec<String>, Fault> {
     paths.ok_or_else(|| given.refuse("is no path", "a path has from 1 to 3800 bytes"))
 }
 
-/// Paths with colons between; a colon in a path has a backslash before it. `None` where one of them
-/// can be none.
+/// Splits paths at colons, except after a backslash. `None` if a path is invalid.
 pub(super) fn split_paths(text: &str) -> Option<Vec<String>> {
     let mut all = vec![String::new()];
     let mut chars = text.chars().peekable();

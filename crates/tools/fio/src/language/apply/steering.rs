@@ -1,4 +1,4 @@
-//! Settings that steer a job, and those that say how it runs.
+//! Settings that steer a job, and those of its scheduling.
 
 use treering_kit::faults::Fault;
 
@@ -8,9 +8,9 @@ use super::super::values::Given;
 use super::pairs;
 
 const COUNT_MAX: u64 = u32::MAX as u64;
-/// The longest time over which a steady state is looked for.
+/// Longest steady state window, in seconds.
 const STEADY_SECONDS_MAX: u64 = 86_400;
-/// The names of errors, from 1.
+/// Names of the errnos, from 1.
 const ERRORS: &str = "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM \
      EACCES EFAULT ENOTBLK EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY \
      ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM ERANGE";
@@ -83,7 +83,7 @@ impl Section {
         Ok(())
     }
 
-    /// A criterion and behind a colon its limit, perhaps in percent.
+    /// Parses a criterion, a colon, and its limit, perhaps in percent.
     fn steadystate(&mut self, given: &Given<'_>) -> Result<(), Fault> {
         let right = "write a criterion and its limit, as iops:10% or bw_slope:1%";
         let (word, limit) =
@@ -112,7 +112,8 @@ impl Section {
         Ok(())
     }
 
-    /// Lists of errors of reads, writes and verifying, with commas between; in each colons.
+    /// Parses lists of errors of reads, writes and verification, separated by commas; items are
+    /// separated by colons.
     fn ignore_error(&mut self, given: &Given<'_>) -> Result<(), Fault> {
         for (kind, list) in given.text.split(',').enumerate().take(3) {
             let names = list.split(':').map(str::trim).filter(|name| !name.is_empty());
@@ -236,7 +237,7 @@ fn small(number: u64) -> u16 {
     u16::try_from(number).unwrap_or(0)
 }
 
-/// Processors, as `0,2-4`.
+/// Parses a list of processors such as `0,2-4`.
 fn cpus(given: &Given<'_>) -> Result<Vec<u32>, Fault> {
     let refuse = || given.refuse("is no list of processors", "write numbers and ranges, as 0,2-4");
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Settings of what requests carry, and of how that is verified.
+//! Settings of buffer contents and verification.
 
 use treering_kit::faults::Fault;
 

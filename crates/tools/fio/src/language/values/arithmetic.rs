@@ -1,8 +1,8 @@
-//! Arithmetic in values: `(4k*2+1m)`, in floating point as fio reckons.
+//! Arithmetic in values: `(4k*2+1m)`, in floating point as in fio.
 
 use super::super::units::{Bases, time_unit_us};
 
-/// Parentheses in parentheses.
+/// Deepest nesting of parentheses.
 const DEPTH_MAX: usize = 32;
 
 /// Evaluates an arithmetic expression; `None` on a syntax error. Numbers may have size suffixes, or

@@ -11,19 +11,19 @@ use super::keys::WITH_FIO;
 use super::units::{Bases, time_us};
 use arithmetic::reckon;
 
-/// The largest file of Linux.
+/// Largest file size of Linux.
 const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
 
-/// An amount of bytes, or a share.
+/// Amount in bytes, or a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Amount {
-    /// Bytes.
+    /// Amount in bytes.
     Bytes(u64),
-    /// Percent of something, from 0 to 100.
+    /// Percentage, from 0 to 100.
     Percent(u64),
 }
 
-/// A text with its place and the key it belongs to.
+/// Value text with its position and the key it belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Given<'t> {
     pub(super) key: &'t str,
@@ -34,13 +34,13 @@ pub(super) struct Given<'t> {
 }
 
 impl<'t> Given<'t> {
-    /// An error: what is wrong with the text, and what would be right.
+    /// Creates an error about the value, with a hint.
     pub(super) fn refuse(&self, what: &str, right: impl Into<String>) -> Fault {
         let what = format!("{}: '{}' {what}", shown(self.key), shown(self.text));
         self.to.error(self.place, what).hint(right)
     }
 
-    /// A part of it.
+    /// Narrows the value to a part of its text.
     pub(super) fn part<'p>(&self, text: &'p str) -> Given<'p>
     where
         't: 'p,
@@ -49,7 +49,7 @@ impl<'t> Given<'t> {
         Given { key, text: text.trim(), place, bases, to }
     }
 
-    /// A whole number in a range, which may be reckoned.
+    /// Parses a whole number in a range, which may be an arithmetic expression.
     pub(super) fn number(&self, least: u64, most: u64) -> Result<u64, Fault> {
         let number = match plain(self.text) {
             Some(number) => Some(number),
@@ -79,7 +79,7 @@ impl<'t> Given<'t> {
         number
     }
 
-    /// Bytes.
+    /// Parses a size in bytes.
     pub(super) fn size(&self) -> Result<u64, Fault> {
         let right = "a size is a whole number with an optional k, m, g, t or p, as 256k; \
                      arithmetic stands in parentheses";
@@ -104,7 +104,7 @@ impl<'t> Given<'t> {
         }
     }
 
-    /// Bytes, or percent.
+    /// Parses an amount in bytes or percent.
     pub(super) fn amount(&self) -> Result<Amount, Fault> {
         match self.text.strip_suffix('%') {
             Some(percent) => match plain(percent.trim_end()) {
@@ -118,7 +118,7 @@ impl<'t> Given<'t> {
         }
     }
 
-    /// Bytes from one to another, the same where there is only one.
+    /// Parses a range in bytes; a single number is both ends.
     ///
     /// As the original: what follows either size behind `/` or `:` is left out, and the smaller
     /// size comes first.
@@ -137,7 +137,7 @@ impl<'t> Given<'t> {
         self.part(&text[..end]).size()
     }
 
-    /// Microseconds; a number alone counts in this many of them.
+    /// Parses a time in microseconds; a plain number counts in units of `alone_us`.
     pub(super) fn time_us(&self, alone_us: u64) -> Result<u64, Fault> {
         let right = "a time is a whole number with an optional us, ms, s, m, h or d, as 30s";
         let is_number = self.text.starts_with(|c: char| c.is_ascii_digit());
@@ -161,7 +161,7 @@ impl<'t> Given<'t> {
     }
 }
 
-/// Digits, or `0x` with hexadecimal ones.
+/// Parses decimal digits, or hexadecimal ones after `0x`.
 fn plain(text: &str) -> Option<u64> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         let all = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
