@@ -9,7 +9,7 @@ use super::options::{CLEANUP, COMMAND, METRIC, PREPARE, SHELL};
 /// Most metrics of a command.
 const METRICS_MAX: usize = 64;
 
-/// A command that is ready to run.
+/// Command with the commands around it.
 #[derive(Debug)]
 pub(super) struct CommandJob {
     /// Program and arguments, at least the program.
@@ -18,12 +18,12 @@ pub(super) struct CommandJob {
     pub(super) cleanup: Option<String>,
     pub(super) wanted: Vec<Wanted>,
     pub(super) parameters: Vec<(String, String)>,
-    /// The directories in which programs are looked for.
+    /// Value of `PATH` for finding programs.
     pub(super) path: String,
 }
 
-/// The words that have the shell run a text; in it the directory stands as a variable, which is
-/// safe whatever its name is.
+/// Words that run a text in the shell; the directory is passed as a variable, which is safe for any
+/// name.
 pub(super) fn by_shell(text: &str) -> Vec<String> {
     let variable = format!("${{{}}}", Watch::DIRECTORY);
     vec!["sh".to_owned(), "-c".to_owned(), text.replace(Watch::PLACE, &variable)]
@@ -86,7 +86,7 @@ impl CommandJob {
         self.words[0].chars().take(60).collect::<String>().escape_debug().to_string()
     }
 
-    /// The command in one line.
+    /// Command in one line.
     pub(super) fn line(&self) -> String {
         shell_line(&self.words)
     }
@@ -106,7 +106,7 @@ fn parameters(settings: &Settings) -> Vec<(String, String)> {
     all
 }
 
-/// Words as a shell reads them back.
+/// Quotes words for the shell.
 pub(super) fn shell_line(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
     let quoted = |word: &String| match word.as_str() {

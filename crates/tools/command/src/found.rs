@@ -1,4 +1,4 @@
-//! Numbers in the output of a program: what is looked for, and what is found.
+//! Metrics in the output of a program: their patterns and their values.
 
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
@@ -9,15 +9,15 @@ use treering_script::ConfigError;
 
 use super::options::METRIC;
 
-/// Characters of an expression.
+/// Longest expression in characters.
 const PATTERN_CHARS_MAX: usize = 1000;
-/// Bytes of its compiled form.
+/// Largest compiled expression in bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 const NAME_CHARS_MAX: usize = 64;
-/// Begins a place in a JSON document (RFC 6901).
+/// Prefix of a JSON pointer (RFC 6901).
 const JSON: &str = "json:";
 
-/// Units as they may be written, what their values are kept in, and by what they are multiplied.
+/// Units as users may write them, the stored unit, and the factor between them.
 const UNITS: [(&str, Unit, f64); 29] = [
     ("s", Unit::Seconds, 1.0),
     ("seconds", Unit::Seconds, 1.0),
@@ -55,11 +55,11 @@ const UNITS: [(&str, Unit, f64); 29] = [
 enum Place {
     /// First match of the only group of an expression, in the output, then in standard error.
     Regex(Regex),
-    /// A place in the JSON document that the output is.
+    /// JSON pointer into the output.
     Pointer(String),
 }
 
-/// A number that is looked for.
+/// Pattern of a metric in the output.
 #[derive(Debug)]
 pub(super) struct Wanted {
     pub(super) name: String,
@@ -119,13 +119,13 @@ impl Wanted {
         Ok(Self { name: name.to_owned(), place, unit, factor, better, primary })
     }
 
-    /// The metric with this value.
+    /// Metric with this value.
     pub(super) fn metric(&self, value: f64, primary: bool) -> Metric {
         let value = value * self.factor;
         command::named_by_user(&self.name, value, self.unit, self.better).primary_if(primary)
     }
 
-    /// The number, or why there is none.
+    /// Finds the number, or the reason why there is none.
     pub(super) fn find(&self, output: &str, errors: &str) -> Result<f64, NoValue> {
         let found = match &self.place {
             Place::Regex(regex) => [output, errors]
@@ -227,7 +227,7 @@ fn number(text: &str) -> Result<f64, NoValue> {
     text.trim().parse().map_err(|_| NoValue::NoNumber)
 }
 
-/// The document that a text is, or that begins with a line of it.
+/// Parses the text as a JSON document, or the part from a line on.
 fn document(text: &str) -> Result<Value, NoValue> {
     let text = text.trim();
     let mut starts = text

@@ -1,4 +1,4 @@
-//! Runs a user's build command in a tree, between two scans. What it says is handed to the caller,
+//! Build command of the user, run in a tree between two scans. Its output is handed to the caller,
 //! who decides where to show it.
 
 use std::io::{self, Read as _};
@@ -14,7 +14,7 @@ const ASK_EVERY: Duration = Duration::from_millis(50);
 /// Wait for output after the command's end. Background processes may hold the pipe open for ever.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// Runs `sh -c COMMAND` in a directory; standard output and error go to the caller as they come.
+/// Runs `sh -c COMMAND` in a directory; standard output and error are handed to the caller at once.
 pub(super) fn run(
     command: &str,
     directory: &Path,

@@ -15,7 +15,7 @@ use crate::classic::{self, ClassicError};
 use crate::format::{self, EXTENSION, FormatError, Header, ListCount, WriteError};
 use crate::{Dataset, State, TitleError, check_title};
 
-/// The shipped datasets: name and file.
+/// Shipped datasets: name and file.
 const BUILTIN: [(&str, &[u8]); 2] = [
     (
         "linux-6.1",
@@ -35,13 +35,13 @@ const BUILTIN: [(&str, &[u8]); 2] = [
 pub enum Origin {
     /// Shipped inside the program.
     Builtin,
-    /// A file of treering's own.
+    /// Dataset file of treering.
     File(PathBuf),
-    /// A directory with the original's four files.
+    /// Directory with the original's four files.
     ClassicFiles(PathBuf),
 }
 
-/// A dataset that can be had.
+/// Available dataset.
 #[derive(Debug)]
 pub struct DatasetInfo {
     /// Name of the dataset.
@@ -55,71 +55,71 @@ pub struct DatasetInfo {
 /// Treatment of an existing dataset of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// Leave it and say so.
+    /// Keeps the existing dataset, and reports an error.
     Keep,
-    /// Put the new one in its place.
+    /// Replaces the existing dataset.
     Replace,
 }
 
-/// A dataset that cannot be had or kept.
+/// Error of finding, reading or saving a dataset.
 #[derive(Debug, Error)]
 pub enum LibraryError {
-    /// Not a dataset's name.
+    /// The name is not allowed.
     #[error(transparent)]
     Title(#[from] TitleError),
-    /// No dataset of this name.
+    /// No dataset has this name.
     #[error(
         "there is no dataset '{name}'{}; there are: {}",
         suggestion(.closest.as_deref()),
         .known.join(", ")
     )]
     Unknown {
-        /// The name asked for.
+        /// Requested name.
         name: String,
-        /// The name that was perhaps meant.
+        /// Similar known name.
         closest: Option<String>,
         /// Names of the known datasets.
         known: Vec<String>,
     },
-    /// A name that is taken by a shipped dataset.
+    /// The name is taken by a shipped dataset.
     #[error("'{name}' is one of treering's own datasets; choose another name")]
     BuiltinName {
-        /// The name.
+        /// Name of the dataset.
         name: String,
     },
     /// A dataset of this name exists already.
     #[error("{} exists already", .file.display())]
     Exists {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
     },
-    /// A file or directory that cannot be read or written.
+    /// A file or directory cannot be read or written.
     #[error("cannot {action} {}", .path.display())]
     Disk {
         /// Failed operation.
         action: &'static str,
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
         /// Error of the system call.
         #[source]
         source: io::Error,
     },
-    /// A file that makes no sense.
+    /// A dataset file is invalid.
     #[error("cannot use {place}")]
     Content {
-        /// The file, or the name of a shipped dataset.
+        /// Path of the file, or name of a shipped dataset.
         place: String,
         /// Error in the file.
         #[source]
         source: Box<FormatError>,
     },
-    /// The original's files make no sense.
+    /// The original's files are invalid.
     #[error(transparent)]
     Classic(#[from] ClassicError),
-    /// A dataset that cannot be written.
+    /// A dataset cannot be written.
     #[error("cannot write {}", .file.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
         /// Error while writing.
         #[source]
@@ -141,7 +141,7 @@ fn suggestion(closest: Option<&str>) -> String {
     closest.map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"))
 }
 
-/// The names of the shipped datasets.
+/// Names of the shipped datasets.
 pub fn builtin_names() -> impl Iterator<Item = &'static str> {
     BUILTIN.iter().map(|(name, _)| *name)
 }
@@ -177,7 +177,7 @@ pub fn load(name: &str, directories: &[PathBuf]) -> Result<Dataset, LibraryError
     open(name, &find(name, directories)?)
 }
 
-/// Reads a dataset from where it is, under this name.
+/// Reads a dataset from its location, under this name.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -192,8 +192,8 @@ pub fn open(name: &str, origin: &Origin) -> Result<Dataset, LibraryError> {
     Ok(dataset)
 }
 
-/// Keeps a dataset in a directory, which is made when it is not there, and gives the file's path.
-/// The file is there as a whole and on disk, or not at all.
+/// Saves a dataset to a directory, which is created if missing, and returns the file's path. The
+/// file is complete and on disk, or does not exist.
 ///
 /// # Errors
 /// When the name is none or taken, or the disk refuses.
@@ -224,7 +224,7 @@ pub fn save(
     Ok(file)
 }
 
-/// A file on its way; what is left of it when saving fails is removed.
+/// Incomplete file, which is removed if saving fails.
 struct Draft {
     path: PathBuf,
 }
@@ -263,7 +263,7 @@ fn disk(action: &'static str, path: &Path, source: io::Error) -> LibraryError {
     LibraryError::Disk { action, path: path.to_owned(), source }
 }
 
-/// Every name with its place, the first of each name.
+/// Locations of all datasets by name, the first of each name.
 fn origins(directories: &[PathBuf]) -> Result<Vec<(String, Origin)>, LibraryError> {
     let mut all: Vec<(String, Origin)> =
         builtin_names().map(|name| (name.to_owned(), Origin::Builtin)).collect();
@@ -289,7 +289,7 @@ fn origins(directories: &[PathBuf]) -> Result<Vec<(String, Origin)>, LibraryErro
     Ok(all)
 }
 
-/// The dataset that an entry of a data directory is, if it is one.
+/// Dataset of an entry of a data directory, if it is one.
 fn origin(path: PathBuf) -> Option<(String, Origin)> {
     let file_name = path.file_name()?.to_str()?;
     let is_dataset = path.extension().is_some_and(|extension| extension == EXTENSION);
@@ -338,7 +338,7 @@ fn from_file<T>(
         .map_err(|source| LibraryError::Content { place: place(), source: source.into() })
 }
 
-/// The original's files have no header: they are read as a whole.
+/// Header of the original's files, computed by reading them as a whole.
 fn classic_header(name: &str, directory: &Path) -> Result<Header, LibraryError> {
     let dataset = classic::read_directory(name, directory)?;
     let mut header = Header { name: name.to_owned(), ..Header::default() };
@@ -349,7 +349,7 @@ fn classic_header(name: &str, directory: &Path) -> Result<Header, LibraryError> 
     Ok(header)
 }
 
-/// The known name that needs the fewest changes to become the wanted one, if those are few.
+/// Known name with the fewest edits to the requested one, if those are few.
 fn closest(name: &str, known: &[String]) -> Option<String> {
     let distances = known.iter().map(|known| (strsim::levenshtein(name, known), known));
     let (changes, closest) = distances.min_by_key(|(changes, _)| *changes)?;

@@ -1,6 +1,5 @@
-//! Records a dataset from trees on disk: one to four directories, and a build command between two
-//! scans when there is one. Only names, kinds and sizes are taken, nothing of where the trees
-//! stand.
+//! Recording of a dataset from trees on disk: one to four directories, and optionally a build
+//! command between two scans. Only names, kinds and sizes are recorded, no location of the trees.
 
 use std::path::Path;
 
@@ -18,35 +17,35 @@ use crate::{Dataset, FileList, Note, Selection, State, States, build_command};
 /// the patched tree without what the build removed and with what the build added.
 #[derive(Clone, Debug)]
 pub struct Recording<'a> {
-    /// The dataset's name.
+    /// Name of the dataset.
     pub name: &'a str,
     /// Description of the origin.
     pub about: &'a str,
-    /// The clean tree.
+    /// Directory of the clean tree.
     pub clean: &'a Path,
-    /// The clean tree of the later version.
+    /// Directory of the clean tree of the later version.
     pub patched: Option<&'a Path>,
-    /// A copy of the clean tree after a build.
+    /// Directory of a built copy of the clean tree.
     pub compiled: Option<&'a Path>,
-    /// A copy of the patched tree after a build.
+    /// Directory of a built copy of the patched tree.
     pub patched_compiled: Option<&'a Path>,
-    /// A shell command that builds in the clean and in the patched tree, each scanned before and
+    /// Shell command that builds in the clean and in the patched tree, each scanned before and
     /// after.
     pub build: Option<&'a str>,
     /// Part of the trees to record.
     pub only: Selection,
 }
 
-/// A recorded dataset.
+/// Result of recording.
 #[derive(Debug)]
 pub struct Recorded {
-    /// The dataset.
+    /// Recorded dataset.
     pub dataset: Dataset,
     /// Entries left out.
     pub counters: Vec<Note>,
 }
 
-/// Records a dataset. What a build command says goes to `output`.
+/// Records a dataset. The output of a build command goes to `output`.
 ///
 /// # Errors
 /// When a tree cannot be scanned or kept, or the build command fails.
@@ -101,7 +100,7 @@ fn run_build(
     Ok(())
 }
 
-/// A prefix that finds nothing is a typing error.
+/// Refuses prefixes without any file, which are probably misspelt.
 fn check_prefixes(only: &Selection, dataset: &Dataset) -> Result<(), RecordError> {
     let mut path = Vec::new();
     let lost = only.without_match(|one| {
@@ -119,7 +118,7 @@ fn check_prefixes(only: &Selection, dataset: &Dataset) -> Result<(), RecordError
     }
 }
 
-/// The four states with what was not scanned derived from what was.
+/// Lists of the four states; those that were not scanned are derived.
 struct Trees {
     files: [FileList; 4],
     links: Vec<States>,
@@ -187,7 +186,8 @@ fn marks(lists: [&[NameId]; 4], names: usize) -> Vec<States> {
     marks
 }
 
-/// Patched, without what the build removed and with what the build added.
+/// Derives membership in the patched compiled tree: patched files, without those the build removed,
+/// and with those it added.
 fn is_in_patched_compiled(states: States) -> bool {
     let clean = states.contains(State::Unpatched);
     let compiled = states.contains(State::UnpatchedCompiled);
@@ -195,8 +195,8 @@ fn is_in_patched_compiled(states: States) -> bool {
     (patched && (compiled || !clean)) || (compiled && !clean)
 }
 
-/// The patched compiled files, for want of a scan. Sizes are the patched tree's where it has the
-/// file.
+/// Derives the patched compiled list if it was not scanned. Sizes are the patched tree's where it
+/// has the file.
 fn derived_files(trees: &[Scanned; 4], names: usize) -> FileList {
     let mut files = vec![States::default(); names];
     for state in State::ALL {

@@ -1,4 +1,4 @@
-//! Scans a directory tree: names, kinds and sizes, in an order that does not depend on the disk.
+//! Scan of a directory tree: names, kinds and sizes, in an order that does not depend on the disk.
 //!
 //! Links are never followed and other filesystems never entered. What a scan is for, and which
 //! trees make a dataset, is decided in `record`.
@@ -17,11 +17,11 @@ use crate::{FileList, Selection};
 /// Entries left out by a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// A directory on which another filesystem (or a subvolume of its own) is mounted.
+    /// Mount point of another filesystem, or root of a subvolume.
     OtherFilesystem(PathBuf),
     /// Device files, sockets and named pipes below a directory.
     SpecialFiles {
-        /// The directory that was scanned.
+        /// Root of the scan.
         root: PathBuf,
         /// Number of these entries.
         count: u64,
@@ -71,11 +71,11 @@ struct Scan<'a> {
     names: &'a mut NamesBuilder,
     found: Scanned,
     special_files: u64,
-    /// Directories still to be read, as paths in the tree; the last is next.
+    /// Stack of directories to be read, as paths in the tree.
     pending: Vec<Vec<u8>>,
 }
 
-/// The entries of one directory; the names in one piece of memory, since there can be millions.
+/// Entries of one directory; the names share one buffer, since there can be millions.
 #[derive(Default)]
 struct Listing {
     bytes: Vec<u8>,
@@ -150,7 +150,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// The entries of a directory that a dataset can have, sorted.
+    /// Reads the entries of a directory that a dataset can have, sorted.
     fn read(&mut self, path: &[u8]) -> Result<Listing, RecordError> {
         let place = self.place(path);
         let unreadable = |source: io::Error| RecordError::Scan { path: place.clone(), source };

@@ -1,4 +1,4 @@
-//! A part of a tree, chosen by prefixes of paths: what `dataset record --only` takes.
+//! Part of a tree, selected by path prefixes: the value of `dataset record --only`.
 
 use thiserror::Error;
 use treering_script::{NameError, path_components};
@@ -20,17 +20,17 @@ struct Prefix {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
-    /// The path itself and all below.
+    /// Path itself and everything below.
     All,
-    /// The files directly in it.
+    /// Files directly in the path.
     Files,
 }
 
-/// A prefix that cannot be in a tree.
+/// Error of a prefix that cannot be a path of a tree.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("'{prefix}' is no path inside a tree; use DIRECTORY, FILE, 'DIRECTORY/.' or '.'")]
 pub struct SelectionError {
-    /// The prefix.
+    /// Prefix as the user wrote it.
     pub prefix: String,
     /// Error in the path.
     #[source]
@@ -38,7 +38,7 @@ pub struct SelectionError {
 }
 
 impl Selection {
-    /// The paths below any of the prefixes; all paths when there is none.
+    /// Selects the paths below any of the prefixes; all paths without prefixes.
     ///
     /// # Errors
     /// When a prefix is absolute or leads out of the tree.
@@ -60,7 +60,7 @@ impl Selection {
         all || self.prefixes.iter().any(|prefix| prefix.reaches_into(directory))
     }
 
-    /// The prefixes that cover none of these paths, as the user wrote them.
+    /// Prefixes that cover none of these paths, as the user wrote them.
     pub(super) fn without_match(&self, mut is_covered: impl FnMut(&Self) -> bool) -> Vec<String> {
         let alone = |prefix: &Prefix| Self { prefixes: vec![prefix.clone()] };
         let lost = self.prefixes.iter().filter(|prefix| !is_covered(&alone(prefix)));

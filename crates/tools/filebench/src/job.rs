@@ -1,4 +1,5 @@
-//! A configured filebench: the plan of a file, what it will ask of the filesystem, and the session.
+//! Configured filebench workload: the plan of a file, its demands on the filesystem, and the
+//! session.
 
 use std::path::PathBuf;
 
@@ -17,20 +18,20 @@ use super::session::{BenchSession, Manner};
 use crate::language::{self, Action, Quit, Script};
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
-/// No workload file is as long; more is not read.
+/// Longest accepted workload file in bytes.
 const BYTES_MAX: u64 = 2 << 20;
 
-/// A file that was read and understood.
+/// Parsed and planned workload file.
 #[derive(Clone, Debug)]
 pub(super) struct Understood {
-    /// The name of a personality, or the full path.
+    /// Name of the personality, or absolute path of the file.
     pub(super) named: String,
     pub(super) script: Script,
     pub(super) plan: Plan,
     pub(super) warnings: Vec<String>,
 }
 
-/// Filebench with all its settings.
+/// Filebench job with all its settings.
 #[derive(Debug)]
 pub(super) struct BenchJob {
     understood: Understood,
@@ -38,7 +39,7 @@ pub(super) struct BenchJob {
     parameters: Vec<(String, String)>,
 }
 
-/// The text of a personality or of a file, and its name.
+/// Text and name of a personality or a file.
 fn text(settings: &Settings, named: &str, by_name: bool) -> Result<(String, Vec<u8>), ConfigError> {
     if by_name && let Some(text) = find(named) {
         return Ok((named.to_owned(), text.as_bytes().to_vec()));
@@ -59,7 +60,7 @@ fn text(settings: &Settings, named: &str, by_name: bool) -> Result<(String, Vec<
     Ok((full.display().to_string(), text))
 }
 
-/// Reads what the settings name.
+/// Reads and plans the workload that the settings name.
 pub(super) fn understand(
     settings: &Settings,
     named: &str,
@@ -114,7 +115,7 @@ fn contents(script: &Script) -> Vec<(String, String)> {
     text.lines().map(one).collect()
 }
 
-/// Variables that are given on the command line.
+/// Variables set on the command line.
 fn overrides(options: &Native) -> Result<Vec<(String, String)>, ConfigError> {
     let mut all = Vec::new();
     for pair in &options.set {
@@ -175,7 +176,7 @@ impl BenchJob {
     }
 }
 
-/// Files that stand at the beginning, their bytes, and directories, about.
+/// Approximate number of preallocated files, their bytes, and directories.
 fn prepared(fileset: &FilesetPlan) -> (u64, u64, u64) {
     let share = fileset.prealloc.unwrap_or(0) as f64 / 100.0;
     let files = whole((fileset.entries as f64 * share).ceil());

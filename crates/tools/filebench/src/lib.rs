@@ -31,13 +31,12 @@ use treering_script::ConfigError;
 use treering_kit::imitation;
 use job::BenchJob;
 
-/// The line of filebench in the registry.
+/// Entry of filebench in the tool registry.
 pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Filebench), importer: Some(&import::Filebench) };
 
 imitation!(Filebench, BenchJob, over_ranks: Apart);
 
-/// A workload file as it is understood, written again, and what is to be said of it. `file` is its
-/// name in messages.
+/// Parses a workload file and formats it again, with warnings. `file` is its name in messages.
 ///
 /// # Errors
 /// When it cannot be read, or makes no sense; says where, and what would be right.

@@ -13,29 +13,29 @@ use super::pool::Pool;
 use super::tally::Account;
 use super::tree::{ROOT, Tree};
 
-/// Directories that all workers together keep open.
+/// Most directories that all workers together keep open.
 const OPEN_MAX: u64 = 8192;
-/// A worker keeps at least so many.
+/// Least number of directories that a worker may keep open.
 const OPEN_MIN: u64 = 8;
-/// Percent.
+/// All of a percentage.
 const ALL: u64 = 100;
 
-/// A fileset.
+/// Fileset of a run.
 #[derive(Debug)]
 pub(super) struct Fileset {
     pub(super) plan: FilesetPlan,
     pub(super) tree: Tree,
     pub(super) files: Pool,
     pub(super) leaves: Pool,
-    /// The next directory that is listed.
+    /// Position of the rotation of listed directories.
     pub(super) dir_rotor: AtomicU32,
     /// Name within its parent directory.
     pub(super) name: CString,
     /// Index of its root among the plan's, in classic mode.
     pub(super) root: u16,
-    /// Files that are made before, in their order.
+    /// Preallocated files, in the order of their creation.
     pub(super) made_before: Vec<u32>,
-    /// Leaf directories that are made before.
+    /// Preallocated leaf directories.
     pub(super) leaves_before: Vec<u32>,
 }
 
@@ -67,14 +67,14 @@ impl Fileset {
         }
     }
 
-    /// The next directory in rotation.
+    /// Next directory in rotation.
     pub(super) fn next_dir(&self) -> u32 {
         let count = u32::try_from(self.tree.dirs.len()).unwrap_or(u32::MAX).max(1);
         self.dir_rotor.fetch_add(1, Ordering::Relaxed) % count
     }
 }
 
-/// Each entry with the probability in percent, in random order.
+/// Chooses each entry with a probability in percent; the order is random.
 fn chosen(count: u32, percent: Option<u64>, random: &mut Random) -> Vec<u32> {
     let percent = percent.unwrap_or(0);
     let mut all: Vec<u32> =
@@ -106,13 +106,13 @@ pub(super) struct Watched {
 pub(super) struct Common {
     pub(super) deadline: Deadline,
     pub(super) gates: Vec<Gate>,
-    /// The first gate of each worker.
+    /// Index of the first gate of each worker.
     pub(super) first_gate: Vec<usize>,
-    /// The gates of each row.
+    /// Indices of the gates of each row.
     pub(super) gates_of_row: Vec<Vec<usize>>,
     pub(super) watched: Vec<Watched>,
     pub(super) total: Watched,
-    /// Events that wait to be taken.
+    /// Number of events that can be taken.
     pub(super) events: AtomicU64,
     pub(super) event_came: Signal,
     /// Number of workers that have not ended, and of those that wait for another.
@@ -180,7 +180,7 @@ impl Common {
         self.event_came.raise();
     }
 
-    /// Takes up to so many events: how many there were.
+    /// Takes up to `most` events, and returns their number.
     pub(super) fn take_events(&self, most: u64) -> u64 {
         let less = |before: u64| Some(before.saturating_sub(most));
         let before = self.events.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
@@ -188,18 +188,18 @@ impl Common {
     }
 }
 
-/// Everything.
+/// State shared by all workers of a run.
 #[derive(Debug)]
 pub(super) struct Namespace {
     pub(super) plan: Plan,
     pub(super) filesets: Vec<Fileset>,
     pub(super) common: Common,
     pub(super) classic: bool,
-    /// Slots of directories that a worker may fill beside those of the filesets.
+    /// Number of slots that a worker may fill with directories, beside those of the filesets.
     pub(super) slots: u32,
 }
 
-/// The directories in which the filesets of a plan are, each once, and in which of them each is.
+/// Paths in which the filesets of a plan lie, each once, and the index of each fileset's path.
 pub(super) fn roots(plan: &Plan) -> (Vec<String>, Vec<u16>) {
     let (mut roots, mut of) = (Vec::new(), Vec::new());
     for fileset in &plan.filesets {
@@ -230,17 +230,17 @@ impl Namespace {
         Self { plan: plan.clone(), filesets, common: Common::new(plan), classic, slots }
     }
 
-    /// The slot of the directory above a fileset.
+    /// Slot of the parent directory of a fileset.
     pub(super) fn above(&self, fileset: usize) -> Dir {
         if self.classic { Dir(slot(1 + fileset)) } else { Dir::TARGET }
     }
 
-    /// The slot of a fileset's own directory.
+    /// Slot of a fileset's root directory.
     pub(super) fn root(&self, fileset: usize) -> Dir {
         Dir(slot(1 + self.filesets.len() + fileset))
     }
 
-    /// A slot for a directory that is walked through.
+    /// Slot for directories that are passed through.
     pub(super) fn passing(&self) -> Dir {
         Dir(slot(1 + 2 * self.filesets.len()))
     }
@@ -264,7 +264,7 @@ impl Namespace {
         fileset.plan.prealloc.is_some() && fileset.tree.dirs.len() > self.slots as usize
     }
 
-    /// Opens the directory above a fileset, where that is not the target.
+    /// Opens the parent directory of a fileset, unless it is the target.
     pub(super) fn open_above(&self, io: &mut dyn Io, fileset: usize) -> Result<(), Stop> {
         if self.classic {
             io.open_root(self.filesets[fileset].root, self.above(fileset))?;
@@ -272,7 +272,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// Opens a fileset's own directory.
+    /// Opens a fileset's root directory.
     pub(super) fn open_root(&self, io: &mut dyn Io, fileset: usize) -> Result<(), Stop> {
         io.open_dir(self.above(fileset), &self.filesets[fileset].name, self.root(fileset))
     }

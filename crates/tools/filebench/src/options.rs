@@ -1,10 +1,10 @@
-//! The options of filebench's command line, and our own.
+//! Options of filebench's command line, and those added by treering.
 
 use treering_script::{ClassicPayload, Manifest, QueueKind, options};
 
 use super::plan::{FileSizes, SECONDS_MAX};
 
-/// Filebench's name tag.
+/// Manifest of the workload: name, summary, options.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "filebench",
     aliases: &[],
@@ -17,16 +17,16 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 1,
 };
 
-/// The operand's name.
+/// Name of the operand.
 pub(super) const WORKLOAD: &str = "workload";
 
 options! {
     /// Interpretation of sizes and requests.
     pub(super) struct Meaning {
-        /// Meaning of a fixed fileset size: exact, as in filebench 1.5, or the mean of a gamma
+        /// Whether a fixed fileset size is exact, as in filebench 1.5, or the mean of a gamma
         /// distribution, as in 1.4.
         sizes: &'static str = Choice(&["exact", "gamma"]), "exact";
-        /// Asynchronous I/O interface of aiowrite.
+        /// How the requests of aiowrite are carried out.
         queue: Option<&'static str> = Choice(&["io_uring", "libaio"]), "io_uring";
     }
 }
@@ -54,7 +54,7 @@ options! {
         cvars('c'): Option<String> = Optional("all");
         /// The random seed; the original has none.
         seed: Option<u64> = Number;
-        /// Interpretation of sizes and requests.
+        /// How sizes and requests are meant.
         meaning: Meaning;
     }
 }
@@ -77,7 +77,7 @@ options! {
         threads: Option<u64> = Number;
         /// Run time in seconds, instead of that of the file.
         seconds: Option<u64> = Number[1..=SECONDS_MAX];
-        /// Interpretation of sizes and requests.
+        /// How sizes and requests are meant.
         meaning: Meaning;
         /// The random seed.
         seed: u64 = Number, "1";

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 const WORD_BITS: u32 = u64::BITS;
 
-/// Numbers that can be taken and put back.
+/// Concurrent set of numbers, as a two-level bitmap.
 #[derive(Debug, Default)]
 struct Bits {
     words: Box<[AtomicU64]>,
-    /// Words in which there may be some.
+    /// Bitmap of the words that may be nonzero.
     summary: Box<[AtomicU64]>,
 }
 
@@ -24,7 +24,7 @@ const fn split(number: u32) -> (usize, u64) {
     ((number / WORD_BITS) as usize, 1 << (number % WORD_BITS))
 }
 
-/// Sets bits; one that is alone needs no more than a load and a store.
+/// Sets bits; a single thread needs no more than a load and a store.
 #[inline]
 fn set(word: &AtomicU64, bits: u64, alone: bool) {
     if alone {
@@ -34,7 +34,7 @@ fn set(word: &AtomicU64, bits: u64, alone: bool) {
     }
 }
 
-/// Clears bits: what was there before.
+/// Clears bits, and returns the previous word.
 #[inline]
 fn clear(word: &AtomicU64, bits: u64, alone: bool) -> u64 {
     if alone {
@@ -80,7 +80,7 @@ impl Bits {
         true
     }
 
-    /// The first number from here on.
+    /// Smallest number from `number` on.
     #[inline]
     fn next_from(&self, number: u32) -> Option<u32> {
         let (word, bit) = split(number);
@@ -128,7 +128,7 @@ pub(super) enum Pick {
     None,
 }
 
-/// The entries of one kind of a fileset.
+/// Pool of the files, or of the leaf directories, of a fileset.
 #[derive(Debug)]
 pub(super) struct Pool {
     count: u32,
@@ -166,7 +166,7 @@ impl Pool {
         }
     }
 
-    /// An entry stands from the beginning on.
+    /// Marks an entry as existing, before the run.
     pub(super) fn stands(&self, number: u32) {
         if self.missing.take(number, true) {
             self.standing.put(number, true);
@@ -179,7 +179,7 @@ impl Pool {
         u64::try_from(self.standing_count.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
-    /// The next in rotation.
+    /// Reserves the next suitable entry in rotation.
     #[inline]
     pub(super) fn next(&self, wanted: Wanted) -> Pick {
         let rotor = match wanted {
@@ -189,7 +189,7 @@ impl Pool {
         self.next_by(rotor, wanted)
     }
 
-    /// The next by a rotor of one's own.
+    /// Reserves the next suitable entry by the caller's own rotation.
     #[inline]
     pub(super) fn next_by(&self, rotor: &AtomicU32, wanted: Wanted) -> Pick {
         loop {

@@ -1,9 +1,9 @@
-//! Files are read, written and read again; what is wrong is reported with its place.
+//! Parsing and formatting of workload files; errors with their positions.
 
 use super::show_workload;
 use crate::language::{parse, text};
 
-/// A file that can be run, around these lines.
+/// Adds the statements that make these lines a complete workload file.
 fn around(lines: &str) -> String {
     format!(
         "define fileset name=a,path=/tmp,entries=10,dirwidth=20,size=4k,prealloc\n{lines}\n\

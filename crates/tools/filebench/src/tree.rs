@@ -1,17 +1,17 @@
-//! The tree of a fileset: directories with files, or with leaf directories, as filebench lays it
-//! out. Names are serial numbers of eight digits within their directory.
+//! Tree of a fileset: directories with files, or with leaf directories, laid out as by filebench.
+//! Names are serial numbers of eight digits within their directory.
 
 use treering_script::Random;
 
 use super::draw::{Amount, gamma, whole};
 use super::plan::{ENTRIES_MAX, FilesetPlan};
 
-/// Deeper trees are cut: their paths would be too long.
+/// Largest depth; deeper trees are cut because their paths would be too long.
 const DEPTH_MAX: u32 = 60;
-/// The number of the fileset's own directory, which holds directories only.
+/// Number of the fileset's root directory, which holds directories only.
 pub(super) const ROOT: u32 = 0;
 
-/// A directory: the one it is in, its serial number there, and how deep it is; the root is 0.
+/// Directory: its parent, its serial number there, and its depth; the root has depth 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Directory {
     pub(super) parent: u32,
@@ -19,14 +19,14 @@ pub(super) struct Directory {
     pub(super) depth: u32,
 }
 
-/// A file or a leaf directory: its directory, and its serial number there.
+/// File or leaf directory: its parent directory, and its serial number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) dir: u32,
     pub(super) serial: u32,
 }
 
-/// Sizes of files.
+/// Sizes of the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sizes {
     /// Common size of all files.
@@ -49,12 +49,12 @@ impl Sizes {
 /// Entries of a fileset, existing or not.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tree {
-    /// Parents before what is in them; the first is the root.
+    /// Directories, parents first; the first is the root.
     pub(super) dirs: Vec<Directory>,
     pub(super) files: Vec<Entry>,
     pub(super) leaves: Vec<Entry>,
     pub(super) sizes: Sizes,
-    /// Bytes of all files.
+    /// Total size of the files in bytes.
     pub(super) bytes: u64,
     pub(super) mean_depth: f64,
 }
@@ -99,7 +99,7 @@ impl Tree {
         self.sizes = Sizes::Each(sizes);
     }
 
-    /// The serial numbers that lead from below the root to a directory.
+    /// Appends the serial numbers of the path from the root to a directory.
     pub(super) fn serials(&self, dir: u32, into: &mut Vec<u32>) {
         into.clear();
         let mut at = dir;
@@ -128,7 +128,7 @@ enum Fill {
 }
 
 impl Planter<'_> {
-    /// The root holds directories, until there are entries enough.
+    /// Fills the root with directories until there are enough entries.
     fn plant_root(&mut self) {
         for fill in [Fill::Files, Fill::Leaves] {
             let mut serial = 0;
@@ -173,7 +173,7 @@ impl Planter<'_> {
         }
     }
 
-    /// A directory in another one, and what is in it.
+    /// Creates a directory with its content.
     fn plant(&mut self, parent: u32, serial: u32, depth: u32) {
         let dir = u32::try_from(self.tree.dirs.len()).unwrap_or(u32::MAX);
         self.tree.dirs.push(Directory { parent, serial, depth });
@@ -198,7 +198,7 @@ impl Planter<'_> {
         }
     }
 
-    /// Leaf directories, and the directories for them, do not get names that are taken already.
+    /// Next free serial number for leaf directories, and for the directories that hold them.
     fn free_serial(&self, fill: Fill, serial: u32) -> u32 {
         const APART: u32 = 50_000_000;
         if fill == Fill::Leaves && self.plan.entries > 0 { serial + APART } else { serial }

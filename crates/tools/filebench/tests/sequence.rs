@@ -1,4 +1,4 @@
-//! The calls of filebench's flowops in their order, in memory: how filesets are made and used.
+//! Calls of filebench's flowops in their order, in memory: creation and use of filesets.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -11,7 +11,7 @@ use treering_script::{Call, OpenHow, Script, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 use treering_filebench::Filebench;
 
-/// A call in words.
+/// Formats a call.
 fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().trim_start_matches('0').to_owned();
     match *call {
@@ -43,7 +43,7 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-/// The calls of a script, the first ones of it, and its counters.
+/// First calls of a script, and its counters.
 fn calls(script: &mut dyn Script, memory: &MemoryFilesystem, most: usize) -> Vec<String> {
     let mut caller = MemoryCaller::new(memory);
     let mut all = Vec::new();
@@ -55,7 +55,7 @@ fn calls(script: &mut dyn Script, memory: &MemoryFilesystem, most: usize) -> Vec
     all
 }
 
-/// The calls of the setup, then those of the first thread, up to so many.
+/// Calls of the setup, then those of the first thread, up to `most`.
 fn run(text: &str, most: usize) -> (Vec<String>, Vec<String>, Option<String>) {
     let dir = temp_dir();
     let path = dir.path().join("w.f");
@@ -96,7 +96,8 @@ fn run(text: &str, most: usize) -> (Vec<String>, Vec<String>, Option<String>) {
     (setup, work, None)
 }
 
-/// A file with one thread of these flowops over a flat fileset `a` of four files of 5000 bytes.
+/// Workload file with one thread of these flowops over a flat fileset `a` of four files of 5000
+/// bytes.
 fn file(fileset: &str, flowops: &str) -> String {
     format!(
         "set mode quit alldone define fileset name=a,path=/tmp,entries=4,size=5000,dirwidth=1000,\

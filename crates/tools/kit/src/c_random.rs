@@ -1,9 +1,9 @@
-//! The generator of the GNU C library's `rand`: tools draw their orders from it.
+//! Generator of the GNU C library's `rand`, from which tools draw their orders.
 
 /// Words of the generator's state.
 const WORDS: usize = 31;
 
-/// The generator of the GNU C library's `rand`.
+/// Additive feedback generator of the GNU C library's `rand`.
 #[derive(Debug)]
 pub struct CRandom {
     ring: [u32; WORDS],
@@ -28,8 +28,8 @@ impl CRandom {
         random
     }
 
-    /// The next number, as `rand` and `random` return it: each word is the sum of those 31 and 3
-    /// places before it.
+    /// Draws the next number, as `rand` and `random` return it: each word is the sum of those 31
+    /// and 3 positions before.
     pub fn draw(&mut self) -> u32 {
         let word = self.ring[self.at].wrapping_add(self.ring[(self.at + WORDS - 3) % WORDS]);
         self.ring[self.at] = word;

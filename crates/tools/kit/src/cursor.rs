@@ -2,12 +2,12 @@
 
 use crate::faults::{Fault, Faults, Place};
 
-/// A text without the mark that some editors put before it.
+/// Text without a leading byte order mark.
 pub fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 
-/// The lines of a file, each with its place and without its line feed.
+/// Lines of a file, each with its position and without its line feed.
 pub fn lines(text: &[u8], file: u32) -> impl Iterator<Item = (Place, &[u8])> {
     let lines = without_mark(text).split(|byte| *byte == b'\n');
     lines
@@ -15,13 +15,13 @@ pub fn lines(text: &[u8], file: u32) -> impl Iterator<Item = (Place, &[u8])> {
         .map(move |(line, number)| (Place { file, line: number, column: 1 }, line))
 }
 
-/// The part of a line before one of these signs.
+/// Part of a line before the first of these signs.
 pub fn before<'t>(line: &'t [u8], signs: &[u8]) -> &'t [u8] {
     let end = line.iter().position(|byte| signs.contains(byte));
     &line[..end.unwrap_or(line.len())]
 }
 
-/// A line as text; `right` says what its file should be.
+/// Line as UTF-8 text; `right` is the hint if it is not.
 pub fn text<'t>(
     line: &'t [u8],
     place: Place,
@@ -35,8 +35,8 @@ pub fn text<'t>(
     })
 }
 
-/// `KEY = VALUE`, with the places of both; neither has blanks at its ends. Without a `=` there is
-/// no value.
+/// Splits `KEY = VALUE`, with the positions of both, and trims blanks. `None` as the value without
+/// a `=`.
 pub fn setting(
     line: &str,
     place: Place,
@@ -51,7 +51,7 @@ pub fn setting(
     (key.trim_end_matches(is_blank), key_place, Some((trimmed, value_place)))
 }
 
-/// A place that moves through a text.
+/// Cursor over the bytes of a text.
 #[derive(Clone, Debug)]
 pub struct Cursor<'t> {
     text: &'t [u8],
@@ -72,7 +72,7 @@ impl<'t> Cursor<'t> {
         self.line.after(self.at - self.line_start)
     }
 
-    /// The next byte.
+    /// Next byte.
     pub fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
@@ -82,7 +82,7 @@ impl<'t> Cursor<'t> {
         &self.text[self.at..]
     }
 
-    /// Goes behind the next byte.
+    /// Skips the next byte.
     pub fn bump(&mut self) {
         if self.peek() == Some(b'\n') {
             self.line.line = self.line.line.saturating_add(1);
@@ -91,7 +91,7 @@ impl<'t> Cursor<'t> {
         self.at = (self.at + 1).min(self.text.len());
     }
 
-    /// Goes behind the next byte if it is this one.
+    /// Skips the next byte if it equals this one.
     pub fn take(&mut self, byte: u8) -> bool {
         let there = self.peek() == Some(byte);
         if there {
@@ -100,7 +100,7 @@ impl<'t> Cursor<'t> {
         there
     }
 
-    /// Goes behind all bytes that are such ones.
+    /// Skips all following bytes that satisfy the predicate, and returns them.
     pub fn take_while(&mut self, is: impl Fn(u8) -> bool) -> &'t [u8] {
         let from = self.at;
         while self.peek().is_some_and(&is) {

@@ -1,22 +1,22 @@
-//! A line of a text with a caret below a place in it, as a terminal can show it: harmless, not
-//! wider than a page, and aligned whatever stands before the caret.
+//! Excerpt of a line with a caret below a position, for terminals: without control characters, not
+//! wider than a page, and aligned whatever precedes the caret.
 
 use treering_model::is_unsafe;
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::place::Place;
 
-/// Columns of the line.
+/// Width of the line in columns.
 const WIDTH: usize = 90;
-/// Columns of the line before the caret, where it has more.
+/// Most columns before the caret.
 const BEFORE: usize = 60;
-/// Bytes of the line that are looked at before and behind the place.
+/// Most bytes of the line that are examined before and after the position.
 const NEAR_BYTES: usize = 400;
 /// Replacement of a tab.
 const TAB: &str = "    ";
 
-/// The line of a place, and a line with a caret. `None` where the place is the whole file, or in no
-/// line of the text.
+/// Line of a position, and a line with a caret. `None` for a position of the whole file, or outside
+/// of the text.
 pub fn excerpt(text: &[u8], place: Place) -> Option<String> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let number = usize::try_from(place.line.checked_sub(1)?).ok()?;
@@ -43,13 +43,13 @@ pub fn in_line(line: &[u8], place: Place) -> Option<String> {
     Some(format!("  {number} | {before}{behind}\n  {empty} | {}^", " ".repeat(width)))
 }
 
-/// The next byte at which a character can begin.
+/// Next byte offset at which a character can begin.
 fn boundary(line: &[u8], at: usize) -> usize {
     let rest = line.get(at..).unwrap_or_default();
     at + rest.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count()
 }
 
-/// A character as it is shown, and its columns.
+/// Displayed form of a character, and its columns.
 fn cell(character: char) -> (String, usize) {
     match character {
         '\t' => (TAB.to_owned(), TAB.len()),
@@ -64,7 +64,7 @@ fn cells(bytes: &[u8]) -> Vec<(String, usize)> {
     String::from_utf8_lossy(bytes).chars().map(cell).collect()
 }
 
-/// The end of a text in at most `BEFORE` columns, and how many they are.
+/// End of a text in at most `BEFORE` columns, and their number.
 fn last_columns(bytes: &[u8], cut: bool) -> (String, usize) {
     let cells = cells(bytes);
     let mut first = cells.len();
@@ -78,7 +78,7 @@ fn last_columns(bytes: &[u8], cut: bool) -> (String, usize) {
     (format!("{dots}{text}"), width + dots.len())
 }
 
-/// The start of a text in at most so many columns.
+/// Start of a text in at most `most` columns.
 fn first_columns(bytes: &[u8], most: usize, cut: bool) -> String {
     let mut text = String::new();
     let mut width = 0;

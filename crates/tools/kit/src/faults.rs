@@ -10,14 +10,14 @@ use crate::excerpt::excerpt;
 pub use crate::place::Place;
 use crate::place::narrow;
 
-/// Warnings beyond these are only counted.
+/// Most warnings kept; further ones are only counted.
 const WARNINGS_MAX: usize = 100;
-/// Faults beyond these are only counted.
+/// Most faults kept; further ones are only counted.
 pub const FAULTS_MAX: usize = 20;
-/// Characters of a text that a message shows.
+/// Most characters of a text in a message.
 const SHOWN_MAX: usize = 60;
 
-/// A text as messages show it: control characters escaped, and not endless.
+/// Text for messages: control characters escaped, and shortened.
 pub fn shown(text: impl AsRef<[u8]>) -> String {
     // A character has at most four bytes.
     let text = text.as_ref();
@@ -54,7 +54,7 @@ struct Source<'t> {
     text: Cow<'t, [u8]>,
 }
 
-/// The files that are read together, with their faults and warnings so far.
+/// Files that are parsed together, with their faults and warnings so far.
 #[derive(Clone, Debug, Default)]
 pub struct Faults<'t> {
     sources: Vec<Source<'t>>,
@@ -98,12 +98,12 @@ impl<'t> Faults<'t> {
         }
     }
 
-    /// A fault, which is not yet kept; what would be right is added with `hint`.
+    /// Creates a fault without keeping it; a hint is added with `hint`.
     pub fn error(&self, place: Place, what: impl Display) -> Fault {
         Fault { place, what: what.to_string(), hint: None }
     }
 
-    /// Keeps a fault, so that reading can go on behind it.
+    /// Keeps a fault, so that parsing can continue.
     pub fn keep(&mut self, fault: Fault) {
         if self.is_full() {
             self.faults_not_kept += 1;
@@ -146,7 +146,7 @@ impl<'t> Faults<'t> {
         self.check().err().unwrap_or_else(|| ConfigError::new(fault.what))
     }
 
-    /// A fault in one line.
+    /// Formats a fault in one line.
     pub fn in_one_line(&self, fault: &Fault) -> String {
         self.at(fault.place, &fault.what)
     }
@@ -156,7 +156,7 @@ impl<'t> Faults<'t> {
         format!("{file}:{}:{}: {what}", place.line, place.column.max(1))
     }
 
-    /// A fault with its line, as an error.
+    /// Converts a fault to an error with its source line.
     pub fn with_line(&self, fault: &Fault) -> ConfigError {
         let mut message = self.in_one_line(fault);
         let source = self.sources.get(fault.place.file as usize);
@@ -176,7 +176,7 @@ impl<'t> Faults<'t> {
         }
     }
 
-    /// The warnings in the order of their places.
+    /// Warnings in the order of their positions.
     pub fn into_warnings(mut self) -> Vec<String> {
         self.warnings.sort_by_key(|(place, _)| *place);
         let mut texts: Vec<String> = self.warnings.into_iter().map(|(_, text)| text).collect();
@@ -188,7 +188,7 @@ impl<'t> Faults<'t> {
     }
 }
 
-/// Errors as one, which has each with what would be right; `more` are only counted.
+/// Combines errors into one that lists each with its hint; `more` others are only counted.
 pub fn together(errors: Vec<ConfigError>, more: usize) -> ConfigError {
     let more = more + errors.len().saturating_sub(FAULTS_MAX);
     let mut whole = ConfigError::new(String::new());
@@ -203,7 +203,7 @@ pub fn together(errors: Vec<ConfigError>, more: usize) -> ConfigError {
     whole
 }
 
-/// Adds lines behind what would be right so far.
+/// Appends lines to the hint.
 fn add(whole: &mut ConfigError, lines: &str) {
     if let Some(hint) = whole.hint.take() {
         whole.message += &format!("\n  hint: {hint}");

@@ -1,12 +1,12 @@
-//! The known word that was probably meant.
+//! Suggestions for misspelt words.
 
-/// The known word that few changes of letters make of this one.
+/// Known word that differs by few letters.
 pub fn nearest<'w>(word: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     let (changes, found) = closest(word, words)?;
     (changes <= 1 || changes * 3 <= word.len()).then_some(found)
 }
 
-/// The known word that the fewest changes of letters make of this one, and how many they are.
+/// Known word that differs by the fewest letters, and the number of changes.
 pub fn closest<'w>(
     word: &str,
     words: impl IntoIterator<Item = &'w str>,

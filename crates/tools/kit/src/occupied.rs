@@ -1,4 +1,4 @@
-//! Places in which something of ours is there already: no native run begins in one.
+//! Targets with entries of an earlier run, in which no native run begins.
 
 use treering_script::{ConfigError, TargetFacts};
 

@@ -2,7 +2,7 @@
 
 use treering_script::OutlineLine;
 
-/// A dry run lists no more lines.
+/// Most lines of a dry run.
 const LINES_MAX: usize = 100_000;
 
 /// Shortens the outline to the limit of a dry run.

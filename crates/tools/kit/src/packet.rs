@@ -1,17 +1,16 @@
-//! The bytes that mdtest and ior write: words that tell the rank, the place and the item.
+//! Data written by mdtest and ior: words that encode the rank, the position and the item.
 
 /// Content of written data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PacketType {
-    /// The rank and the number of the word, with a seed: the same in every file.
+    /// Words of the rank, the word's number, and a seed: the same in every file.
     #[default]
     Timestamp,
     /// Like `Timestamp`, but the first word of each 4096 bytes is the number of the item.
     Offset,
-    /// Named incompressible: one word over and over, the first one of each 4096 bytes as in
-    /// `Offset`.
+    /// One word repeated, called incompressible, with the first of each 4096 bytes as in `Offset`.
     Incompressible,
-    /// A sequence that the item begins.
+    /// Random sequence seeded by the item.
     Random,
 }
 
@@ -27,24 +26,24 @@ impl PacketType {
         })
     }
 
-    /// The number that it has in the original.
+    /// Number of the type in the original.
     pub const fn number(self) -> u8 {
         self as u8
     }
 }
 
-/// The bytes of a rank.
+/// Data of a rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
     /// Content of the data.
     pub packet: PacketType,
-    /// The seed that all ranks have in common.
+    /// Seed common to all ranks.
     pub seed: u32,
-    /// The rank.
+    /// Number of the rank.
     pub rank: u32,
 }
 
-/// Words between two that tell the item.
+/// Number of words between two that encode the item.
 const WORDS_A_BLOCK: usize = 512;
 /// Factor by which each word of a random sequence is multiplied.
 const RANDOM_FACTOR: u64 = 0x9e37_ffff_fffc_0001;
@@ -73,7 +72,7 @@ impl Pattern {
         }
     }
 
-    /// Changes what is different from file to file.
+    /// Updates the words that differ from file to file.
     pub fn update(&self, item: u64, buffer: &mut [u8]) {
         let (words, _rest) = buffer.as_chunks_mut::<8>();
         match self.packet {
@@ -96,7 +95,7 @@ impl Pattern {
         }
     }
 
-    /// The word of which an incompressible buffer is made.
+    /// Word that fills an incompressible buffer.
     fn constant(&self) -> u64 {
         let mut seed = self.seed.wrapping_add(self.rank);
         let high = u64::from(rand_r(&mut seed)) << 32;
@@ -114,7 +113,7 @@ const fn low_byte(number: usize) -> u8 {
     number as u8
 }
 
-/// `rand_r` of the GNU C library.
+/// Reimplements `rand_r` of the GNU C library.
 fn rand_r(seed: &mut u32) -> u32 {
     let mut next = |modulus: u32| {
         *seed = seed.wrapping_mul(1_103_515_245).wrapping_add(12_345);

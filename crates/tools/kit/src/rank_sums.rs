@@ -1,5 +1,5 @@
-//! The sums of tests that all ranks do side by side: their time from the first beginning to the
-//! last end, and how far the ranks were apart.
+//! Sums of tests that all ranks run in parallel: the time from the first start to the last end, and
+//! the skew between ranks.
 
 use treering_model::metrics::MetricSpec;
 use treering_model::metrics::cpu::CPU_SECONDS;
@@ -10,9 +10,9 @@ use treering_model::{Metric, Scope, TaskTotals};
 /// Counts of a rank's task.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RankDone {
-    /// Items or transfers.
+    /// Number of items or transfers.
     pub items: u64,
-    /// Bytes that they moved.
+    /// Bytes moved.
     pub bytes: u64,
     /// True if the time limit ended the task before all was done.
     pub ended_by_time: bool,
@@ -28,10 +28,10 @@ struct Part {
     items: u64,
 }
 
-/// A test, of all its rounds so far.
+/// Sums of a test over all rounds so far.
 #[derive(Clone, Debug, Default)]
 pub struct TestSums {
-    /// The kind of its tasks.
+    /// Kind of the test's tasks.
     pub kind: String,
     /// Items or transfers of all ranks.
     pub items: u64,
@@ -115,12 +115,12 @@ pub struct RankSums {
 }
 
 impl RankSums {
-    /// A new part begins.
+    /// Ends a round of all tests.
     pub fn close(&mut self) {
         self.tests.iter_mut().for_each(TestSums::close);
     }
 
-    /// Counts a task.
+    /// Adds a task.
     pub fn add(&mut self, task: &TaskTotals, done: RankDone) {
         let place = self.tests.iter().position(|sums| sums.kind == task.kind);
         let place = place.unwrap_or_else(|| {
@@ -130,8 +130,8 @@ impl RankSums {
         self.tests[place].add(task, done);
     }
 
-    /// The numbers so far: of each test in which something was done its rates, and what `each` rank
-    /// has where time ended it.
+    /// Metrics so far of each test that did anything: its rates and, after a time limit, the items
+    /// of `each` rank.
     pub fn metrics<const RATES: usize>(
         &self,
         rates: impl Fn(&TestSums) -> [Metric; RATES],

@@ -1,4 +1,4 @@
-//! Times of tasks that run side by side.
+//! Time spans of parallel tasks.
 
 use treering_model::TaskTotals;
 
@@ -6,7 +6,7 @@ use treering_model::TaskTotals;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
     began_ns: Option<u64>,
-    /// The end of the last task, from the start of the trial.
+    /// End of the last task, from the start of the trial.
     pub ended_ns: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Importing: turns existing logs into trials. Pure: bytes in, trials out.
+//! Import of existing logs as trials. Pure: bytes in, trials out.
 //!
 //! A file may hold several outputs with any text around and between them, as a mail does. Each
 //! importer says where an output of its tool begins and reads it to its end; what it cannot
@@ -14,24 +14,24 @@ use treering_kit::import::Remark;
 
 use crate::importers;
 
-/// An output that was found.
+/// Output found in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// The name of the tool.
+    /// Name of the tool.
     pub tool: &'static str,
     /// First and last line of the output, from 1.
     pub lines: (usize, usize),
     /// Index among the outputs in these lines, from 0: a web page may have joined two outputs in
     /// one line.
     pub nth: usize,
-    /// The trial in it.
+    /// Trial in the output.
     pub content: Content,
 }
 
 /// Content of an imported file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
-    /// The outputs in their order.
+    /// Outputs in the order of the file.
     pub found: Vec<Found>,
     /// Lines of the outputs that were not understood, and corrections.
     pub remarks: Vec<Remark>,
@@ -41,12 +41,12 @@ pub struct Imported {
     pub skipped_lines: usize,
 }
 
-/// The tools whose logs can be read, for messages.
+/// Names of the tools whose logs can be read, for messages.
 pub fn tools() -> impl Iterator<Item = &'static str> {
     importers().iter().map(|importer| importer.tool())
 }
 
-/// An output, without the trial in it.
+/// Output without its trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline {
     /// Tool, as in [`Found::tool`].
@@ -55,7 +55,7 @@ pub struct Outline {
     pub lines: (usize, usize),
     /// Index in the lines, as in [`Found::nth`].
     pub nth: usize,
-    /// The label of a trial of treering's own.
+    /// Label of an own trial of treering.
     pub label: Option<String>,
     /// Name in the log for a trial of another tool; empty if there is none.
     pub name: String,
@@ -64,13 +64,13 @@ pub struct Outline {
 /// Outputs of a file that is too long to keep all trials in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scan {
-    /// The outputs in their order.
+    /// Outputs in the order of the file.
     pub outlines: Vec<Outline>,
     /// Remarks, as in [`Imported::remarks`].
     pub remarks: Vec<Remark>,
 }
 
-/// A file that is read piece by piece: what is in it first, then trial by trial.
+/// Import of a file read piece by piece: first the list of its outputs, then trial by trial.
 ///
 /// It holds some pieces of 64 KiB, the output that is being read, and 16 bytes for each piece.
 pub struct Importing<'s> {
@@ -78,7 +78,7 @@ pub struct Importing<'s> {
 }
 
 impl<'s> Importing<'s> {
-    /// Looks through the file for its lines.
+    /// Surveys the lines of the file.
     ///
     /// # Errors
     /// When it cannot be read, or has a line of more than 64 MiB.
@@ -97,8 +97,8 @@ impl<'s> Importing<'s> {
         Ok(Scan { outlines, remarks: walked.remarks })
     }
 
-    /// Hands on the trials of the outputs that begin at this line, as [`Outline::lines`] names it,
-    /// one at a time, until it is told to stop.
+    /// Hands on the trials of the outputs that begin at this line, as in [`Outline::lines`], one at
+    /// a time, until the consumer stops.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -116,12 +116,12 @@ impl<'s> Importing<'s> {
     }
 }
 
-/// Keeps what was found.
+/// Collector of outputs.
 trait Collection {
-    /// An output that begins at this line, counted from 1.
+    /// Adds an output that begins at this line, from 1.
     fn add(&mut self, tool: &'static str, line: usize, nth: usize, content: Content);
 
-    /// The last outputs, so many, end with this line.
+    /// Sets the last line of the last `count` outputs.
     fn end(&mut self, count: usize, line: usize);
 }
 
@@ -159,7 +159,7 @@ pub fn import(bytes: &[u8]) -> Imported {
     Imported { found, ..walked }
 }
 
-/// Collects the outputs; all else is returned.
+/// Collects the outputs; returns the rest of the import.
 fn walk(log: &mut Log<'_>, found: &mut dyn Collection) -> Imported {
     let mut imported = Imported { lines: log.len(), ..Imported::default() };
     let mut at = 0;

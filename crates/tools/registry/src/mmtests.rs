@@ -1,5 +1,5 @@
-//! The directories of results that MMTests leaves: which of their files are the output of a tool,
-//! of which run, and of which of its iterations. Whoever reads the directory gives the paths.
+//! Result directories of MMTests: which files are outputs of a tool, and of which run and
+//! iteration. The caller reads the directories and gives the paths.
 //!
 //! Today's are `RUN/iter-0/TEST/logs/FILE`, and before 2018 they were `TEST-RUN/noprofile/FILE`.
 
@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use treering_kit::import::number::whole;
 
-/// An output in a directory of results.
+/// Output in a result directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultFile {
     /// Path as given by the caller.
@@ -25,7 +25,7 @@ pub struct ResultFile {
 /// Predicate on the name of a test's file: true if the file is an output.
 type IsOutput = fn(&str) -> bool;
 
-/// Tests whose outputs are read, by how their names begin.
+/// Supported tests by the prefix of their name.
 const TESTS: [(&str, IsOutput); 6] = [
     ("fsmark", |file| is_numbered(file, "fsmark-")),
     ("fio", |file| file == "fio.log" || file.starts_with("fio-")),
@@ -34,10 +34,10 @@ const TESTS: [(&str, IsOutput); 6] = [
     ("blogbench", |file| is_numbered(file, "blogbench-")),
     ("bonnie", |file| file == "bonnie" || is_iteration(file) && file.starts_with("bonnie.")),
 ];
-/// Endings of compressed files.
+/// Extensions of compressed files.
 const COMPRESSED: [&str; 2] = [".gz", ".xz"];
 
-/// The outputs among these paths, whose parts slashes part: run by run, iteration by iteration.
+/// Outputs among these paths, which have slashes as separators: run by run, iteration by iteration.
 pub fn results(paths: &[String]) -> Vec<ResultFile> {
     let mut found: Vec<ResultFile> = paths.iter().filter_map(|path| result(path)).collect();
     found.sort_by(|left, right| {
@@ -100,7 +100,7 @@ fn old_place<'p>(directories: &[&'p str]) -> Option<Place<'p>> {
     Some(Place { run, iteration: 0, test, timestamps })
 }
 
-/// `fsmark-threaded-4.0` is the run `4.0` of the test `fsmark-threaded`.
+/// Splits a directory name: `fsmark-threaded-4.0` is the run `4.0` of the test `fsmark-threaded`.
 fn named(directory: &str) -> Option<(&str, &str)> {
     const LONG: [&str; 7] =
         ["fsmark-single", "fsmark-threaded", "fsmark", "fio", "filebench", "blogbench", "bonnie"];
@@ -113,18 +113,18 @@ fn named(directory: &str) -> Option<(&str, &str)> {
     LONG.into_iter().chain(DBENCH).find_map(split)
 }
 
-/// `dbench-4.log`.
+/// True for names such as `dbench-4.log`.
 fn is_numbered(file: &str, before: &str) -> bool {
     let number = file.strip_prefix(before).and_then(|rest| rest.strip_suffix(".log"));
     number.is_some_and(|number| whole(number).is_some())
 }
 
-/// `webproxy-4.1`.
+/// True for names such as `webproxy-4.1`.
 fn is_iteration(file: &str) -> bool {
     file.rsplit_once('.').is_some_and(|(_, number)| whole(number).is_some())
 }
 
-/// Words with their numbers in the order of numbers.
+/// Natural order: embedded numbers compare as numbers.
 fn natural(left: &str, right: &str) -> Ordering {
     let (mut left, mut right) = (left, right);
     loop {

@@ -1,4 +1,4 @@
-//! The original's dataset: four text files, one `path size` a line.
+//! Dataset format of the original: four text files, one `path size` a line.
 //!
 //! Files are read as streams, line by line; no path outlives its line. Reading never panics or
 //! hangs, whatever the bytes. What the operations make of the lists is not decided here.
@@ -15,14 +15,14 @@ use super::{Dataset, FileList, State};
 use treering_kit::excerpt::in_line;
 use treering_kit::faults::{FAULTS_MAX, Place, together};
 
-/// The longest line; Linux allows no path that needs more.
+/// Longest line in bytes; Linux allows no path that needs more.
 const LINE_BYTES_MAX: usize = 8192;
 
-/// Files are read in pieces of this size.
+/// Buffer size for reading files, in bytes.
 const PIECE_BYTES: usize = 256 * 1024;
 
 impl State {
-    /// The name of the original's file for this state.
+    /// Name of the original's file for this state.
     pub const fn classic_file(self) -> &'static str {
         match self {
             Self::Unpatched => "dataset-unpatched",
@@ -33,7 +33,7 @@ impl State {
     }
 }
 
-/// A dataset of the original that cannot be used.
+/// Error of a dataset in the original's format.
 #[derive(Debug, Error)]
 pub enum ClassicError {
     /// A file of the four is missing.
@@ -43,7 +43,7 @@ pub enum ClassicError {
         .file.display()
     )]
     Missing {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
         /// Error of the system call.
         #[source]
@@ -52,13 +52,13 @@ pub enum ClassicError {
     /// A file of the four cannot be opened or read.
     #[error("cannot read {}", .file.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
         /// Error of the system call.
         #[source]
         source: io::Error,
     },
-    /// Lines that make no sense, with each line, a caret and what would be right.
+    /// Invalid lines, each with a caret and a hint.
     #[error("{}", as_error(.0).message)]
     Lines(Vec<WrongLine>),
 }
@@ -73,18 +73,18 @@ impl ClassicError {
     }
 }
 
-/// A line that makes no sense.
+/// Invalid line.
 #[derive(Clone, Debug)]
 pub struct WrongLine {
-    /// The file.
+    /// Path of the file.
     pub file: PathBuf,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// The byte in the line, from 1.
+    /// Byte in the line, from 1.
     pub column: usize,
     /// Error in the line.
     pub fault: LineFault,
-    /// The line with a caret.
+    /// Line with a caret.
     pub excerpt: Option<String>,
 }
 
@@ -100,25 +100,25 @@ fn as_error(lines: &[WrongLine]) -> ConfigError {
 /// Error in a line of a list.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LineFault {
-    /// More bytes than a path and a size can have.
+    /// The line is longer than a path and a size can be.
     #[error("the line has more than {LINE_BYTES_MAX} bytes")]
     TooLong,
-    /// Only one field.
+    /// The line has only one field.
     #[error("the size is missing")]
     NoSize,
     /// The text after the last blank is not a number.
     #[error("the size has something else than digits")]
     SizeNotANumber,
-    /// A size of 2^63 or more.
+    /// The size is 2^63 or more.
     #[error("the size is too big")]
     SizeTooBig,
-    /// The sizes up to here reach 2^63.
+    /// The sum of sizes reaches 2^63 with this line.
     #[error("with this file the list has more than 9223372036854775807 bytes")]
     TotalTooBig,
     /// The path occurs twice in the list.
     #[error("the path is in this list already")]
     Duplicate,
-    /// A path that cannot be in a tree.
+    /// The path cannot be part of a tree.
     #[error(transparent)]
     Path(NameError),
 }
@@ -219,7 +219,7 @@ fn read_list<R: BufRead>(
     Ok(())
 }
 
-/// A fault and its column.
+/// Error and its column.
 type Fault = (usize, LineFault);
 
 fn read_line(
@@ -256,7 +256,7 @@ fn path_and_size(line: &[u8]) -> Result<(&[u8], u64, usize), Fault> {
     Ok((&line[..blank], size, start + 1))
 }
 
-/// The column in which a path goes wrong, as far as that is one place.
+/// Column at which a path becomes invalid, if the error has one.
 pub(super) fn column_of(path: &[u8], error: NameError) -> usize {
     let nul = || path.iter().position(|byte| *byte == 0);
     let component = || {
@@ -273,7 +273,7 @@ pub(super) fn column_of(path: &[u8], error: NameError) -> usize {
     place.unwrap_or(0) + 1
 }
 
-/// The names that a list has so far, one bit each.
+/// Set of names in a list, one bit each.
 #[derive(Default)]
 struct Seen(Vec<u64>);
 
@@ -308,7 +308,7 @@ mod tests {
         read_lists("test", sources)
     }
 
-    /// File, line, column and fault of the error.
+    /// File, line, column and kind of the error in these lists.
     fn fault(lists: [&[u8]; 4]) -> (String, u64, usize, LineFault) {
         match read(lists) {
             Err(ClassicError::Lines(mut lines)) => {

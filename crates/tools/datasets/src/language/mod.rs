@@ -17,19 +17,19 @@ use treering_script::{NameId, Names};
 
 pub use title::{TitleError, check_title};
 
-/// The sum of all sizes of a list stays below this: 2^63, as the kernel's own file sizes do.
+/// Upper bound of the sum of all sizes of a list: 2^63, as for the kernel's own file sizes.
 pub(crate) const BYTES_END: u64 = 1 << 63;
 
-/// A state that a tree can be in.
+/// State of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum State {
-    /// The clean tree.
+    /// Clean tree.
     Unpatched,
-    /// The clean tree of the later version.
+    /// Clean tree of the later version.
     Patched,
-    /// The clean tree after a build.
+    /// Clean tree after a build.
     UnpatchedCompiled,
-    /// The later tree after a build.
+    /// Later tree after a build.
     PatchedCompiled,
 }
 
@@ -48,7 +48,7 @@ impl State {
         }
     }
 
-    /// The word kept with a task.
+    /// Name stored with a task.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unpatched => "unpatched",
@@ -69,7 +69,7 @@ impl State {
     }
 }
 
-/// A set of states.
+/// Set of states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct States(u8);
 
@@ -98,7 +98,7 @@ pub struct FileList {
     bytes: u64,
 }
 
-/// The sizes of a list sum up to 2^63 or more.
+/// Error of a list whose sizes sum up to 2^63 or more.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("the sizes sum up to more than 9223372036854775807 bytes")]
 pub struct TooManyBytes;
@@ -130,12 +130,12 @@ impl FileList {
         self.names.is_empty()
     }
 
-    /// The sum of all sizes.
+    /// Sum of all sizes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The file at a place of the list.
+    /// File at an index of the list.
     pub fn get(&self, place: usize) -> Option<(NameId, u64)> {
         Some((*self.names.get(place)?, self.sizes[place]))
     }
@@ -145,38 +145,38 @@ impl FileList {
         self.names.iter().copied().zip(self.sizes.iter().copied())
     }
 
-    /// Gives back what was reserved for files that never came.
+    /// Frees unused capacity.
     fn shrink(&mut self) {
         self.names.shrink_to_fit();
         self.sizes.shrink_to_fit();
     }
 }
 
-/// The states of a tree that a dataset records.
+/// States of a tree that a dataset records.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     /// Name of the dataset.
     pub name: String,
     /// Description of the origin, by whoever recorded it; can be empty.
     pub about: String,
-    /// Every name of all four states. A symbolic link is a file here that no list mentions.
+    /// Names of all four states. A symbolic link is a file here that no list mentions.
     pub names: Arc<Names>,
-    /// The clean tree.
+    /// Files of the clean tree.
     pub unpatched: FileList,
-    /// The clean tree of the later version, whole.
+    /// Files of the clean tree of the later version, complete.
     pub patched: FileList,
-    /// The clean tree after a build: sources and products.
+    /// Files of the clean tree after a build: sources and products.
     pub unpatched_compiled: FileList,
-    /// The later tree after a build: sources and products.
+    /// Files of the later tree after a build: sources and products.
     pub patched_compiled: FileList,
-    /// Symbolic links and the states in which they are. Where they lead is not recorded.
+    /// Symbolic links and the states that have them. Their targets are not recorded.
     pub links: Vec<(NameId, States)>,
-    /// Directories with nothing in them, and the states in which they are so.
+    /// Empty directories, and the states in which they are empty.
     pub empty_directories: Vec<(NameId, States)>,
 }
 
 impl Dataset {
-    /// The files of a state.
+    /// Files of a state.
     pub fn list(&self, state: State) -> &FileList {
         match state {
             State::Unpatched => &self.unpatched,

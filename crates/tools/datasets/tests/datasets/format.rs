@@ -1,5 +1,5 @@
-//! treering's own dataset file, from outside: what is written comes back, and what somebody else
-//! has written, cut off or spoilt is refused in words.
+//! Dataset files of treering: a written dataset reads back equal, and foreign, truncated or corrupt
+//! files are refused with a message.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write as _};
@@ -32,7 +32,7 @@ fn from_text(text: &str) -> Result<Dataset, FormatError> {
     read(encode_all(text.as_bytes(), 1).unwrap().as_slice())
 }
 
-/// Path and size of all files of a state, sorted.
+/// Paths and sizes of all files of a state, sorted.
 fn files(dataset: &Dataset, state: State) -> BTreeMap<Vec<u8>, u64> {
     let path = |id| {
         let mut path = Vec::new();
@@ -262,7 +262,8 @@ fn datasets_that_contradict_themselves_are_not_written() {
     assert!(matches!(write(&full, Cursor::new(narrow.as_mut_slice())), Err(WriteError::Write(_))));
 }
 
-/// Paths of a tree in which no file is a directory: directories begin with `d`, files do not.
+/// Generates paths of a tree in which no file is a directory: directories begin with `d`, files do
+/// not.
 fn tree() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![Just(b'a'), Just(b'-'), Just(b' '), 1..=255_u8]
         .prop_map(|byte| if byte == b'/' { b'_' } else { byte });

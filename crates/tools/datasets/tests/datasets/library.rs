@@ -1,4 +1,5 @@
-//! Finding and keeping datasets, the shipped ones, and the original's files where they are at hand.
+//! Finding and saving datasets, the shipped ones, and the original's files where they are
+//! available.
 
 use std::fs;
 use std::io::Write as _;
@@ -21,7 +22,7 @@ fn count(files: u64, bytes: u64) -> ListCount {
     ListCount { files, bytes }
 }
 
-/// Path and the four sizes of every file.
+/// Paths and the four sizes of every file.
 fn entries(dataset: &Dataset) -> Vec<(Vec<u8>, [Option<u64>; 4])> {
     let mut sizes = vec![[None; 4]; dataset.names.len()];
     for state in State::ALL {
@@ -189,7 +190,7 @@ fn the_small_dataset_is_the_documented_part_of_the_large_one() {
     assert_eq!(small.links.len(), 16);
 }
 
-/// The original's files, which are not part of the project.
+/// Directory of the original's files, which are not part of the project.
 fn originals() -> Option<PathBuf> {
     let places = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     let mut places = places.map(|place| place.join("shared/data/compilebench-0.6"));

@@ -26,7 +26,7 @@ fn recorded(recording: &Recording<'_>) -> Recorded {
     record(recording, &mut |_| {}).unwrap()
 }
 
-/// A tree of files with contents; a path with a slash at its end is an empty directory.
+/// Creates a tree of files with contents; a path with a trailing slash is an empty directory.
 fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fill(dir.path(), files);

@@ -1,8 +1,8 @@
-//! The IO Summary: what all lines of the results come to.
+//! IO Summary: totals over all rows of the results.
 
 use super::tally::Tally;
 
-/// A line of the results.
+/// Row of the results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     /// Name of the row.
@@ -14,11 +14,11 @@ pub(crate) struct Row {
 /// Operation class of a flowop in the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// A read.
+    /// Read operation.
     Read,
-    /// A write.
+    /// Write operation.
     Write,
-    /// Any other operation on files.
+    /// Other file operation.
     Other,
     /// Does not count.
     Beside,
@@ -31,20 +31,20 @@ impl Class {
     }
 }
 
-/// The figures of the IO Summary.
+/// Figures of the IO Summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Summary {
-    /// Operations on files.
+    /// Number of file operations.
     pub operations: u64,
-    /// Reads among them.
+    /// Number of reads.
     pub reads: u64,
-    /// Writes among them.
+    /// Number of writes.
     pub writes: u64,
-    /// Bytes that they moved.
+    /// Bytes read and written.
     pub bytes: u64,
     /// Number of timed operations.
     pub timed: u64,
-    /// The mean latency of those.
+    /// Mean latency of the timed operations.
     pub mean_ns: f64,
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use treering_model::Latency;
 
-/// Powers of two that are counted.
+/// Number of histogram buckets.
 pub(crate) const BUCKETS: usize = 64;
 
 /// Counters of the flowops of one row.
@@ -11,19 +11,19 @@ pub(crate) const BUCKETS: usize = 64;
 pub(crate) struct Tally {
     /// Number of flowops.
     pub count: u64,
-    /// Bytes that they moved.
+    /// Bytes moved.
     pub bytes: u64,
-    /// Flowops whose calls were all timed.
+    /// Number of flowops whose calls were all timed.
     pub timed: u64,
     /// True if a flowop took several calls, so that a sample of calls is not a sample of flowops.
     pub several: bool,
-    /// The time of those that were timed.
+    /// Total time of the timed flowops.
     pub total_ns: u64,
-    /// The least time; 0 when there was none.
+    /// Minimum latency; 0 if none was timed.
     pub least_ns: u64,
-    /// The most.
+    /// Maximum latency.
     pub most_ns: u64,
-    /// The latencies of those that were timed; none where none was.
+    /// Latency distribution of the timed flowops; `None` if none was timed.
     pub latency: Option<Latency>,
     /// Histogram of the latencies by powers of two of nanoseconds, if enabled.
     pub buckets: Option<Vec<u64>>,
@@ -49,12 +49,12 @@ impl Tally {
         self.timed > 0 && (!self.several || self.timed == self.count)
     }
 
-    /// The mean of those that were timed; 0 without one.
+    /// Mean latency; 0 if none was timed.
     pub(crate) fn mean_ns(&self) -> f64 {
         if self.timed == 0 { 0.0 } else { self.total_ns as f64 / self.timed as f64 }
     }
 
-    /// Adds another's.
+    /// Adds another tally.
     pub(crate) fn add(&mut self, other: &Self) {
         if other.timed > 0 {
             let least = other.least_ns;
@@ -88,7 +88,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Adds what was done to the sums of all rows.
+    /// Adds the counters to the sums of all rows.
     pub(crate) fn add_to(&self, sums: &mut [Tally]) {
         for (row, tally) in &self.rows {
             if let Some(sum) = sums.get_mut(*row) {
@@ -112,12 +112,12 @@ pub(crate) enum Became {
     Foreign,
 }
 
-/// The tree of a fileset.
+/// Counters of a fileset's tree.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TreeCounters {
     /// Treatment of the remains.
     pub became: Became,
-    /// Bytes of all its files.
+    /// Total size of its files in bytes.
     pub bytes: u64,
     /// Mean depth of its files.
     pub mean_depth: f64,

@@ -1,4 +1,4 @@
-//! The results in the original's form: a line for each flowop, and the summary.
+//! Results in the original's format: a line for each flowop, and the summary.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::tally::{BUCKETS, Tally};
 const MIB: f64 = 1_048_576.0;
 const MS: f64 = 1e6;
 
-/// The table and the summary, without the times before them: what was done in so many seconds.
+/// Formats the table and the summary of `seconds` of measurement, without the leading time stamps.
 pub(crate) fn report(rows: &[Row], sums: &[Tally], seconds: f64, histograms: bool) -> [String; 2] {
     let seconds = seconds.max(1e-9);
     let mut table = String::from("Per-Operation Breakdown");

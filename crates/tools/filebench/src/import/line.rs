@@ -1,36 +1,36 @@
-//! The lines of filebench 1.4 and 1.5. Most begin with the seconds since its start, those of 1.4
-//! with the number of the process before that.
+//! Lines of filebench 1.4 and 1.5. Most begin with the seconds since its start, those of 1.4 with a
+//! process number before that.
 
 use treering_kit::import::number::{decimal, whole};
 
 /// Parsed line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// The first one, with the version.
+    /// First line, with the version.
     Version(String),
     /// Name of the loaded personality.
     Personality(String),
-    /// A set of files: its name, and what it is like.
+    /// Fileset: its name and attributes.
     Fileset(String, Vec<(&'static str, String)>),
     /// Number of started processes or threads, their name, and the kind.
     Starting(u64, String, &'static str),
     /// Measured time in seconds.
     Took(u64),
-    /// The kinds of operation follow.
+    /// Heading of the kinds of operation.
     Breakdown,
     /// Figures of one kind of operation.
     Flow(Flow),
     /// Figures of all operations together.
     Summary(Summary),
-    /// Some thread had nothing left to do, so that the figures are of less than was asked for.
+    /// Note that a thread ran out of work, so that the figures are lower than asked for.
     Early,
-    /// The last one.
+    /// Last line of the output.
     End,
-    /// Belongs to it and says nothing.
+    /// Decoration without information.
     Furniture,
 }
 
-/// The figures of a kind of operation.
+/// Figures of one kind of operation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Flow {
     pub(super) name: String,
@@ -46,7 +46,7 @@ pub(super) struct Flow {
     pub(super) counts: Vec<u64>,
 }
 
-/// The figures of all.
+/// Figures of all operations together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Summary {
     pub(super) operations: u64,
@@ -59,10 +59,10 @@ pub(super) struct Summary {
     pub(super) cpu_us: Option<f64>,
 }
 
-/// Buckets of the counts of a kind.
+/// Number of histogram buckets.
 const BUCKETS: usize = 64;
 
-/// Reads a line.
+/// Parses a line.
 pub(super) fn line(text: &str) -> Option<Line> {
     let text = text.trim();
     if let Some(version) = text.strip_prefix("Filebench Version ") {
@@ -82,7 +82,7 @@ pub(super) fn line(text: &str) -> Option<Line> {
     Some(said(rest).unwrap_or(Line::Furniture))
 }
 
-/// The rest of a line behind its time.
+/// Line without its leading time.
 fn untimed(text: &str) -> Option<&str> {
     let (first, rest) = text.split_once(": ")?;
     let is_time = |word: &str| word.contains('.') && decimal(word).is_some();
@@ -118,8 +118,8 @@ fn said(text: &str) -> Option<Line> {
     }
 }
 
-/// `bigfileset populated: 10000 files, avg. dir. width = 1000000, avg. dir. depth = 0.7, 0
-/// leafdirs, 156.250MB total size`, and in 1.4 `Fileset bigfileset: 20000 files, 0 leafdirs, avg
+/// Parses `bigfileset populated: 10000 files, avg. dir. width = 1000000, avg. dir. depth = 0.7, 0
+/// leafdirs, 156.250MB total size`, and of 1.4 `Fileset bigfileset: 20000 files, 0 leafdirs, avg
 /// dir width = 200, avg dir depth = 1.9, 2483.404MB`.
 fn fileset(name: &str, text: &str) -> Option<Line> {
     let (_, rest) = text.split_once(": ")?;
@@ -138,8 +138,8 @@ fn fileset(name: &str, text: &str) -> Option<Line> {
     (!found.is_empty()).then(|| Line::Fileset(name.to_owned(), found))
 }
 
-/// `readfile6  157274ops  15524ops/s 127.3mb/s    0.031ms/op [0.001ms - 274.650ms]`, in 1.4 with
-/// `2489us/op-cpu` before the brackets.
+/// Parses `readfile6  157274ops  15524ops/s 127.3mb/s    0.031ms/op [0.001ms - 274.650ms]`, in 1.4
+/// with `2489us/op-cpu` before the brackets.
 fn flow(text: &str) -> Option<Flow> {
     let (figures, rest) = text.split_once('[')?;
     let (range, rest) = rest.split_once(']')?;
@@ -168,15 +168,15 @@ fn flow(text: &str) -> Option<Flow> {
     })
 }
 
-/// `[ 0 0 12 … ]`.
+/// Parses `[ 0 0 12 … ]`.
 fn counts(text: &str) -> Option<Vec<u64>> {
     let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
     let all: Option<Vec<u64>> = inner.split_whitespace().map(whole).collect();
     all.filter(|all| all.len() <= BUCKETS)
 }
 
-/// `2988457 ops 294980.482 ops/s 77631/15530 rd/wr 759.1mb/s 0.099ms/op`, and in 1.4 `19565 ops,
-/// 1956.320 ops/s, (0/0 r/w),   0.0mb/s,      0us cpu/op,   0.0ms latency`.
+/// Parses `2988457 ops 294980.482 ops/s 77631/15530 rd/wr 759.1mb/s 0.099ms/op`, and of 1.4 `19565
+/// ops, 1956.320 ops/s, (0/0 r/w),   0.0mb/s,      0us cpu/op,   0.0ms latency`.
 fn summary(text: &str) -> Option<Summary> {
     let plain = text.replace(['(', ')', ','], " ");
     let words: Vec<&str> = plain.split_whitespace().collect();

@@ -1,5 +1,5 @@
-//! Outputs of filebench 1.4 and 1.5: what was loaded, the files, the kinds of operation, and the
-//! line with the sums.
+//! Importer of filebench 1.4 and 1.5: the personality, the filesets, the kinds of operation, and
+//! the summary line.
 //!
 //! `psrun` prints figures again and again: of all so far, of which the last stand, or of each
 //! period, which then are rows.
@@ -20,7 +20,7 @@ use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 use line::{Flow, Line, Summary, line};
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "filebench";
 /// Most foreign lines between two lines of filebench.
 const GAP_LINES_MOST: usize = 40;
@@ -28,7 +28,7 @@ const GAP_LINES_MOST: usize = 40;
 /// far.
 const GROWTH: f64 = 1.05;
 
-/// Reads outputs of filebench.
+/// Importer of filebench's outputs.
 pub(crate) struct Filebench;
 
 impl Importer for Filebench {
@@ -77,15 +77,15 @@ impl Importer for Filebench {
     }
 }
 
-/// An output, put together line by line.
+/// Output assembled line by line.
 #[derive(Default)]
 struct Output {
     trial: ForeignTrial,
     version: String,
     is_early: bool,
-    /// The kinds of operation of the table that is being read.
+    /// Kinds of operation of the table being read.
     flows: Vec<Flow>,
-    /// Each table with its sums.
+    /// Tables, each with its summary.
     tables: Vec<(Vec<Flow>, Summary)>,
 }
 
@@ -148,7 +148,7 @@ impl Output {
         self.trial
     }
 
-    /// The figures of one table, which is of all.
+    /// Adds the metrics of a table that covers the whole run.
     fn all(&mut self, flows: &[Flow], summary: &Summary) {
         let seconds = seconds(summary);
         self.trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
@@ -165,7 +165,7 @@ impl Output {
         self.few(summary.operations);
     }
 
-    /// Tables of periods, each a row.
+    /// Adds the tables of periods, each as a row.
     fn periods(&mut self) {
         let mut all = Summary::default();
         let mut wall = 0.0;

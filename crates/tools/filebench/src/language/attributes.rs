@@ -48,13 +48,13 @@ impl Owner {
 /// Kind of value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Takes {
-    /// A number, or a variable that is drawn.
+    /// Number, or a random variable.
     Number,
-    /// `true` or `false`; the attribute alone is true.
+    /// Boolean: `true` or `false`; the attribute alone is true.
     Switch,
-    /// A percentage, `true` for all or `false` for none.
+    /// Percentage, or `true` for all and `false` for none.
     Share,
-    /// A name or path.
+    /// Name or path.
     Text,
 }
 
@@ -133,10 +133,10 @@ const RANDVAR: [(&str, Takes); 8] = [
 const CVAR: [(&str, Takes); 5] =
     [("type", Text), ("parameters", Text), ("min", Number), ("max", Number), ("round", Number)];
 
-/// Other names of attributes.
+/// Aliases of attributes.
 const OTHERWISE: [(&str, &str); 2] = [("filesetname", "filename"), ("filesize", "size")];
 
-/// Attributes of other versions, and what to do instead.
+/// Attributes of other versions, with advice what to use instead.
 const FOREIGN: [(&str, &str, &str); 5] = [
     (
         "cached",
@@ -149,7 +149,7 @@ const FOREIGN: [(&str, &str, &str); 5] = [
     ("procname", "a thread belongs to the process it stands in", "leave it out"),
 ];
 
-/// The name by which an attribute is kept, and what it takes.
+/// Canonical name of an attribute, and its kind of value.
 pub(super) fn attribute(
     typed: &str,
     owner: Owner,

@@ -1,31 +1,31 @@
-//! The words of a workload file, with their places.
+//! Tokens of a workload file, with their positions.
 
 use treering_kit::cursor::Cursor;
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
-/// The longest file.
+/// Longest workload file in bytes.
 const BYTES_MAX: usize = 1 << 20;
 
-/// A word.
+/// Word of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Word {
-    /// A name, a key or a path.
+    /// Name, key or path.
     Text(String),
-    /// `$name`.
+    /// Variable as `$name`.
     Variable(String),
-    /// A number, its suffix multiplied in.
+    /// Number, multiplied by its suffix.
     Number(u64),
-    /// A number after a minus.
+    /// Number after a minus sign.
     Negative(u64),
     /// Quoted text.
     Quoted(Vec<Piece>),
     /// Sign: one of `= , { } ( )`.
     Sign(char),
-    /// The file ends.
+    /// End of the file.
     End,
 }
 
-/// A part of what stands between quotation marks.
+/// Part of a quoted text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Piece {
     /// Literal text.
@@ -34,7 +34,7 @@ pub(super) enum Piece {
     Variable(String),
 }
 
-/// A word and where it stands.
+/// Word and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub(super) word: Word,
@@ -56,7 +56,7 @@ impl Word {
     }
 }
 
-/// The words of a text, the last one [`Word::End`].
+/// Splits a text into tokens, of which the last is [`Word::End`].
 pub(super) fn words<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<Token>, Fault> {
     if text.len() > BYTES_MAX {
         let what = "the file is longer than 1 MiB";
@@ -88,7 +88,7 @@ struct Lexer<'t, 'f> {
     faults: &'f mut Faults<'t>,
 }
 
-/// Letters that a word goes on with.
+/// True for bytes that continue a word.
 fn goes_on(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"/._:;_-".contains(&byte)
 }
@@ -112,7 +112,7 @@ impl Lexer<'_, '_> {
         }
     }
 
-    /// Goes on where the next word may begin.
+    /// Skips to where the next word may begin.
     fn skip_word(&mut self) {
         self.cursor.take_while(|byte| !byte.is_ascii_whitespace() && !is_sign(byte));
     }
@@ -243,7 +243,7 @@ impl Lexer<'_, '_> {
         Ok(pieces)
     }
 
-    /// A variable within a text may have a full stop behind it.
+    /// Reads a variable within a quoted text, which a full stop may follow.
     fn variable_in_text(&mut self, place: Place) -> Result<String, Fault> {
         let braced = matches!(self.cursor.rest().get(1), Some(b'{' | b'('));
         if braced {

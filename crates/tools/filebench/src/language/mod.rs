@@ -21,8 +21,8 @@ pub(crate) use variables::{CUSTOM, Random, Spread};
 /// Values of variables from the command line, which override those of the file.
 pub(crate) type Overrides = [(String, String)];
 
-/// Reads a workload file; `file` is its name in messages. What is found later on can be added to
-/// the faults that come with it.
+/// Parses a workload file; `file` is its name in messages. Later checks may add to the returned
+/// faults.
 ///
 /// # Errors
 /// Every statement that makes no sense, with its line and what would be right.
@@ -41,7 +41,7 @@ pub(crate) fn parse<'t>(
     Ok((script, faults))
 }
 
-/// The file as it is understood, as a file again.
+/// Formats the parsed script as WML.
 pub(crate) fn text(script: &Script) -> String {
     show::text(script)
 }
@@ -49,19 +49,19 @@ pub(crate) fn text(script: &Script) -> String {
 /// Value of an attribute or a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    /// A number, its suffix multiplied in.
+    /// Number, multiplied by its suffix.
     Number(u64),
-    /// `true` or `false`.
+    /// Boolean: `true` or `false`.
     Switch(bool),
-    /// A name, a path or a quoted text.
+    /// Name, path or quoted text.
     Text(String),
-    /// A variable, without the `$`.
+    /// Reference to a variable, without the `$`.
     Variable(String),
-    /// A table of a random variable: percent, least, most.
+    /// Table of a random variable: percent, minimum, maximum.
     Table(Vec<[Given; 3]>),
 }
 
-/// A value and where it stands.
+/// Value with its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Given {
     /// Parsed value.
@@ -70,7 +70,7 @@ pub(crate) struct Given {
     pub place: Place,
 }
 
-/// An attribute, under the name by which it is kept.
+/// Attribute of a definition.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Attribute {
     /// Canonical name.
@@ -79,7 +79,7 @@ pub(crate) struct Attribute {
     pub given: Given,
 }
 
-/// A thing's attributes, and where it stands.
+/// Attributes of a definition, and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thing {
     /// Position in the file.
@@ -89,7 +89,7 @@ pub(crate) struct Thing {
 }
 
 impl Thing {
-    /// An attribute; of several of a name the last one counts.
+    /// Finds an attribute; the last one of a name counts.
     pub(crate) fn get(&self, name: &str) -> Option<&Given> {
         let mut all = self.attributes.iter().rev();
         all.find(|attribute| attribute.name == name).map(|attribute| &attribute.given)
@@ -99,16 +99,16 @@ impl Thing {
 /// Value of a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Variable {
-    /// A value.
+    /// Fixed value.
     Plain(Given),
-    /// A random variable.
+    /// Random variable.
     Drawn(Random),
 }
 
-/// A flowop as it stands in a thread, or in a composite one.
+/// Flowop in a thread, or in a composite flowop.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Flowop {
-    /// The word behind `flowop`.
+    /// Kind of the flowop, after the word `flowop`.
     pub kind: String,
     /// Attributes of the flowop.
     pub thing: Thing,
@@ -116,7 +116,7 @@ pub(crate) struct Flowop {
     pub locals: Vec<(String, Given)>,
 }
 
-/// A flowop made of others.
+/// Composite flowop.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Composite {
     /// Name of the composite flowop.
@@ -129,7 +129,7 @@ pub(crate) struct Composite {
     pub flowops: Vec<Flowop>,
 }
 
-/// A thread of a process.
+/// Thread of a process.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thread {
     /// Attributes of the thread.
@@ -138,7 +138,7 @@ pub(crate) struct Thread {
     pub flowops: Vec<Flowop>,
 }
 
-/// A process.
+/// Process with its threads.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Process {
     /// Attributes of the process.
@@ -147,7 +147,7 @@ pub(crate) struct Process {
     pub threads: Vec<Thread>,
 }
 
-/// A fileset, or a single file.
+/// Fileset, or a single file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fileset {
     /// True for a single file (`define file`).
@@ -164,26 +164,26 @@ pub(crate) enum Quit {
     Timeout,
     /// Each thread ends by itself.
     AllDone,
-    /// The first thread that is done.
+    /// The first thread that ends also ends the run.
     FirstDone,
 }
 
 /// Action before the run, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
-    /// Words, in which variables are looked up at once.
+    /// Prints a text, whose variables are substituted while parsing.
     Echo(String),
-    /// Seconds of rest.
+    /// Sleeps for some seconds.
     Sleep(Given),
-    /// `version`.
+    /// Prints the version: `version`.
     Version,
-    /// `list fileset`.
+    /// Lists the filesets: `list fileset`.
     ListFilesets,
-    /// `list flowop`.
+    /// Lists the flowops: `list flowop`.
     ListFlowops,
-    /// Filesets are made here already.
+    /// Creates the filesets early: `create files`.
     CreateFiles,
-    /// `enable lathist`.
+    /// Enables latency histograms: `enable lathist`.
     Histograms,
 }
 
@@ -192,13 +192,13 @@ pub(crate) enum Action {
 pub(crate) struct Run {
     /// Position in the file.
     pub place: Place,
-    /// Seconds; none given, or 0, is the default.
+    /// Run time in seconds; `None` or 0 for the default.
     pub seconds: Option<Given>,
-    /// The period of snapshots, and whether each begins anew.
+    /// Period of snapshots, and true if each counts from zero.
     pub period: Option<(u64, bool)>,
 }
 
-/// A workload file.
+/// Parsed workload file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Script {
     /// Variables by name, without the `$`.
@@ -211,12 +211,12 @@ pub(crate) struct Script {
     pub processes: Vec<Process>,
     /// Actions before the run, in order.
     pub actions: Vec<Action>,
-    /// Events a second.
+    /// Rate of the event generator, in events per second.
     pub rate: Option<Given>,
     /// End condition of the run beside its time.
     pub quit: Quit,
     /// True if latency histograms are enabled.
     pub histograms: bool,
-    /// The run, where there is one.
+    /// The run statement, if there is one.
     pub run: Option<Run>,
 }

@@ -1,4 +1,4 @@
-//! Statements, in their order.
+//! Parser of statements.
 
 use super::attributes::{Owner, Takes, attribute};
 use super::lexer::{Piece, Token, Word, words};
@@ -9,10 +9,10 @@ use super::{
 use treering_kit::faults::{Fault, Faults, Place, shown};
 use treering_kit::nearest::nearest;
 
-/// Things of all kinds that a file may define.
+/// Most definitions of a file, of all kinds.
 const THINGS_MAX: usize = 100_000;
 
-/// Every word that begins a statement.
+/// Words that begin a statement.
 const STATEMENTS: [&str; 18] = [
     "set",
     "define",
@@ -34,7 +34,7 @@ const STATEMENTS: [&str; 18] = [
     "exit",
 ];
 
-/// Reads the whole file; behind a statement that is wrong, at the next one.
+/// Parses the whole file; after a faulty statement it continues with the next one.
 pub(super) fn script<'t>(
     text: &'t [u8],
     overrides: &[(String, Value)],
@@ -129,8 +129,8 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// A statement. Where it is wrong, the fault is kept, and the next one is the first that begins
-    /// a line.
+    /// Parses a statement. After an error, the fault is kept, and parsing resumes at the next line
+    /// that begins a statement.
     fn statement_or_next(&mut self) -> bool {
         let start = self.at;
         match self.statement() {
@@ -309,7 +309,7 @@ impl Reader<'_, '_> {
         Ok(said)
     }
 
-    /// A variable as an `echo` says it.
+    /// Text of a variable in an `echo`.
     fn said(&self, name: &str, place: Place) -> Result<String, Fault> {
         match self.script.variables.get(name) {
             Some(Variable::Plain(given)) => Ok(match &given.value {
@@ -449,7 +449,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// The attributes of a thing, with commas between.
+    /// Parses the attributes of a definition, separated by commas.
     pub(super) fn thing(&mut self, owner: Owner, place: Place) -> Result<Thing, Fault> {
         self.count_thing(place)?;
         let mut attributes = vec![self.attribute(owner)?];
@@ -484,7 +484,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A value of a kind, or a variable, which is looked at later.
+    /// Parses a value of a kind, or a variable, which is resolved later.
     pub(super) fn value(&mut self, takes: Takes) -> Result<Given, Fault> {
         let place = self.place();
         let value = match self.peek().clone() {

@@ -1,10 +1,10 @@
-//! The file as it is understood, written again.
+//! Output of a parsed script as WML.
 
 use std::fmt::Write;
 
 use super::{Action, Flowop, Given, Quit, Random, Script, Thing, Value, Variable};
 
-/// Writing into a string cannot fail.
+/// Appends a line; writing into a string cannot fail.
 macro_rules! line {
     ($text:expr, $($format:tt)*) => {{ let _ = writeln!($text, $($format)*); }};
 }
@@ -75,7 +75,7 @@ fn variable(name: &str, variable: &Variable) -> String {
     }
 }
 
-/// The whole file. What is said in it has its variables in it already.
+/// Formats the whole file. Printed texts have their variables already substituted.
 pub(super) fn text(script: &Script) -> String {
     let mut text = String::new();
     for (name, given) in &script.variables {

@@ -1,4 +1,4 @@
-//! `set`: variables with a value, and such that are drawn.
+//! `set` statements: variables with a fixed value, and random variables.
 
 use super::attributes::{Owner, Takes};
 use super::lexer::{Word, words};
@@ -9,16 +9,16 @@ use treering_script::ConfigError;
 use treering_kit::faults::{Fault, Faults, Place, shown};
 use treering_kit::nearest::nearest;
 
-/// A variable that is drawn: its attributes, and how.
+/// Random variable: its distribution and attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Random {
     /// Distribution of its values.
     pub spread: Spread,
     /// Attributes of the variable.
     pub thing: Thing,
-    /// The parameters of a custom variable, in the order of its kind.
+    /// Parameters of a custom variable, in the order of its kind.
     pub parameters: Vec<f64>,
-    /// The rows of a table: percent, least, most.
+    /// Rows of a table: percent, minimum, maximum.
     pub table: Vec<[Given; 3]>,
 }
 
@@ -31,18 +31,18 @@ pub(crate) enum Spread {
     Gamma,
     /// Table of ranges with their percentages.
     Table,
-    /// `cvar-...`, by parameters.
+    /// Custom variable `cvar-...`, by parameters.
     Custom(&'static Custom),
 }
 
-/// A kind of custom variable: its parameters with their defaults.
+/// Kind of custom variable, with the defaults of its parameters.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Custom {
     pub name: &'static str,
     pub parameters: &'static [(&'static str, f64)],
 }
 
-/// Every kind of custom variable.
+/// All kinds of custom variables.
 pub(crate) static CUSTOM: [Custom; 8] = [
     Custom { name: "cvar-erlang", parameters: &[("shape", 1.0), ("rate", 1.0)] },
     Custom { name: "cvar-exponential", parameters: &[("mean", 1.0)] },
@@ -57,7 +57,7 @@ pub(crate) static CUSTOM: [Custom; 8] = [
     Custom { name: "cvar-weibull", parameters: &[("shape", 1.0), ("scale", 1.0)] },
 ];
 
-/// The greatest parameter: beyond, sizes overflow.
+/// Largest parameter, above which sizes overflow.
 const PARAMETER_MAX: f64 = 1e18;
 
 impl Reader<'_, '_> {
@@ -251,7 +251,7 @@ pub(super) fn all_overrides_met(
     }))
 }
 
-/// A value as it is typed on the command line, in the words of the language.
+/// Parses a value from the command line in the syntax of the language.
 pub(super) fn typed(text: &str) -> Result<Value, ConfigError> {
     let mut faults = Faults::new("--set", text.as_bytes());
     let plain = || Value::Text(text.to_owned());

@@ -1,4 +1,4 @@
-//! Variables are looked up: what each attribute comes to.
+//! Resolution of variables in attributes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::super::draw::{Amount, Kind, Spread, whole};
 use crate::language::{self, Given, Script, Thing, Value, Variable};
 use super::{PERIOD, RunLength, SECONDS, SECONDS_MAX, Wishes};
 
-/// Local variables of a composite flowop, already looked up where it is used.
+/// Local variables of a composite flowop, resolved at its use.
 pub(super) type Locals = BTreeMap<String, Found>;
 
 /// Resolved value.
@@ -23,7 +23,7 @@ pub(super) enum Found {
     Drawn(Arc<Spread>),
 }
 
-/// Looks values up.
+/// Resolver of values.
 pub(super) struct Binder<'s, 't> {
     pub(super) script: &'s Script,
     pub(super) faults: &'s mut Faults<'t>,
@@ -34,7 +34,7 @@ pub(super) struct Binder<'s, 't> {
     pub(super) targets: Vec<Target>,
 }
 
-/// A flowop that speaks of another one, by its name.
+/// Reference of a flowop to another one by its name.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) thread: usize,
@@ -96,7 +96,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// An attribute that is a number, or one that is drawn.
+    /// Resolves an attribute to an amount, fixed or random.
     pub(super) fn amount(
         &mut self,
         thing: &Thing,
@@ -113,7 +113,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// A number, drawn once where it is drawn, within bounds.
+    /// Resolves an attribute to a number within bounds; a random variable is drawn once.
     pub(super) fn number(
         &mut self,
         thing: &Thing,
@@ -135,7 +135,7 @@ impl Binder<'_, '_> {
         Err(error.hint(format!("it goes up to {most}")))
     }
 
-    /// A switch; a number counts as true unless it is 0.
+    /// Resolves a switch; a number is true unless it is 0.
     pub(super) fn switch(
         &mut self,
         thing: &Thing,
@@ -152,7 +152,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// A name.
+    /// Resolves a name.
     pub(super) fn text(
         &mut self,
         thing: &Thing,
@@ -169,7 +169,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// A random or custom variable.
+    /// Converts a random or custom variable to a distribution.
     fn spread(&mut self, random: &language::Random) -> Result<Spread, Fault> {
         let none = Locals::new();
         let thing = &random.thing;
@@ -211,7 +211,7 @@ impl Binder<'_, '_> {
         Ok(Spread { kind, least: None, most: None, round })
     }
 
-    /// A number that must not be drawn.
+    /// Resolves a number that must not be random.
     fn constant(&mut self, given: &Given, name: &str, locals: &Locals) -> Result<u64, Fault> {
         if let Value::Variable(variable) = &given.value
             && let Some(Variable::Drawn(_)) = self.script.variables.get(variable)
@@ -304,7 +304,7 @@ impl Binder<'_, '_> {
     }
 }
 
-/// The distribution of a custom variable.
+/// Distribution of a custom variable.
 fn custom_kind(name: &str, parameters: &[f64]) -> Kind {
     match (name, parameters) {
         // Whatever its name, the original takes the rate for the mean.

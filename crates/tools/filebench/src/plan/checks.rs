@@ -1,4 +1,4 @@
-//! The whole is looked at: who speaks of whom, what is open where, and what cannot be.
+//! Checks of the whole plan: targets of flowops, open descriptors, and impossible combinations.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ fn thread_places(binder: &Binder<'_, '_>) -> Vec<Place> {
     threads.map(|thread| thread.thing.place).collect()
 }
 
-/// A flowop finds the one it speaks of.
+/// Resolves the target of a flowop to a row.
 fn aim(binder: &Binder<'_, '_>, plan: &mut Plan, target: &Target) -> Result<(), Fault> {
     let Target { thread, step, name, place } = target;
     let kind = plan.threads[*thread].steps[*step].kind;
@@ -73,7 +73,8 @@ fn aim(binder: &Binder<'_, '_>, plan: &mut Plan, target: &Target) -> Result<(), 
     Ok(())
 }
 
-/// Rows at which somebody looks are counted for all, and filesets know that files go.
+/// Marks the rows that limiting and finishing flowops read, and the filesets whose entries are
+/// deleted.
 fn watch(plan: &mut Plan) {
     let looks = |step: &&Step| {
         let limits = [Kind::OpsLimit, Kind::IopsLimit, Kind::BwLimit];
@@ -106,7 +107,7 @@ fn opens_by_itself(step: &Step) -> bool {
     moves.contains(&step.kind)
 }
 
-/// Whoever works on a descriptor finds a file there.
+/// Checks that each descriptor in use is opened by a flowop.
 fn opens(binder: &Binder<'_, '_>, plan: &Plan, thread: usize, place: Place) -> Result<(), Fault> {
     let steps = &plan.threads[thread].steps;
     let fills = |step: &Step| {

@@ -9,14 +9,14 @@ use crate::language::{Fileset, Given, Value};
 use super::bind::{Binder, Found, Locals};
 use super::{ENTRIES_MAX, FILESETS_MAX, FileSizes, FilesetPlan};
 
-/// The shape of sizes in filebench 1.4, and of widths and depths.
+/// Shape of the gamma distribution of sizes in filebench 1.4, and of widths and depths.
 const SHAPE: f64 = 1.5;
-/// The longest name and path of a fileset.
+/// Longest name and path of a fileset, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 const PATH_BYTES_MAX: usize = 3000;
-/// The largest file.
+/// Largest file size.
 const FILE_BYTES_MAX: u64 = 1 << 50;
-/// The widest directory: more is not distinguished.
+/// Largest directory width; greater values have no further effect.
 const WIDTH_MAX: u64 = 1 << 40;
 
 pub(super) fn plan(binder: &mut Binder<'_, '_>) -> Result<Vec<FilesetPlan>, Fault> {
@@ -155,7 +155,7 @@ fn size(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Amount, Fault>
     })
 }
 
-/// Percent, `true` for all, `false` for none and no directories either.
+/// Percentage of preallocated entries; `None` if `false` excludes directories too.
 fn prealloc(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Option<u64>, Fault> {
     let Some(given) = fileset.thing.get("prealloc").cloned() else { return Ok(None) };
     let percent = match binder.find(&given, &Locals::new())? {

@@ -1,4 +1,4 @@
-//! The kinds of flowops: how they count, and which attributes they need.
+//! Kinds of flowops: their operation class and their required attributes.
 
 use treering_kit::faults::{Fault, Place, shown};
 use treering_kit::nearest::nearest;

@@ -17,23 +17,23 @@ use super::summary::{Class, Row};
 use crate::language::{Quit, Script};
 use bind::Binder;
 
-/// Filesets of a file; each needs slots for directories.
+/// Most filesets of a file; each needs slots for directories.
 pub(super) const FILESETS_MAX: usize = 64;
-/// Entries of all filesets: files and leaf directories.
+/// Most entries of all filesets: files and leaf directories.
 pub(super) const ENTRIES_MAX: u64 = 10_000_000;
-/// Threads of all processes.
+/// Most threads of all processes.
 pub(super) const THREADS_MAX: u64 = 4096;
-/// Descriptors of a thread.
+/// Number of descriptors of a thread.
 pub(super) const FDS: u64 = 128;
-/// Steps of the programs of all threads' definitions.
+/// Most steps of the programs of all threads' definitions.
 pub(super) const STEPS_MAX: usize = 1 << 18;
-/// Bytes of one read or write.
+/// Most bytes of one read or write.
 pub(super) const IO_BYTES_MAX: u64 = 1 << 30;
-/// Seconds of a run.
+/// Longest run time in seconds.
 pub(super) const SECONDS_MAX: u64 = 10_000_000;
-/// Seconds of a run when the file has no other number.
+/// Default run time in seconds.
 pub(super) const SECONDS: u64 = 60;
-/// The period of snapshots when the file has no other number.
+/// Default period of snapshots in seconds.
 const PERIOD: u64 = 10;
 
 /// Meaning of fixed sizes.
@@ -50,12 +50,12 @@ pub(super) enum FileSizes {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wishes {
     pub(super) sizes: FileSizes,
-    /// Seconds, whatever the file says.
+    /// Run time in seconds that overrides the file's.
     pub(super) seconds: Option<u64>,
     pub(super) seed: u64,
 }
 
-/// A fileset.
+/// Plan of a fileset.
 #[derive(Clone, Debug)]
 pub(super) struct FilesetPlan {
     pub(super) name: String,
@@ -64,11 +64,11 @@ pub(super) struct FilesetPlan {
     pub(super) leafdirs: u64,
     pub(super) size: Amount,
     pub(super) width: Amount,
-    /// A distribution of depths around the mean depth.
+    /// Distribution of depths around the mean depth.
     pub(super) depth: Option<Arc<Spread>>,
-    /// The shape of the distributions of widths and depths; 0 for none.
+    /// Shape of the distributions of widths and depths; 0 for constant ones.
     pub(super) shape: f64,
-    /// Percent of the entries that are made before; `None` where not even directories are.
+    /// Percentage of preallocated entries; `None` if not even directories are created.
     pub(super) prealloc: Option<u64>,
     pub(super) paralloc: bool,
     pub(super) reuse: bool,
@@ -112,13 +112,13 @@ pub(super) enum Kind {
     BwLimit,
     FinishOnCount,
     FinishOnBytes,
-    /// A composite flowop begins.
+    /// Start of a composite flowop.
     Enter,
     /// End of a composite flowop: goes back to the step after its `Enter`, or on to the next step.
     Leave,
 }
 
-/// A step of a program.
+/// Step of a thread's program.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) kind: Kind,
@@ -133,13 +133,13 @@ pub(super) struct Step {
     pub(super) opens_next: bool,
     pub(super) indexed: Option<Amount>,
     pub(super) value: Amount,
-    /// The row it speaks of.
+    /// Index of the row that the flowop refers to.
     pub(super) target: Option<usize>,
     pub(super) blocking: bool,
     pub(super) direct: bool,
     pub(super) synchronous: bool,
     pub(super) no_readahead: bool,
-    /// The step at which a composite flowop begins, of its end.
+    /// For the end of a composite flowop, the index of its start.
     pub(super) begin: usize,
     /// Index of its semaphore or block event among the gates of the thread's definition.
     pub(super) gate: usize,
@@ -157,7 +157,8 @@ pub(super) struct ThreadPlan {
     pub(super) direct: bool,
     pub(super) synchronous: bool,
     pub(super) queued: bool,
-    /// Rows of its semaphores and blocks, in the order of `Step::gate`, with their highwater.
+    /// Rows of its semaphores and blocks, in the order of `Step::gate`, with their high-water
+    /// marks.
     pub(super) gates: Vec<(usize, u64)>,
 }
 
@@ -165,20 +166,20 @@ pub(super) struct ThreadPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RunLength {
     pub(super) quit: Quit,
-    /// Seconds at most; `None` where only the threads end it.
+    /// Run time in seconds; `None` if only the threads end the run.
     pub(super) seconds: Option<u64>,
-    /// The period of snapshots in seconds, and whether each begins anew.
+    /// Period of snapshots in seconds, and true if each counts from zero.
     pub(super) period: Option<(u64, bool)>,
 }
 
-/// A workload with every variable looked up.
+/// Workload with every variable resolved.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) filesets: Vec<FilesetPlan>,
     pub(super) rows: Vec<Row>,
     pub(super) threads: Vec<ThreadPlan>,
     pub(super) run_length: RunLength,
-    /// Events a second; `None` without a generator, or with one that does not limit.
+    /// Rate of events per second; `None` without a generator, or if the generator does not limit.
     pub(super) rate: Option<u64>,
     /// True if a flowop reads the totals of all threads.
     pub(super) watches_all: bool,
@@ -211,7 +212,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Threads of all definitions.
+    /// Number of threads of all definitions.
     pub(super) fn workers(&self) -> u64 {
         self.threads.iter().map(|thread| thread.instances).sum()
     }

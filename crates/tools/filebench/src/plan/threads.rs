@@ -1,4 +1,4 @@
-//! The programs of threads: flowops in a row, composite ones put in where they are used.
+//! Programs of the threads: sequences of flowops, with composite flowops expanded.
 
 use treering_kit::faults::{Fault, shown};
 
@@ -8,9 +8,9 @@ use super::bind::{Binder, Locals, Target};
 use super::flowops::{complete, find, unknown};
 use super::{Class, FDS, IO_BYTES_MAX, Kind, Plan, Row, STEPS_MAX, Step, THREADS_MAX, ThreadPlan};
 
-/// Composite flowops in composite ones.
+/// Deepest nesting of composite flowops.
 const DEPTH_MAX: usize = 16;
-/// The longest memory of a thread that is believed.
+/// Largest accepted memory size of a thread.
 const MEMORY_MAX: u64 = 1 << 40;
 
 /// Plans all threads, in their order.
@@ -51,7 +51,7 @@ pub(super) fn plan(binder: &mut Binder<'_, '_>, plan: &mut Plan) -> Result<(), F
     Ok(())
 }
 
-/// Attributes of threads that are read and change nothing.
+/// Reads attributes of threads that have no effect.
 fn unused(binder: &mut Binder<'_, '_>, thing: &Thing) -> Result<(), Fault> {
     let none = Locals::new();
     binder.number(thing, "memsize", &none, MEMORY_MAX)?;
@@ -112,7 +112,7 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// A composite flowop is its flowops between its beginning and its end.
+    /// Expands a composite flowop between a start and an end step.
     fn composite(
         &mut self,
         binder: &mut Binder<'_, '_>,
@@ -231,7 +231,7 @@ fn row_name(
     }
 }
 
-/// The fileset that a flowop names.
+/// Index of the fileset that a flowop names.
 fn fileset(
     binder: &mut Binder<'_, '_>,
     thing: &Thing,

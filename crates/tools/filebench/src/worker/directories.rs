@@ -9,7 +9,7 @@ use super::super::pool::Wanted;
 use super::super::tree::{Entry, ROOT};
 use super::{Exit, Worker};
 
-/// No directory.
+/// Tag of an empty slot.
 const NONE: u64 = u64::MAX;
 
 /// Tag of the directory that is open in each slot.
@@ -32,7 +32,7 @@ impl Slots {
         (dir as usize).wrapping_add(fileset * 31) % self.open.len()
     }
 
-    /// The slot in which a directory is, or will be.
+    /// Slot of a directory, whether it is open or not.
     fn slot(&self, namespace: &Namespace, fileset: usize, dir: u32) -> Dir {
         namespace.slot(u32::try_from(self.place(fileset, dir)).unwrap_or(0))
     }
@@ -71,7 +71,7 @@ impl Worker {
         Ok(self.slots.slot(&self.namespace, fileset, entry.dir))
     }
 
-    /// Opens the directory at the end of the serial numbers. One that is missing is made.
+    /// Opens the directory at the end of the serial numbers; missing ones are created.
     fn open_dir(&mut self, io: &mut dyn Io, fileset: usize, dir: u32) -> Result<(), Stop> {
         let Self { namespace, slots, name, serials, .. } = self;
         let (root, passing) = (namespace.root(fileset), namespace.passing());

@@ -1,4 +1,4 @@
-//! Files are picked, opened, made, closed, removed and looked at.
+//! Flowops that choose, open, create, close, delete and stat files.
 
 use treering_script::{CreateHow, Dir, File, Io, OpenHow, Random, Stop};
 
@@ -9,7 +9,7 @@ use super::super::pool::{Pick, Pool, Wanted};
 use super::super::tree::Entry;
 use super::{Exit, Worker};
 
-/// No file.
+/// Number for no file.
 pub(super) const NONE: u32 = u32::MAX;
 /// Most attempts to find a file that no worker has open.
 const TRIES_MAX: u64 = 100;
@@ -19,7 +19,7 @@ const TRIES_MAX: u64 = 100;
 pub(super) struct Descriptor {
     pub(super) is_open: bool,
     pub(super) fileset: usize,
-    /// The file, also after it was closed: by this it can be removed.
+    /// Number of the file, kept after it was closed so that it can be deleted.
     pub(super) file: u32,
     /// File position of sequential reads and writes.
     pub(super) position: u64,
@@ -31,7 +31,7 @@ impl Default for Descriptor {
     }
 }
 
-/// An index as the original makes it: a number around 1 is in the middle.
+/// Draws an index as the original does: a value around 1 gives the middle.
 fn draw_index(index: &Amount, count: u64, random: &mut Random) -> u32 {
     let half = (count / 2) as f64;
     let drawn = whole(index.draw_real(random) * half);
@@ -39,7 +39,7 @@ fn draw_index(index: &Amount, count: u64, random: &mut Random) -> u32 {
 }
 
 impl Worker {
-    /// Takes the next one of these entries of a fileset in hand.
+    /// Reserves the next entry of a fileset; `wanted` says if it must exist.
     #[inline]
     pub(super) fn pick(
         &mut self,
@@ -60,8 +60,8 @@ impl Worker {
         }
     }
 
-    /// Takes the next file of the flowop's fileset in hand: of which fileset, and which. What is
-    /// wrong where it has none.
+    /// Reserves the next file of the flowop's fileset; returns the fileset and the file. `without`
+    /// is the error if the flowop has no fileset.
     #[inline]
     fn pick_file(&mut self, wanted: Wanted, without: &str) -> Result<(usize, u32), Exit> {
         let Some(fileset) = self.flow().fileset else { return Err(self.fail(without)) };
@@ -88,7 +88,7 @@ impl Worker {
         &mut self.fds[usize::from(self.present.fd)]
     }
 
-    /// The descriptor that is opened: its own, or the next one in rotation.
+    /// Descriptor to be opened: the flowop's own, or the next one in rotation.
     fn next_fd(&mut self) -> u8 {
         let flow = self.flow();
         if flow.fd > 0 || !flow.opens_next {
@@ -114,7 +114,7 @@ impl Worker {
         self.open_next(io)
     }
 
-    /// Opens a file where the flowop's descriptor has none. That does not belong to the flowop.
+    /// Opens a file if the flowop's descriptor has none. The call is not counted for the flowop.
     #[inline]
     pub(super) fn open_if_closed(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         self.present.fd = self.next_fd();
@@ -179,8 +179,9 @@ impl Worker {
         Ok(())
     }
 
-    /// A file that others have open stays: in classic mode, as in the original, nothing is done and
-    /// nothing said; natively the next one is taken, so that there are as many as before.
+    /// Deletes a file. One that others have open stays: in classic mode, as in the original,
+    /// nothing is done and nothing printed; natively the next file is taken, so that the number of
+    /// deletions is kept.
     pub(super) fn delete_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         loop {
             let Descriptor { is_open, fileset, file, .. } = *self.descriptor();
@@ -209,8 +210,8 @@ impl Worker {
         }
     }
 
-    /// Takes the file of the flowop's descriptor in hand, which is the descriptor's no more. Where
-    /// another thread has it in hand, or removed it meanwhile, the next one will do at last.
+    /// Reserves the file of the flowop's descriptor, and detaches it from the descriptor. If
+    /// another thread holds or deleted the file, gives up after some attempts.
     fn hold_own(&mut self, fileset: usize, file: u32) -> Result<(), Exit> {
         let is_held = self.namespace.filesets[fileset].files.hold(file);
         if !is_held && self.present.tries <= TRIES_MAX {
@@ -245,7 +246,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Each file of the fileset that is open.
+    /// Syncs each open file of the fileset.
     pub(super) fn sync_set(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         let fileset = self.flow().fileset;
         for fd in 0..self.fds.len() {

@@ -1,5 +1,4 @@
-//! Threads wait for one another: semaphores with a high-water mark, blocks and wakeups; and waits
-//! for time.
+//! Synchronisation of threads: semaphores with a high-water mark, blocks and wakeups; and delays.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,11 +8,11 @@ use treering_script::{Io, Signal};
 use super::super::namespace::Gate;
 use super::{Exit, WAIT_NS, Worker};
 
-/// Pieces of waits after which all who wait are taken to wait for ever: a second.
+/// Number of wait pieces, a second in total, after which a deadlock is assumed.
 const STUCK_MAX: u32 = 50;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Takes so much, if there is as much.
+/// Subtracts `much` if there is as much; false otherwise.
 fn take(from: &AtomicI64, much: i64) -> bool {
     let less = |there: i64| (there >= much).then_some(there - much);
     from.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
@@ -29,7 +28,7 @@ impl Worker {
         first + self.flow().gate
     }
 
-    /// Takes what was posted, as soon as there is enough.
+    /// Waits until enough was posted, and takes it.
     pub(super) fn sem_block(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         let (own, value) = (self.own_gate(), self.value());
         // Who waits for so much lets others post as much more.
@@ -48,7 +47,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Posts to one semaphore of the target after the other.
+    /// Posts to the semaphores of the target, one after the other.
     pub(super) fn sem_post(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         let (value, blocking) = (self.value(), self.flow().blocking);
         let target = self.flow().target.unwrap_or(0);
@@ -81,7 +80,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Wakes all up that are at a block.
+    /// Wakes all threads at the target block.
     pub(super) fn wake_up(&self) {
         let target = self.flow().target.unwrap_or(0);
         for gate in &self.namespace.common.gates_of_row[target] {
@@ -89,13 +88,13 @@ impl Worker {
         }
     }
 
-    /// No other thread is needed any more.
+    /// Notes that the thread has passed a gate.
     fn passed(&mut self) {
         self.namespace.common.passed.fetch_add(1, Ordering::Relaxed);
         self.stuck.0 = 0;
     }
 
-    /// Waits for another thread, one piece.
+    /// Waits at a gate for one piece of time.
     fn wait(
         &mut self,
         io: &mut dyn Io,

@@ -1,4 +1,4 @@
-//! Flowops that hold a thread back to the rate of events, and those that end the run.
+//! Flowops that limit a thread to the rate of events, and those that end the run.
 
 use std::sync::atomic::Ordering;
 
@@ -7,7 +7,7 @@ use treering_script::Io;
 use super::super::plan::Kind;
 use super::{Exit, WAIT_NS, Worker};
 
-/// An event stands for so many bytes.
+/// Bytes that an event permits.
 const BYTES_OF_EVENT: u64 = 1 << 20;
 
 /// Progress of each limiting flowop.
@@ -26,7 +26,7 @@ impl Limits {
 }
 
 impl Worker {
-    /// Operations, or bytes, of the target or of the whole thread.
+    /// Operations, or bytes, of the target row or of the whole thread.
     fn progress(&self, kind: Kind) -> u64 {
         let Some(target) = self.flow().target else {
             return match kind {
@@ -70,7 +70,7 @@ impl Worker {
         self.take_events(io, events)
     }
 
-    /// Takes what events there are, until it has enough.
+    /// Takes `left` events, waiting until there are as many.
     fn take_events(&mut self, io: &mut dyn Io, mut left: u64) -> Result<(), Exit> {
         loop {
             let common = &self.namespace.common;

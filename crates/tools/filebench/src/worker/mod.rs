@@ -1,5 +1,5 @@
-//! A thread at work: the flowops of its program, one after the other and again from the first,
-//! until the time is over, there is no file left for it, or another thread ends the run.
+//! Script of a thread: the flowops of its program, repeated until the time is over, no file is left
+//! for it, or another thread ends the run.
 //!
 //! Which flowop comes next is found by a program counter, since a workload file is a program. What
 //! a flowop does is one function each.
@@ -29,21 +29,21 @@ use rows::Rows;
 
 /// Longest single wait, since nothing interrupts a wait.
 const WAIT_NS: u64 = 20_000_000;
-/// A wait for another thread to put something back.
+/// Wait before retrying an entry that another thread has reserved.
 const MOMENT_NS: u64 = 10_000;
-/// Flowops without a call after which the engine is asked whether to go on.
+/// Flowops without a call after which the engine is asked whether to continue.
 const SILENT_MAX: u32 = 1000;
-/// Requests of a thread under way.
+/// Most asynchronous requests in flight of a thread.
 pub(super) const DEPTH: u16 = 128;
 
 /// Reason why a flowop was not carried out.
 #[derive(Clone, Copy, Debug)]
 enum Exit {
-    /// Other threads have what it needs in hand: it begins anew a moment later.
+    /// Other threads have reserved the needed entries: the flowop is retried after a moment.
     Busy,
     /// The flowop did nothing, and does not count.
     Skipped,
-    /// The thread has no work any more.
+    /// The thread has no more work.
     Over,
     /// A call ended the task.
     Stop(Stop),
@@ -55,7 +55,7 @@ impl From<Stop> for Exit {
     }
 }
 
-/// The flowop that is being done.
+/// Flowop being executed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Present {
     fd: u8,
@@ -71,21 +71,21 @@ struct Present {
 }
 
 impl Present {
-    /// The slot of its file.
+    /// Slot of its file.
     const fn file(&self) -> File {
         File(self.fd as u16)
     }
 }
 
-/// The code of a thread.
+/// Script of a thread.
 pub(super) struct Worker {
     namespace: Arc<Namespace>,
     number: usize,
     steps: Arc<[Flow]>,
     random: Random,
-    /// The program counter.
+    /// Program counter: index of the present step.
     pc: usize,
-    /// Iterations that are left of each flowop in the loops that are under way.
+    /// Iterations left of each flowop in the loops in progress.
     left: Vec<u64>,
     present: Present,
     fds: Vec<Descriptor>,
@@ -95,20 +95,20 @@ pub(super) struct Worker {
     serials: Vec<u32>,
     rows: Rows,
     limits: Limits,
-    /// Values that are drawn once.
+    /// Values that were drawn once, by step.
     constants: Vec<u64>,
     /// Tags of free asynchronous requests.
     tags: Vec<u16>,
     began_ns: u64,
     snapshot: u64,
     silent: u32,
-    /// Pieces of waits without anybody passing a gate, and how many had passed before.
+    /// Consecutive wait pieces without anyone passing a gate, and the number of passes before.
     stuck: (u32, u64),
     ran_out: bool,
 }
 
 impl Worker {
-    /// The worker of a number, of these threads.
+    /// Creates the worker of a number among the instances of a thread.
     pub(super) fn new(namespace: &Arc<Namespace>, number: usize, thread: usize, seed: u64) -> Self {
         let plan = &namespace.plan;
         let steps: Arc<[Flow]> = plan.threads[thread].steps.clone().into();
@@ -144,7 +144,7 @@ impl Worker {
         &self.steps[self.pc]
     }
 
-    /// An iteration of the present flowop.
+    /// Executes an iteration of the present flowop.
     #[inline]
     fn iteration(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
         if self.namespace.plan.run_length.period.is_some() {
@@ -172,7 +172,7 @@ impl Worker {
         }
     }
 
-    /// A flowop without iterations: a composite one is passed over whole.
+    /// Skips a flowop with zero iterations; a composite one as a whole.
     fn skip_flow(&mut self) {
         self.left[self.pc] = 1;
         if self.flow().kind == Kind::Enter {
@@ -249,7 +249,7 @@ impl Worker {
         }
     }
 
-    /// The last call belongs to the flowop, and its time to the flowop's.
+    /// Adds the last call and its time to the flowop.
     #[inline]
     fn called(&mut self, io: &dyn Io) {
         let present = &mut self.present;
@@ -263,12 +263,12 @@ impl Worker {
         }
     }
 
-    /// After a wait: the thread is over where the run is.
+    /// Ends the thread after a wait if the run has ended.
     fn go_on(&self) -> Result<(), Exit> {
         if self.namespace.common.deadline.is_reached() { Err(Exit::Over) } else { Ok(()) }
     }
 
-    /// The flowop is done.
+    /// Counts the completed flowop.
     #[inline]
     fn count(&mut self) {
         let present = self.present;

@@ -1,4 +1,4 @@
-//! Bytes are read and written.
+//! Flowops that read and write.
 
 use treering_script::{Io, Request};
 
@@ -6,7 +6,7 @@ use super::super::plan::Kind;
 use super::files::NONE;
 use super::{DEPTH, Exit, Worker};
 
-/// A read brings no more at once.
+/// Most bytes of one read.
 const PIECE_MAX: u64 = 4 << 20;
 
 fn bytes(wanted: u64) -> u32 {
@@ -14,7 +14,7 @@ fn bytes(wanted: u64) -> u32 {
 }
 
 impl Worker {
-    /// A flowop that moves bytes.
+    /// Executes a flowop that moves bytes.
     #[inline]
     pub(super) fn move_bytes(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
         let Self { steps, pc, random, .. } = self;
@@ -49,7 +49,8 @@ impl Worker {
         }
     }
 
-    /// The bytes among which a flowop may choose: its working set, or the file as it was made.
+    /// Size of the range in which a flowop chooses positions: its working set, or the file's
+    /// initial size.
     fn working_set(&mut self) -> u64 {
         let descriptor = *self.descriptor();
         match self.flow().working_set {
@@ -58,7 +59,7 @@ impl Worker {
         }
     }
 
-    /// Reads where it is: how many bytes there were.
+    /// Reads at the present position, and returns the number of bytes.
     #[inline]
     fn read_piece(&mut self, io: &mut dyn Io, piece: u64) -> Result<u64, Exit> {
         let got = io.read(self.present.file(), bytes(piece))?;
@@ -75,7 +76,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Writes, after which the descriptor is behind what was written: how many bytes that were.
+    /// Writes at `position`, advances the descriptor, and returns the number of bytes.
     #[inline]
     fn write(&mut self, io: &mut dyn Io, piece: u64, position: u64) -> Result<u64, Exit> {
         let written = io.write(self.present.file(), bytes(piece), position)?;
@@ -141,7 +142,7 @@ impl Worker {
         Ok(())
     }
 
-    /// A multiple of the bytes that are moved at once, within the working set.
+    /// Draws a position within the working set, a multiple of the request size.
     fn draw_position(&mut self, wanted: u64) -> Result<u64, Exit> {
         let set = self.working_set();
         if wanted == 0 || set < wanted {
@@ -172,7 +173,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Gives a write to the queue. Where that is full, one of its requests must end first.
+    /// Submits an asynchronous write. If the queue is full, waits for a completion first.
     fn submit(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
         let position = self.draw_position(wanted)?;
         let (file, bytes) = (self.present.file(), bytes(wanted));

@@ -1,15 +1,15 @@
-//! The rows of one worker: what its flowops came to.
+//! Rows of one worker: the counters of its flowops.
 
 use super::super::plan::{Kind, Step};
 use super::super::tally::{BUCKETS, Tally};
 
-/// Counts of one worker.
+/// Counters of one worker.
 #[derive(Debug)]
 pub(super) struct Rows {
-    /// The row of each flowop among those of the worker.
+    /// Index of each flowop's row among those of the worker.
     of: Vec<u32>,
     rows: Vec<Tally>,
-    /// Operations on files, those that read or write, and their bytes.
+    /// File operations, the reads and writes among them, and their bytes.
     pub(super) operations: u64,
     pub(super) moves: u64,
     pub(super) bytes: u64,
@@ -65,7 +65,7 @@ impl Rows {
         Self { of, rows, operations: 0, moves: 0, bytes: 0, classes }
     }
 
-    /// A flowop was done, in so many calls, and took so long if that is known.
+    /// Counts a flowop with its calls, and its latency if it was timed.
     #[inline]
     pub(super) fn count(&mut self, step: usize, bytes: u64, calls: u32, took_ns: Option<u64>) {
         let row = &mut self.rows[self.of[step] as usize];
@@ -86,7 +86,7 @@ impl Rows {
         }
     }
 
-    /// Count and bytes of the row of a number, if the worker has it.
+    /// Count and bytes of a row by its number, if the worker has it.
     pub(super) fn of_row(&self, steps: &[Step], row: usize) -> Option<(u64, u64)> {
         let step = steps.iter().position(|step| step.row == row)?;
         let tally = &self.rows[self.of[step] as usize];

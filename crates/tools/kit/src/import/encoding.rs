@@ -6,19 +6,19 @@ use std::io;
 
 use crate::import::source::ImportError;
 
-/// Lines are read in pieces of at least so many bytes.
+/// Least size of a piece in bytes.
 const PIECE_BYTES: usize = 64 * 1024;
-/// No longer line is read.
+/// Longest line in bytes.
 const LINE_BYTES_MOST: u64 = 64 << 20;
-/// Before the name of an encoding, in a mail.
+/// Mail header that names the encoding, in lower case.
 const TRANSFER: &str = "content-transfer-encoding:";
-/// No heading of a mail that says so is longer.
+/// Longest mail header that is examined, in bytes.
 const HEADING_BYTES_MOST: usize = 128;
 
 /// Character encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-8, or ASCII.
+    /// UTF-8 or ASCII.
     Utf8,
     /// ISO 8859-1: one byte a character.
     Latin1,
@@ -37,15 +37,15 @@ pub struct Start {
 
 /// Positions of the lines of a file.
 pub struct Survey {
-    /// The encoding of the file.
+    /// Encoding of the file.
     pub encoding: Encoding,
-    /// The beginnings of the pieces.
+    /// Starts of the pieces.
     pub starts: Vec<Start>,
-    /// Behind the last line.
+    /// End of the last line.
     pub end: Start,
 }
 
-/// Reads a file once. What was decoded before is not decoded again.
+/// Surveys a file in one pass. Text that is decoded already is not decoded again.
 pub fn survey(
     read: impl Fn(u64, &mut [u8]) -> io::Result<usize>,
     is_decoded: bool,
@@ -66,7 +66,7 @@ pub const fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// Findings of a file so far.
+/// Survey of a file in progress.
 #[derive(Default)]
 struct Look {
     offset: u64,
@@ -75,12 +75,12 @@ struct Look {
     /// True after a CR that may be followed by LF.
     is_returned: bool,
     starts: Vec<Start>,
-    /// The beginning of the present line.
+    /// First bytes of the present line.
     heading: Vec<u8>,
     is_quoted: bool,
     is_other: bool,
     is_not_utf_8: bool,
-    /// A character of which the rest is to come.
+    /// Bytes of an incomplete character.
     broken: Vec<u8>,
 }
 
@@ -174,7 +174,7 @@ impl Look {
     }
 }
 
-/// The text of a file. Nothing is lost but what cannot be text: it becomes the replacement mark.
+/// Decodes a file. Invalid bytes become the replacement character.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let text = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
@@ -213,7 +213,7 @@ fn quoted_printable_body(text: &str) -> Option<usize> {
     None
 }
 
-/// Undoes quoted-printable: `=3D` is `=`, and `=` at the end of a line joins it with the next.
+/// Decodes quoted-printable: `=3D` is `=`, and `=` at the end of a line joins it with the next.
 fn unescaped(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());

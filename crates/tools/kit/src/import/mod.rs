@@ -1,4 +1,4 @@
-//! Reading the logs of tools. Pure: lines in, trials out.
+//! Import of tool logs. Pure: lines in, trials out.
 //!
 //! An importer says where an output of its tool begins and reads it to its end; what it cannot
 //! understand within is remarked with the number of the line, never guessed.
@@ -17,15 +17,15 @@ use std::ops::ControlFlow;
 use log::Log;
 use trial::Content;
 
-/// Reads the output of one tool.
+/// Importer of the outputs of one tool.
 pub trait Importer: Sync {
-    /// The name of the tool, which is that of its workload.
+    /// Name of the tool, which is that of its workload.
     fn tool(&self) -> &'static str;
 
     /// True if an output of the tool begins at this line.
     fn begins(&self, log: &Log<'_>, at: usize) -> bool;
 
-    /// Reads an output that begins at this line. At least that line is part of it.
+    /// Reads an output that begins at this line, and includes at least this line.
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading;
 
     /// Reads an output and hands on each trial as it is read; the reading has no outputs. Importers
@@ -42,14 +42,14 @@ pub fn handed_on(mut reading: Reading, hand_on: &mut HandOn<'_>) -> Reading {
     reading
 }
 
-/// Takes a trial, and says whether more are wanted.
+/// Consumer of trials, which may stop the import.
 pub type HandOn<'h> = dyn FnMut(Content) -> ControlFlow<()> + 'h;
 
 /// Result of reading one output.
 pub struct Reading {
-    /// The line behind the last one that belongs to it.
+    /// Number of the line after the output.
     pub end: usize,
-    /// The trials in it.
+    /// Trials in the output.
     pub outputs: Vec<Content>,
     /// Lines that were not understood, and corrections.
     pub remarks: Vec<Remark>,
@@ -58,9 +58,9 @@ pub struct Reading {
 /// Note for the user of an import.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Remark {
-    /// The line it is about, counted from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// Findings, and what came of it.
+    /// Message of the remark.
     pub what: String,
 }
 

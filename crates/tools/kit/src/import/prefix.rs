@@ -11,7 +11,7 @@ const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/// The text without the sequences that colour it or move the cursor (ECMA-48).
+/// Removes escape sequences that colour the text or move the cursor (ECMA-48).
 pub fn without_escapes(text: String) -> String {
     if !text.contains(ESCAPE) {
         return text;
@@ -58,13 +58,13 @@ type Writer = (String, String);
 /// Prefixes known from neighbouring lines.
 #[derive(Default)]
 pub struct Prefixes {
-    /// Writers without a process number, who might be words of the line itself. They are known by
-    /// the line above or below, which has the same.
+    /// Writers without a process number, which might be words of the line itself. They are
+    /// recognised if the line above or below has the same.
     writers: BTreeSet<Writer>,
 }
 
 impl Prefixes {
-    /// Looks at lines that follow one another.
+    /// Learns the prefixes of consecutive lines.
     pub fn of<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
         let mut prefixes = Self::default();
         let mut above: Option<(&str, &str)> = None;
@@ -81,7 +81,7 @@ impl Prefixes {
         prefixes
     }
 
-    /// The line without its prefixes. What is behind them keeps its blanks.
+    /// Line without its prefixes. Blanks after them are kept.
     pub fn without<'t>(&self, line: &'t str) -> &'t str {
         let mut line = behind_container(line);
         for _ in 0..STAMPS_MOST {
@@ -121,7 +121,7 @@ fn behind_container(line: &str) -> &str {
     }
 }
 
-/// `HOST PROGRAM: ` and what stands behind.
+/// Splits `HOST PROGRAM: ` from the rest.
 fn writer(text: &str) -> Option<(&str, &str, &str)> {
     let (host, rest) = text.split_once(' ')?;
     let (program, _) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -153,7 +153,7 @@ fn stamp(line: &str) -> Option<&str> {
     }
 }
 
-/// Behind `<13>`.
+/// Text after `<13>`.
 fn priority(line: &str) -> &str {
     let inner = line.strip_prefix('<').and_then(|line| line.split_once('>'));
     match inner {
@@ -162,7 +162,7 @@ fn priority(line: &str) -> &str {
     }
 }
 
-/// `[   12.345678] `, also with the task or processor behind it: `[   12.345678][  T123] `.
+/// Text after `[   12.345678] `, and after a task or processor: `[   12.345678][  T123] `.
 fn kernel_time(line: &str) -> Option<&str> {
     let (inner, rest) = line.strip_prefix('[')?.split_once(']')?;
     let (seconds, fraction) = inner.trim_start().split_once('.')?;
@@ -171,14 +171,14 @@ fn kernel_time(line: &str) -> Option<&str> {
     is_time.then(|| rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// Behind `[  T123]` or `[    C0]`.
+/// Text after `[  T123]` or `[    C0]`.
 fn caller(text: &str) -> Option<&str> {
     let (inner, rest) = text.strip_prefix('[')?.split_once(']')?;
     let number = inner.trim_start().strip_prefix(['T', 'C'])?;
     is_digits(number).then_some(rest)
 }
 
-/// `Nov 22 17:35:09`, `Sun Nov 22 17:35:09 2026`.
+/// Text after `Nov 22 17:35:09`, `Sun Nov 22 17:35:09 2026`.
 fn written_date(text: &str) -> Option<&str> {
     let word = |text: &str, words: &[&str]| text.get(..3).is_some_and(|word| words.contains(&word));
     let text = if word(text, &WEEKDAYS) { text[3..].strip_prefix(' ')? } else { text };
@@ -192,14 +192,14 @@ fn written_date(text: &str) -> Option<&str> {
     Some(year.filter(|rest| rest.is_empty() || rest.starts_with([' ', ']'])).unwrap_or(rest))
 }
 
-/// `2026-11-22T17:35:09.5+00:00`, also with a blank for the `T`.
+/// Text after `2026-11-22T17:35:09.5+00:00`, also with a blank for the `T`.
 fn iso_date(text: &str) -> Option<&str> {
     let rest = digits(text, 4, 4)?.strip_prefix(['-', '/'])?;
     let rest = digits(rest, 2, 2)?.strip_prefix(['-', '/'])?;
     time(digits(rest, 2, 2)?.strip_prefix(['T', ' '])?)
 }
 
-/// `17:35:09`, with a fraction and a zone if they are there.
+/// Text after `17:35:09`, with an optional fraction and zone.
 fn time(text: &str) -> Option<&str> {
     let rest = digits(text, 2, 2)?.strip_prefix(':')?;
     let rest = digits(rest, 2, 2)?.strip_prefix(':')?;
@@ -217,7 +217,7 @@ fn time(text: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with([' ', ']'])).then_some(rest)
 }
 
-/// Behind so many digits.
+/// Text after `least` to `most` digits.
 fn digits(text: &str, least: usize, most: usize) -> Option<&str> {
     let count = text.bytes().take_while(u8::is_ascii_digit).count();
     (least..=most).contains(&count).then(|| &text[count..])

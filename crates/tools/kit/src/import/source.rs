@@ -4,9 +4,9 @@ use std::io;
 
 use thiserror::Error;
 
-/// A file, or what stands for one.
+/// File, or a stand-in for one.
 pub trait Source {
-    /// Reads bytes from a place on into a buffer; how many, 0 only at the end.
+    /// Reads bytes at an offset, and returns their number; 0 only at the end.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -19,10 +19,10 @@ pub enum ImportError {
     /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] io::Error),
-    /// No log has such a line, and it would have to be held in memory.
+    /// The line is longer than any of a log, and would have to be held in memory.
     #[error("line {line} is longer than {mebibytes} MiB: not a log")]
     LongLine {
-        /// The line, counted from 1.
+        /// Number of the line, from 1.
         line: usize,
         /// Limit of a line in MiB.
         mebibytes: u64,

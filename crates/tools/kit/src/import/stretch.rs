@@ -1,4 +1,4 @@
-//! The lines of one output: how far it goes, and which of them were understood.
+//! Lines of one output: its extent, and the lines that were understood.
 
 use std::ops::Range;
 
@@ -8,18 +8,19 @@ use crate::import::{Remark, any_begins};
 /// Most foreign lines between two lines of a tool that runs under MPI.
 const GAP_LINES_MOST: usize = 60;
 
-/// The lines of an output, taken one after the other.
+/// Cursor over the lines of an output.
 #[derive(Debug)]
 pub struct Stretch {
     next: usize,
     end: usize,
     remarks: Vec<Remark>,
-    /// Neighbouring lines that were not understood: up to the last that was, and up to the next.
+    /// Neighbouring lines that were not understood: up to the last understood line, and up to the
+    /// next line.
     reported: Option<Odd>,
     seen: Option<Odd>,
 }
 
-/// Neighbouring lines that nobody understood, and how the first begins.
+/// Neighbouring lines that were not understood, and the first words of them.
 #[derive(Clone, Debug)]
 struct Odd {
     first: usize,
@@ -44,17 +45,17 @@ impl Stretch {
         Self { next: first, end: first, remarks: Vec::new(), reported: None, seen: None }
     }
 
-    /// The line to be read next.
+    /// Number of the line to be read next.
     pub const fn next(&self) -> usize {
         self.next
     }
 
-    /// Behind the last line that was understood.
+    /// Number of the line after the last one that was understood.
     pub const fn end(&self) -> usize {
         self.end
     }
 
-    /// The next lines are understood.
+    /// Marks the next lines as understood.
     pub fn take(&mut self, log: &Log<'_>, lines: usize) {
         let taken = self.next..self.next + lines;
         if taken.clone().any(|line| !log.line(line).trim().is_empty()) {
@@ -65,7 +66,7 @@ impl Stretch {
         self.reported.clone_from(&self.seen);
     }
 
-    /// The next line is not.
+    /// Marks the next line as not understood.
     pub fn pass(&mut self, log: &Log<'_>) {
         let line = log.line(self.next);
         if !line.trim().is_empty() {
@@ -91,7 +92,7 @@ impl Stretch {
         None
     }
 
-    /// Goes back behind the last line that was understood.
+    /// Returns to the line after the last one that was understood.
     pub fn go_back(&mut self) {
         self.seen.clone_from(&self.reported);
         self.next = self.end;
@@ -103,7 +104,7 @@ impl Stretch {
     }
 }
 
-/// Remarks about lines that nobody understood, runs of them in one.
+/// Remarks about lines that were not understood, one for consecutive ones.
 pub fn not_understood(
     log: &Log<'_>,
     within: Range<usize>,

@@ -1,5 +1,5 @@
-//! The tables of tasks and of metrics of an export. They hold a part of a trial: its parameters and
-//! its environment are only in the JSON.
+//! Import of exported tables of tasks and of metrics. They hold a part of a trial: its parameters
+//! and its environment are only in the JSON.
 
 use treering_model::{
     Beginning, Better, Cpu, Ending, Fact, IMPORT_FACT, Metric, Mode, PhaseTotals, Scope,
@@ -11,7 +11,7 @@ use treering_kit::import::number::{decimal, nanoseconds, whole};
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Reading, Remark};
 
-/// Columns that every table begins with.
+/// Leading columns of every table.
 const TRIAL: [&str; 4] = ["trial", "workload", "mode", "label"];
 
 /// Kind of an exported table.
@@ -23,7 +23,7 @@ pub(super) enum Table {
     Other,
 }
 
-/// The columns of a table, if its header is here.
+/// Kind of the table whose header is at this line.
 pub(super) fn table(log: &Log<'_>, at: usize) -> Option<Table> {
     let text = log.line(at);
     if !text.trim_start_matches('"').starts_with(TRIAL[0]) {
@@ -89,7 +89,7 @@ impl Row<'_> {
         whole(self.get(name))
     }
 
-    /// 0 where the export left out what it did not know.
+    /// Number of a field; 0 if the export left it empty.
     fn number_or_none(&self, name: &str) -> Option<u64> {
         if self.get(name).is_empty() { Some(0) } else { self.number(name) }
     }
@@ -101,7 +101,7 @@ impl Row<'_> {
         }
     }
 
-    /// Adds the row to its trial; `None` when a field is not what it should be.
+    /// Adds the row to its trial; `None` if a field is invalid.
     fn add_to(&self, trials: &mut Vec<Trial>, table: Table) -> Option<()> {
         let id: TrialId = self.get("trial").parse().ok()?;
         let mode = match self.get("mode") {
@@ -207,7 +207,7 @@ impl Row<'_> {
     }
 }
 
-/// The fields of a line of CSV (RFC 4180); `None` when quotation marks do not close.
+/// Splits a line of CSV (RFC 4180); `None` if a quotation is not closed.
 fn fields(line: &str) -> Option<Vec<String>> {
     let mut all = Vec::new();
     let mut letters = line.chars().peekable();

@@ -1,4 +1,4 @@
-//! The JSON of an export, and the lines of JSON of `--events`.
+//! Import of exported JSON, and of the JSON lines of `--events`.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,7 +13,7 @@ use treering_kit::import::log::Log;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{HandOn, Reading, Remark};
 
-/// The newest version of the export that is understood.
+/// Newest supported version of the export.
 const EXPORT_VERSION: u32 = 2;
 
 #[derive(Deserialize)]
@@ -37,7 +37,7 @@ pub(super) fn begins_events(log: &Log<'_>, at: usize) -> bool {
     line.starts_with('{') && line.contains("\"event\":\"began\"")
 }
 
-/// Reads an export, of which one trial is in memory at a time. Those before a fault are handed on.
+/// Reads an export with one trial in memory at a time. Trials before an error are handed on.
 pub(super) fn export(log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> Reading {
     let lines = Cell::new(0);
     let text = BufReader::new(Text { log: &mut *log, line: at, place: 0 });
@@ -64,7 +64,7 @@ pub(super) fn export(log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> 
     }
 }
 
-/// The text of a log from a line on, as bytes.
+/// Text of a log from a line on, as a stream of bytes.
 struct Text<'l, 't> {
     log: &'l mut Log<'t>,
     line: usize,
@@ -90,7 +90,7 @@ impl Read for Text<'_, '_> {
     }
 }
 
-/// Counts the lines that were read to their ends.
+/// Counts the lines that were read completely.
 struct Counted<'c, R> {
     text: R,
     lines: &'c Cell<usize>,
@@ -105,10 +105,10 @@ impl<R: Read> Read for Counted<'_, R> {
     }
 }
 
-/// An export: its version comes first, then its trials, which are handed on.
+/// Export: its version comes first, then its trials, which are handed on.
 struct Export<'e, 'h> {
     hand_on: &'e mut HandOn<'h>,
-    /// A version that is too new.
+    /// Version that is too new.
     refused: &'e mut Option<u32>,
 }
 
@@ -152,7 +152,7 @@ impl<'de> Visitor<'de> for Export<'_, '_> {
     }
 }
 
-/// The list of trials.
+/// Deserialiser of the list of trials.
 struct Trials<'e, 'h> {
     hand_on: &'e mut HandOn<'h>,
 }

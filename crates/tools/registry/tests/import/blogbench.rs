@@ -1,11 +1,12 @@
-//! Outputs of blogbench: whole, scores alone, of a full filesystem, with and without a version.
+//! Import of blogbench: complete outputs, scores alone, of a full filesystem, with and without a
+//! version.
 
 use treering_registry::{Content, ForeignTrial, Imported, import};
 use treering_model::{CautionCode, Scope};
 
 use crate::logs::only;
 
-/// A run of two rows, made up.
+/// Invented run of two rows.
 pub(crate) const BLOGBENCH: &str = "
 Frequency = 5 secs
 Scratch dir = [/m/w]

@@ -1,5 +1,5 @@
-//! Results of bonnie++: lines and tables, by themselves, together, broken and glued; and the
-//! published report of 2011, which is no part of the project.
+//! Import of bonnie++: lines and tables, separate, together, broken and joined; and the published
+//! report of 2011, which is not part of the project.
 
 use treering_registry::{Content, ForeignTrial, Imported, import};
 use treering_model::{Scope, Unit};
@@ -7,7 +7,7 @@ use treering_testkit::{shared, skip};
 
 use crate::logs::only;
 
-/// A run, made up, as it prints itself.
+/// Invented run as bonnie++ prints it.
 pub(crate) const BONNIE: &str = "\
 Version  1.96       ------Sequential Output------ --Sequential Input- --Random-
 Concurrency   1     -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
@@ -174,7 +174,7 @@ fn what_is_cut_or_out_of_range_is_no_figure() {
     assert!(!imported.remarks.iter().any(|remark| remark.what.chars().any(char::is_control)));
 }
 
-/// Tens of thousands of each take as long as they do, not the square of it.
+/// Megabytes of commas take linear, not quadratic time.
 #[test]
 fn megabytes_of_commas_come_to_an_end() {
     let heads = "1.96,1.96,a,1,2,1G,,";

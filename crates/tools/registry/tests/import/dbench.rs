@@ -1,11 +1,11 @@
-//! Outputs of dbench: of versions 3, 4 and 5, of the variant of MMTests, whole and in parts.
+//! Import of dbench: versions 3, 4 and 5, and the variant of MMTests, complete and in parts.
 
 use treering_registry::{Content, ForeignTrial, Imported, import};
 use treering_model::{CautionCode, Scope};
 
 use crate::logs::only;
 
-/// A run of dbench 4, made up.
+/// Invented run of dbench 4.
 pub(crate) const DBENCH: &str = "\
 dbench version 4.00 - Copyright Andrew Tridgell 1999-2004
 

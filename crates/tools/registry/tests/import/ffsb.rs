@@ -1,11 +1,11 @@
-//! Reports of FFSB: what they determine and what they do not, and parts of them.
+//! Import of FFSB reports, complete ones and parts.
 
 use treering_registry::{ForeignTrial, import};
 use treering_model::Metric;
 
 use crate::logs::only;
 
-/// A report of one thread group; these rows, and these counts of open, unlink and stat.
+/// Report of one thread group with these rows, and these counts of open, unlink and stat.
 fn report(rows: &str, calls: Option<[u32; 3]>) -> String {
     let mut text = format!(
         "FFSB version 6.0-RC2 started\n\nbenchmark time = 10\nThreadGroup 0\n================\n\

@@ -1,4 +1,4 @@
-//! Outputs of filebench, shortened; the numbers are invented.
+//! Import of filebench: shortened outputs with invented numbers.
 
 use treering_registry::{ForeignTrial, import};
 use treering_model::{CautionCode, Scope};

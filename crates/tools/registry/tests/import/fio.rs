@@ -1,4 +1,4 @@
-//! Outputs of fio in each of its forms; the texts are as fio prints them, shortened.
+//! Import of fio in each output format; the texts are real, but shortened.
 
 use treering_registry::{Content, ForeignTrial, Imported, import};
 use treering_model::{CautionCode, Metric, Op, Scope};
@@ -284,7 +284,7 @@ fn json_of_old_versions_is_in_kib_and_microseconds() {
     assert_eq!(trial.cautions, [], "options are reported since 2.3");
 }
 
-/// A terse line of this version: a read with these KiB, and a device with so many reads.
+/// Terse line of this version: a read of `kib` KiB, and a device with `disk_reads` reads.
 fn terse(version: u32, name: &str, kib: u64, disk_reads: u64) -> String {
     let head = match version {
         2 => format!("2;{name};0;0"),

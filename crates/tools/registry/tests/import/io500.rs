@@ -1,12 +1,12 @@
-//! Results of IO500: the summary and the long form, of old and new versions, with numbers made up;
-//! what is no number, or does not follow.
+//! Import of IO500: the summary and the long form, of old and new versions, with invented numbers;
+//! also invalid and inconsistent ones.
 
 use treering_registry::{ForeignTrial, Imported, import};
 use treering_model::Scope;
 
 use crate::logs::only;
 
-/// A summary in the form of today. Its scores follow from its phases.
+/// Summary in the present format. Its scores follow from its phases.
 pub(crate) const SUMMARY: &str = "\
 IO500 version io500-sc99_v1 (standard)
 [RESULT]       ior-easy-write        4.000000 GiB/s : time 310.500 seconds
@@ -25,7 +25,7 @@ IO500 version io500-sc99_v1 (standard)
 [SCORE ] Bandwidth 2.828427 GiB/s : IOPS 17.448124 kiops : TOTAL 7.025009
 ";
 
-/// A long result, cut after two phases.
+/// Long result, truncated after two phases.
 pub(crate) const RESULT: &str = "\
 [run]
 procs           = 4

@@ -1,11 +1,11 @@
-//! Outputs of ior: several repetitions, the older table, cut off.
+//! Import of ior: several repetitions, the older table, truncated outputs.
 
 use treering_registry::{ForeignTrial, import};
 use treering_model::{Metric, Scope};
 
 use crate::logs::only;
 
-/// A run of two ranks and two repetitions, figures made up.
+/// Run of two ranks and two repetitions, with invented figures.
 pub(crate) const IOR: &str = "IOR-4.1.0+dev: MPI Coordinated Test of Parallel I/O
 Began               : Tue Nov 24 06:40:34 2026
 Command line        : ior -b 4m -t 1m -s 2 -i 2 -o /m/x/f

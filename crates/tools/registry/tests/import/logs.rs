@@ -1,9 +1,9 @@
-//! Logs of each tool, with all that people put around them.
+//! Logs of each tool, with the decoration that mails and terminals add.
 
 use treering_registry::{Content, ForeignTrial, Imported, Rows, events_of, import};
 use treering_model::{Beginning, Ending, Mode, Scope, Trial, TrialBuilder, TrialEvent, TrialId};
 
-/// A small run of compilebench with its summary, which was computed by hand.
+/// Small run of compilebench with its summary, which was computed by hand.
 pub(crate) const COMPILEBENCH: &str = "\
 using working directory /mnt/a b/, 2 intial dirs 6 runs
 native unpatched native-0 222MB in 10.00 seconds (22.24 MB/s)
@@ -31,7 +31,7 @@ no runs for stat tree
 stat compiled tree total runs 1 avg 2.00 seconds (user 1.00s sys 2.00s)
 ";
 
-/// A short run of fs_mark.
+/// Short run of fs_mark.
 pub(crate) const FS_MARK: &str = "
 #  ./fs_mark  -n  100  -s  512  -d  /m/0  -L  2 
 #\tVersion 3.3, 1 thread(s) starting at Wed Dec  5 03:20:58 2012

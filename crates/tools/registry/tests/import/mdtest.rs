@@ -1,11 +1,11 @@
-//! Outputs of mdtest: with iterations and ranks, with the table of times, cut off.
+//! Import of mdtest: with iterations and ranks, with the table of times, truncated outputs.
 
 use treering_registry::{ForeignTrial, import};
 use treering_model::{Metric, Scope};
 
 use crate::logs::only;
 
-/// A run of four ranks and two iterations, figures made up.
+/// Run of four ranks and two iterations, with invented figures.
 pub(crate) const MDTEST: &str = "-- started at 11/24/2026 06:00:27 --
 
 mdtest-4.1.0+dev was launched with 4 total task(s) on 2 node(s)

@@ -1,6 +1,5 @@
-//! Reads treering's own file from any stream, whoever wrote it: nothing is reserved by what the
-//! file says about itself, and decompression ends at limits. Never panics or hangs, whatever the
-//! bytes.
+//! Reader of treering's dataset files from any, also untrusted, stream: nothing is allocated by the
+//! counts of the header, and decompression is limited. Never panics or hangs, whatever the bytes.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -21,9 +20,9 @@ use treering_kit::faults::Place;
 /// Limits of a reader, so that a small hostile file cannot fill the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Names: entries and the directories above them.
+    /// Most names: entries and the directories above them.
     pub names: u64,
-    /// Bytes of text after decompression.
+    /// Most bytes of text after decompression.
     pub text_bytes: u64,
 }
 
@@ -34,58 +33,57 @@ impl Default for Limits {
     }
 }
 
-/// A dataset file that cannot be used.
+/// Error of reading a dataset file.
 #[derive(Debug, Error)]
 pub enum FormatError {
-    /// Another kind of file.
+    /// The file is of another kind.
     #[error("not a dataset of treering; the original's text files go through `dataset import`")]
     NotADataset,
-    /// Written by a newer treering.
+    /// The file was written by a newer treering.
     #[error("the dataset has format version {version}, this treering reads up to {VERSION}")]
     Newer {
-        /// The file's version.
+        /// Version of the file.
         version: u64,
     },
     /// The stream cannot be read.
     #[error("cannot read the dataset")]
     Read(#[source] io::Error),
-    /// The compressed data is broken or cut off.
+    /// The compressed data is corrupt or truncated.
     #[error("the dataset is damaged or cut off")]
     Damaged(#[source] io::Error),
-    /// More than the limits allow.
+    /// The dataset exceeds the limits.
     #[error("the dataset is larger than {} names or {} bytes of text", .0.names, .0.text_bytes)]
     TooLarge(Limits),
-    /// A header line that makes no sense.
+    /// A header line is invalid.
     #[error("line {line} of the decompressed dataset: {fault}{excerpt}")]
     Header {
-        /// The line, from 1.
+        /// Line number, from 1.
         line: u64,
         /// Error in the line.
         fault: HeaderFault,
-        /// The line with a caret, behind a line feed; empty where there is nothing to show.
+        /// Line with a caret, after a line feed; empty if there is nothing to show.
         excerpt: String,
     },
-    /// An entry that makes no sense.
-    /// Later lines are not judged: a path builds on the one before.
+    /// An entry is invalid. Later lines are not checked, since a path builds on the one before.
     #[error("line {line}, column {column} of the decompressed dataset: {fault}{excerpt}")]
     Entry {
-        /// The line, from 1.
+        /// Line number, from 1.
         line: u64,
-        /// The byte in the line, from 1.
+        /// Byte in the line, from 1.
         column: usize,
         /// Error in the entry.
         fault: EntryFault,
-        /// The line with a caret, behind a line feed; empty where there is nothing to show.
+        /// Line with a caret, after a line feed; empty if there is nothing to show.
         excerpt: String,
     },
-    /// The header counts something else than what follows.
+    /// A count of the header differs from the content.
     #[error("the dataset says it has {said} {what}, but it has {found}")]
     Count {
         /// Kind of the counted things.
         what: String,
-        /// The header's number.
+        /// Count in the header.
         said: u64,
-        /// The number of what follows.
+        /// Count of the content.
         found: u64,
     },
     /// The file continues after its end mark.
@@ -96,10 +94,10 @@ pub enum FormatError {
 /// Error in a line of the header.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum HeaderFault {
-    /// Another line belongs here.
+    /// A different line is expected.
     #[error("expected a line '{0}'")]
     Expected(&'static str),
-    /// More bytes than any line has.
+    /// The line is longer than allowed.
     #[error("the line has more than {LINE_BYTES_MAX} bytes")]
     TooLong,
 }
@@ -107,28 +105,28 @@ pub enum HeaderFault {
 /// Error in the line of an entry.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EntryFault {
-    /// Not three fields, or a broken one.
+    /// The entry has not three fields, or an invalid one.
     #[error("expected: bytes shared with the path before, sizes, and the rest of the path")]
     Fields,
-    /// More shared than the path before has.
+    /// The shared length exceeds the previous path.
     #[error("shares more bytes with the path before than that has")]
     Shared,
-    /// Not one, two or four sizes.
+    /// The entry has not one, two or four sizes.
     #[error("expected one, two or four of: a size, '-', 'l', 'd'; not all '-'")]
     Sizes,
-    /// A byte that must be escaped, or a broken escape.
+    /// A byte is not escaped, or an escape is invalid.
     #[error("expected printable ASCII, anything else as \\x and two digits 0-9a-f")]
     Escape,
-    /// Not after the entry before.
+    /// The entry is out of order.
     #[error("the paths are not in order, or one comes twice")]
     Order,
-    /// A list's sizes sum up to 2^63 or more.
+    /// The sizes of a list sum up to 2^63 or more.
     #[error("the sizes sum up to more than 9223372036854775807 bytes")]
     TooManyBytes,
-    /// A path that cannot be in a tree.
+    /// The path cannot be part of a tree.
     #[error(transparent)]
     Path(NameError),
-    /// More bytes than any line has.
+    /// The line is longer than allowed.
     #[error("the line has more than {LINE_BYTES_MAX} bytes")]
     TooLong,
 }
@@ -141,7 +139,7 @@ pub fn read(reader: impl Read) -> Result<Dataset, FormatError> {
     read_within(reader, &Limits::default())
 }
 
-/// Reads only what a dataset says about itself.
+/// Reads only the header of a dataset.
 ///
 /// # Errors
 /// As [`read`], as far as the header shows.
@@ -149,7 +147,7 @@ pub fn read_header(reader: impl Read) -> Result<Header, FormatError> {
     header(&mut decompressed(reader)?)
 }
 
-/// Reads a dataset within other limits than the usual ones.
+/// Reads a dataset within the given limits.
 ///
 /// # Errors
 /// As [`read`].
@@ -190,7 +188,7 @@ pub fn read_within(reader: impl Read, limits: &Limits) -> Result<Dataset, Format
     body.finish(header, found)
 }
 
-/// The lines of the text in a compressed stream.
+/// Lines of the decompressed text.
 type Text<R> = Lines<BufReader<Decoder<'static, BufReader<io::Chain<io::Cursor<Vec<u8>>, R>>>>>;
 
 fn decompressed<R: Read>(mut reader: R) -> Result<Text<R>, FormatError> {
@@ -206,7 +204,7 @@ fn decompressed<R: Read>(mut reader: R) -> Result<Text<R>, FormatError> {
     Ok(Lines::new(BufReader::with_capacity(64 * 1024, decoder), LINE_BYTES_MAX))
 }
 
-/// The kernel's errors have a number, those of the decompression have none.
+/// Converts an error of the stream: kernel errors have an errno, decompression errors have none.
 fn stream_error(error: io::Error) -> FormatError {
     if error.raw_os_error().is_some() {
         FormatError::Read(error)
@@ -227,7 +225,7 @@ fn header_error<R: BufRead>(lines: &Lines<R>, fault: HeaderFault) -> FormatError
     FormatError::Header { line: lines.number(), fault, excerpt: shown(lines, 1) }
 }
 
-/// The line last read with a caret below this column.
+/// Last line with a caret below this column.
 fn shown<R: BufRead>(lines: &Lines<R>, column: usize) -> String {
     let line = usize::try_from(lines.number()).unwrap_or(usize::MAX);
     let excerpt = in_line(lines.last(), Place::new(line, column));
@@ -323,7 +321,7 @@ fn list_count<R: BufRead>(lines: &mut Lines<R>, key: &str) -> Result<ListCount, 
     count.ok_or_else(|| expected(lines, WHAT))
 }
 
-/// A fault and its column.
+/// Error and its column.
 type Fault = (usize, EntryFault);
 
 /// Entries read so far.
@@ -365,7 +363,7 @@ impl Body {
         Ok(())
     }
 
-    /// A fault is at a byte of the path, from 0.
+    /// Adds an entry. The column of an error is a byte of the path, from 0.
     fn add(&mut self, beings: [Being; 4]) -> Result<(), Fault> {
         let is_directory = beings.contains(&Being::EmptyDirectory);
         let kind = if is_directory { Kind::Directory } else { Kind::File };

@@ -1,4 +1,4 @@
-//! Writes a dataset as treering's own file. Where the file is put is the library's business.
+//! Writer of treering's dataset files. The library decides where the file goes.
 
 use std::io::{self, Write};
 
@@ -13,17 +13,17 @@ use crate::language::order::{ranks, sorted_places, walk_order};
 use crate::language::title::{TitleError, check_title};
 use crate::language::{Dataset, FileList, State, States};
 
-/// The longest `about`, in bytes.
+/// Longest `about` in bytes.
 pub(super) const ABOUT_BYTES_MAX: usize = 1000;
 
-/// Compression of what is shipped and of ordinary trees.
+/// Compression level of shipped datasets and ordinary trees.
 const LEVEL: i32 = 19;
 
-/// Compression of trees with more entries than this, where the best level would take minutes.
+/// Compression level of trees with more entries than this, where the best level would take minutes.
 const LEVEL_HUGE: i32 = 6;
 const HUGE_ENTRIES: u64 = 1_000_000;
 
-/// A dataset that cannot be written.
+/// Error of writing a dataset.
 #[derive(Debug, Error)]
 pub enum WriteError {
     /// The name is not allowed.
@@ -40,7 +40,7 @@ pub enum WriteError {
     Write(#[from] io::Error),
 }
 
-/// Writes a dataset and gives the stream back, flushed but not synced.
+/// Writes a dataset and returns the stream, flushed but not synced.
 ///
 /// # Errors
 /// When the name or the text about it cannot be kept, a list contradicts itself, or the stream
@@ -70,8 +70,8 @@ pub fn write<W: Write>(dataset: &Dataset, out: W) -> Result<W, WriteError> {
     Ok(out)
 }
 
-/// An encoder with a window that the whole text fits in, as long as that is no larger than a reader
-/// allows. It reserves memory for as much as it looks back, so little for a small dataset.
+/// Creates an encoder with a window for the whole text, up to the limit of a reader. Its memory
+/// grows with the window, so a small dataset needs little.
 fn encoder<W: Write>(out: W, entries: u64) -> io::Result<Encoder<'static, W>> {
     const LINE_BYTES: u64 = 32;
     let is_huge = entries > HUGE_ENTRIES;
@@ -86,7 +86,7 @@ fn encoder<W: Write>(out: W, entries: u64) -> io::Result<Encoder<'static, W>> {
     Ok(out)
 }
 
-/// Goes through all entries once: what the header says is known before the first is written.
+/// Computes the header by a first pass over all entries.
 fn header(dataset: &Dataset, entries: &mut Entries<'_>) -> Result<Header, WriteError> {
     let count = |list: &FileList| ListCount { files: list.len() as u64, bytes: list.bytes() };
     let mut header = Header {
@@ -122,7 +122,8 @@ fn write_header(header: &Header, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "empty-directories {}\n", header.empty_directories)
 }
 
-/// `SHARED BEINGS REST`: how much of the path is the previous one's, what it is, and what follows.
+/// Formats `SHARED STATES REST`: the length shared with the previous path, the entry's states, and
+/// the rest of the path.
 fn write_entry(previous: &[u8], path: &[u8], beings: [Being; 4], line: &mut Vec<u8>) {
     let shared = previous.iter().zip(path).take_while(|(a, b)| a == b).count();
     let [clean, patched, compiled, patched_compiled] = beings;
@@ -156,7 +157,7 @@ fn write_all(line: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     line.write_fmt(text).expect("a vector takes everything");
 }
 
-/// The names of a dataset in walk order, with what each is in the four states.
+/// Names of a dataset in walk order, with the entry's state in the four trees.
 struct Entries<'a> {
     names: &'a Names,
     order: Vec<NameId>,
@@ -217,7 +218,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// A list on its way through the walk.
+/// Cursor of a list during the walk.
 struct Cursor<'a> {
     list: &'a FileList,
     places: Vec<u32>,
@@ -229,7 +230,7 @@ impl<'a> Cursor<'a> {
         Self { list, places: sorted_places(list, ranks), next: 0 }
     }
 
-    /// The size of this name, if it is the list's next one.
+    /// Size of this name, if it is the next of the list.
     fn take(&mut self, id: NameId) -> Option<u64> {
         let place = *self.places.get(self.next)?;
         let (name, size) = self.list.get(place as usize)?;
@@ -240,7 +241,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Links or empty directories on their way through the walk.
+/// Cursor of links or empty directories during the walk.
 struct Marks {
     marks: Vec<(u32, NameId, States)>,
     next: usize,
