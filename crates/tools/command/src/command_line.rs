@@ -3,7 +3,7 @@
 
 use treering_script::{ConfigError, Settings, Watch};
 
-use super::found::Wanted;
+use super::found::MetricPattern;
 use super::options::{CLEANUP, COMMAND, METRIC, PREPARE, SHELL};
 
 /// Most metrics of a command.
@@ -16,7 +16,7 @@ pub(super) struct CommandJob {
     pub(super) words: Vec<String>,
     pub(super) prepare: Option<String>,
     pub(super) cleanup: Option<String>,
-    pub(super) wanted: Vec<Wanted>,
+    pub(super) wanted: Vec<MetricPattern>,
     pub(super) parameters: Vec<(String, String)>,
     /// Value of `PATH` for finding programs.
     pub(super) path: String,
@@ -52,8 +52,8 @@ impl CommandJob {
         if words.iter().map(String::as_str).chain(texts).any(|text| text.contains('\0')) {
             return Err(ConfigError::new("a command cannot contain the character NUL"));
         }
-        let wanted: Vec<Wanted> =
-            settings.all(METRIC).map(Wanted::parse).collect::<Result<_, _>>()?;
+        let wanted: Vec<MetricPattern> =
+            settings.all(METRIC).map(MetricPattern::parse).collect::<Result<_, _>>()?;
         if wanted.len() > METRICS_MAX {
             return Err(ConfigError::new(format!("--{METRIC}: more than {METRICS_MAX} are given")));
         }

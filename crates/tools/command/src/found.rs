@@ -52,7 +52,7 @@ const UNITS: [(&str, Unit, f64); 29] = [
 
 /// Location of a number in the output.
 #[derive(Debug)]
-enum Place {
+enum NumberLocation {
     /// First match of the only group of an expression, in the output, then in standard error.
     Regex(Regex),
     /// JSON pointer into the output.
@@ -61,16 +61,16 @@ enum Place {
 
 /// Pattern of a metric in the output.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct MetricPattern {
     pub(super) name: String,
-    place: Place,
+    place: NumberLocation,
     unit: Unit,
     factor: f64,
     better: Better,
     pub(super) primary: bool,
 }
 
-impl Wanted {
+impl MetricPattern {
     /// Parses `NAME=REGEX,unit=UNIT,better=higher,primary`.
     pub(super) fn parse(text: &str) -> Result<Self, ConfigError> {
         let (name, rest) = text.split_once('=').ok_or_else(|| {
@@ -111,10 +111,10 @@ impl Wanted {
         })?;
         let place = match rest.strip_prefix(JSON) {
             Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => {
-                Place::Pointer(pointer.to_owned())
+                NumberLocation::Pointer(pointer.to_owned())
             }
             Some(_) => return Err(fault("a JSON pointer begins with /, as json:/jobs/0/iops")),
-            None => Place::Regex(expression(name, rest)?),
+            None => NumberLocation::Regex(expression(name, rest)?),
         };
         Ok(Self { name: name.to_owned(), place, unit, factor, better, primary })
     }
@@ -128,12 +128,12 @@ impl Wanted {
     /// Finds the number, or the reason why there is none.
     pub(super) fn find(&self, output: &str, errors: &str) -> Result<f64, NoValue> {
         let found = match &self.place {
-            Place::Regex(regex) => [output, errors]
+            NumberLocation::Regex(regex) => [output, errors]
                 .into_iter()
                 .find_map(|text| Some(regex.captures(text)?.get(1)?.as_str()))
                 .ok_or(NoValue::NoMatch)
                 .and_then(number),
-            Place::Pointer(pointer) => {
+            NumberLocation::Pointer(pointer) => {
                 document(output).and_then(|document| match document.pointer(pointer) {
                     Some(Value::Number(number)) => number.as_f64().ok_or(NoValue::NoNumber),
                     Some(Value::String(text)) => number(text),
@@ -248,27 +248,27 @@ fn document(text: &str) -> Result<Value, NoValue> {
 mod tests {
     use treering_model::{Better, Unit};
 
-    use super::Wanted;
+    use super::MetricPattern;
 
     #[test]
-    fn a_metric_has_a_name_a_place_a_unit_and_a_direction() {
+    fn metrics_are_parsed_with_name_pattern_unit_and_direction() {
         let text = r"tps=(?:a,b)=?\((\S{1,9}) per sec,unit=ops/s,primary";
-        let wanted = Wanted::parse(text).unwrap();
+        let wanted = MetricPattern::parse(text).unwrap();
         assert_eq!(
             (wanted.unit, wanted.better, wanted.primary),
             (Unit::OpsPerSecond, Better::Higher, true)
         );
         assert_eq!(wanted.find("x\na,b(12.5 per sec.)", ""), Ok(12.5));
         assert_eq!(wanted.find("", "a,b=(7 per sec.)"), Ok(7.0), "also on standard error");
-        let whole = Wanted::parse(r"n=(?:a,(\d),better=lower),better=higher").unwrap();
+        let whole = MetricPattern::parse(r"n=(?:a,(\d),better=lower),better=higher").unwrap();
         assert_eq!(whole.find("a,7,better=lower", ""), Ok(7.0), "an expression in parentheses");
-        let wait = Wanted::parse("wait=^lat: (.*)ms$,better=lower,unit=ms").unwrap();
+        let wait = MetricPattern::parse("wait=^lat: (.*)ms$,better=lower,unit=ms").unwrap();
         let value = wait.find("first\nlat: 250ms\nend", "").unwrap();
         assert_eq!(wait.metric(value, false).value, 0.25);
     }
 
     #[test]
-    fn what_is_no_metric_is_refused() {
+    fn invalid_metrics_are_refused() {
         for (text, why) in [
             ("tps", "NAME=REGEX"),
             ("T p=(.)", "lower-case"),
@@ -283,19 +283,19 @@ mod tests {
             (r"x=((?:\w{200}){200}),unit=s", "too big"),
             ("x=json:a,unit=s", "begins with /"),
         ] {
-            let error = Wanted::parse(text).unwrap_err();
+            let error = MetricPattern::parse(text).unwrap_err();
             assert!(error.message.contains(why), "{text}: {error}");
         }
-        assert!(Wanted::parse(&format!("x=({}),unit=s", "a".repeat(1001))).is_err());
+        assert!(MetricPattern::parse(&format!("x=({}),unit=s", "a".repeat(1001))).is_err());
     }
 
     #[test]
-    fn a_number_that_is_not_there_is_never_zero() {
-        let wanted = Wanted::parse("x=x is (.*),unit=s").unwrap();
+    fn a_missing_number_is_never_zero() {
+        let wanted = MetricPattern::parse("x=x is (.*),unit=s").unwrap();
         for output in ["", "x is ", "x is nan", "x is inf", "x is 1e999", "x is 1,5", "x is 1 2"] {
             assert!(wanted.find(output, "").is_err(), "{output}");
         }
-        let wanted = Wanted::parse("x=json:/a/0,unit=ms").unwrap();
+        let wanted = MetricPattern::parse("x=json:/a/0,unit=ms").unwrap();
         assert_eq!(wanted.find(r#"{"a": [2]}"#, ""), Ok(2.0));
         assert_eq!(wanted.find("warming up {\n{\"a\": [\"2.5\"]}\nbye", ""), Ok(2.5));
         assert_eq!(

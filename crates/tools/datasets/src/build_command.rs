@@ -76,14 +76,14 @@ mod tests {
     }
 
     #[test]
-    fn output_error_and_status_come_back() {
+    fn output_error_and_status_are_returned() {
         assert_eq!(output_of("pwd; echo oops >&2; exit 3"), ("/\noops\n".to_owned(), Some(3)));
         let (many, status) = output_of("seq 1 50000");
         assert_eq!((many.lines().count(), status), (50000, Some(0)));
     }
 
     #[test]
-    fn a_process_left_in_the_background_is_not_awaited() {
+    fn background_processes_are_not_awaited() {
         let began = Instant::now();
         assert_eq!(output_of("sleep 20 & echo done"), ("done\n".to_owned(), Some(0)));
         assert!(began.elapsed() < Duration::from_secs(10));

@@ -362,7 +362,7 @@ mod tests {
     use super::closest;
 
     #[test]
-    fn typing_errors_are_near_and_other_words_are_not() {
+    fn misspelt_names_get_a_suggestion_and_other_words_do_not() {
         let known = ["linux-6.1".to_owned(), "linux-6.1-small".to_owned()];
         assert_eq!(closest("linux6.1", &known).as_deref(), Some("linux-6.1"));
         assert_eq!(closest("linux-6.1-smal", &known).as_deref(), Some("linux-6.1-small"));

@@ -81,7 +81,7 @@ pub fn record(
     let mut scans = [Some(clean), patched, compiled, patched_compiled];
     let counters = scans.iter_mut().flatten().flat_map(|scan| std::mem::take(&mut scan.counters));
     let counters = counters.collect();
-    let states = Trees::of(scans, names.len());
+    let states = Trees::new(scans, names.len());
     let dataset = states.dataset(recording, names);
     check_prefixes(&recording.only, &dataset)?;
     Ok(Recorded { dataset, counters })
@@ -126,7 +126,7 @@ struct Trees {
 }
 
 impl Trees {
-    fn of(scans: [Option<Scanned>; 4], names: usize) -> Self {
+    fn new(scans: [Option<Scanned>; 4], names: usize) -> Self {
         let [clean, patched, compiled, patched_compiled] = scans;
         let is_derived = patched_compiled.is_none();
         let clean = clean.unwrap_or_default();

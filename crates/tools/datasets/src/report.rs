@@ -120,11 +120,11 @@ impl DatasetReport {
         let [clean, patched, compiled, patched_compiled] = &sizes;
         let products = without(compiled, clean);
         let patched_products = without(patched_compiled, patched);
-        let paths = PathLengths::of(&dataset.names);
+        let paths = PathLengths::new(&dataset.names);
         Self {
             name: dataset.name.clone(),
             about: dataset.about.clone(),
-            states: State::ALL.map(|state| StateReport::of(dataset, &paths, state)),
+            states: State::ALL.map(|state| StateReport::new(dataset, &paths, state)),
             patch: difference(clean, patched),
             recompile: difference(&products, &patched_products),
             products: count(products.iter().copied().flatten()),
@@ -168,7 +168,7 @@ fn difference(first: &[Option<u64>], second: &[Option<u64>]) -> Difference {
 }
 
 impl StateReport {
-    fn of(dataset: &Dataset, paths: &PathLengths, state: State) -> Self {
+    fn new(dataset: &Dataset, paths: &PathLengths, state: State) -> Self {
         let (names, list) = (&*dataset.names, dataset.list(state));
         let here = |marks: &[(NameId, crate::States)]| {
             marks.iter().filter(|mark| mark.1.contains(state)).map(|mark| mark.0).collect()
@@ -220,7 +220,7 @@ struct PathLengths {
 }
 
 impl PathLengths {
-    fn of(names: &Names) -> Self {
+    fn new(names: &Names) -> Self {
         let mut directories = vec![(0, 0); names.len()];
         let mut pending = vec![NameId::ROOT];
         while let Some(directory) = pending.pop() {

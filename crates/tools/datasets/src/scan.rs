@@ -85,19 +85,19 @@ struct Listing {
 struct ListingEntry {
     start: usize,
     length: usize,
-    what: What,
+    what: EntryKind,
 }
 
 /// Kind of an entry.
 #[derive(Clone, Copy)]
-enum What {
+enum EntryKind {
     File(u64),
     Link,
     Directory,
 }
 
 impl Listing {
-    fn push(&mut self, name: &[u8], what: What) {
+    fn push(&mut self, name: &[u8], what: EntryKind) {
         self.entries.push(ListingEntry { start: self.bytes.len(), length: name.len(), what });
         self.bytes.extend_from_slice(name);
     }
@@ -108,7 +108,7 @@ impl Listing {
         self.entries.sort_unstable_by(|a, b| name(a).cmp(name(b)));
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&[u8], What)> {
+    fn iter(&self) -> impl Iterator<Item = (&[u8], EntryKind)> {
         let name = |entry: &ListingEntry| &self.bytes[entry.start..entry.start + entry.length];
         self.entries.iter().map(move |entry| (name(entry), entry.what))
     }
@@ -127,18 +127,18 @@ impl Scan<'_> {
             inside.truncate(stem);
             inside.extend_from_slice(name);
             match what {
-                What::Directory => self.pending.push(inside.clone()),
-                What::File(size) if self.selection.covers(&inside) => {
+                EntryKind::Directory => self.pending.push(inside.clone()),
+                EntryKind::File(size) if self.selection.covers(&inside) => {
                     let id = self.add(&inside, Kind::File)?;
                     self.found.files.try_push(id, size).map_err(|source| {
                         RecordError::TooManyBytes { root: self.root.to_owned(), source }
                     })?;
                 }
-                What::Link if self.selection.covers(&inside) => {
+                EntryKind::Link if self.selection.covers(&inside) => {
                     let id = self.add(&inside, Kind::File)?;
                     self.found.links.push(id);
                 }
-                What::File(_) | What::Link => {}
+                EntryKind::File(_) | EntryKind::Link => {}
             }
         }
         self.pending[first..].reverse();
@@ -165,11 +165,11 @@ impl Scan<'_> {
         Ok(listing)
     }
 
-    fn what(&mut self, directory: &[u8], entry: &DirEntry) -> Result<Option<What>, RecordError> {
+    fn what(&mut self, directory: &[u8], entry: &DirEntry) -> Result<Option<EntryKind>, RecordError> {
         let facts = |source: io::Error| RecordError::Scan { path: entry.path(), source };
         let kind = entry.file_type().map_err(facts)?;
         if kind.is_symlink() {
-            return Ok(Some(What::Link));
+            return Ok(Some(EntryKind::Link));
         }
         if !kind.is_dir() && !kind.is_file() {
             self.special_files += 1;
@@ -181,13 +181,13 @@ impl Scan<'_> {
         // Does not follow links either, should the entry have become one.
         let facts: Metadata = entry.metadata().map_err(facts)?;
         if kind.is_file() {
-            return Ok(Some(What::File(facts.len())));
+            return Ok(Some(EntryKind::File(facts.len())));
         }
         if facts.dev() != self.device {
             self.found.counters.push(Note::OtherFilesystem(entry.path()));
             return Ok(None);
         }
-        Ok(Some(What::Directory))
+        Ok(Some(EntryKind::Directory))
     }
 
     fn is_wanted(&self, directory: &[u8], entry: &DirEntry) -> bool {

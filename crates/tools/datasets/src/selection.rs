@@ -45,7 +45,7 @@ impl Selection {
     pub fn of<P: AsRef<[u8]>>(
         prefixes: impl IntoIterator<Item = P>,
     ) -> Result<Self, SelectionError> {
-        let prefixes = prefixes.into_iter().map(|prefix| Prefix::of(prefix.as_ref()));
+        let prefixes = prefixes.into_iter().map(|prefix| Prefix::parse(prefix.as_ref()));
         Ok(Self { prefixes: prefixes.collect::<Result<_, _>>()? })
     }
 
@@ -69,7 +69,7 @@ impl Selection {
 }
 
 impl Prefix {
-    fn of(text: &[u8]) -> Result<Self, SelectionError> {
+    fn parse(text: &[u8]) -> Result<Self, SelectionError> {
         let error = |source| SelectionError { prefix: text.escape_ascii().to_string(), source };
         let inner = text.strip_prefix(b"./").unwrap_or(text);
         let (path, reach) = match inner {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_on_the_way_are_entered() {
+    fn parent_directories_of_prefixes_are_entered() {
         let selection = Selection::of(["fs/ext4", "arch/x86/."]).unwrap();
         for (directory, expected) in [
             ("", true),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_stay_inside() {
+    fn prefixes_outside_the_tree_are_refused() {
         for bad in ["", "/", "/fs", "../x", "a/../b", "a//b", "..", "./."] {
             let error = Selection::of([bad]);
             assert_eq!(error.is_err(), bad != "./.", "{bad}: {error:?}");

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn distributions_have_their_moments() {
+    fn distributions_have_the_expected_mean_and_deviation() {
         let gamma_half = std::f64::consts::PI.sqrt() / 2.0;
         for (kind, mean, deviation) in [
             (Kind::Uniform { from: 2.0, to: 8.0 }, 5.0, 3.0_f64.sqrt()),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_and_multiples_hold() {
+    fn draws_respect_bounds_and_rounding() {
         let kind = Kind::Normal { mean: 0.0, deviation: 1000.0 };
         let spread = Spread { kind, least: Some(100.0), most: Some(500.0), round: 64.0 };
         let mut random = Random::new(1);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_no_size_is_none() {
+    fn invalid_sizes_become_zero() {
         for (number, size) in [(f64::NAN, 0), (-5.0, 0), (f64::INFINITY, u64::MAX), (7.9, 7)] {
             assert_eq!(whole(number), size);
         }

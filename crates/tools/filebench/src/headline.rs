@@ -57,7 +57,7 @@ impl Headline {
 
     /// Number of file operations.
     pub(super) fn operations(&self) -> u64 {
-        Summary::of(&self.rows, &self.sums).operations
+        Summary::new(&self.rows, &self.sums).operations
     }
 
     /// Metrics so far.
@@ -65,7 +65,7 @@ impl Headline {
         let of = || Scope::Trial;
         let mut metrics = vec![times::SETUP_SECONDS.of(of(), self.setup.seconds())];
         let seconds = self.work.seconds();
-        let all = Summary::of(&self.rows, &self.sums);
+        let all = Summary::new(&self.rows, &self.sums);
         if all.operations == 0 || seconds <= 0.0 {
             return self.of_tasks(metrics);
         }

@@ -13,9 +13,9 @@ use super::headline::Headline;
 use super::names::{DIRECTORY, directory};
 use super::options::{Classic, Native, WORKLOAD};
 use super::personalities::{find, names};
-use super::plan::{FilesetPlan, Plan, SECONDS_MAX, Wishes};
+use super::plan::{FilesetPlan, Plan, SECONDS_MAX, PlanOverrides};
 use super::session::{BenchSession, Manner};
-use crate::language::{self, Action, Quit, Script};
+use crate::language::{self, Action, EndCondition, Script};
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
 /// Longest accepted workload file in bytes.
@@ -66,7 +66,7 @@ pub(super) fn understand(
     named: &str,
     by_name: bool,
     overrides: &language::Overrides,
-    wishes: &Wishes,
+    wishes: &PlanOverrides,
 ) -> Result<Understood, ConfigError> {
     let (full, text) = text(settings, named, by_name)?;
     let (script, mut faults) = language::parse(named, &text, overrides)?;
@@ -85,7 +85,7 @@ pub(super) fn understand_classic(
     options: &mut Classic,
 ) -> Result<(Understood, Manner), ConfigError> {
     let seed = *options.seed.get_or_insert(settings.started_unix_ms);
-    let wishes = Wishes { sizes: options.meaning.sizes(), seconds: None, seed };
+    let wishes = PlanOverrides { sizes: options.meaning.sizes(), seconds: None, seed };
     let manner = Manner { classic: true, seed, queue: options.meaning.queue() };
     if options.cvars.is_some() {
         // Nothing is run: any file will do.
@@ -156,7 +156,7 @@ impl BenchJob {
             )));
         };
         let Native { seconds, seed, .. } = options;
-        let wishes = Wishes { sizes: options.meaning.sizes(), seconds, seed };
+        let wishes = PlanOverrides { sizes: options.meaning.sizes(), seconds, seed };
         let overrides = overrides(&options)?;
         let understood = understand(settings, named, true, &overrides, &wishes)?;
         let manner = Manner { classic: false, seed, queue: options.meaning.queue() };
@@ -241,7 +241,7 @@ impl Job for BenchJob {
             say(format!("process {process}, thread {name}: {count} threads of {steps} flowops"));
         }
         say(match (self.plan().run_length.seconds, self.plan().run_length.quit) {
-            (Some(seconds), Quit::Timeout) => format!("for {seconds} seconds"),
+            (Some(seconds), EndCondition::Timeout) => format!("for {seconds} seconds"),
             (Some(seconds), _) => format!("until it is done, for {seconds} seconds at most"),
             (None, _) => "until it is done".to_owned(),
         });
@@ -250,8 +250,8 @@ impl Job for BenchJob {
 
     fn work(&self) -> Work {
         match self.plan().run_length.quit {
-            Quit::Timeout => Work::Timed,
-            Quit::AllDone | Quit::FirstDone => Work::Drawn,
+            EndCondition::Timeout => Work::Timed,
+            EndCondition::AllDone | EndCondition::FirstDone => Work::Drawn,
         }
     }
 

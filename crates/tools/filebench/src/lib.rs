@@ -42,6 +42,6 @@ imitation!(Filebench, BenchJob, over_ranks: Apart);
 /// When it cannot be read, or makes no sense; says where, and what would be right.
 pub fn show_workload(file: &str, text: &[u8]) -> Result<(String, Vec<String>), ConfigError> {
     let (script, mut faults) = language::parse(file, text, &[])?;
-    plan::Plan::new(&script, &plan::Wishes::default(), &mut faults)?;
+    plan::Plan::new(&script, &plan::PlanOverrides::default(), &mut faults)?;
     Ok((language::text(&script), faults.into_warnings()))
 }

@@ -77,7 +77,7 @@ mod tests {
     use super::{COMPONENTS_MAX, Name, serial};
 
     #[test]
-    fn names_have_eight_digits_and_are_read_again() {
+    fn names_have_eight_digits_and_parse_back() {
         let mut name = Name::default();
         assert_eq!(name.as_c_str(), c"");
         name.set(1);

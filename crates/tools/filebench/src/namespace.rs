@@ -96,22 +96,22 @@ pub(super) struct Gate {
 
 /// Executions and bytes of a row, summed over all workers.
 #[derive(Debug, Default)]
-pub(super) struct Watched {
+pub(super) struct RowCounter {
     pub(super) count: AtomicU64,
     pub(super) bytes: AtomicU64,
 }
 
 /// Synchronisation of the workers.
 #[derive(Debug)]
-pub(super) struct Common {
+pub(super) struct SharedState {
     pub(super) deadline: Deadline,
     pub(super) gates: Vec<Gate>,
     /// Index of the first gate of each worker.
     pub(super) first_gate: Vec<usize>,
     /// Indices of the gates of each row.
     pub(super) gates_of_row: Vec<Vec<usize>>,
-    pub(super) watched: Vec<Watched>,
-    pub(super) total: Watched,
+    pub(super) watched: Vec<RowCounter>,
+    pub(super) total: RowCounter,
     /// Number of events that can be taken.
     pub(super) events: AtomicU64,
     pub(super) event_came: Signal,
@@ -126,7 +126,7 @@ pub(super) struct Common {
     trouble: Mutex<Option<SessionError>>,
 }
 
-impl Common {
+impl SharedState {
     fn new(plan: &Plan) -> Self {
         let mut gates = Vec::new();
         let mut first_gate = Vec::new();
@@ -147,8 +147,8 @@ impl Common {
             gates,
             first_gate,
             gates_of_row,
-            watched: plan.rows.iter().map(|_| Watched::default()).collect(),
-            total: Watched::default(),
+            watched: plan.rows.iter().map(|_| RowCounter::default()).collect(),
+            total: RowCounter::default(),
             events: AtomicU64::new(0),
             event_came: Signal::default(),
             working: AtomicU32::new(workers),
@@ -193,7 +193,7 @@ impl Common {
 pub(super) struct Namespace {
     pub(super) plan: Plan,
     pub(super) filesets: Vec<Fileset>,
-    pub(super) common: Common,
+    pub(super) common: SharedState,
     pub(super) classic: bool,
     /// Number of slots that a worker may fill with directories, beside those of the filesets.
     pub(super) slots: u32,
@@ -227,7 +227,7 @@ impl Namespace {
         let share = (OPEN_MAX / plan.workers().max(1)).max(OPEN_MIN);
         let room = u64::from(MAX_DIRS) - u64::from(Self::first_slot(filesets.len()));
         let slots = u32::try_from(share.min(room)).unwrap_or(1).max(1);
-        Self { plan: plan.clone(), filesets, common: Common::new(plan), classic, slots }
+        Self { plan: plan.clone(), filesets, common: SharedState::new(plan), classic, slots }
     }
 
     /// Slot of the parent directory of a fileset.

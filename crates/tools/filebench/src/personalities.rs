@@ -33,7 +33,7 @@ mod tests {
     use super::{ALL, find, names};
 
     #[test]
-    fn every_one_can_be_run() {
+    fn every_personality_can_be_planned() {
         for (name, text) in ALL {
             let (_, warnings) = show_workload(name, text.as_bytes()).unwrap();
             assert!(warnings.iter().all(|warning| warning.contains("useism")), "{warnings:?}");

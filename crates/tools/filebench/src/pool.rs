@@ -112,7 +112,7 @@ impl Bits {
 
 /// Existence of the entry to choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum EntryState {
     Standing,
     Missing,
 }
@@ -181,17 +181,17 @@ impl Pool {
 
     /// Reserves the next suitable entry in rotation.
     #[inline]
-    pub(super) fn next(&self, wanted: Wanted) -> Pick {
+    pub(super) fn next(&self, wanted: EntryState) -> Pick {
         let rotor = match wanted {
-            Wanted::Standing => &self.standing_rotor,
-            Wanted::Missing => &self.missing_rotor,
+            EntryState::Standing => &self.standing_rotor,
+            EntryState::Missing => &self.missing_rotor,
         };
         self.next_by(rotor, wanted)
     }
 
     /// Reserves the next suitable entry by the caller's own rotation.
     #[inline]
-    pub(super) fn next_by(&self, rotor: &AtomicU32, wanted: Wanted) -> Pick {
+    pub(super) fn next_by(&self, rotor: &AtomicU32, wanted: EntryState) -> Pick {
         loop {
             let from = rotor.load(Ordering::Relaxed);
             let number = match self.find(from, wanted) {
@@ -213,7 +213,7 @@ impl Pool {
     }
 
     /// Reserves the first suitable entry from this number on.
-    pub(super) fn from(&self, number: u32, wanted: Wanted) -> Pick {
+    pub(super) fn from(&self, number: u32, wanted: EntryState) -> Pick {
         loop {
             match self.find(number, wanted) {
                 Ok(number) if self.take(number, wanted) => return Pick::One(number),
@@ -224,35 +224,35 @@ impl Pool {
     }
 
     #[inline]
-    fn find(&self, from: u32, wanted: Wanted) -> Result<u32, Pick> {
+    fn find(&self, from: u32, wanted: EntryState) -> Result<u32, Pick> {
         let bits = match wanted {
-            Wanted::Standing => &self.standing,
-            Wanted::Missing => &self.missing,
+            EntryState::Standing => &self.standing,
+            EntryState::Missing => &self.missing,
         };
         bits.next_from(from).or_else(|| bits.next_from(0)).ok_or_else(|| self.none(wanted))
     }
 
     #[cold]
-    fn none(&self, wanted: Wanted) -> Pick {
+    fn none(&self, wanted: EntryState) -> Pick {
         let standing = self.standing();
         let all = match wanted {
-            Wanted::Standing => standing,
-            Wanted::Missing => u64::from(self.count) - standing.min(u64::from(self.count)),
+            EntryState::Standing => standing,
+            EntryState::Missing => u64::from(self.count) - standing.min(u64::from(self.count)),
         };
         if all > 0 { Pick::Busy } else { Pick::None }
     }
 
     #[inline]
-    fn take(&self, number: u32, wanted: Wanted) -> bool {
+    fn take(&self, number: u32, wanted: EntryState) -> bool {
         match wanted {
-            Wanted::Standing => !self.holds || self.standing.take(number, self.alone),
-            Wanted::Missing => self.missing.take(number, self.alone),
+            EntryState::Standing => !self.holds || self.standing.take(number, self.alone),
+            EntryState::Missing => self.missing.take(number, self.alone),
         }
     }
 
     /// Reserves an existing entry; false if another worker has it.
     pub(super) fn hold(&self, number: u32) -> bool {
-        self.take(number, Wanted::Standing)
+        self.take(number, EntryState::Standing)
     }
 
     /// Returns a reserved entry that still exists.
@@ -302,53 +302,53 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread;
 
-    use super::{Pick, Pool, Wanted};
+    use super::{Pick, Pool, EntryState};
 
-    fn numbers(pool: &Pool, wanted: Wanted, times: usize) -> Vec<Pick> {
+    fn numbers(pool: &Pool, wanted: EntryState, times: usize) -> Vec<Pick> {
         (0..times).map(|_| pool.next(wanted)).collect()
     }
 
     #[test]
-    fn entries_come_in_rotation() {
+    fn entries_are_picked_in_rotation() {
         let pool = Pool::new(300, true, true);
         for number in [0, 5, 64, 299] {
             pool.stands(number);
         }
         assert_eq!(pool.standing(), 4);
-        let first = numbers(&pool, Wanted::Standing, 5);
+        let first = numbers(&pool, EntryState::Standing, 5);
         assert_eq!(
             first,
             [0, 5, 64, 299].map(Pick::One).into_iter().chain([Pick::Busy]).collect::<Vec<_>>()
         );
         pool.put_back(64);
         pool.gone(5);
-        assert_eq!(numbers(&pool, Wanted::Standing, 2), [Pick::One(64), Pick::Busy]);
-        assert_eq!(numbers(&pool, Wanted::Missing, 2), [Pick::One(1), Pick::One(2)]);
-        assert_eq!(pool.from(5, Wanted::Missing), Pick::One(5));
-        assert_eq!(pool.from(5, Wanted::Missing), Pick::One(6));
+        assert_eq!(numbers(&pool, EntryState::Standing, 2), [Pick::One(64), Pick::Busy]);
+        assert_eq!(numbers(&pool, EntryState::Missing, 2), [Pick::One(1), Pick::One(2)]);
+        assert_eq!(pool.from(5, EntryState::Missing), Pick::One(5));
+        assert_eq!(pool.from(5, EntryState::Missing), Pick::One(6));
         pool.made(6);
-        assert_eq!(numbers(&pool, Wanted::Standing, 1), [Pick::One(6)]);
+        assert_eq!(numbers(&pool, EntryState::Standing, 1), [Pick::One(6)]);
     }
 
     #[test]
-    fn where_nothing_goes_nothing_is_taken_in_hand() {
+    fn entries_are_not_reserved_without_deletions() {
         let pool = Pool::new(3, false, false);
         (0..3).for_each(|number| pool.stands(number));
-        let rotated = numbers(&pool, Wanted::Standing, 5);
+        let rotated = numbers(&pool, EntryState::Standing, 5);
         assert_eq!(rotated, [0, 1, 2, 0, 1].map(Pick::One));
-        assert_eq!(pool.next(Wanted::Missing), Pick::None);
-        assert_eq!(Pool::new(0, true, true).next(Wanted::Standing), Pick::None);
+        assert_eq!(pool.next(EntryState::Missing), Pick::None);
+        assert_eq!(Pool::new(0, true, true).next(EntryState::Standing), Pick::None);
     }
 
     #[test]
-    fn threads_never_have_one_at_the_same_time_and_lose_none() {
+    fn concurrent_threads_never_share_or_lose_an_entry() {
         const COUNT: u32 = 200;
         let pool = Pool::new(COUNT, false, true);
         (0..COUNT / 2).for_each(|number| pool.stands(number));
         let held: Vec<AtomicU64> = (0..COUNT).map(|_| AtomicU64::new(0)).collect();
         let work = |moves: bool| {
             for _ in 0..20_000 {
-                let wanted = if moves { Wanted::Missing } else { Wanted::Standing };
+                let wanted = if moves { EntryState::Missing } else { EntryState::Standing };
                 let Pick::One(number) = pool.next(wanted) else { continue };
                 assert_eq!(held[number as usize].fetch_add(1, Ordering::SeqCst), 0);
                 held[number as usize].fetch_sub(1, Ordering::SeqCst);
@@ -362,11 +362,11 @@ mod tests {
         });
         let standing = pool.standing();
         let mut found = 0;
-        while let Pick::One(_) = pool.next(Wanted::Standing) {
+        while let Pick::One(_) = pool.next(EntryState::Standing) {
             found += 1;
         }
         assert_eq!(found, standing);
-        while let Pick::One(_) = pool.next(Wanted::Missing) {
+        while let Pick::One(_) = pool.next(EntryState::Missing) {
             found += 1;
         }
         assert_eq!(found, u64::from(COUNT));

@@ -20,7 +20,7 @@ pub(super) struct Directories {
 }
 
 /// Remains of a fileset from an earlier run.
-struct Left {
+struct Remains {
     /// Directories, each with the index of its parent; the first is the fileset's root, without a
     /// parent.
     dirs: Vec<(usize, u32)>,
@@ -28,7 +28,7 @@ struct Left {
     files: Vec<(usize, u32)>,
 }
 
-impl Left {
+impl Remains {
     /// Path of an entry in a directory, or of the directory itself.
     fn path_of(&self, dir: usize, last: Option<u32>) -> Name {
         let (mut serials, mut at) = (Vec::new(), dir);
@@ -51,7 +51,7 @@ impl Directories {
     }
 
     /// Opens one of the directories that remain.
-    fn open(&self, io: &mut dyn Io, left: &Left, dir: usize) -> Result<Dir, Stop> {
+    fn open(&self, io: &mut dyn Io, left: &Remains, dir: usize) -> Result<Dir, Stop> {
         let (root, passing) = (self.namespace.root(self.fileset), self.namespace.passing());
         // The fileset's own directory is open already.
         if dir == 0 {
@@ -62,8 +62,8 @@ impl Directories {
     }
 
     /// Lists the remains of an earlier run; `None` if there is an entry that no fileset has.
-    fn find(&self, io: &mut dyn Io) -> Result<Option<Left>, Stop> {
-        let mut left = Left { dirs: vec![(0, 0)], files: Vec::new() };
+    fn find(&self, io: &mut dyn Io) -> Result<Option<Remains>, Stop> {
+        let mut left = Remains { dirs: vec![(0, 0)], files: Vec::new() };
         let mut number = 0;
         while number < left.dirs.len() {
             let dir = self.open(io, &left, number)?;
@@ -86,7 +86,7 @@ impl Directories {
     }
 
     /// Removes the files, then the directories from the last one on.
-    fn remove(&mut self, io: &mut dyn Io, left: &Left) -> Result<(), Stop> {
+    fn remove(&mut self, io: &mut dyn Io, left: &Remains) -> Result<(), Stop> {
         let root = self.namespace.root(self.fileset);
         for &(dir, serial) in &left.files {
             io.unlink(root, left.path_of(dir, Some(serial)).as_c_str())?;

@@ -122,7 +122,7 @@ struct Planter<'p> {
 
 /// Kind of entries in a directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fill {
+enum EntryKind {
     Files,
     Leaves,
 }
@@ -130,7 +130,7 @@ enum Fill {
 impl Planter<'_> {
     /// Fills the root with directories until there are enough entries.
     fn plant_root(&mut self) {
-        for fill in [Fill::Files, Fill::Leaves] {
+        for fill in [EntryKind::Files, EntryKind::Leaves] {
             let mut serial = 0;
             while self.wants(fill) {
                 serial += 1;
@@ -139,14 +139,14 @@ impl Planter<'_> {
         }
     }
 
-    fn wants(&self, fill: Fill) -> bool {
+    fn wants(&self, fill: EntryKind) -> bool {
         if self.tree.dirs.len() as u64 > 2 * ENTRIES_MAX {
             // Nobody wants so many directories.
             return false;
         }
         match fill {
-            Fill::Files => (self.tree.files.len() as u64) < self.plan.entries,
-            Fill::Leaves => (self.tree.leaves.len() as u64) < self.plan.leafdirs,
+            EntryKind::Files => (self.tree.files.len() as u64) < self.plan.entries,
+            EntryKind::Leaves => (self.tree.leaves.len() as u64) < self.plan.leafdirs,
         }
     }
 
@@ -182,13 +182,13 @@ impl Planter<'_> {
         // The original counts the root as the first level.
         let is_leaf = f64::from(depth) + 1.0 >= deep || depth >= DEPTH_MAX;
         // One pass for each: a directory may get files, and then leaf directories.
-        for fill in [Fill::Files, Fill::Leaves] {
+        for fill in [EntryKind::Files, EntryKind::Leaves] {
             let mut serial = 0;
             while u64::from(serial) < width && self.wants(fill) {
                 serial += 1;
                 if !is_leaf {
                     self.plant(dir, self.free_serial(fill, serial), depth + 1);
-                } else if fill == Fill::Files {
+                } else if fill == EntryKind::Files {
                     self.tree.files.push(Entry { dir, serial });
                 } else {
                     let serial = self.free_serial(fill, serial);
@@ -199,9 +199,9 @@ impl Planter<'_> {
     }
 
     /// Next free serial number for leaf directories, and for the directories that hold them.
-    fn free_serial(&self, fill: Fill, serial: u32) -> u32 {
+    fn free_serial(&self, fill: EntryKind, serial: u32) -> u32 {
         const APART: u32 = 50_000_000;
-        if fill == Fill::Leaves && self.plan.entries > 0 { serial + APART } else { serial }
+        if fill == EntryKind::Leaves && self.plan.entries > 0 { serial + APART } else { serial }
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_fileset_is_one_directory_in_effect() {
+    fn a_wide_fileset_has_one_directory_of_files() {
         let tree = Tree::new(&plan(10_000, 0, 1_000_000), 1);
         assert_eq!((tree.files.len(), tree.dirs.len()), (10_000, 2));
         assert!((tree.mean_depth - 0.666).abs() < 0.01);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_one_is_a_tree_and_no_name_is_given_twice() {
+    fn a_narrow_fileset_is_a_tree_with_unique_names() {
         for (entries, leafdirs) in [(10_000, 0), (0, 3_000), (2_000, 2_000)] {
             let tree = Tree::new(&plan(entries, leafdirs, 20), 7);
             assert_eq!(tree.files.len() as u64, entries);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_is_the_same_tree() {
+    fn equal_seeds_give_equal_trees() {
         let plan = plan(500, 0, 5);
         assert_eq!(Tree::new(&plan, 3), Tree::new(&plan, 3));
         assert_ne!(Tree::new(&plan, 3), Tree::new(&plan, 4));

@@ -113,7 +113,7 @@ fn work(fileset: &str, flowops: &str, most: usize) -> Vec<String> {
 }
 
 #[test]
-fn directories_are_made_and_files_filled_in_random_order() {
+fn directories_are_created_and_files_filled_in_random_order() {
     let (setup, _, _) = run(&file("prealloc", "flowop finishoncount name=f,value=0"), 100);
     let begin = ["mkdir filebench-0", "opendir filebench-0", "mkdir 1"];
     assert_eq!(setup[..3], begin);
@@ -126,7 +126,7 @@ fn directories_are_made_and_files_filled_in_random_order() {
 }
 
 #[test]
-fn files_are_taken_in_rotation_and_read_to_their_end() {
+fn files_are_picked_in_rotation_and_read_completely() {
     let flowops = "flowop openfile name=o,filesetname=a,fd=1 \
                    flowop readwholefile name=r,fd=1,iosize=4k flowop closefile name=c,fd=1";
     let done = work("prealloc,readonly", flowops, 12);
@@ -140,7 +140,7 @@ fn files_are_taken_in_rotation_and_read_to_their_end() {
 }
 
 #[test]
-fn what_is_deleted_is_made_again() {
+fn deleted_files_are_created_again() {
     let flowops = "flowop deletefile name=d,filesetname=a flowop createfile name=c,filesetname=a,fd=1 \
                    flowop writewholefile name=w,fd=1,srcfd=1,iosize=4k flowop fsync name=s,fd=1 \
                    flowop closefile name=x,fd=1 flowop statfile name=st,filesetname=a";
@@ -161,7 +161,7 @@ fn what_is_deleted_is_made_again() {
 }
 
 #[test]
-fn reads_and_writes_go_on_and_begin_anew() {
+fn sequential_reads_and_writes_continue_and_wrap_around() {
     let done = work("prealloc", "flowop read name=r,filesetname=a,iosize=3000", 6);
     let reads = ["open 1", "read 3000", "read 3000", "read 3000", "seek 0", "read 3000"];
     assert_eq!(done, reads);
@@ -181,7 +181,7 @@ fn reads_and_writes_go_on_and_begin_anew() {
 }
 
 #[test]
-fn requests_are_given_and_waited_for() {
+fn asynchronous_writes_are_submitted_and_reaped() {
     let flowops = "flowop aiowrite name=w,filesetname=a,iosize=1000,random,iters=4 \
                    flowop aiowait name=x";
     let done = work("prealloc", flowops, 7);
@@ -190,7 +190,7 @@ fn requests_are_given_and_waited_for() {
 }
 
 #[test]
-fn directories_that_are_missing_are_made_on_the_way() {
+fn missing_parent_directories_are_created() {
     let flowops = "flowop createfile name=c,filesetname=a,fd=1 flowop closefile name=x,fd=1";
     let (setup, work, failure) = run(&file("prealloc=0", flowops), 100);
     assert_eq!(setup, ["mkdir filebench-0", "opendir filebench-0", "opendir filebench-0"]);
@@ -215,7 +215,7 @@ fn directories_that_are_missing_are_made_on_the_way() {
 }
 
 #[test]
-fn leaf_directories_come_and_go() {
+fn leaf_directories_are_created_listed_and_removed() {
     let text = "set mode quit alldone define fileset name=a,path=/tmp,entries=0,leafdirs=3,\
                 dirwidth=1000,prealloc define process name=p { thread name=t { \
                 flowop removedir name=r,filesetname=a flowop makedir name=m,filesetname=a \
@@ -241,7 +241,7 @@ fn leaf_directories_come_and_go() {
 }
 
 #[test]
-fn who_runs_out_of_files_makes_the_run_invalid_unless_that_is_how_it_ends() {
+fn running_out_of_files_fails_the_run_unless_it_is_the_end_condition() {
     let flowops = "flowop deletefile name=d,filesetname=a";
     let text = file("prealloc", flowops);
     let (_, work, failure) = run(&text, 100);
@@ -253,14 +253,14 @@ fn who_runs_out_of_files_makes_the_run_invalid_unless_that_is_how_it_ends() {
 }
 
 #[test]
-fn a_run_that_yields_nothing_has_failed() {
+fn a_run_without_operations_fails() {
     let flowops = "flowop finishoncount name=f,value=0";
     let (_, _, failure) = run(&file("prealloc", flowops), 100);
     assert!(failure.unwrap().contains("yielded nothing"));
 }
 
 #[test]
-fn counts_end_the_run_and_iterations_repeat() {
+fn finishoncount_ends_the_run_and_iterations_repeat() {
     let flowops =
         "flowop statfile name=s,filesetname=a,iters=3 flowop finishoncount name=f,value=5";
     let done = work("prealloc", flowops, 100);

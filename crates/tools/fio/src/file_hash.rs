@@ -51,7 +51,7 @@ mod tests {
     use super::hash;
 
     #[test]
-    fn hashes_are_the_originals() {
+    fn path_hashes_equal_those_of_the_original() {
         for (path, expected) in [
             ("", 1_640_531_527),
             ("a", 1_807_654_775),

@@ -29,7 +29,7 @@ pub(super) struct Headline {
 impl Headline {
     pub(super) fn new(scene: &Scene) -> Self {
         let names = scene.workers.iter().map(|worker| worker.job.name.as_str());
-        let mut headline = Self::of(scene.rows().into_iter().zip(names));
+        let mut headline = Self::from_rows(scene.rows().into_iter().zip(names));
         for (&row, worker) in headline.rows.iter().zip(&scene.workers) {
             let is_mixed = worker.job.extras.unified == Unified::Mixed;
             headline.mixed[row] |= is_mixed && scene.namespace.classic;
@@ -38,7 +38,7 @@ impl Headline {
     }
 
     /// Builds the rows from the row number and job name of each clone.
-    pub(super) fn of<'n>(clones: impl Iterator<Item = (usize, &'n str)>) -> Self {
+    pub(super) fn from_rows<'n>(clones: impl Iterator<Item = (usize, &'n str)>) -> Self {
         let mut rows = Vec::new();
         let mut names: Vec<&str> = Vec::new();
         for (row, name) in clones {

@@ -104,7 +104,7 @@ mod tests {
     use super::{KNOWN, entries, native_help};
 
     #[test]
-    fn every_key_stands_in_the_table_of_the_document() {
+    fn every_supported_key_is_in_the_documented_table() {
         let reported: Vec<&str> = entries().flat_map(|entry| entry.keys).collect();
         let missing: Vec<&str> =
             KNOWN.iter().map(|(key, _)| *key).filter(|key| !reported.contains(key)).collect();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_are_answered_and_unknown_ones_refused() {
+    fn help_is_printed_for_known_names_and_refused_for_unknown_ones() {
         let answer = |word| native_help(word).unwrap().unwrap();
         assert!(answer("--cmdhelp").contains("\nnumjobs "));
         assert!(

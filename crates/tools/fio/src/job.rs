@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-use crate::language::{self, Amount, Engine, Machine, Section, Surroundings, Warning};
+use crate::language::{self, Amount, Engine, Machine, Section, ParseContext, Warning};
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts, ValueKind,
@@ -56,7 +56,7 @@ struct JobFile<'s> {
 }
 
 /// Parses a job file: its name, its text, the names of the selected sections, and the context.
-pub(super) type Parser<J> = fn(&str, &[u8], &[String], &Surroundings<'_>) -> Result<J, ConfigError>;
+pub(super) type Parser<J> = fn(&str, &[u8], &[String], &ParseContext<'_>) -> Result<J, ConfigError>;
 
 impl<'s> JobFile<'s> {
     fn read(settings: &'s Settings, named: &'s str) -> Result<Self, ConfigError> {
@@ -136,7 +136,7 @@ impl<'s> Source<'s> {
             all.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
         };
         let overriding = overriding(self.settings)?;
-        let around = Surroundings {
+        let around = ParseContext {
             reader: &reader,
             environment: &environment,
             typed,

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use crate::language::{Allocation, Engine};
+use crate::language::{Preallocation, Engine};
 use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Expect, File, Io, Script, Stop};
 
@@ -98,10 +98,10 @@ impl Layout {
         let how = if grows { CreateHow::OrOpen } else { CreateHow::Truncate };
         io.create(file.dir(), &file.name, how, FILE)?;
         match job.allocation {
-            Allocation::None => {}
-            Allocation::Truncate => io.truncate(FILE, end)?,
+            Preallocation::None => {}
+            Preallocation::Truncate => io.truncate(FILE, end)?,
             // What the filesystem cannot do is left out.
-            how => _ = io.allocate(FILE, 0, end, how == Allocation::Keep).or_errno()?,
+            how => _ = io.allocate(FILE, 0, end, how == Preallocation::Keep).or_errno()?,
         }
         if self.fills() {
             io.truncate(FILE, end)?;

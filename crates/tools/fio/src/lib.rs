@@ -34,7 +34,7 @@ mod with_fio;
 mod worker;
 
 use crate::classic::{histogram, tally};
-use crate::language::{Machine, Surroundings, WITH_FIO};
+use crate::language::{Machine, ParseContext, WITH_FIO};
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, OverRanks, Settings, Workload};
 
 pub use generator::rejected_draws;
@@ -153,6 +153,6 @@ pub fn show_job_file(file: &str, text: &[u8]) -> Result<String, ConfigError> {
     let reader = |_: &str, _: &str| Err("no file is included here".to_owned());
     let environment = |_: &str| None;
     let machine = Machine { cpus: 1, page_bytes: 4096, memory_mib: 1024 };
-    let around = Surroundings::new(&reader, &environment, machine);
+    let around = ParseContext::new(&reader, &environment, machine);
     language::parse(file, text, &[], &around).map(|jobs| language::show(&jobs))
 }

@@ -7,7 +7,7 @@
 
 use std::fmt::Write;
 
-use crate::language::{Section, Wanted};
+use crate::language::{Section, LogOptions};
 
 use super::tally::Line;
 
@@ -33,7 +33,7 @@ pub(super) const RANGE_SYNC: u64 = 5;
 pub(super) const CUT: u64 = u64::MAX;
 
 /// Filename prefix of a kind, if the job asks for it.
-fn prefix(wanted: &Wanted, kind: usize) -> Option<&str> {
+fn prefix(wanted: &LogOptions, kind: usize) -> Option<&str> {
     match kind {
         BANDWIDTH => wanted.bandwidth.as_deref(),
         IOPS => wanted.iops.as_deref(),
@@ -43,7 +43,7 @@ fn prefix(wanted: &Wanted, kind: usize) -> Option<&str> {
 
 /// Averaging window of a log.
 #[derive(Clone, Copy, Debug, Default)]
-struct Window {
+struct AveragingWindow {
     began_ms: u64,
     sum: u128,
     count: u64,
@@ -51,7 +51,7 @@ struct Window {
 
 /// Completed request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ended {
+pub(super) struct CompletedRequest {
     /// Milliseconds since the start.
     pub(super) at_ms: u64,
     /// Index of the direction: 0 for reads, 1 for writes.
@@ -66,9 +66,9 @@ pub(super) struct Ended {
 /// Logs of a running clone.
 #[derive(Clone, Debug)]
 pub(super) struct Logs {
-    wanted: Wanted,
+    wanted: LogOptions,
     lines: Vec<Line>,
-    windows: [[Window; 3]; 3],
+    windows: [[AveragingWindow; 3]; 3],
     /// Start of the window of bandwidth and IOPS, common to all directions.
     rates_began_ms: u64,
     rates: [[u64; 2]; 3],
@@ -76,7 +76,7 @@ pub(super) struct Logs {
 }
 
 impl Logs {
-    pub(super) fn new(wanted: &Wanted) -> Option<Box<Self>> {
+    pub(super) fn new(wanted: &LogOptions) -> Option<Box<Self>> {
         wanted.is_any().then(|| {
             Box::new(Self {
                 wanted: wanted.clone(),
@@ -90,8 +90,8 @@ impl Logs {
     }
 
     /// Records a completed request.
-    pub(super) fn ended(&mut self, ended: Ended) {
-        let Ended { at_ms, direction, bytes, offset, slat_ns, clat_ns } = ended;
+    pub(super) fn ended(&mut self, ended: CompletedRequest) {
+        let CompletedRequest { at_ms, direction, bytes, offset, slat_ns, clat_ns } = ended;
         let of = (direction, bytes, offset);
         self.last_ms = at_ms;
         if self.wanted.latencies.is_some() {
@@ -135,9 +135,9 @@ impl Logs {
     /// Ends a window; the next one begins at a multiple of its length.
     fn close(&mut self, kind: usize, direction: usize, at_ms: u64) {
         let began_ms = at_ms - at_ms % self.wanted.average_ms.max(1);
-        let Window { sum, count, .. } = std::mem::replace(
+        let AveragingWindow { sum, count, .. } = std::mem::replace(
             &mut self.windows[kind][direction],
-            Window { began_ms, sum: 0, count: 0 },
+            AveragingWindow { began_ms, sum: 0, count: 0 },
         );
         if count > 0 {
             let mean = u64::try_from(sum / u128::from(count)).unwrap_or(u64::MAX);
@@ -249,28 +249,28 @@ pub(super) fn requests(names: &[String], lines: &[Line]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ended, Logs, Wanted};
+    use super::{CompletedRequest, Logs, LogOptions};
 
-    fn wanted(average_ms: u64) -> Wanted {
+    fn wanted(average_ms: u64) -> LogOptions {
         let prefix = || Some("p".to_owned());
-        Wanted {
+        LogOptions {
             latencies: prefix(),
             bandwidth: prefix(),
             iops: prefix(),
             average_ms,
-            ..Wanted::default()
+            ..LogOptions::default()
         }
     }
 
-    fn ended(at_ms: u64, direction: usize, clat_ns: u64) -> Ended {
-        Ended { at_ms, direction, bytes: 4096, offset: 512, slat_ns: None, clat_ns }
+    fn ended(at_ms: u64, direction: usize, clat_ns: u64) -> CompletedRequest {
+        CompletedRequest { at_ms, direction, bytes: 4096, offset: 512, slat_ns: None, clat_ns }
     }
 
     #[test]
-    fn each_request_has_a_line_in_each_log() {
+    fn each_request_is_in_each_log() {
         let mut logs = Logs::new(&wanted(0)).unwrap();
         logs.ended(ended(3, 1, 1_000_000));
-        logs.ended(Ended { slat_ns: Some(5), ..ended(4, 0, 10) });
+        logs.ended(CompletedRequest { slat_ns: Some(5), ..ended(4, 0, 10) });
         let lines = logs.take();
         let wanted: [[u64; 6]; 9] = [
             [1, 3, 1_000_000, 1, 4096, 512],
@@ -284,19 +284,19 @@ mod tests {
             [4, 4, 1, 0, 4096, 512],
         ];
         assert_eq!(lines, wanted);
-        assert!(Logs::new(&Wanted::default()).is_none());
+        assert!(Logs::new(&LogOptions::default()).is_none());
     }
 
     #[test]
-    fn a_line_stands_for_a_time_that_begins_at_a_multiple() {
-        let mut logs = Logs::new(&Wanted { bandwidth: None, iops: None, ..wanted(10) }).unwrap();
+    fn averaging_windows_begin_at_multiples_of_their_length() {
+        let mut logs = Logs::new(&LogOptions { bandwidth: None, iops: None, ..wanted(10) }).unwrap();
         for (at_ms, ns) in [(1, 10), (9, 20), (13, 30), (19, 1), (20, 3), (21, 7)] {
             logs.ended(ended(at_ms, 0, ns));
         }
         let lines: Vec<[u64; 2]> =
             logs.take().iter().filter(|line| line[0] == 2).map(|line| [line[1], line[2]]).collect();
         assert_eq!(lines, [[13, 20], [20, 2], [21, 7]]);
-        let mut logs = Logs::new(&Wanted { latencies: None, ..wanted(100) }).unwrap();
+        let mut logs = Logs::new(&LogOptions { latencies: None, ..wanted(100) }).unwrap();
         for (at_ms, direction) in [(50, 0), (60, 1), (100, 0), (150, 0)] {
             logs.ended(ended(at_ms, direction, 1));
         }

@@ -302,14 +302,14 @@ mod tests {
     use super::{format_name, is_among_devices, is_directory, is_no_file, led, plain};
 
     #[test]
-    fn own_directories_are_known_by_their_names() {
+    fn run_directories_are_recognised_by_prefix_and_number() {
         assert!(is_directory("fio-0") && is_directory("fio-12"));
         let others = ["fio-", "fio-00", "fio-x", "fio-1.txt", "fio", "data"];
         assert!(!others.into_iter().any(is_directory));
     }
 
     #[test]
-    fn links_are_followed_to_their_end() {
+    fn symbolic_links_are_resolved_to_their_destination() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
         std::os::unix::fs::symlink("b", path("a")).unwrap();
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_known_by_whatever_direction() {
+    fn device_paths_are_recognised_in_any_spelling() {
         for devices in ["/dev", "/proc/../dev", "/dev/../dev/mapper", "/dev/no such directory"] {
             assert!(is_among_devices(Path::new(devices)), "{devices}");
         }
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_named_one_direction() {
+    fn directory_paths_are_normalised() {
         for (path, named) in
             [("/mnt//x/", "/mnt/x"), ("./a/./b", "a/b"), ("./", "."), ("//", "/"), ("../x", "../x")]
         {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_made_as_the_format_says() {
+    fn generated_file_names_follow_filename_format() {
         assert_eq!(format_name("$jobname.$jobnum.$filenum", "a", 2, 3), "a.2.3");
         assert_eq!(format_name("f-$filenum$", "a", 2, 3), "f-3$");
         assert_eq!(format_name("", "a b", 0, 0), "a b.0.0");

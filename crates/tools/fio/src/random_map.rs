@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_of_nothing_has_nothing_free() {
+    fn an_empty_map_has_no_free_block() {
         let map = RandomMap::new(0);
         assert_eq!((map.is_free(0), map.next_free(0)), (false, None));
     }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use crate::classic::text::{self, Row};
-use crate::language::{Draws, REPLAY_BYTES_MAX, Replay, Section};
+use crate::language::{RandomOptions, REPLAY_BYTES_MAX, Replay, Section};
 use treering_script::{ConfigError, Settings};
 
 use super::namespace::Namespace;
@@ -92,8 +92,8 @@ impl Scene {
                 let is_fresh = !job.draws.repeatable && !seeded;
                 // As the original: a seed of one's own is that of all clones but the first.
                 let repeatable = job.draws.repeatable && (number == 0 && lane == 0 || !seeded);
-                let draws = Draws { repeatable, ..job.draws.clone() };
-                let seeds = Seeds::of(&draws, job.rw.random, thread, is_fresh.then_some(fresh));
+                let draws = RandomOptions { repeatable, ..job.draws.clone() };
+                let seeds = Seeds::new(&draws, job.rw.random, thread, is_fresh.then_some(fresh));
                 let is_zoned = job.extras.strides.bytes > 0;
                 let job = if is_zoned && number > 0 && job.open_files > 1 {
                     let mut without = Section::clone(job);

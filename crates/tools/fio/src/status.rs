@@ -64,7 +64,7 @@ fn interval_ns(typed: &str) -> Result<u64, ConfigError> {
 
 /// Snapshots of the clones at work: their numbers, and the JSON of their tallies.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Shown {
+struct StatusSnapshot {
     clones: Vec<(usize, String)>,
 }
 
@@ -116,14 +116,14 @@ impl Status {
             sleep(POLL);
         }
         let shown = self.working.iter().filter_map(|(number, one)| Some((*number, one.text()?)));
-        Counters::of(&Shown { clones: shown.collect() })
+        Counters::of(&StatusSnapshot { clones: shown.collect() })
     }
 }
 
 /// Tallies of all clones: final ones, snapshots of those at work, and `None` for those not started.
 /// `None` if the tick holds no snapshot.
 pub(super) fn so_far(done: &[Option<Tally>], tick: &Counters) -> Option<Vec<Option<Tally>>> {
-    let shown: Shown = tick.read()?;
+    let shown: StatusSnapshot = tick.read()?;
     let mut all = done.to_vec();
     for (number, json) in shown.clones {
         if let Some(one) = all.get_mut(number).filter(|one| one.is_none()) {
@@ -174,7 +174,7 @@ mod tests {
     use super::{Status, StatusAsked, Tally, interval_ns, so_far};
 
     #[test]
-    fn intervals_are_seconds_unless_they_say_otherwise() {
+    fn intervals_without_unit_are_seconds() {
         let parsed = |text| interval_ns(text).map_err(|error| error.message);
         assert_eq!(parsed("1"), Ok(1_000_000_000));
         assert_eq!(parsed("500ms"), Ok(500_000_000));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_due_at_each_multiple_and_when_it_is_asked_for() {
+    fn reports_are_due_at_multiples_and_on_request() {
         let by_signal = Arc::new(AtomicBool::new(false));
         let asked = StatusAsked { every_ns: Some(1000), by_signal: Arc::clone(&by_signal) };
         let mut status = Status::new(asked);

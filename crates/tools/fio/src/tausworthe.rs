@@ -4,7 +4,7 @@
 //! kind of draw has a generator of its own, so that what is drawn of one kind does not depend on
 //! how much was drawn of another.
 
-use crate::language::Draws;
+use crate::language::RandomOptions;
 
 /// Tausworthe generator of 32 or of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ pub(super) struct Seeds {
 impl Seeds {
     /// Seeds of a clone by its number among all, from 1. `fresh` replaces the random seed of a run
     /// with `randrepeat=0`.
-    pub(super) fn of(draws: &Draws, is_random: bool, number: u64, fresh: Option<u64>) -> Self {
+    pub(super) fn new(draws: &RandomOptions, is_random: bool, number: u64, fresh: Option<u64>) -> Self {
         let mut seed = fresh.unwrap_or(draws.seed);
         for _ in 0..4 {
             seed = seed.wrapping_mul(GOLDEN);
@@ -220,22 +220,22 @@ impl Seeds {
 
 #[cfg(test)]
 mod tests {
-    use super::{Draws, Seeds, Use};
+    use super::{RandomOptions, Seeds, Use};
 
     #[test]
-    fn sequences_are_the_originals() {
+    fn random_sequences_equal_those_of_the_original() {
         // As fio 3.33 says with --debug=random.
-        let draws = Draws::default();
-        let first = |draws: &Draws, number| {
-            let mut generator = Seeds::of(draws, true, number, None).generator(Use::Block);
+        let draws = RandomOptions::default();
+        let first = |draws: &RandomOptions, number| {
+            let mut generator = Seeds::new(draws, true, number, None).generator(Use::Block);
             [generator.draw(), generator.draw(), generator.draw()]
         };
         assert_eq!(first(&draws, 1), [259_043_585, 3_179_521_932, 3_621_444_214]);
         assert_eq!(first(&draws, 2), [1_094_293_889, 780_151_754, 2_579_992_399]);
-        let seeded = Draws { repeatable: false, seed: 77, ..draws.clone() };
+        let seeded = RandomOptions { repeatable: false, seed: 77, ..draws.clone() };
         assert_eq!(first(&seeded, 1), [2_354_298_229, 3_039_692_898, 1_700_308_767]);
         assert_eq!(first(&seeded, 2)[0], 20_773_687);
-        let all = Draws { all_repeatable: true, ..draws };
+        let all = RandomOptions { all_repeatable: true, ..draws };
         assert_eq!(first(&all, 1)[0], 259_043_585);
     }
 }

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn every_option_that_is_not_done_natively_is_named() {
+    fn unsupported_options_are_reported_by_name() {
         let line = "--client h --rw=read j.fio --min --bogus=1 --idle-prof=system --debug=io -";
         let (faults, rest) = not_native(&words(line), &["minimal", "output"]);
         assert_eq!(rest, words("--rw=read j.fio --min -"));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_jobs_are_collected_in_their_order() {
+    fn job_settings_of_the_command_line_keep_their_order() {
         let typed =
             "--directory=/d --minimal --name a --rw=read --thread -size 1m j.fio --eta=never";
         let found = "--job-option=directory=/d --minimal --job-option=name=a --job-option=rw=read \

@@ -43,7 +43,7 @@ mod tests {
     use super::CRandom;
 
     #[test]
-    fn the_generator_is_that_of_the_c_library() {
+    fn draws_equal_those_of_the_c_library() {
         let mut random = CRandom::new(1);
         let drawn: Vec<u32> = (0..3).map(|_| random.draw()).collect();
         assert_eq!(drawn, [1_804_289_383, 846_930_886, 1_681_692_777]);

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_settings_have_places() {
+    fn lines_and_settings_have_positions() {
         let text = b"\xef\xbb\xbfa\n b = c=d \n";
         let found: Vec<_> = lines(text, 0).collect();
         assert_eq!(found[0], (Place::new(1, 1), &b"a"[..]));

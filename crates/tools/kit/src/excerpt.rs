@@ -115,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_must_not_get_is_replaced() {
+    fn control_characters_are_replaced() {
         assert_eq!(shown("\u{1b}[2J\u{202e}x", 1, 8), "  1 | \u{fffd}[2J\u{fffd}x\n    |      ^");
         let text = excerpt(b"\xff\xfea", Place::new(1, 3)).unwrap();
         assert_eq!(text, "  1 | \u{fffd}\u{fffd}a\n    |   ^");
     }
 
     #[test]
-    fn long_lines_are_cut_on_both_ends() {
+    fn long_lines_are_shortened_on_both_ends() {
         let text = format!("{}X{}", "a".repeat(1 << 20), "b".repeat(1 << 20));
         let text = shown(&text, 1, (1 << 20) + 1);
         let [line, caret] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_no_line_has_none() {
+    fn a_position_outside_the_text_has_no_excerpt() {
         assert_eq!(excerpt(b"a", Place::new(7, 1)), None);
         assert_eq!(excerpt(b"a", Place::START), None);
     }

@@ -235,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_in_the_whole_file_has_no_line() {
+    fn faults_of_the_whole_file_have_no_line() {
         let mut faults = Faults::new("f", b"one=1\n");
         let fault = faults.error(Place::START, "there is no job");
         assert_eq!(faults.refuse(fault).message, "f:1:1: there is no job");
     }
 
     #[test]
-    fn endless_faults_are_counted() {
+    fn faults_above_the_limit_are_only_counted() {
         let mut faults = Faults::new("f", b"");
         for line in 1..=FAULTS_MAX + 5 {
             let fault = faults.error(Place::new(line, 1), "wrong");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_in_messages_are_short_and_harmless() {
+    fn texts_in_messages_are_shortened_and_escaped() {
         assert_eq!(shown("a\u{1b}[2J"), "a\\u{1b}[2J");
         assert_eq!(shown("x".repeat(1 << 20)), "x".repeat(60) + "...");
         assert_eq!(shown(b"\xff\xfe"), "\u{fffd}\u{fffd}");

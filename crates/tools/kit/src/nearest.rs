@@ -25,7 +25,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn a_word_is_met_with_the_one_that_was_meant() {
+    fn misspelt_words_get_the_intended_suggestion() {
         let words = ["iosize", "iters", "fd"];
         assert_eq!(nearest("iosizes", words), Some("iosize"));
         assert_eq!(nearest("FD", words), Some("fd"));

@@ -18,7 +18,7 @@ mod tests {
     use super::{LINES_MAX, limited};
 
     #[test]
-    fn lines_are_cut_off_only_where_there_are_too_many() {
+    fn outlines_are_shortened_only_above_the_limit() {
         let lines = |count| limited((0..count).map(|line: usize| line.to_string()));
         assert_eq!(lines(LINES_MAX).last().map(String::as_str), Some("99999"));
         let cut = lines(LINES_MAX + 1);

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn rand_r_is_that_of_the_c_library() {
+    fn rand_r_equals_that_of_the_c_library() {
         // srand-free values of glibc for seed 1.
         let mut seed = 1;
         let drawn: Vec<u32> = (0..3).map(|_| rand_r(&mut seed)).collect();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn words_tell_the_rank_the_place_and_the_item() {
+    fn words_encode_rank_position_and_item() {
         let (timestamp, rest) = words(PacketType::Timestamp, 7, 27);
         assert_eq!(timestamp, [(3 << 32) + 100, (3 << 32) + 101, (3 << 32) + 102]);
         assert_eq!(rest, [24, 25, 26]);

@@ -22,7 +22,7 @@ pub struct RankDone {
 
 /// Share of a rank in the present round of a test.
 #[derive(Clone, Copy, Debug, Default)]
-struct Part {
+struct RankPart {
     began_ns: u64,
     ended_ns: u64,
     items: u64,
@@ -37,7 +37,7 @@ pub struct TestSums {
     pub items: u64,
     /// Bytes moved by all ranks.
     pub bytes: u64,
-    present: Vec<Option<Part>>,
+    present: Vec<Option<RankPart>>,
     rounds: u64,
     tasks: u64,
     wall_ns: u64,
@@ -54,9 +54,9 @@ impl TestSums {
         if self.present.len() <= number {
             self.present.resize(number + 1, None);
         }
-        let started = Part { began_ns: task.began_ns, ..Part::default() };
+        let started = RankPart { began_ns: task.began_ns, ..RankPart::default() };
         let before = self.present[number].unwrap_or(started);
-        self.present[number] = Some(Part {
+        self.present[number] = Some(RankPart {
             began_ns: before.began_ns.min(task.began_ns),
             ended_ns: before.ended_ns.max(task.began_ns + task.wall_ns),
             items: before.items + done.items,
@@ -70,7 +70,7 @@ impl TestSums {
     }
 
     fn close(&mut self) {
-        let present: Vec<Part> = std::mem::take(&mut self.present).into_iter().flatten().collect();
+        let present: Vec<RankPart> = std::mem::take(&mut self.present).into_iter().flatten().collect();
         let began = present.iter().map(|part| part.began_ns).min();
         let ended = present.iter().map(|part| part.ended_ns).max();
         let (Some(began), Some(ended)) = (began, ended) else { return };
@@ -153,7 +153,7 @@ mod tests {
     use super::{RankDone, RankSums};
 
     #[test]
-    fn all_items_by_the_time_from_the_first_beginning_to_the_last_end() {
+    fn rates_divide_all_items_by_the_span_from_first_start_to_last_end() {
         let mut sums = RankSums::default();
         for (worker, began_ms, wall_ms, items, is_wear_out) in
             [(0, 0, 1000, 60, false), (1, 500, 1000, 100, false), (0, 1500, 500, 40, true)]

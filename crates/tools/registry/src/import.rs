@@ -16,7 +16,7 @@ use crate::importers;
 
 /// Output found in a file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct FoundOutput {
     /// Name of the tool.
     pub tool: &'static str,
     /// First and last line of the output, from 1.
@@ -30,9 +30,9 @@ pub struct Found {
 
 /// Content of an imported file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Imported {
+pub struct ImportResult {
     /// Outputs in the order of the file.
-    pub found: Vec<Found>,
+    pub found: Vec<FoundOutput>,
     /// Lines of the outputs that were not understood, and corrections.
     pub remarks: Vec<Remark>,
     /// Number of lines of the file.
@@ -49,11 +49,11 @@ pub fn tools() -> impl Iterator<Item = &'static str> {
 /// Output without its trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline {
-    /// Tool, as in [`Found::tool`].
+    /// Tool, as in [`FoundOutput::tool`].
     pub tool: &'static str,
-    /// Lines, as in [`Found::lines`].
+    /// Lines, as in [`FoundOutput::lines`].
     pub lines: (usize, usize),
-    /// Index in the lines, as in [`Found::nth`].
+    /// Index in the lines, as in [`FoundOutput::nth`].
     pub nth: usize,
     /// Label of an own trial of treering.
     pub label: Option<String>,
@@ -66,23 +66,23 @@ pub struct Outline {
 pub struct Scan {
     /// Outputs in the order of the file.
     pub outlines: Vec<Outline>,
-    /// Remarks, as in [`Imported::remarks`].
+    /// Remarks, as in [`ImportResult::remarks`].
     pub remarks: Vec<Remark>,
 }
 
 /// Import of a file read piece by piece: first the list of its outputs, then trial by trial.
 ///
 /// It holds some pieces of 64 KiB, the output that is being read, and 16 bytes for each piece.
-pub struct Importing<'s> {
+pub struct ImportReader<'s> {
     log: Log<'s>,
 }
 
-impl<'s> Importing<'s> {
+impl<'s> ImportReader<'s> {
     /// Surveys the lines of the file.
     ///
     /// # Errors
     /// When it cannot be read, or has a line of more than 64 MiB.
-    pub fn of(source: &'s dyn Source) -> Result<Self, ImportError> {
+    pub fn new(source: &'s dyn Source) -> Result<Self, ImportError> {
         Ok(Self { log: Log::of_source(source, importers())? })
     }
 
@@ -139,12 +139,12 @@ impl Collection for Vec<Outline> {
     }
 }
 
-impl Collection for Vec<Found> {
+impl Collection for Vec<FoundOutput> {
     fn add(&mut self, tool: &'static str, line: usize, nth: usize, mut content: Content) {
         if let Content::Foreign(trial) = &mut content {
             trial.unfold();
         }
-        self.push(Found { tool, lines: (line, line), nth, content });
+        self.push(FoundOutput { tool, lines: (line, line), nth, content });
     }
 
     fn end(&mut self, count: usize, line: usize) {
@@ -153,15 +153,15 @@ impl Collection for Vec<Found> {
 }
 
 /// Finds all outputs in a file in memory.
-pub fn import(bytes: &[u8]) -> Imported {
-    let mut found: Vec<Found> = Vec::new();
+pub fn import(bytes: &[u8]) -> ImportResult {
+    let mut found: Vec<FoundOutput> = Vec::new();
     let walked = walk(&mut Log::of_bytes(bytes, importers()), &mut found);
-    Imported { found, ..walked }
+    ImportResult { found, ..walked }
 }
 
 /// Collects the outputs; returns the rest of the import.
-fn walk(log: &mut Log<'_>, found: &mut dyn Collection) -> Imported {
-    let mut imported = Imported { lines: log.len(), ..Imported::default() };
+fn walk(log: &mut Log<'_>, found: &mut dyn Collection) -> ImportResult {
+    let mut imported = ImportResult { lines: log.len(), ..ImportResult::default() };
     let mut at = 0;
     while at < log.len() {
         log.forget_before(at);

@@ -75,17 +75,17 @@ fn result(path: &str) -> Option<ResultFile> {
 }
 
 /// Attributes of an output that follow from its directories.
-struct Place<'p> {
+struct ResultLocation<'p> {
     run: &'p str,
     iteration: u64,
     test: &'p str,
     timestamps: String,
 }
 
-fn new_place<'p>(directories: &[&'p str]) -> Option<Place<'p>> {
+fn new_place<'p>(directories: &[&'p str]) -> Option<ResultLocation<'p>> {
     let number = |part: &str| whole(part.strip_prefix("iter-")?);
     let at = directories.iter().rposition(|part| number(part).is_some())?;
-    Some(Place {
+    Some(ResultLocation {
         run: directories.get(at.checked_sub(1)?)?,
         iteration: number(directories[at])?,
         test: directories.get(at + 1)?,
@@ -93,11 +93,11 @@ fn new_place<'p>(directories: &[&'p str]) -> Option<Place<'p>> {
     })
 }
 
-fn old_place<'p>(directories: &[&'p str]) -> Option<Place<'p>> {
+fn old_place<'p>(directories: &[&'p str]) -> Option<ResultLocation<'p>> {
     let [above @ .., name, "noprofile"] = directories else { return None };
     let (test, run) = named(name)?;
     let timestamps = format!("{}/tests-timestamp-{run}", above.join("/"));
-    Some(Place { run, iteration: 0, test, timestamps })
+    Some(ResultLocation { run, iteration: 0, test, timestamps })
 }
 
 /// Splits a directory name: `fsmark-threaded-4.0` is the run `4.0` of the test `fsmark-threaded`.
@@ -199,14 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn beginnings_of_tests_are_found_among_other_lines() {
+    fn test_start_times_are_found_among_other_lines() {
         let text = "start :: 1542000000\ntest begin :: fsmark 1542000100\nfile start :: /x\n\
                     test begin :: dbench4 99999999999999999999\n";
         assert_eq!(beginnings(text), [("fsmark".to_owned(), 1_542_000_100_000)]);
     }
 
     #[test]
-    fn numbers_are_ordered_as_numbers() {
+    fn names_are_sorted_in_natural_order() {
         use std::cmp::Ordering::{Equal, Greater, Less};
         assert_eq!(natural("a-2.log", "a-16.log"), Less);
         assert_eq!(natural("a-012", "a-9"), Greater);

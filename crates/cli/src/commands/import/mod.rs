@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_registry::{Content, Importing, Outline, Rows, events_of, tools};
+use treering_registry::{Content, ImportReader, Outline, Rows, events_of, tools};
 use treering_model::{Beginning, Change, Fact, IMPORT_FACT, Mode, Trial, TrialId};
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     for file in files.iter().filter(|file| !file.scan.outlines.is_empty()) {
         let source = file.reopened()?;
         let wrong = |error| files::unread(&file.path, &error);
-        let mut importing = Importing::of(source.as_ref()).map_err(wrong)?;
+        let mut importing = ImportReader::new(source.as_ref()).map_err(wrong)?;
         let mut outlines = file.scan.outlines.iter().peekable();
         while let Some(line) = outlines.peek().map(|outline| outline.lines.0) {
             // One trial at a time is in memory, however many there are.

@@ -11,7 +11,7 @@ use treering_model::{IMPORT_FACT, PhaseTotals, TaskTotals};
 
 use treering_kit::import::log::Log;
 use treering_kit::import::number::whole;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 use lines::{Line, Operation, line, may_begin};
@@ -40,7 +40,7 @@ impl Importer for Compilebench {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while stretch.next() < log.len() {
             let next = stretch.next();
             let Some((said, count)) = log.read_if(may_begin, next, line) else {

@@ -196,7 +196,7 @@ fn read_list<R: BufRead>(
     wrong: &mut Vec<WrongLine>,
 ) -> Result<(), ClassicError> {
     let mut lines = Lines::new(reader, LINE_BYTES_MAX);
-    let mut seen = Seen::default();
+    let mut seen = NameSet::default();
     while wrong.len() < FAULTS_MAX {
         let read = match lines.next() {
             Ok(Some(line)) => read_line(line, names, &mut seen, list),
@@ -225,7 +225,7 @@ type Fault = (usize, LineFault);
 fn read_line(
     line: &[u8],
     names: &mut NamesBuilder,
-    seen: &mut Seen,
+    seen: &mut NameSet,
     list: &mut FileList,
 ) -> Result<(), Fault> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -275,9 +275,9 @@ pub(super) fn column_of(path: &[u8], error: NameError) -> usize {
 
 /// Set of names in a list, one bit each.
 #[derive(Default)]
-struct Seen(Vec<u64>);
+struct NameSet(Vec<u64>);
 
-impl Seen {
+impl NameSet {
     /// Marks the name; false if it was marked before.
     fn insert(&mut self, id: NameId) -> bool {
         let (word, bit) = (id.index() / 64, 1 << (id.index() % 64));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_blanks_and_odd_bytes_are_taken() {
+    fn line_ends_blanks_and_unprintable_bytes_are_accepted() {
         let text = b"\r\na 1\r\n\n with blank 2\nx  y\t3\n\xff\xfe/\x01 4\nlast 0007";
         let dataset = read([text, b"", b"", b""]).unwrap();
         let expected =
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_must_be_there_and_fit() {
+    fn missing_and_oversized_sizes_are_refused() {
         assert_eq!(fault_in(b"fs/inode.c\n"), (1, 11, LineFault::NoSize));
         assert_eq!(fault_in(b"fs/inode.c \n"), (1, 12, LineFault::NoSize));
         assert_eq!(fault_in(b"17\n"), (1, 3, LineFault::NoSize));
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_where_what_and_what_would_be_right() {
+    fn errors_contain_position_cause_and_hint() {
         let error = read([b"a 1\nb\nc 1k\n", b"/a 1\n", b"", b""]).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_end_below_2_to_the_63() {
+    fn numbers_from_2_to_the_63_are_refused() {
         assert_eq!(number(b"0"), Ok(0));
         assert_eq!(number(b"007"), Ok(7));
         assert_eq!(number(b"9223372036854775807"), Ok(i64::MAX.unsigned_abs()));

@@ -41,7 +41,7 @@ fn entries(dataset: &Dataset) -> Vec<(Vec<u8>, [Option<u64>; 4])> {
 }
 
 #[test]
-fn what_is_saved_is_found_listed_and_loaded() {
+fn saved_datasets_are_found_listed_and_loaded() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data/datasets");
     let file = save(&small("mine"), &data, Existing::Keep).unwrap();
@@ -61,7 +61,7 @@ fn what_is_saved_is_found_listed_and_loaded() {
 }
 
 #[test]
-fn nothing_is_overwritten_unless_asked() {
+fn existing_datasets_are_kept_unless_replace_is_asked() {
     let dir = tempfile::tempdir().unwrap();
     let file = save(&small("mine"), dir.path(), Existing::Keep).unwrap();
     fs::write(&file, "precious").unwrap();
@@ -74,7 +74,7 @@ fn nothing_is_overwritten_unless_asked() {
 }
 
 #[test]
-fn names_that_are_taken_or_could_lead_elsewhere_are_refused() {
+fn shipped_and_unsafe_names_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let error = save(&small("linux-6.1"), dir.path(), Existing::Replace).unwrap_err();
     assert!(matches!(error, LibraryError::BuiltinName { .. }));
@@ -84,7 +84,7 @@ fn names_that_are_taken_or_could_lead_elsewhere_are_refused() {
 }
 
 #[test]
-fn an_unknown_name_gets_a_list_and_the_nearest() {
+fn unknown_names_are_refused_with_a_list_and_a_suggestion() {
     let error = load("linux6.1", &[]).unwrap_err().to_string();
     assert_eq!(
         error,
@@ -126,7 +126,7 @@ fn the_originals_files_in_a_data_directory_are_a_dataset() {
 }
 
 #[test]
-fn a_report_counts() {
+fn a_report_counts_files_directories_and_sizes() {
     let report = DatasetReport::of(&small("mine"));
     let [clean, _, compiled, _] = &report.states;
     assert_eq!((clean.count, clean.directories, clean.depth), (count(2, 1), 1, 2));
@@ -147,7 +147,7 @@ fn a_report_counts() {
 }
 
 #[test]
-fn the_shipped_datasets_have_the_documents_numbers() {
+fn shipped_datasets_have_the_documented_numbers() {
     let expected = [
         (
             "linux-6.1",

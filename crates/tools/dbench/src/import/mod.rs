@@ -9,7 +9,7 @@ mod rates;
 mod trial;
 
 use treering_kit::import::log::Log;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 use lines::{Line, Outcome, Pass, Row, Tick, is_rule, line, may_begin};
@@ -40,7 +40,7 @@ impl Importer for Dbench {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let log = &*log;
-        let mut reader = Reader { log, stretch: Stretch::from(at) };
+        let mut reader = Reader { log, stretch: LineCursor::from(at) };
         let mut run = Run::default();
         reader.read(&mut run);
         if let Some(detail) = reader.detail(&run) {
@@ -140,7 +140,7 @@ impl Run {
 /// The lines of a run.
 struct Reader<'l, 't> {
     log: &'l Log<'t>,
-    stretch: Stretch,
+    stretch: LineCursor,
 }
 
 impl Reader<'_, '_> {

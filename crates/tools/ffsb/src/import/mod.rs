@@ -15,7 +15,7 @@ use treering_model::{
 
 use treering_kit::import::log::{Log, first_word};
 use treering_kit::import::number::{ctime_unix_ms, decimal, nanoseconds, whole};
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 use lines::{Line, OpRow, line, may_begin};
@@ -43,7 +43,7 @@ impl Importer for Ffsb {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut report = Report::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while stretch.next() < log.len() {
             let next = stretch.next();
             let read = log.read_if(may_begin, next, line);

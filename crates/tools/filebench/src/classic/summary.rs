@@ -50,7 +50,7 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// Sums up all rows.
-    pub(crate) fn of(rows: &[Row], sums: &[Tally]) -> Self {
+    pub(crate) fn new(rows: &[Row], sums: &[Tally]) -> Self {
         let mut summary = Self::default();
         let (mut total_ns, mut weight) = (0.0, 0_u64);
         for (row, sum) in rows.iter().zip(sums).filter(|(row, _)| row.class.counts()) {

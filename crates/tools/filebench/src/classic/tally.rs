@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_tell_all() {
+    fn counters_round_trip_a_tally() {
         let plain = Tally { count: 2, several: true, ..Tally::default() };
         let rows = vec![(3, tally()), (0, plain)];
         let account = Account { began_ns: 9, ran_out: true, rows };

@@ -36,7 +36,7 @@ pub(crate) fn report(rows: &[Row], sums: &[Tally], seconds: f64, histograms: boo
             table.push(']');
         }
     }
-    let all = Summary::of(rows, sums);
+    let all = Summary::new(rows, sums);
     let summary = format!(
         "IO Summary: {:5} ops {:5.3} ops/s {:.0}/{:.0} rd/wr {:5.1}mb/s {:5.3}ms/op",
         all.operations,
@@ -56,7 +56,7 @@ mod tests {
     use crate::classic::tally::Tally;
 
     #[test]
-    fn lines_are_those_of_the_original() {
+    fn result_lines_equal_those_of_the_original() {
         let row = |name: &str, class| Row { name: name.to_owned(), class };
         let rows = [
             row("readfile6", Class::Read),

@@ -208,7 +208,7 @@ mod tests {
     use super::{Flow, Line, Summary, line};
 
     #[test]
-    fn lines_of_both_versions_are_read() {
+    fn lines_of_1_4_and_1_5_are_parsed() {
         let new = Flow {
             name: "readfile6".into(),
             calls: 157_274,
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_others_and_broken_ones_are_none() {
+    fn foreign_and_broken_lines_are_not_recognised() {
         for text in [
             "",
             "Portfolio Summary: 7",

@@ -15,7 +15,7 @@ use treering_model::{
 
 use treering_kit::import::log::Log;
 use treering_kit::import::number::nanoseconds;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 use line::{Flow, Line, Summary, line};
@@ -47,7 +47,7 @@ impl Importer for Filebench {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut output = Output::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) {
             let next = stretch.next();
             let read = if log.line(next).trim().is_empty() { None } else { log.read(next, line) };

@@ -5,7 +5,7 @@ use treering_kit::nearest::nearest;
 
 /// Kind of definition that has the attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum DefinitionKind {
     File,
     Fileset,
     Process,
@@ -16,7 +16,7 @@ pub(super) enum Owner {
     Cvar,
 }
 
-impl Owner {
+impl DefinitionKind {
     /// Name in messages.
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl Owner {
         }
     }
 
-    const fn attributes(self) -> &'static [(&'static str, Takes)] {
+    const fn attributes(self) -> &'static [(&'static str, ValueKind)] {
         match self {
             Self::File => &FILE,
             Self::Fileset => &FILESET,
@@ -47,7 +47,7 @@ impl Owner {
 
 /// Kind of value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Takes {
+pub(super) enum ValueKind {
     /// Number, or a random variable.
     Number,
     /// Boolean: `true` or `false`; the attribute alone is true.
@@ -58,9 +58,9 @@ pub(super) enum Takes {
     Text,
 }
 
-use Takes::{Number, Share, Switch, Text};
+use ValueKind::{Number, Share, Switch, Text};
 
-const FILE: [(&str, Takes); 9] = [
+const FILE: [(&str, ValueKind); 9] = [
     ("name", Text),
     ("path", Text),
     ("size", Number),
@@ -72,7 +72,7 @@ const FILE: [(&str, Takes); 9] = [
     ("writeonly", Switch),
 ];
 
-const FILESET: [(&str, Takes); 14] = [
+const FILESET: [(&str, ValueKind); 14] = [
     ("name", Text),
     ("path", Text),
     ("entries", Number),
@@ -89,9 +89,9 @@ const FILESET: [(&str, Takes); 14] = [
     ("writeonly", Switch),
 ];
 
-const PROCESS: [(&str, Takes); 3] = [("name", Text), ("instances", Number), ("nice", Number)];
+const PROCESS: [(&str, ValueKind); 3] = [("name", Text), ("instances", Number), ("nice", Number)];
 
-const THREAD: [(&str, Takes); 5] = [
+const THREAD: [(&str, ValueKind); 5] = [
     ("name", Text),
     ("instances", Number),
     ("memsize", Number),
@@ -99,7 +99,7 @@ const THREAD: [(&str, Takes); 5] = [
     ("ioprio", Number),
 ];
 
-const FLOWOP: [(&str, Takes); 17] = [
+const FLOWOP: [(&str, ValueKind); 17] = [
     ("name", Text),
     ("filename", Text),
     ("fd", Number),
@@ -119,7 +119,7 @@ const FLOWOP: [(&str, Takes); 17] = [
     ("noreadahead", Switch),
 ];
 
-const RANDVAR: [(&str, Takes); 8] = [
+const RANDVAR: [(&str, ValueKind); 8] = [
     ("type", Text),
     ("randsrc", Text),
     ("seed", Number),
@@ -130,7 +130,7 @@ const RANDVAR: [(&str, Takes); 8] = [
     ("randtable", Text),
 ];
 
-const CVAR: [(&str, Takes); 5] =
+const CVAR: [(&str, ValueKind); 5] =
     [("type", Text), ("parameters", Text), ("min", Number), ("max", Number), ("round", Number)];
 
 /// Aliases of attributes.
@@ -152,10 +152,10 @@ const FOREIGN: [(&str, &str, &str); 5] = [
 /// Canonical name of an attribute, and its kind of value.
 pub(super) fn attribute(
     typed: &str,
-    owner: Owner,
+    owner: DefinitionKind,
     place: Place,
     faults: &Faults,
-) -> Result<(&'static str, Takes), Fault> {
+) -> Result<(&'static str, ValueKind), Fault> {
     let meant = OTHERWISE.iter().find(|(other, _)| *other == typed).map_or(typed, |(_, name)| name);
     if let Some(found) = owner.attributes().iter().find(|(name, _)| *name == meant) {
         return Ok(*found);

@@ -18,7 +18,7 @@ pub(super) enum Word {
     /// Number after a minus sign.
     Negative(u64),
     /// Quoted text.
-    Quoted(Vec<Piece>),
+    Quoted(Vec<QuotedPart>),
     /// Sign: one of `= , { } ( )`.
     Sign(char),
     /// End of the file.
@@ -27,7 +27,7 @@ pub(super) enum Word {
 
 /// Part of a quoted text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Piece {
+pub(super) enum QuotedPart {
     /// Literal text.
     Text(String),
     /// Name of a variable to be substituted.
@@ -202,7 +202,7 @@ impl Lexer<'_, '_> {
         })
     }
 
-    fn quoted(&mut self, place: Place) -> Result<Vec<Piece>, Fault> {
+    fn quoted(&mut self, place: Place) -> Result<Vec<QuotedPart>, Fault> {
         self.cursor.bump();
         let (mut pieces, mut text) = (Vec::new(), Vec::new());
         loop {
@@ -221,7 +221,7 @@ impl Lexer<'_, '_> {
                     }
                     let name = name?;
                     push_text(&mut pieces, &mut text);
-                    pieces.push(Piece::Variable(name));
+                    pieces.push(QuotedPart::Variable(name));
                 }
                 Some(b'\\') => {
                     self.cursor.bump();
@@ -259,9 +259,9 @@ impl Lexer<'_, '_> {
     }
 }
 
-fn push_text(pieces: &mut Vec<Piece>, text: &mut Vec<u8>) {
+fn push_text(pieces: &mut Vec<QuotedPart>, text: &mut Vec<u8>) {
     if !text.is_empty() {
-        pieces.push(Piece::Text(String::from_utf8_lossy(text).into_owned()));
+        pieces.push(QuotedPart::Text(String::from_utf8_lossy(text).into_owned()));
         text.clear();
     }
 }

@@ -16,7 +16,7 @@ use treering_script::ConfigError;
 
 use treering_kit::faults::{Faults, Place};
 
-pub(crate) use variables::{CUSTOM, Random, Spread};
+pub(crate) use variables::{CUSTOM, Random, DistributionSpec};
 
 /// Values of variables from the command line, which override those of the file.
 pub(crate) type Overrides = [(String, String)];
@@ -58,12 +58,12 @@ pub(crate) enum Value {
     /// Reference to a variable, without the `$`.
     Variable(String),
     /// Table of a random variable: percent, minimum, maximum.
-    Table(Vec<[Given; 3]>),
+    Table(Vec<[SpannedValue; 3]>),
 }
 
 /// Value with its position.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Given {
+pub(crate) struct SpannedValue {
     /// Parsed value.
     pub value: Value,
     /// Position in the file.
@@ -76,21 +76,21 @@ pub(crate) struct Attribute {
     /// Canonical name.
     pub name: &'static str,
     /// Value with its position.
-    pub given: Given,
+    pub given: SpannedValue,
 }
 
 /// Attributes of a definition, and its position.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Thing {
+pub(crate) struct Definition {
     /// Position in the file.
     pub place: Place,
     /// Attributes in the order of the file.
     pub attributes: Vec<Attribute>,
 }
 
-impl Thing {
+impl Definition {
     /// Finds an attribute; the last one of a name counts.
-    pub(crate) fn get(&self, name: &str) -> Option<&Given> {
+    pub(crate) fn get(&self, name: &str) -> Option<&SpannedValue> {
         let mut all = self.attributes.iter().rev();
         all.find(|attribute| attribute.name == name).map(|attribute| &attribute.given)
     }
@@ -100,7 +100,7 @@ impl Thing {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Variable {
     /// Fixed value.
-    Plain(Given),
+    Plain(SpannedValue),
     /// Random variable.
     Drawn(Random),
 }
@@ -111,9 +111,9 @@ pub(crate) struct Flowop {
     /// Kind of the flowop, after the word `flowop`.
     pub kind: String,
     /// Attributes of the flowop.
-    pub thing: Thing,
+    pub thing: Definition,
     /// Values of a composite flowop's local variables in this use.
-    pub locals: Vec<(String, Given)>,
+    pub locals: Vec<(String, SpannedValue)>,
 }
 
 /// Composite flowop.
@@ -124,7 +124,7 @@ pub(crate) struct Composite {
     /// Position in the file.
     pub place: Place,
     /// Local variables with their defaults.
-    pub locals: Vec<(String, Option<Given>)>,
+    pub locals: Vec<(String, Option<SpannedValue>)>,
     /// Flowops in order.
     pub flowops: Vec<Flowop>,
 }
@@ -133,7 +133,7 @@ pub(crate) struct Composite {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thread {
     /// Attributes of the thread.
-    pub thing: Thing,
+    pub thing: Definition,
     /// Flowops in order.
     pub flowops: Vec<Flowop>,
 }
@@ -142,7 +142,7 @@ pub(crate) struct Thread {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Process {
     /// Attributes of the process.
-    pub thing: Thing,
+    pub thing: Definition,
     /// Threads in order.
     pub threads: Vec<Thread>,
 }
@@ -153,12 +153,12 @@ pub(crate) struct Fileset {
     /// True for a single file (`define file`).
     pub is_file: bool,
     /// Attributes of the fileset.
-    pub thing: Thing,
+    pub thing: Definition,
 }
 
 /// End condition of a run beside its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Quit {
+pub(crate) enum EndCondition {
     /// Time alone: a thread that runs out of files makes the run invalid.
     #[default]
     Timeout,
@@ -174,7 +174,7 @@ pub(crate) enum Action {
     /// Prints a text, whose variables are substituted while parsing.
     Echo(String),
     /// Sleeps for some seconds.
-    Sleep(Given),
+    Sleep(SpannedValue),
     /// Prints the version: `version`.
     Version,
     /// Lists the filesets: `list fileset`.
@@ -193,7 +193,7 @@ pub(crate) struct Run {
     /// Position in the file.
     pub place: Place,
     /// Run time in seconds; `None` or 0 for the default.
-    pub seconds: Option<Given>,
+    pub seconds: Option<SpannedValue>,
     /// Period of snapshots, and true if each counts from zero.
     pub period: Option<(u64, bool)>,
 }
@@ -212,9 +212,9 @@ pub(crate) struct Script {
     /// Actions before the run, in order.
     pub actions: Vec<Action>,
     /// Rate of the event generator, in events per second.
-    pub rate: Option<Given>,
+    pub rate: Option<SpannedValue>,
     /// End condition of the run beside its time.
-    pub quit: Quit,
+    pub quit: EndCondition,
     /// True if latency histograms are enabled.
     pub histograms: bool,
     /// The run statement, if there is one.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Action, Flowop, Given, Quit, Random, Script, Thing, Value, Variable};
+use super::{Action, Flowop, SpannedValue, EndCondition, Random, Script, Definition, Value, Variable};
 
 /// Appends a line; writing into a string cannot fail.
 macro_rules! line {
@@ -27,7 +27,7 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-fn value(given: &Given) -> String {
+fn value(given: &SpannedValue) -> String {
     match &given.value {
         Value::Number(number) => number.to_string(),
         Value::Switch(switch) => switch.to_string(),
@@ -35,7 +35,7 @@ fn value(given: &Given) -> String {
         Value::Text(text) => quoted(text),
         Value::Variable(name) => format!("${name}"),
         Value::Table(rows) => {
-            let row = |row: &[Given; 3]| {
+            let row = |row: &[SpannedValue; 3]| {
                 format!("{{{},{},{}}}", value(&row[0]), value(&row[1]), value(&row[2]))
             };
             format!("{{{}}}", rows.iter().map(row).collect::<Vec<_>>().join(","))
@@ -43,8 +43,8 @@ fn value(given: &Given) -> String {
     }
 }
 
-fn attributes(thing: &Thing) -> String {
-    let one = |name: &'static str, given: &Given| format!("{name}={}", value(given));
+fn attributes(thing: &Definition) -> String {
+    let one = |name: &'static str, given: &SpannedValue| format!("{name}={}", value(given));
     let all = thing.attributes.iter().map(|attribute| one(attribute.name, &attribute.given));
     all.collect::<Vec<_>>().join(",")
 }
@@ -67,7 +67,7 @@ fn variable(name: &str, variable: &Variable) -> String {
         Variable::Plain(given) => format!("set ${name}={}", value(given)),
         Variable::Drawn(Random { spread, thing, .. }) => {
             let function = match spread {
-                super::Spread::Custom(_) => "cvar",
+                super::DistributionSpec::Custom(_) => "cvar",
                 _ => "randvar",
             };
             format!("set ${name}={function}({})", attributes(thing))
@@ -82,9 +82,9 @@ pub(super) fn text(script: &Script) -> String {
         line!(text, "{}", variable(name, given));
     }
     match script.quit {
-        Quit::Timeout => {}
-        Quit::AllDone => line!(text, "set mode quit alldone"),
-        Quit::FirstDone => line!(text, "set mode quit firstdone"),
+        EndCondition::Timeout => {}
+        EndCondition::AllDone => line!(text, "set mode quit alldone"),
+        EndCondition::FirstDone => line!(text, "set mode quit firstdone"),
     }
     if let Some(rate) = &script.rate {
         line!(text, "eventgen rate={}", value(rate));

@@ -1,9 +1,9 @@
 //! `set` statements: variables with a fixed value, and random variables.
 
-use super::attributes::{Owner, Takes};
+use super::attributes::{DefinitionKind, ValueKind};
 use super::lexer::{Word, words};
 use super::read::Reader;
-use super::{Given, Script, Thing, Value, Variable};
+use super::{SpannedValue, Script, Definition, Value, Variable};
 use treering_script::ConfigError;
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
@@ -13,18 +13,18 @@ use treering_kit::nearest::nearest;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Random {
     /// Distribution of its values.
-    pub spread: Spread,
+    pub spread: DistributionSpec,
     /// Attributes of the variable.
-    pub thing: Thing,
+    pub thing: Definition,
     /// Parameters of a custom variable, in the order of its kind.
     pub parameters: Vec<f64>,
     /// Rows of a table: percent, minimum, maximum.
-    pub table: Vec<[Given; 3]>,
+    pub table: Vec<[SpannedValue; 3]>,
 }
 
 /// Distribution of a random variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Spread {
+pub(crate) enum DistributionSpec {
     /// Uniform from the minimum to the same distance above the mean.
     Uniform,
     /// Gamma distribution by mean and shape.
@@ -72,7 +72,7 @@ impl Reader<'_, '_> {
             }
         };
         self.sign('=')?;
-        let given = self.value(Takes::Number)?;
+        let given = self.value(ValueKind::Number)?;
         let is_function = matches!(&given.value, Value::Text(_)) && self.take_sign('(');
         let variable = match &given.value {
             Value::Text(function) if is_function => {
@@ -93,7 +93,7 @@ impl Reader<'_, '_> {
         let overridden = self.overrides.iter().rev().find(|(given, _)| *given == name);
         let variable = match overridden {
             None => variable,
-            Some((_, value)) => Variable::Plain(Given { value: value.clone(), place: given.place }),
+            Some((_, value)) => Variable::Plain(SpannedValue { value: value.clone(), place: given.place }),
         };
         self.script.variables.insert(name, variable);
         Ok(())
@@ -101,8 +101,8 @@ impl Reader<'_, '_> {
 
     fn drawn(&mut self, function: &str, place: Place) -> Result<Variable, Fault> {
         let owner = match function {
-            "randvar" => Owner::Randvar,
-            "cvar" => Owner::Cvar,
+            "randvar" => DefinitionKind::Randvar,
+            "cvar" => DefinitionKind::Cvar,
             _ => {
                 let what = format!("'{}(' draws nothing", shown(function));
                 return Err(self.error(place, what).hint("write randvar(...) or cvar(...)"));
@@ -110,8 +110,8 @@ impl Reader<'_, '_> {
         };
         let thing = self.thing(owner, place)?;
         let mut random =
-            Random { spread: Spread::Gamma, thing, parameters: Vec::new(), table: Vec::new() };
-        if owner == Owner::Cvar {
+            Random { spread: DistributionSpec::Gamma, thing, parameters: Vec::new(), table: Vec::new() };
+        if owner == DefinitionKind::Cvar {
             self.custom(&mut random)?;
         } else {
             self.random(&mut random)?;
@@ -120,22 +120,22 @@ impl Reader<'_, '_> {
     }
 
     fn random(&mut self, random: &mut Random) -> Result<(), Fault> {
-        if let Some(Given { value: Value::Table(rows), .. }) = random.thing.get("randtable") {
+        if let Some(SpannedValue { value: Value::Table(rows), .. }) = random.thing.get("randtable") {
             random.table.clone_from(rows);
         }
-        let word = |given: Option<&Given>| match given.map(|given| &given.value) {
+        let word = |given: Option<&SpannedValue>| match given.map(|given| &given.value) {
             Some(Value::Text(word)) => Some(word.clone()),
             _ => None,
         };
         let kind = random.thing.get("type");
         random.spread = match (word(kind).as_deref(), kind) {
             (None | Some("gamma"), None) | (Some("gamma"), _) if random.table.is_empty() => {
-                Spread::Gamma
+                DistributionSpec::Gamma
             }
-            (Some("uniform"), _) if random.table.is_empty() => Spread::Uniform,
+            (Some("uniform"), _) if random.table.is_empty() => DistributionSpec::Uniform,
             // A table makes it tabular, whatever is said.
             (None | Some("tabular" | "gamma" | "uniform"), _) if !random.table.is_empty() => {
-                Spread::Table
+                DistributionSpec::Table
             }
             (Some("tabular"), Some(kind)) => {
                 let error = self.error(kind.place, "type=tabular has no randtable");
@@ -173,10 +173,10 @@ impl Reader<'_, '_> {
             let error = self.error(kind.place, "the type is none of a custom variable");
             return Err(error.hint(format!("types are {}", kinds())));
         };
-        random.spread = Spread::Custom(custom);
+        random.spread = DistributionSpec::Custom(custom);
         random.parameters = custom.parameters.iter().map(|(_, default)| *default).collect();
         let given = random.thing.get("parameters").cloned();
-        let Some(Given { value: Value::Text(text), place }) = given else {
+        let Some(SpannedValue { value: Value::Text(text), place }) = given else {
             if let Some(given) = given {
                 let error = self.error(given.place, "parameters are no text");
                 return Err(error.hint("write parameters=NAME:NUMBER;NAME:NUMBER"));

@@ -8,15 +8,15 @@ use treering_kit::nearest::nearest;
 use treering_script::Random;
 
 use super::super::draw::{Amount, Kind, Spread, whole};
-use crate::language::{self, Given, Script, Thing, Value, Variable};
-use super::{PERIOD, RunLength, SECONDS, SECONDS_MAX, Wishes};
+use crate::language::{self, SpannedValue, Script, Definition, Value, Variable};
+use super::{PERIOD, RunLength, SECONDS, SECONDS_MAX, PlanOverrides};
 
 /// Local variables of a composite flowop, resolved at its use.
-pub(super) type Locals = BTreeMap<String, Found>;
+pub(super) type Locals = BTreeMap<String, ResolvedValue>;
 
 /// Resolved value.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
+pub(super) enum ResolvedValue {
     Number(u64),
     Switch(bool),
     Text(String),
@@ -27,7 +27,7 @@ pub(super) enum Found {
 pub(super) struct Binder<'s, 't> {
     pub(super) script: &'s Script,
     pub(super) faults: &'s mut Faults<'t>,
-    pub(super) wishes: Wishes,
+    pub(super) wishes: PlanOverrides,
     /// Generator of the constants that are drawn once.
     random: Random,
     spreads: BTreeMap<String, Arc<Spread>>,
@@ -44,7 +44,7 @@ pub(super) struct Target {
 }
 
 impl<'s, 't> Binder<'s, 't> {
-    pub(super) fn new(script: &'s Script, wishes: &Wishes, faults: &'s mut Faults<'t>) -> Self {
+    pub(super) fn new(script: &'s Script, wishes: &PlanOverrides, faults: &'s mut Faults<'t>) -> Self {
         let random = Random::for_part(wishes.seed, "filebench constants");
         let (spreads, targets) = (BTreeMap::new(), Vec::new());
         Self { script, faults, wishes: *wishes, random, spreads, targets }
@@ -57,7 +57,7 @@ impl Binder<'_, '_> {
     }
 
     /// Resolves a value.
-    pub(super) fn find(&mut self, given: &Given, locals: &Locals) -> Result<Found, Fault> {
+    pub(super) fn find(&mut self, given: &SpannedValue, locals: &Locals) -> Result<ResolvedValue, Fault> {
         let name = match &given.value {
             Value::Variable(name) => name,
             plain => return Ok(Self::plain(plain)),
@@ -69,11 +69,11 @@ impl Binder<'_, '_> {
             Some(Variable::Plain(set)) => Ok(Self::plain(&set.value)),
             Some(Variable::Drawn(random)) => {
                 if let Some(spread) = self.spreads.get(name) {
-                    return Ok(Found::Drawn(Arc::clone(spread)));
+                    return Ok(ResolvedValue::Drawn(Arc::clone(spread)));
                 }
                 let spread = Arc::new(self.spread(random)?);
                 self.spreads.insert(name.clone(), Arc::clone(&spread));
-                Ok(Found::Drawn(spread))
+                Ok(ResolvedValue::Drawn(spread))
             }
             None => {
                 let error = self.error(given.place, format!("${} is not set", shown(name)));
@@ -87,27 +87,27 @@ impl Binder<'_, '_> {
         }
     }
 
-    fn plain(value: &Value) -> Found {
+    fn plain(value: &Value) -> ResolvedValue {
         match value {
-            Value::Number(number) => Found::Number(*number),
-            Value::Switch(switch) => Found::Switch(*switch),
-            Value::Text(text) => Found::Text(text.clone()),
-            Value::Variable(_) | Value::Table(_) => Found::Text(String::new()),
+            Value::Number(number) => ResolvedValue::Number(*number),
+            Value::Switch(switch) => ResolvedValue::Switch(*switch),
+            Value::Text(text) => ResolvedValue::Text(text.clone()),
+            Value::Variable(_) | Value::Table(_) => ResolvedValue::Text(String::new()),
         }
     }
 
     /// Resolves an attribute to an amount, fixed or random.
     pub(super) fn amount(
         &mut self,
-        thing: &Thing,
+        thing: &Definition,
         name: &str,
         locals: &Locals,
     ) -> Result<Option<Amount>, Fault> {
         let Some(given) = thing.get(name) else { return Ok(None) };
         match self.find(given, locals)? {
-            Found::Number(number) => Ok(Some(Amount::Fixed(number))),
-            Found::Drawn(spread) => Ok(Some(Amount::Drawn(spread))),
-            Found::Switch(_) | Found::Text(_) => Err(self
+            ResolvedValue::Number(number) => Ok(Some(Amount::Fixed(number))),
+            ResolvedValue::Drawn(spread) => Ok(Some(Amount::Drawn(spread))),
+            ResolvedValue::Switch(_) | ResolvedValue::Text(_) => Err(self
                 .error(given.place, format!("{name} is not a number"))
                 .hint("write a number, with k, m or g behind for powers of 1024")),
         }
@@ -116,7 +116,7 @@ impl Binder<'_, '_> {
     /// Resolves an attribute to a number within bounds; a random variable is drawn once.
     pub(super) fn number(
         &mut self,
-        thing: &Thing,
+        thing: &Definition,
         name: &str,
         locals: &Locals,
         most: u64,
@@ -138,15 +138,15 @@ impl Binder<'_, '_> {
     /// Resolves a switch; a number is true unless it is 0.
     pub(super) fn switch(
         &mut self,
-        thing: &Thing,
+        thing: &Definition,
         name: &str,
         locals: &Locals,
     ) -> Result<bool, Fault> {
         let Some(given) = thing.get(name) else { return Ok(false) };
         match self.find(given, locals)? {
-            Found::Switch(switch) => Ok(switch),
-            Found::Number(number) => Ok(number != 0),
-            Found::Text(_) | Found::Drawn(_) => Err(self
+            ResolvedValue::Switch(switch) => Ok(switch),
+            ResolvedValue::Number(number) => Ok(number != 0),
+            ResolvedValue::Text(_) | ResolvedValue::Drawn(_) => Err(self
                 .error(given.place, format!("{name} is neither true nor false"))
                 .hint("write true or false")),
         }
@@ -155,15 +155,15 @@ impl Binder<'_, '_> {
     /// Resolves a name.
     pub(super) fn text(
         &mut self,
-        thing: &Thing,
+        thing: &Definition,
         name: &str,
         locals: &Locals,
     ) -> Result<Option<String>, Fault> {
         let Some(given) = thing.get(name) else { return Ok(None) };
         match self.find(given, locals)? {
-            Found::Text(text) => Ok(Some(text)),
-            Found::Number(number) => Ok(Some(number.to_string())),
-            Found::Switch(_) | Found::Drawn(_) => {
+            ResolvedValue::Text(text) => Ok(Some(text)),
+            ResolvedValue::Number(number) => Ok(Some(number.to_string())),
+            ResolvedValue::Switch(_) | ResolvedValue::Drawn(_) => {
                 Err(self.error(given.place, format!("{name} is no name")).hint("write a name"))
             }
         }
@@ -184,11 +184,11 @@ impl Binder<'_, '_> {
         let mean = number("mean")?;
         let from = least.unwrap_or(0.0);
         let kind = match random.spread {
-            language::Spread::Uniform => {
+            language::DistributionSpec::Uniform => {
                 let mean = mean.unwrap_or(0.0);
                 Kind::Uniform { from, to: (2.0 * mean - from).max(from) }
             }
-            language::Spread::Gamma => {
+            language::DistributionSpec::Gamma => {
                 if shape <= 0.0 {
                     let error = self.error(thing.place, "gamma is 0");
                     return Err(error.hint("it is a thousand times the shape: 1500"));
@@ -197,8 +197,8 @@ impl Binder<'_, '_> {
                 let mean = (mean.unwrap_or(shape) - from).max(0.0);
                 Kind::Gamma { from, mean, shape }
             }
-            language::Spread::Table => Kind::Table(self.table(random, from, mean)?),
-            language::Spread::Custom(custom) => {
+            language::DistributionSpec::Table => Kind::Table(self.table(random, from, mean)?),
+            language::DistributionSpec::Custom(custom) => {
                 return Ok(Spread {
                     kind: custom_kind(custom.name, &random.parameters),
                     least,
@@ -212,7 +212,7 @@ impl Binder<'_, '_> {
     }
 
     /// Resolves a number that must not be random.
-    fn constant(&mut self, given: &Given, name: &str, locals: &Locals) -> Result<u64, Fault> {
+    fn constant(&mut self, given: &SpannedValue, name: &str, locals: &Locals) -> Result<u64, Fault> {
         if let Value::Variable(variable) = &given.value
             && let Some(Variable::Drawn(_)) = self.script.variables.get(variable)
         {
@@ -220,7 +220,7 @@ impl Binder<'_, '_> {
             return Err(error.hint("write a number"));
         }
         match self.find(given, locals)? {
-            Found::Number(number) => Ok(number),
+            ResolvedValue::Number(number) => Ok(number),
             _ => Err(self
                 .error(given.place, format!("{name} is not a number"))
                 .hint("write a number, with k, m or g behind for powers of 1024")),
@@ -271,12 +271,12 @@ impl Binder<'_, '_> {
     pub(super) fn rate(&mut self) -> Result<Option<u64>, Fault> {
         let Some(given) = self.script.rate.clone() else { return Ok(None) };
         match self.find(&given, &Locals::new())? {
-            Found::Number(rate) => {
+            ResolvedValue::Number(rate) => {
                 let rate = self.bounded(rate, 1_000_000_000, "rate", given.place)?;
                 Ok(Some(rate).filter(|rate| *rate > 0))
             }
-            Found::Drawn(spread) => Ok(Some(whole(spread.mean())).filter(|rate| *rate > 0)),
-            Found::Switch(_) | Found::Text(_) => Err(self
+            ResolvedValue::Drawn(spread) => Ok(Some(whole(spread.mean())).filter(|rate| *rate > 0)),
+            ResolvedValue::Switch(_) | ResolvedValue::Text(_) => Err(self
                 .error(given.place, "rate is not a number")
                 .hint("write events per second; 0 for no limit")),
         }
@@ -294,8 +294,8 @@ impl Binder<'_, '_> {
         };
         let seconds = self.wishes.seconds.or(Some(given).filter(|seconds| *seconds > 0));
         let seconds = match quit {
-            language::Quit::Timeout => Some(seconds.unwrap_or(SECONDS)),
-            language::Quit::AllDone | language::Quit::FirstDone => seconds,
+            language::EndCondition::Timeout => Some(seconds.unwrap_or(SECONDS)),
+            language::EndCondition::AllDone | language::EndCondition::FirstDone => seconds,
         };
         let period = run.and_then(|run| run.period).map(|(period, anew)| {
             (if period == 0 { PERIOD } else { period.min(SECONDS_MAX) }, anew)

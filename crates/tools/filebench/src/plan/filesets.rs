@@ -5,8 +5,8 @@ use treering_kit::faults::{Fault, shown};
 use std::sync::Arc;
 
 use super::super::draw::{Amount, Kind, Spread};
-use crate::language::{Fileset, Given, Value};
-use super::bind::{Binder, Found, Locals};
+use crate::language::{Fileset, SpannedValue, Value};
+use super::bind::{Binder, ResolvedValue, Locals};
 use super::{ENTRIES_MAX, FILESETS_MAX, FileSizes, FilesetPlan};
 
 /// Shape of the gamma distribution of sizes in filebench 1.4, and of widths and depths.
@@ -121,9 +121,9 @@ fn required(binder: &mut Binder<'_, '_>, fileset: &Fileset, name: &str) -> Resul
     })
 }
 
-fn depth(binder: &mut Binder<'_, '_>, given: &Given) -> Result<Arc<Spread>, Fault> {
+fn depth(binder: &mut Binder<'_, '_>, given: &SpannedValue) -> Result<Arc<Spread>, Fault> {
     match binder.find(given, &Locals::new())? {
-        Found::Drawn(spread) => Ok(spread),
+        ResolvedValue::Drawn(spread) => Ok(spread),
         _ => Err(binder
             .error(given.place, "dirdepthrv is no random variable")
             .hint("write set $depth=randvar(type=uniform) and dirdepthrv=$depth")),
@@ -159,10 +159,10 @@ fn size(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Amount, Fault>
 fn prealloc(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Option<u64>, Fault> {
     let Some(given) = fileset.thing.get("prealloc").cloned() else { return Ok(None) };
     let percent = match binder.find(&given, &Locals::new())? {
-        Found::Switch(true) => return Ok(Some(100)),
-        Found::Switch(false) => return Ok(None),
-        Found::Number(percent) if percent <= 100 => percent,
-        Found::Number(_) | Found::Text(_) | Found::Drawn(_) => {
+        ResolvedValue::Switch(true) => return Ok(Some(100)),
+        ResolvedValue::Switch(false) => return Ok(None),
+        ResolvedValue::Number(percent) if percent <= 100 => percent,
+        ResolvedValue::Number(_) | ResolvedValue::Text(_) | ResolvedValue::Drawn(_) => {
             let error = binder.error(given.place, "prealloc is no percentage");
             return Err(error.hint("write prealloc for all, or a number from 0 to 100"));
         }

@@ -3,12 +3,12 @@
 use treering_kit::faults::{Fault, Place, shown};
 use treering_kit::nearest::nearest;
 
-use crate::language::Thing;
+use crate::language::Definition;
 use super::bind::Binder;
 use super::{Class, Kind};
 
 /// Properties of a kind of flowop.
-pub(super) struct Known {
+pub(super) struct FlowopSpec {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) class: Class,
@@ -21,13 +21,13 @@ const fn known(
     kind: Kind,
     class: Class,
     needs: &'static [&'static str],
-) -> Known {
-    Known { name, kind, class, needs }
+) -> FlowopSpec {
+    FlowopSpec { name, kind, class, needs }
 }
 
 use Class::{Beside, Other, Read, Write};
 
-const KNOWN: [Known; 30] = [
+const KNOWN: [FlowopSpec; 30] = [
     known("read", Kind::Read, Read, &["iosize"]),
     known("write", Kind::Write, Write, &["iosize"]),
     known("readwholefile", Kind::ReadWholeFile, Read, &[]),
@@ -61,7 +61,7 @@ const KNOWN: [Known; 30] = [
 ];
 
 /// Properties of a kind; `None` if only a composite flowop can have this name.
-pub(super) fn find(name: &str) -> Option<&'static Known> {
+pub(super) fn find(name: &str) -> Option<&'static FlowopSpec> {
     KNOWN.iter().find(|known| known.name == name)
 }
 
@@ -81,7 +81,7 @@ pub(super) fn unknown(binder: &Binder<'_, '_>, name: &str, place: Place) -> Faul
 }
 
 /// Checks that the required attributes are given.
-pub(super) fn complete(binder: &Binder<'_, '_>, known: &Known, thing: &Thing) -> Result<(), Fault> {
+pub(super) fn complete(binder: &Binder<'_, '_>, known: &FlowopSpec, thing: &Definition) -> Result<(), Fault> {
     let missing = known.needs.iter().find(|name| thing.get(name).is_none());
     let Some(missing) = missing else { return Ok(()) };
     let error = binder.error(thing.place, format!("{} has no {missing}", known.name));

@@ -14,7 +14,7 @@ use treering_script::ConfigError;
 
 use super::draw::{Amount, Spread};
 use super::summary::{Class, Row};
-use crate::language::{Quit, Script};
+use crate::language::{EndCondition, Script};
 use bind::Binder;
 
 /// Most filesets of a file; each needs slots for directories.
@@ -48,7 +48,7 @@ pub(super) enum FileSizes {
 
 /// Options of the planning, which come from the command line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wishes {
+pub(super) struct PlanOverrides {
     pub(super) sizes: FileSizes,
     /// Run time in seconds that overrides the file's.
     pub(super) seconds: Option<u64>,
@@ -165,7 +165,7 @@ pub(super) struct ThreadPlan {
 /// End conditions and snapshot period of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RunLength {
-    pub(super) quit: Quit,
+    pub(super) quit: EndCondition,
     /// Run time in seconds; `None` if only the threads end the run.
     pub(super) seconds: Option<u64>,
     /// Period of snapshots in seconds, and true if each counts from zero.
@@ -190,13 +190,13 @@ impl Plan {
     /// Plans a workload file.
     pub(super) fn new(
         script: &Script,
-        wishes: &Wishes,
+        wishes: &PlanOverrides,
         faults: &mut Faults,
     ) -> Result<Self, ConfigError> {
         Self::bound(script, wishes, faults).map_err(|fault| faults.refuse(fault))
     }
 
-    fn bound(script: &Script, wishes: &Wishes, faults: &mut Faults) -> Result<Self, Fault> {
+    fn bound(script: &Script, wishes: &PlanOverrides, faults: &mut Faults) -> Result<Self, Fault> {
         let mut binder = Binder::new(script, wishes, faults);
         let mut plan = Self {
             filesets: filesets::plan(&mut binder)?,

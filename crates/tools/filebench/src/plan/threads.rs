@@ -3,7 +3,7 @@
 use treering_kit::faults::{Fault, shown};
 
 use super::super::draw::Amount;
-use crate::language::{Composite, Flowop, Thing};
+use crate::language::{Composite, Flowop, Definition};
 use super::bind::{Binder, Locals, Target};
 use super::flowops::{complete, find, unknown};
 use super::{Class, FDS, IO_BYTES_MAX, Kind, Plan, Row, STEPS_MAX, Step, THREADS_MAX, ThreadPlan};
@@ -52,7 +52,7 @@ pub(super) fn plan(binder: &mut Binder<'_, '_>, plan: &mut Plan) -> Result<(), F
 }
 
 /// Reads attributes of threads that have no effect.
-fn unused(binder: &mut Binder<'_, '_>, thing: &Thing) -> Result<(), Fault> {
+fn unused(binder: &mut Binder<'_, '_>, thing: &Definition) -> Result<(), Fault> {
     let none = Locals::new();
     binder.number(thing, "memsize", &none, MEMORY_MAX)?;
     if binder.switch(thing, "useism", &none)? {
@@ -234,7 +234,7 @@ fn row_name(
 /// Index of the fileset that a flowop names.
 fn fileset(
     binder: &mut Binder<'_, '_>,
-    thing: &Thing,
+    thing: &Definition,
     plan: &Plan,
     locals: &Locals,
 ) -> Result<Option<usize>, Fault> {

@@ -5,9 +5,9 @@ use treering_script::{Dir, Expect, Io, Stop};
 
 use super::super::namespace::Namespace;
 use super::super::plan::Kind;
-use super::super::pool::Wanted;
+use super::super::pool::EntryState;
 use super::super::tree::{Entry, ROOT};
-use super::{Exit, Worker};
+use super::{FlowopExit, Worker};
 
 /// Tag of an empty slot.
 const NONE: u64 = u64::MAX;
@@ -98,10 +98,10 @@ impl Worker {
         Ok(())
     }
 
-    pub(super) fn leaf_dir(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
-        let Some(fileset) = self.flow().fileset else { return Err(Exit::Skipped) };
+    pub(super) fn leaf_dir(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), FlowopExit> {
+        let Some(fileset) = self.flow().fileset else { return Err(FlowopExit::Skipped) };
         let makes = kind == Kind::MakeDir;
-        let wanted = if makes { Wanted::Missing } else { Wanted::Standing };
+        let wanted = if makes { EntryState::Missing } else { EntryState::Standing };
         let leaf = self.pick(fileset, |of| (&of.leaves, &of.tree.leaves), wanted)?;
         let entry = self.namespace.filesets[fileset].tree.leaves[leaf as usize];
         let at = self.locate(io, fileset, entry, false)?;
@@ -117,8 +117,8 @@ impl Worker {
         Ok(())
     }
 
-    pub(super) fn list_dir(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
-        let Some(fileset) = self.flow().fileset else { return Err(Exit::Skipped) };
+    pub(super) fn list_dir(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
+        let Some(fileset) = self.flow().fileset else { return Err(FlowopExit::Skipped) };
         let dir = self.namespace.filesets[fileset].next_dir();
         let passing = self.namespace.passing();
         let opened = if dir == ROOT {

@@ -5,9 +5,9 @@ use treering_script::{CreateHow, Dir, File, Io, OpenHow, Random, Stop};
 use super::super::draw::{Amount, whole};
 use super::super::namespace::Fileset;
 use super::super::plan::FDS;
-use super::super::pool::{Pick, Pool, Wanted};
+use super::super::pool::{Pick, Pool, EntryState};
 use super::super::tree::Entry;
-use super::{Exit, Worker};
+use super::{FlowopExit, Worker};
 
 /// Number for no file.
 pub(super) const NONE: u32 = u32::MAX;
@@ -45,8 +45,8 @@ impl Worker {
         &mut self,
         fileset: usize,
         entries: fn(&Fileset) -> (&Pool, &[Entry]),
-        wanted: Wanted,
-    ) -> Result<u32, Exit> {
+        wanted: EntryState,
+    ) -> Result<u32, FlowopExit> {
         let Self { namespace, steps, pc, random, .. } = self;
         let (pool, all) = entries(&namespace.filesets[fileset]);
         let pick = match &steps[*pc].indexed {
@@ -55,7 +55,7 @@ impl Worker {
         };
         match pick {
             Pick::One(entry) => Ok(entry),
-            Pick::Busy => Err(Exit::Busy),
+            Pick::Busy => Err(FlowopExit::Busy),
             Pick::None => Err(self.out_of_files()),
         }
     }
@@ -63,7 +63,7 @@ impl Worker {
     /// Reserves the next file of the flowop's fileset; returns the fileset and the file. `without`
     /// is the error if the flowop has no fileset.
     #[inline]
-    fn pick_file(&mut self, wanted: Wanted, without: &str) -> Result<(usize, u32), Exit> {
+    fn pick_file(&mut self, wanted: EntryState, without: &str) -> Result<(usize, u32), FlowopExit> {
         let Some(fileset) = self.flow().fileset else { return Err(self.fail(without)) };
         let file = self.pick(fileset, |of| (&of.files, &of.tree.files), wanted)?;
         Ok((fileset, file))
@@ -106,7 +106,7 @@ impl Worker {
         u8::try_from(self.fd_rotor).unwrap_or(0)
     }
 
-    pub(super) fn open_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn open_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         self.present.fd = self.next_fd();
         if self.descriptor().is_open {
             return Err(self.fail("attempted to open without closing on its fd"));
@@ -116,7 +116,7 @@ impl Worker {
 
     /// Opens a file if the flowop's descriptor has none. The call is not counted for the flowop.
     #[inline]
-    pub(super) fn open_if_closed(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn open_if_closed(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         self.present.fd = self.next_fd();
         if !self.descriptor().is_open {
             self.open_next(io)?;
@@ -125,8 +125,8 @@ impl Worker {
         Ok(())
     }
 
-    fn open_next(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
-        let picked = self.pick_file(Wanted::Standing, "there is no open file on its fd")?;
+    fn open_next(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
+        let picked = self.pick_file(EntryState::Standing, "there is no open file on its fd")?;
         let at = self.locate_file(io, picked, true)?;
         let (fileset, file) = picked;
         let namespace = &self.namespace.filesets[fileset];
@@ -141,11 +141,11 @@ impl Worker {
         self.opened(io, picked)
     }
 
-    pub(super) fn create_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn create_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         if self.descriptor().is_open {
             return Err(self.fail("attempted to create without closing on its fd"));
         }
-        let picked = self.pick_file(Wanted::Missing, "it has no fileset")?;
+        let picked = self.pick_file(EntryState::Missing, "it has no fileset")?;
         let at = self.locate_file(io, picked, true)?;
         let (fileset, file) = picked;
         io.create(at, self.name.as_c_str(), CreateHow::OrOpen, self.present.file())?;
@@ -156,7 +156,7 @@ impl Worker {
     }
 
     #[inline]
-    fn opened(&mut self, io: &mut dyn Io, (fileset, file): (usize, u32)) -> Result<(), Exit> {
+    fn opened(&mut self, io: &mut dyn Io, (fileset, file): (usize, u32)) -> Result<(), FlowopExit> {
         self.called(io);
         *self.descriptor() = Descriptor { is_open: true, fileset, file, position: 0 };
         if self.flow().no_readahead {
@@ -166,7 +166,7 @@ impl Worker {
     }
 
     #[inline]
-    pub(super) fn close_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn close_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         if !self.descriptor().is_open {
             return Err(self.fail("attempted to close an already closed fd"));
         }
@@ -182,7 +182,7 @@ impl Worker {
     /// Deletes a file. One that others have open stays: in classic mode, as in the original,
     /// nothing is done and nothing printed; natively the next file is taken, so that the number of
     /// deletions is kept.
-    pub(super) fn delete_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn delete_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         loop {
             let Descriptor { is_open, fileset, file, .. } = *self.descriptor();
             let is_own = self.present.fd > 0 && file != NONE;
@@ -190,7 +190,7 @@ impl Worker {
                 self.hold_own(fileset, file)?;
                 (fileset, file)
             } else {
-                self.pick_file(Wanted::Standing, "it has no file to delete")?
+                self.pick_file(EntryState::Standing, "it has no file to delete")?
             };
             let (fileset, file) = picked;
             let files = &self.namespace.filesets[fileset].files;
@@ -205,30 +205,30 @@ impl Worker {
             self.present.tries += 1;
             let gives_up = self.present.tries > TRIES_MAX || self.flow().fileset.is_none();
             if self.namespace.classic || gives_up {
-                return Err(Exit::Skipped);
+                return Err(FlowopExit::Skipped);
             }
         }
     }
 
     /// Reserves the file of the flowop's descriptor, and detaches it from the descriptor. If
     /// another thread holds or deleted the file, gives up after some attempts.
-    fn hold_own(&mut self, fileset: usize, file: u32) -> Result<(), Exit> {
+    fn hold_own(&mut self, fileset: usize, file: u32) -> Result<(), FlowopExit> {
         let is_held = self.namespace.filesets[fileset].files.hold(file);
         if !is_held && self.present.tries <= TRIES_MAX {
             self.present.tries += 1;
-            return Err(Exit::Busy);
+            return Err(FlowopExit::Busy);
         }
         self.descriptor().file = NONE;
-        if is_held { Ok(()) } else { Err(Exit::Skipped) }
+        if is_held { Ok(()) } else { Err(FlowopExit::Skipped) }
     }
 
-    pub(super) fn stat_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn stat_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         if self.present.fd > 0 && self.descriptor().is_open {
             io.file_size(self.present.file())?;
             self.called(io);
             return Ok(());
         }
-        let picked = self.pick_file(Wanted::Standing, "it has no file to look at")?;
+        let picked = self.pick_file(EntryState::Standing, "it has no file to look at")?;
         let at = self.locate_file(io, picked, false)?;
         io.stat(at, self.name.as_c_str())?;
         self.called(io);
@@ -237,7 +237,7 @@ impl Worker {
         Ok(())
     }
 
-    pub(super) fn sync_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn sync_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         if !self.descriptor().is_open {
             return Err(self.fail("attempted to fsync a closed fd"));
         }
@@ -247,7 +247,7 @@ impl Worker {
     }
 
     /// Syncs each open file of the fileset.
-    pub(super) fn sync_set(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn sync_set(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let fileset = self.flow().fileset;
         for fd in 0..self.fds.len() {
             let Descriptor { is_open, fileset: of, .. } = self.fds[fd];
@@ -256,6 +256,6 @@ impl Worker {
                 self.called(io);
             }
         }
-        if self.present.calls > 0 { Ok(()) } else { Err(Exit::Skipped) }
+        if self.present.calls > 0 { Ok(()) } else { Err(FlowopExit::Skipped) }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use treering_script::{Io, Signal};
 
 use super::super::namespace::Gate;
-use super::{Exit, WAIT_NS, Worker};
+use super::{FlowopExit, WAIT_NS, Worker};
 
 /// Number of wait pieces, a second in total, after which a deadlock is assumed.
 const STUCK_MAX: u32 = 50;
@@ -29,7 +29,7 @@ impl Worker {
     }
 
     /// Waits until enough was posted, and takes it.
-    pub(super) fn sem_block(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn sem_block(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let (own, value) = (self.own_gate(), self.value());
         // Who waits for so much lets others post as much more.
         let gate = &self.namespace.common.gates[own];
@@ -48,7 +48,7 @@ impl Worker {
     }
 
     /// Posts to the semaphores of the target, one after the other.
-    pub(super) fn sem_post(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn sem_post(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let (value, blocking) = (self.value(), self.flow().blocking);
         let target = self.flow().target.unwrap_or(0);
         for place in 0..self.namespace.common.gates_of_row[target].len() {
@@ -70,7 +70,7 @@ impl Worker {
     }
 
     /// Waits for a wakeup.
-    pub(super) fn block(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn block(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let own = self.own_gate();
         let seen = self.namespace.common.gates[own].was_posted.count();
         while self.namespace.common.gates[own].was_posted.count() == seen {
@@ -101,7 +101,7 @@ impl Worker {
         gate: usize,
         signal: fn(&Gate) -> &Signal,
         seen: u64,
-    ) -> Result<(), Exit> {
+    ) -> Result<(), FlowopExit> {
         let common = &self.namespace.common;
         common.waiting.fetch_add(1, Ordering::SeqCst);
         io.wait_for(signal(&common.gates[gate]), seen, WAIT_NS)?;
@@ -124,7 +124,7 @@ impl Worker {
         }
     }
 
-    pub(super) fn delay(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn delay(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let seconds = self.steps[self.pc].value.draw(&mut self.random);
         let mut left_ns = seconds.saturating_mul(SECOND_NS);
         while left_ns > 0 {

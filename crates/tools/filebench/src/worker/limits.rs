@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use treering_script::Io;
 
 use super::super::plan::Kind;
-use super::{Exit, WAIT_NS, Worker};
+use super::{FlowopExit, WAIT_NS, Worker};
 
 /// Bytes that an event permits.
 const BYTES_OF_EVENT: u64 = 1 << 20;
@@ -45,15 +45,15 @@ impl Worker {
 
     /// Takes the events for the progress since the last execution. As in the original, without an
     /// event generator nothing is limited, and the flowop does not count.
-    pub(super) fn limit(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
+    pub(super) fn limit(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), FlowopExit> {
         if self.namespace.plan.rate.is_none() {
-            return Err(Exit::Skipped);
+            return Err(FlowopExit::Skipped);
         }
         if kind == Kind::EventLimit {
             return self.take_events(io, 1);
         }
         let now = self.progress(kind);
-        let last = self.limits.last[self.pc].replace(now).ok_or(Exit::Skipped)?;
+        let last = self.limits.last[self.pc].replace(now).ok_or(FlowopExit::Skipped)?;
         let used = now.saturating_sub(last);
         let credit = &mut self.limits.credit[self.pc];
         if used <= *credit {
@@ -71,7 +71,7 @@ impl Worker {
     }
 
     /// Takes `left` events, waiting until there are as many.
-    fn take_events(&mut self, io: &mut dyn Io, mut left: u64) -> Result<(), Exit> {
+    fn take_events(&mut self, io: &mut dyn Io, mut left: u64) -> Result<(), FlowopExit> {
         loop {
             let common = &self.namespace.common;
             let seen = common.event_came.count();
@@ -86,7 +86,7 @@ impl Worker {
     }
 
     /// Ends the run if all threads together have done enough.
-    pub(super) fn finish(&self, kind: Kind) -> Result<(), Exit> {
+    pub(super) fn finish(&self, kind: Kind) -> Result<(), FlowopExit> {
         let common = &self.namespace.common;
         let watched = self.flow().target.map_or(&common.total, |row| &common.watched[row]);
         let enough = self.constants[self.pc];
@@ -96,7 +96,7 @@ impl Worker {
         };
         if is_over {
             common.deadline.reach();
-            return Err(Exit::Over);
+            return Err(FlowopExit::Over);
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ use super::names::Name;
 use super::namespace::Namespace;
 use super::plan::{FDS, Kind, Step as Flow};
 use super::tally::Account;
-use crate::language::Quit;
+use crate::language::EndCondition;
 use directories::Slots;
 use files::Descriptor;
 use limits::Limits;
@@ -38,7 +38,7 @@ pub(super) const DEPTH: u16 = 128;
 
 /// Reason why a flowop was not carried out.
 #[derive(Clone, Copy, Debug)]
-enum Exit {
+enum FlowopExit {
     /// Other threads have reserved the needed entries: the flowop is retried after a moment.
     Busy,
     /// The flowop did nothing, and does not count.
@@ -49,7 +49,7 @@ enum Exit {
     Stop(Stop),
 }
 
-impl From<Stop> for Exit {
+impl From<Stop> for FlowopExit {
     fn from(stop: Stop) -> Self {
         Self::Stop(stop)
     }
@@ -57,7 +57,7 @@ impl From<Stop> for Exit {
 
 /// Flowop being executed.
 #[derive(Clone, Copy, Debug, Default)]
-struct Present {
+struct CurrentFlowop {
     fd: u8,
     /// Bytes that it moved.
     moved: u64,
@@ -70,7 +70,7 @@ struct Present {
     ended_ns: u64,
 }
 
-impl Present {
+impl CurrentFlowop {
     /// Slot of its file.
     const fn file(&self) -> File {
         File(self.fd as u16)
@@ -87,7 +87,7 @@ pub(super) struct Worker {
     pc: usize,
     /// Iterations left of each flowop in the loops in progress.
     left: Vec<u64>,
-    present: Present,
+    present: CurrentFlowop,
     fds: Vec<Descriptor>,
     fd_rotor: usize,
     slots: Slots,
@@ -119,7 +119,7 @@ impl Worker {
             random,
             pc: 0,
             left: vec![0; steps.len()],
-            present: Present::default(),
+            present: CurrentFlowop::default(),
             fds: vec![Descriptor::default(); usize::try_from(FDS).unwrap_or(0)],
             fd_rotor: 0,
             slots: Slots::new(namespace),
@@ -146,7 +146,7 @@ impl Worker {
 
     /// Executes an iteration of the present flowop.
     #[inline]
-    fn iteration(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    fn iteration(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         if self.namespace.plan.run_length.period.is_some() {
             self.tell_snapshot();
         }
@@ -154,16 +154,16 @@ impl Worker {
             let iterations = self.steps[self.pc].iterations.draw(&mut self.random);
             if iterations == 0 {
                 self.skip_flow();
-                return Err(Exit::Skipped);
+                return Err(FlowopExit::Skipped);
             }
             self.left[self.pc] = iterations;
         }
         let flow = &self.steps[self.pc];
-        self.present = Present { fd: flow.fd, ..Present::default() };
+        self.present = CurrentFlowop { fd: flow.fd, ..CurrentFlowop::default() };
         let kind = flow.kind;
         loop {
             let ended = self.flowop(io, kind);
-            if !matches!(ended, Err(Exit::Busy)) {
+            if !matches!(ended, Err(FlowopExit::Busy)) {
                 return ended;
             }
             io.pause(MOMENT_NS)?;
@@ -209,7 +209,7 @@ impl Worker {
 
     /// Executes a flowop of this kind.
     #[inline]
-    fn flowop(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
+    fn flowop(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), FlowopExit> {
         match kind {
             Kind::OpenFile => self.open_file(io),
             Kind::CreateFile => self.create_file(io),
@@ -245,7 +245,7 @@ impl Worker {
             }
             Kind::FinishOnCount | Kind::FinishOnBytes => self.finish(kind),
             Kind::Enter => Ok(()),
-            Kind::Leave => Err(Exit::Skipped),
+            Kind::Leave => Err(FlowopExit::Skipped),
         }
     }
 
@@ -264,8 +264,8 @@ impl Worker {
     }
 
     /// Ends the thread after a wait if the run has ended.
-    fn go_on(&self) -> Result<(), Exit> {
-        if self.namespace.common.deadline.is_reached() { Err(Exit::Over) } else { Ok(()) }
+    fn go_on(&self) -> Result<(), FlowopExit> {
+        if self.namespace.common.deadline.is_reached() { Err(FlowopExit::Over) } else { Ok(()) }
     }
 
     /// Counts the completed flowop.
@@ -292,12 +292,12 @@ impl Worker {
 
     /// Ends the thread for lack of files.
     #[cold]
-    fn out_of_files(&mut self) -> Exit {
+    fn out_of_files(&mut self) -> FlowopExit {
         self.ran_out = true;
         match self.namespace.plan.run_length.quit {
-            Quit::AllDone => {}
-            Quit::FirstDone => self.namespace.common.deadline.reach(),
-            Quit::Timeout => {
+            EndCondition::AllDone => {}
+            EndCondition::FirstDone => self.namespace.common.deadline.reach(),
+            EndCondition::Timeout => {
                 let name =
                     self.namespace.plan.rows[self.flow().row].name.escape_debug().to_string();
                 self.namespace.common.fail(SessionError::new(format!(
@@ -306,15 +306,15 @@ impl Worker {
                 )));
             }
         }
-        Exit::Over
+        FlowopExit::Over
     }
 
     /// Fails the run with a message about the present flowop.
     #[cold]
-    fn fail(&self, why: &str) -> Exit {
+    fn fail(&self, why: &str) -> FlowopExit {
         let name = self.namespace.plan.rows[self.flow().row].name.escape_debug().to_string();
         self.namespace.common.fail(SessionError::at(name, why));
-        Exit::Over
+        FlowopExit::Over
     }
 
     fn tell_snapshot(&mut self) {
@@ -356,9 +356,9 @@ impl Script for Worker {
             }
             match self.iteration(io) {
                 Ok(()) => self.count(),
-                Err(Exit::Skipped | Exit::Busy) => self.next_flow(),
-                Err(Exit::Over) => break,
-                Err(Exit::Stop(stop)) => return Err(stop),
+                Err(FlowopExit::Skipped | FlowopExit::Busy) => self.next_flow(),
+                Err(FlowopExit::Over) => break,
+                Err(FlowopExit::Stop(stop)) => return Err(stop),
             }
         }
         // Nobody waits for it any more.

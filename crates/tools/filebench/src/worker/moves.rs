@@ -4,7 +4,7 @@ use treering_script::{Io, Request};
 
 use super::super::plan::Kind;
 use super::files::NONE;
-use super::{DEPTH, Exit, Worker};
+use super::{DEPTH, FlowopExit, Worker};
 
 /// Most bytes of one read.
 const PIECE_MAX: u64 = 4 << 20;
@@ -16,7 +16,7 @@ fn bytes(wanted: u64) -> u32 {
 impl Worker {
     /// Executes a flowop that moves bytes.
     #[inline]
-    pub(super) fn move_bytes(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
+    pub(super) fn move_bytes(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), FlowopExit> {
         let Self { steps, pc, random, .. } = self;
         let mut wanted = steps[*pc].io_bytes.draw(random);
         if kind == Kind::AppendFileRand {
@@ -61,7 +61,7 @@ impl Worker {
 
     /// Reads at the present position, and returns the number of bytes.
     #[inline]
-    fn read_piece(&mut self, io: &mut dyn Io, piece: u64) -> Result<u64, Exit> {
+    fn read_piece(&mut self, io: &mut dyn Io, piece: u64) -> Result<u64, FlowopExit> {
         let got = io.read(self.present.file(), bytes(piece))?;
         self.called(io);
         self.present.moved += got;
@@ -69,7 +69,7 @@ impl Worker {
         Ok(got)
     }
 
-    fn seek_start(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    fn seek_start(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         io.seek(self.present.file(), 0)?;
         self.called(io);
         self.descriptor().position = 0;
@@ -78,7 +78,7 @@ impl Worker {
 
     /// Writes at `position`, advances the descriptor, and returns the number of bytes.
     #[inline]
-    fn write(&mut self, io: &mut dyn Io, piece: u64, position: u64) -> Result<u64, Exit> {
+    fn write(&mut self, io: &mut dyn Io, piece: u64, position: u64) -> Result<u64, FlowopExit> {
         let written = io.write(self.present.file(), bytes(piece), position)?;
         self.called(io);
         self.present.moved += written;
@@ -87,7 +87,7 @@ impl Worker {
     }
 
     #[inline]
-    fn read(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
+    fn read(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), FlowopExit> {
         loop {
             let piece = (wanted - self.present.moved).min(PIECE_MAX);
             let got = self.read_piece(io, piece)?;
@@ -101,7 +101,7 @@ impl Worker {
         }
     }
 
-    fn read_whole(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
+    fn read_whole(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), FlowopExit> {
         let wanted = if wanted == 0 { self.working_set() } else { wanted };
         if wanted == 0 {
             return Ok(());
@@ -120,7 +120,7 @@ impl Worker {
         }
     }
 
-    fn write_whole(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
+    fn write_whole(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), FlowopExit> {
         let source = usize::from(self.flow().source_fd);
         let from = self.fds[source];
         let mut left = if from.file != NONE {
@@ -143,7 +143,7 @@ impl Worker {
     }
 
     /// Draws a position within the working set, a multiple of the request size.
-    fn draw_position(&mut self, wanted: u64) -> Result<u64, Exit> {
+    fn draw_position(&mut self, wanted: u64) -> Result<u64, FlowopExit> {
         let set = self.working_set();
         if wanted == 0 || set < wanted {
             return Err(self.fail("the file is smaller than its iosize"));
@@ -151,7 +151,7 @@ impl Worker {
         Ok(self.random.below(set) / wanted * wanted)
     }
 
-    fn read_at_random(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
+    fn read_at_random(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), FlowopExit> {
         let position = self.draw_position(wanted)?;
         loop {
             let moved = self.present.moved;
@@ -165,7 +165,7 @@ impl Worker {
         }
     }
 
-    fn write_at_random(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
+    fn write_at_random(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), FlowopExit> {
         let position = self.draw_position(wanted)?;
         let written = io.write_at(self.present.file(), bytes(wanted), position)?;
         self.called(io);
@@ -174,7 +174,7 @@ impl Worker {
     }
 
     /// Submits an asynchronous write. If the queue is full, waits for a completion first.
-    fn submit(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
+    fn submit(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), FlowopExit> {
         let position = self.draw_position(wanted)?;
         let (file, bytes) = (self.present.file(), bytes(wanted));
         loop {
@@ -191,12 +191,12 @@ impl Worker {
         }
     }
 
-    pub(super) fn wait_for_requests(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn wait_for_requests(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let under_way = DEPTH - u16::try_from(self.tags.len()).unwrap_or(DEPTH);
         if under_way == 0 { Ok(()) } else { self.reap(io, (under_way / 2).max(1)) }
     }
 
-    fn reap(&mut self, io: &mut dyn Io, least: u16) -> Result<(), Exit> {
+    fn reap(&mut self, io: &mut dyn Io, least: u16) -> Result<(), FlowopExit> {
         io.reap(least)?;
         self.called(io);
         for completion in io.reaped() {

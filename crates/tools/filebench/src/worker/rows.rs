@@ -13,18 +13,18 @@ pub(super) struct Rows {
     pub(super) operations: u64,
     pub(super) moves: u64,
     pub(super) bytes: u64,
-    classes: Vec<Does>,
+    classes: Vec<CountsAs>,
 }
 
 /// Contribution of a flowop to the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Does {
+enum CountsAs {
     Nothing,
     Operates,
     Moves,
 }
 
-fn does(kind: Kind) -> Does {
+fn counts_as(kind: Kind) -> CountsAs {
     match kind {
         Kind::Read
         | Kind::Write
@@ -32,7 +32,7 @@ fn does(kind: Kind) -> Does {
         | Kind::WriteWholeFile
         | Kind::AppendFile
         | Kind::AppendFileRand
-        | Kind::AioWrite => Does::Moves,
+        | Kind::AioWrite => CountsAs::Moves,
         Kind::OpenFile
         | Kind::CreateFile
         | Kind::CloseFile
@@ -43,8 +43,8 @@ fn does(kind: Kind) -> Does {
         | Kind::MakeDir
         | Kind::RemoveDir
         | Kind::ListDir
-        | Kind::AioWait => Does::Operates,
-        _ => Does::Nothing,
+        | Kind::AioWait => CountsAs::Operates,
+        _ => CountsAs::Nothing,
     }
 }
 
@@ -60,7 +60,7 @@ impl Rows {
             of.push(u32::try_from(at).unwrap_or(0));
         }
         let empty = Tally { buckets: histograms.then(|| vec![0; BUCKETS]), ..Tally::default() };
-        let classes = steps.iter().map(|step| does(step.kind)).collect();
+        let classes = steps.iter().map(|step| counts_as(step.kind)).collect();
         let rows = vec![empty; names.len()];
         Self { of, rows, operations: 0, moves: 0, bytes: 0, classes }
     }
@@ -76,9 +76,9 @@ impl Rows {
             row.took(ns);
         }
         match self.classes[step] {
-            Does::Nothing => {}
-            Does::Operates => self.operations += 1,
-            Does::Moves => {
+            CountsAs::Nothing => {}
+            CountsAs::Operates => self.operations += 1,
+            CountsAs::Moves => {
                 self.operations += 1;
                 self.moves += 1;
                 self.bytes += bytes;

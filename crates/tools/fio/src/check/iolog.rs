@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_are_read() {
+    fn log_versions_2_and_3_are_read() {
         let new = "fio version 3 iolog\n30 a.0.0 add\n176 a.0.0 open\n183 ../x/a.0.0 read 8192 4096\n\
                    190 a.0.0 datasync\n201 a b.0 write 0 4096\n202 a.0.0 clo";
         assert_eq!(moved(new, 10), [one("a.0.0", false, 8192), one("a b.0", true, 0)]);

@@ -16,7 +16,7 @@ pub use iolog::{Moved, moved};
 
 /// Totals of a clone; index 0 is reads, 1 is writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct CloneTotals {
     /// Bytes moved.
     pub bytes: [u64; 2],
     /// Number of requests.
@@ -25,14 +25,14 @@ pub struct Done {
 
 /// Totals of a task's clone, native or by the original; `None` for other tasks. `task` must come
 /// from this process, since the store does not keep the tally.
-pub fn done(task: &TaskTotals) -> Option<Done> {
+pub fn done(task: &TaskTotals) -> Option<CloneTotals> {
     let tally = Tally::read(&task.counters)?;
     let [read, write, _trim] = &tally.directions;
-    Some(Done { bytes: [read.bytes, write.bytes], requests: [read.requests, write.requests] })
+    Some(CloneTotals { bytes: [read.bytes, write.bytes], requests: [read.requests, write.requests] })
 }
 
 /// One job for both implementations.
-pub struct BothWays {
+pub struct JobPair {
     /// The job run natively.
     pub ours: Box<dyn Job>,
     /// The job run by the original.
@@ -43,11 +43,11 @@ pub struct BothWays {
 ///
 /// # Errors
 /// When the settings, the job file or the original is not as it must be.
-pub fn both_ways(settings: &Settings) -> Result<BothWays, ConfigError> {
+pub fn both_ways(settings: &Settings) -> Result<JobPair, ConfigError> {
     let path = program_of(settings);
     let settings = straightened(settings);
     let ours = Box::new(FileJob::native(&settings)?);
-    Ok(BothWays { ours, theirs: Box::new(ForeignJob::new(&settings, path, &|_| Vec::new())?) })
+    Ok(JobPair { ours, theirs: Box::new(ForeignJob::new(&settings, path, &|_| Vec::new())?) })
 }
 
 /// First clone of each job, whose requests can be compared.

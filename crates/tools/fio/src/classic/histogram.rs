@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_are_the_originals() {
+    fn buckets_equal_those_of_the_original() {
         // Keys of a json+ document of fio 3.33.
         for key in [41, 127, 129, 131, 262, 1080, 1096, 12_352, 77_070_336] {
             assert_eq!(middle_ns(bucket(key)), key, "{key}");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn histograms_of_the_store_lose_no_bucket() {
+    fn stored_histograms_keep_every_bucket() {
         let mut stored = Latency::new();
         for one in 0..BUCKETS {
             (0..=one % 3).for_each(|_| stored.record(middle_ns(one)));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_the_first_bucket_that_reaches_the_share() {
+    fn percentiles_take_the_first_bucket_that_reaches_the_share() {
         let mut histogram = Histogram::default();
         (1..=100).for_each(|ns| histogram.record(ns));
         assert_eq!(histogram.percentiles(&[1.0, 50.0, 99.5, 100.0]), [1, 50, 100, 100]);

@@ -313,7 +313,7 @@ mod tests {
     use super::{Stat, Tally, coarse};
 
     #[test]
-    fn counters_tell_all() {
+    fn counters_round_trip_a_tally() {
         let mut tally = Tally::default();
         for ns in [70, 900, 5_000, 7_000_000, 9_000_000_000] {
             tally.took(1, ns);
@@ -337,13 +337,13 @@ mod tests {
     }
 
     #[test]
-    fn coarse_buckets_are_named_by_their_limits() {
+    fn coarse_buckets_match_their_printed_limits() {
         let places = [1, 2, 999, 1_000, 2_000, 999_999, 1_000_000, 1_999_000_000, 2_000_000_000];
         assert_eq!(places.map(coarse), [0, 1, 9, 10, 11, 19, 20, 30, 31]);
     }
 
     #[test]
-    fn rates_of_clones_side_by_side_add_up() {
+    fn rates_of_concurrent_clones_add_up() {
         let mut rates = [Stat::default(), Stat::default()];
         [1000, 1010].into_iter().for_each(|rate| rates[0].add(rate));
         [500, 490, 510].into_iter().for_each(|rate| rates[1].add(rate));
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn deviations_are_those_of_samples() {
+    fn deviation_is_that_of_a_sample() {
         let mut stat = Stat::default();
         [2, 4, 4, 4, 5, 5, 7, 9].into_iter().for_each(|value| stat.add(value));
         assert!((stat.mean() - 5.0).abs() < 1e-9);

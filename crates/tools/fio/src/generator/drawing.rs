@@ -24,7 +24,7 @@ const FILE_BLOCKS: u64 = 1024;
 
 /// Generator of the blocks of one file, or of files.
 #[derive(Clone, Debug)]
-pub(super) struct Drawing {
+pub(super) struct BlockSampler {
     draws: Tausworthe,
     blocks: u64,
     moved: u64,
@@ -48,7 +48,7 @@ pub(super) struct Zeta {
 }
 
 impl Zeta {
-    fn of(&mut self, terms: u64, theta: f64) -> f64 {
+    fn value(&mut self, terms: u64, theta: f64) -> f64 {
         let (from, sum) = match self.sums.range(..=terms).next_back() {
             Some((from, sum)) => (*from, *sum),
             None => (0, 0.0),
@@ -60,7 +60,7 @@ impl Zeta {
     }
 }
 
-impl Drawing {
+impl BlockSampler {
     /// Creates the generator for a file of this many blocks; `None` for uniform and zoned
     /// distributions.
     pub(super) fn new(
@@ -74,7 +74,7 @@ impl Drawing {
         let (shape, moved) = match *distribution {
             Distribution::Even | Distribution::Zoned(_) | Distribution::ZonedAbs(_) => return None,
             Distribution::Zipf { theta, center } => {
-                let zeta = zeta.of(blocks.min(TERMS_MAX), theta);
+                let zeta = zeta.value(blocks.min(TERMS_MAX), theta);
                 let two = 1.0 + 0.5_f64.powf(theta);
                 let eta = (1.0 - (2.0 / blocks as f64).powf(1.0 - theta)) / (1.0 - two / zeta);
                 let alpha = 1.0 / (1.0 - theta);
@@ -170,11 +170,11 @@ mod tests {
     use super::Zeta;
 
     #[test]
-    fn sums_of_many_sizes_are_those_of_each_alone() {
+    fn shared_zeta_sums_equal_separate_ones() {
         let mut all = Zeta::default();
         for terms in [1000, 10, 5000, 999, 1000, 1] {
-            let alone = Zeta::default().of(terms, 1.1);
-            assert_eq!(all.of(terms, 1.1).to_bits(), alone.to_bits(), "{terms}");
+            let alone = Zeta::default().value(terms, 1.1);
+            assert_eq!(all.value(terms, 1.1).to_bits(), alone.to_bits(), "{terms}");
         }
     }
 }

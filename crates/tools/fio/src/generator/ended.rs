@@ -5,7 +5,7 @@ use crate::language::{Engine, Section};
 
 /// Queue of `ioengine=null`: requests complete when the next one finds them submitted.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct NullQueue {
     batch: usize,
     depth: usize,
     /// Queued requests not yet submitted; true for a sync.
@@ -15,8 +15,8 @@ pub(super) struct Ended {
     was_sync: bool,
 }
 
-impl Ended {
-    pub(super) fn of(job: &Section) -> Option<Self> {
+impl NullQueue {
+    pub(super) fn from_job(job: &Section) -> Option<Self> {
         let [batch, depth] = [job.batch, job.depth].map(|one| usize::try_from(one).unwrap_or(1));
         let is_late = job.engine == Engine::Null && depth > 1;
         let (waiting, given) = (Vec::new(), Vec::new());

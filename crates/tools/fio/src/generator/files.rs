@@ -1,11 +1,11 @@
 //! Files of a clone: the state of each, and the order in which they are used.
 
-use crate::language::{Section, Service};
+use crate::language::{Section, FileOrder};
 
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
 use super::super::tausworthe::{Seeds, Tausworthe, Use};
-use super::drawing::Drawing;
+use super::drawing::BlockSampler;
 use super::register::Register;
 use super::{Act, Generator};
 
@@ -25,13 +25,13 @@ pub(super) struct FileState {
     /// Random map, created at the first request to the file.
     pub(super) map: Option<RandomMap>,
     /// Distribution of its offsets, unless uniform.
-    pub(super) drawing: Option<Drawing>,
+    pub(super) drawing: Option<BlockSampler>,
     /// Shift register for `random_generator=lfsr`.
     pub(super) register: Option<Register>,
 }
 
 impl FileState {
-    pub(super) fn new(extent: Extent, drawing: Option<Drawing>) -> Self {
+    pub(super) fn new(extent: Extent, drawing: Option<BlockSampler>) -> Self {
         let last_end = [extent.offset; 3];
         Self {
             extent,
@@ -67,27 +67,27 @@ impl FileState {
 
 /// Choice of the next file (`file_service_type`).
 #[derive(Debug)]
-pub(super) struct Turn {
-    service: Service,
+pub(super) struct FileSelector {
+    service: FileOrder,
     next: usize,
     /// File in use, and the number of requests left before the next file.
     serving: Option<(usize, u64)>,
     draws: Tausworthe,
     /// Distribution of the files, unless uniform.
-    drawing: Option<Drawing>,
+    drawing: Option<BlockSampler>,
     open: u64,
     /// Number of files that are complete.
     pub(super) done: usize,
 }
 
-impl Turn {
+impl FileSelector {
     pub(super) fn new(job: &Section, seeds: &Seeds) -> Self {
         Self {
             service: job.service,
             next: 0,
             serving: None,
             draws: seeds.generator(Use::File),
-            drawing: Drawing::of_files(&job.extras.service, job.files, seeds.of_files()),
+            drawing: BlockSampler::of_files(&job.extras.service, job.files, seeds.of_files()),
             open: 0,
             done: 0,
         }
@@ -96,7 +96,7 @@ impl Turn {
     /// Restarts the random draws from their seeds.
     pub(super) fn reseed(&mut self, job: &Section, seeds: &Seeds) {
         self.draws = seeds.generator(Use::File);
-        self.drawing = Drawing::of_files(&job.extras.service, job.files, seeds.of_files());
+        self.drawing = BlockSampler::of_files(&job.extras.service, job.files, seeds.of_files());
     }
 
     /// Prepares another pass, in which all files are closed. The next file stays the same.
@@ -127,7 +127,7 @@ impl Generator {
         if let Some((file, left)) = &mut self.turn.serving
             && self.files[*file].open
         {
-            if self.turn.service == Service::Sequential {
+            if self.turn.service == FileOrder::Sequential {
                 return Ok(*file);
             }
             if *left > 0 {
@@ -136,8 +136,8 @@ impl Generator {
             }
         }
         let file = match self.turn.service {
-            Service::Random => self.drawn_file()?,
-            Service::RoundRobin | Service::Sequential => self.following_file()?,
+            FileOrder::Random => self.drawn_file()?,
+            FileOrder::RoundRobin | FileOrder::Sequential => self.following_file()?,
         };
         self.turn.serving = Some((file, self.job.service_requests - 1));
         Ok(file)

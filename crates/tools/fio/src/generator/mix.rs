@@ -3,7 +3,7 @@
 use crate::language::Direction;
 
 use super::super::tausworthe::Tausworthe;
-use super::{Generator, Turned};
+use super::{Generator, DirectionChoice};
 
 /// Mix of reads and writes (`rwmixread`).
 #[derive(Debug)]
@@ -45,22 +45,22 @@ const fn other(direction: Direction) -> Direction {
 impl Generator {
     /// Direction of the next request.
     #[inline]
-    pub(super) fn direction(&mut self, now_us: u64) -> Turned {
+    pub(super) fn direction(&mut self, now_us: u64) -> DirectionChoice {
         if let Some(direction) = self.mix.waited.take() {
-            return Turned::Data(direction);
+            return DirectionChoice::Data(direction);
         }
         let written = self.issued.requests[Direction::Write.place()];
         // As long as nothing more is written, each read is followed by another one.
         if self.job.rw.writes && !self.has_synced() && written > 0 {
             let due = |every: u64| every > 0 && written.is_multiple_of(every);
             if due(self.job.fsync) {
-                return Turned::Sync;
+                return DirectionChoice::Sync;
             }
             if due(self.job.fdatasync) {
-                return Turned::DataSync;
+                return DirectionChoice::DataSync;
             }
             if due(self.job.extras.range_sync.every) {
-                return Turned::RangeSync;
+                return DirectionChoice::RangeSync;
             }
         }
         let rw = self.job.rw;
@@ -128,9 +128,9 @@ impl Generator {
         *at_us = at_us.saturating_add(us);
     }
 
-    fn paced(&mut self, direction: Direction, now_us: u64) -> Turned {
+    fn paced(&mut self, direction: Direction, now_us: u64) -> DirectionChoice {
         if self.due_us(direction) <= now_us {
-            return Turned::Data(direction);
+            return DirectionChoice::Data(direction);
         }
         let other = other(direction);
         let share = [self.job.mix_read, 100 - self.job.mix_read, 0][other.place()];
@@ -143,9 +143,9 @@ impl Generator {
         }
         self.mix.direction = direction;
         if due <= now_us {
-            return Turned::Data(direction);
+            return DirectionChoice::Data(direction);
         }
         self.mix.waited = Some(direction);
-        Turned::Wait(due - now_us)
+        DirectionChoice::Wait(due - now_us)
     }
 }

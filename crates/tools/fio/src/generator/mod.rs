@@ -21,15 +21,15 @@ use crate::language::{Direction, Distribution, Engine, Section};
 use super::sizes::{Extent, Extents};
 use super::tausworthe::{Seeds, Tausworthe, Use};
 use super::verify::Piece;
-use drawing::{Drawing, Zeta};
-use ended::Ended;
-use files::{FileState, Turn};
+use drawing::{BlockSampler, Zeta};
+use ended::NullQueue;
+use files::{FileState, FileSelector};
 use mix::Mix;
 use register::Register;
 
 /// Request to a file (fio: `io_u`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct IoRequest {
     /// Number of the file within the clone.
     pub(super) file: usize,
     pub(super) direction: Direction,
@@ -49,7 +49,7 @@ pub(super) enum Act {
     /// Drops the job's range of a file from the page cache.
     Forget(usize),
     /// Issues a request.
-    Request(Wanted),
+    Request(IoRequest),
     /// Syncs a file by fsync or fdatasync.
     Sync { file: usize, data_only: bool },
     /// Starts writeback of a range by sync_file_range.
@@ -64,7 +64,7 @@ pub(super) enum Act {
 
 /// Decision on the next turn: data in a direction, a sync, or a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turned {
+enum DirectionChoice {
     Data(Direction),
     Sync,
     DataSync,
@@ -78,7 +78,7 @@ pub(super) struct Generator {
     job: Arc<Section>,
     seeds: Seeds,
     files: Vec<FileState>,
-    turn: Turn,
+    turn: FileSelector,
     mix: Mix,
     blocks: Tausworthe,
     /// Draws the zone of a zoned distribution.
@@ -99,7 +99,7 @@ pub(super) struct Generator {
     /// Totals issued in all, and in this pass.
     pub(super) issued: Issued,
     pub(super) last_was_sync: bool,
-    ended: Option<Ended>,
+    ended: Option<NullQueue>,
     /// For `libaio`, which syncs at once and completes other requests later: true if the last
     /// completion seen was a sync.
     heard_sync: bool,
@@ -138,12 +138,12 @@ impl Generator {
             let drawing = job
                 .rw
                 .random
-                .then(|| Drawing::new(&job.draws.distribution, blocks, seed, &mut zeta));
+                .then(|| BlockSampler::new(&job.draws.distribution, blocks, seed, &mut zeta));
             FileState::new(*extent, drawing.flatten())
         };
         let files = extents.files.iter().map(&mut file).collect();
         let mut generator = Self {
-            turn: Turn::new(&job, &seeds),
+            turn: FileSelector::new(&job, &seeds),
             mix: Mix::new(seeds.generator(Use::Mix)),
             blocks: seeds.generator(Use::Block),
             zones: zones(&job, &seeds),
@@ -156,7 +156,7 @@ impl Generator {
             is_unmarked: false,
             issued: Issued::default(),
             last_was_sync: false,
-            ended: Ended::of(&job),
+            ended: NullQueue::from_job(&job),
             heard_sync: false,
             job,
             seeds,
@@ -193,9 +193,9 @@ impl Generator {
                 Err(act) => return self.first(act),
             };
             let direction = match self.direction(now_us) {
-                Turned::Data(_) if self.job.rw.is_trim_write() => self.trim_or_write(file),
-                Turned::Data(direction) => direction,
-                Turned::Wait(us) => {
+                DirectionChoice::Data(_) if self.job.rw.is_trim_write() => self.trim_or_write(file),
+                DirectionChoice::Data(direction) => direction,
+                DirectionChoice::Wait(us) => {
                     self.turn.back();
                     return self.first(Act::Wait(us));
                 }
@@ -203,12 +203,12 @@ impl Generator {
                     (self.last_was_sync, self.heard_sync) = (true, true);
                     self.ended.iter_mut().for_each(|ended| ended.issue(true));
                     let written = self.files[file].written.take();
-                    if turned == Turned::RangeSync {
+                    if turned == DirectionChoice::RangeSync {
                         let (start, end) = written.unwrap_or_default();
                         let bytes = end - start;
                         return self.first(Act::SyncRange { file, start, bytes });
                     }
-                    let data_only = turned == Turned::DataSync;
+                    let data_only = turned == DirectionChoice::DataSync;
                     return self.first(Act::Sync { file, data_only });
                 }
             };
@@ -250,8 +250,8 @@ impl Generator {
     }
 
     #[inline]
-    fn issue(&mut self, wanted: Wanted) {
-        let Wanted { file, direction, offset, bytes, .. } = wanted;
+    fn issue(&mut self, wanted: IoRequest) {
+        let IoRequest { file, direction, offset, bytes, .. } = wanted;
         let state = &mut self.files[file];
         state.last_start[direction.place()] = Some(offset);
         state.last_end[direction.place()] = offset + bytes;
@@ -306,7 +306,7 @@ impl Generator {
     pub(super) fn begin_pass(&mut self) {
         self.pending.clear();
         (self.last_was_sync, self.heard_sync) = (false, false);
-        self.ended.iter_mut().for_each(Ended::clear);
+        self.ended.iter_mut().for_each(NullQueue::clear);
         self.issued.bytes_of_pass = 0;
         self.turn.restart();
         self.zone_bytes = 0;

@@ -6,7 +6,7 @@ use crate::language::{Direction, Distribution, Zone};
 
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
-use super::{Act, Generator, Wanted};
+use super::{Act, Generator, IoRequest};
 
 /// Most draws of a size before the smallest is taken. A range yields a fitting size eventually,
 /// though perhaps after millions of draws; a split perhaps never.
@@ -28,7 +28,7 @@ pub fn rejected_draws() -> u64 {
 impl Generator {
     /// Next request in a file; `None` if the file is complete.
     #[inline]
-    pub(super) fn place(&mut self, file: usize, direction: Direction) -> Option<Wanted> {
+    pub(super) fn place(&mut self, file: usize, direction: Direction) -> Option<IoRequest> {
         let (within, random, marks) = self.offset(file, direction)?;
         let trims = self.job.rw.is_trim_write() && self.job.rw.random;
         let extent = self.files[file].extent;
@@ -57,7 +57,7 @@ impl Generator {
             let before = &mut state.last_start[Direction::Write.place()];
             *before = before.map(|offset| offset.wrapping_sub(1));
         }
-        Some(Wanted { file, direction, offset, bytes, again: None })
+        Some(IoRequest { file, direction, offset, bytes, again: None })
     }
 
     /// Length of the last trim of a file.

@@ -128,7 +128,7 @@ mod tests {
     use super::Register;
 
     #[test]
-    fn every_block_comes_once() {
+    fn lfsr_draws_every_block_once() {
         for blocks in [1, 7, 8, 256, 1000, 65_537] {
             let mut register = Register::new(blocks, 0xb189_9bed).unwrap();
             let mut all: Vec<u64> = std::iter::from_fn(|| register.next()).collect();

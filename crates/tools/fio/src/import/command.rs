@@ -96,7 +96,7 @@ mod tests {
     use treering_kit::import::log::Log;
 
     #[test]
-    fn the_command_above_an_output_is_read() {
+    fn command_line_above_an_output_is_read() {
         let read = |text: &str| above(&Log::of(text), text.lines().count());
         let reported = |text: &str| -> Vec<String> {
             let command = read(text).unwrap();

@@ -30,15 +30,15 @@ pub(crate) struct Fio;
 
 /// Output formats, the most detailed last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Form {
+enum OutputFormat {
     Text,
     Terse,
     Json,
 }
 
 /// Run in one format.
-struct Reported {
-    form: Form,
+struct ParsedRun {
+    form: OutputFormat,
     run: Option<Run>,
     end: usize,
     remarks: Vec<Remark>,
@@ -62,19 +62,19 @@ impl Importer for Fio {
             let Some(how) = together(&reported, &other) else { break };
             reported.end = other.end;
             match how {
-                Together::First => {
+                RunRelation::First => {
                     is_reported_twice = true;
                 }
-                Together::Second => {
+                RunRelation::Second => {
                     is_reported_twice = reported.run.is_some();
-                    reported = Reported { end: other.end, ..other };
+                    reported = ParsedRun { end: other.end, ..other };
                 }
-                Together::Later => {
+                RunRelation::Later => {
                     let what = "an earlier status of the same run was skipped; a later one follows";
                     let mut remarks = reported.remarks;
                     remarks.push(Remark { line: at + 1, what: what.to_owned() });
                     remarks.extend(other.remarks);
-                    reported = Reported { remarks, ..other };
+                    reported = ParsedRun { remarks, ..other };
                 }
             }
         }
@@ -106,27 +106,27 @@ impl Importer for Fio {
     }
 }
 
-fn form(log: &Log<'_>, at: usize) -> Option<Form> {
+fn form(log: &Log<'_>, at: usize) -> Option<OutputFormat> {
     if json::begins(log, at) {
-        Some(Form::Json)
+        Some(OutputFormat::Json)
     } else if terse::begins(log, at) {
-        Some(Form::Terse)
+        Some(OutputFormat::Terse)
     } else {
-        text::begins(log, at).then_some(Form::Text)
+        text::begins(log, at).then_some(OutputFormat::Text)
     }
 }
 
-fn reported(log: &Log<'_>, at: usize) -> Option<Reported> {
+fn reported(log: &Log<'_>, at: usize) -> Option<ParsedRun> {
     Some(match form(log, at)? {
-        form @ Form::Json => {
+        form @ OutputFormat::Json => {
             let json::Document { run, end, remarks } = json::read(log, at);
-            Reported { form, run, end, remarks }
+            ParsedRun { form, run, end, remarks }
         }
-        form @ Form::Terse => {
+        form @ OutputFormat::Terse => {
             let terse::Lines { run, end, remarks } = terse::read(log, at);
-            Reported { form, run: Some(run), end, remarks }
+            ParsedRun { form, run: Some(run), end, remarks }
         }
-        form @ Form::Text => {
+        form @ OutputFormat::Text => {
             let is_other = |at: usize| {
                 let mut others = log.importers().iter().filter(|importer| importer.tool() != TOOL);
                 json::begins(log, at)
@@ -134,7 +134,7 @@ fn reported(log: &Log<'_>, at: usize) -> Option<Reported> {
                     || others.any(|importer| importer.begins(log, at))
             };
             let text::Text { run, end, remarks } = text::read(log, at, is_other);
-            Reported { form, run: Some(run), end, remarks }
+            ParsedRun { form, run: Some(run), end, remarks }
         }
     })
 }
@@ -146,7 +146,7 @@ fn next(log: &Log<'_>, end: usize) -> Option<usize> {
 }
 
 /// Relation of two neighbouring outputs of the same run.
-enum Together {
+enum RunRelation {
     /// The first output is more detailed.
     First,
     /// The second output is more detailed.
@@ -155,21 +155,21 @@ enum Together {
     Later,
 }
 
-fn together(reported: &Reported, other: &Reported) -> Option<Together> {
+fn together(reported: &ParsedRun, other: &ParsedRun) -> Option<RunRelation> {
     let (run, next) = (reported.run.as_ref()?, other.run.as_ref()?);
     if reported.form == other.form {
-        let is_later = reported.form == Form::Json && is_status(run, next);
-        return is_later.then_some(Together::Later);
+        let is_later = reported.form == OutputFormat::Json && is_status(run, next);
+        return is_later.then_some(RunRelation::Later);
     }
     // The jobs that were to be run stand in text before all else.
-    let is_heading = reported.form == Form::Text && run.jobs.is_empty();
+    let is_heading = reported.form == OutputFormat::Text && run.jobs.is_empty();
     if is_heading {
-        return Some(Together::Second);
+        return Some(RunRelation::Second);
     }
     run.is_same(next).then_some(if reported.form > other.form {
-        Together::First
+        RunRelation::First
     } else {
-        Together::Second
+        RunRelation::Second
     })
 }
 

@@ -5,7 +5,7 @@ use super::size::bytes;
 use treering_kit::import::Remark;
 use treering_kit::import::log::Log;
 use treering_kit::import::number::{decimal, whole};
-use crate::report::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread};
+use crate::report::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Statistic};
 
 /// Percentile fields of a line.
 const PERCENTILES: usize = 20;
@@ -35,7 +35,7 @@ const LAYOUTS: [Layout; 4] = [
 ];
 
 impl Layout {
-    fn of(version: &str) -> Option<Self> {
+    fn for_version(version: &str) -> Option<Self> {
         LAYOUTS.into_iter().find(|layout| layout.version == version)
     }
 
@@ -73,7 +73,7 @@ fn is_line(text: &str) -> bool {
         return false;
     }
     let mut fields = text.split(';');
-    let Some(layout) = fields.next().and_then(Layout::of) else { return false };
+    let Some(layout) = fields.next().and_then(Layout::for_version) else { return false };
     let is_named = !layout.has_program || fields.next().is_some_and(|f| f.starts_with("fio-"));
     let is_grouped = fields.next().is_some() && fields.next().is_some_and(|f| whole(f).is_some());
     is_named && is_grouped && text.split(';').nth(layout.fields() - 1).is_some()
@@ -86,7 +86,7 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Lines {
     let mut next = at;
     while is_line(log.line(next)) {
         let fields: Vec<&str> = log.line(next).split(';').collect();
-        let Some(layout) = fields.first().and_then(|version| Layout::of(version)) else { break };
+        let Some(layout) = fields.first().and_then(|version| Layout::for_version(version)) else { break };
         let (own, devices) = fields.split_at(layout.fields().min(fields.len()));
         // All jobs of a run tell the same of the devices, and runs do not.
         if tail.as_ref().is_some_and(|tail: &String| *tail != devices.join(";")) {
@@ -181,7 +181,7 @@ fn direction(layout: Layout, name: &'static str, fields: &[&str]) -> Option<Dire
     };
     let spread = |least: usize, mean: usize| {
         let (least, most) = (number(least)?, number(least + 1)?);
-        let spread = Spread { least, most, mean: number(mean)?, deviation: number(mean + 1)? };
+        let spread = Statistic { least, most, mean: number(mean)?, deviation: number(mean + 1)? };
         (spread.is_sound() && most > 0.0).then_some(spread)
     };
     let behind = 12 + PERCENTILES;
@@ -210,8 +210,8 @@ fn percentile(field: &str) -> Option<(&'static str, String, f64)> {
 
 /// Computes the exact rate, which is printed in whole KiB/s, from the other fields.
 fn refine(direction: &mut Direction) {
-    let Some(rate) = bytes("1KiB", super::size::Kilo::AsWritten) else { return };
-    let printed = super::size::Printed { value: direction.bytes_per_second, ..rate };
+    let Some(rate) = bytes("1KiB", super::size::UnitBase::AsWritten) else { return };
+    let printed = super::size::PrintedNumber { value: direction.bytes_per_second, ..rate };
     let seconds = direction.runtime_ms as f64 / 1000.0;
     // The size is in whole KiB, too.
     let step = 1024.0 / seconds.max(f64::MIN_POSITIVE);

@@ -15,7 +15,7 @@ use treering_model::{Cpu, IMPORT_FACT, Latency, Metric, Op, OpTotals, PhaseTotal
 
 use super::cautions;
 use treering_kit::import::trial::ForeignTrial;
-use crate::report::{Direction, Disk, Job, Run, Spread};
+use crate::report::{Direction, Disk, Job, Run, Statistic};
 
 const MIB: f64 = 1_048_576.0;
 /// Exponents of the latency limits in nanoseconds that become metrics: 10 ns to 1 s.
@@ -81,14 +81,14 @@ fn wall_ns(run: &Run) -> u64 {
 }
 
 /// Name of a job in the trial.
-struct Name {
+struct JobName {
     /// Job name, with a number from 0 appended if several jobs share it.
     own: String,
     /// True if several jobs share the name.
     is_clone: bool,
 }
 
-fn names(jobs: &[Job]) -> Vec<Name> {
+fn names(jobs: &[Job]) -> Vec<JobName> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for job in jobs {
         *counts.entry(&job.name).or_default() += 1;
@@ -104,7 +104,7 @@ fn names(jobs: &[Job]) -> Vec<Name> {
         let (name, is_clone) = name(job);
         let own = if is_clone { format!("{name}.{number}") } else { name };
         *number += 1;
-        all.push(Name { own, is_clone });
+        all.push(JobName { own, is_clone });
     }
     all
 }
@@ -151,12 +151,12 @@ fn amount(run: &Run, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
     }
 }
 
-fn of_job(job: &Job, name: &Name, trial: &mut ForeignTrial) {
+fn of_job(job: &Job, name: &JobName, trial: &mut ForeignTrial) {
     for direction in &job.directions {
         of_direction(direction, &name.own, !name.is_clone, trial);
     }
     if let Some(sync) = &job.sync {
-        let mut times = Times::of("sync", &name.own, sync.ios, trial);
+        let mut times = LatencyCollector::new("sync", &name.own, sync.ios, trial);
         times.spread(DIRECTION_LATENCY_NANOSECONDS, sync.time);
         for (level, ns) in &sync.percentiles {
             times.percentile(DIRECTION_LATENCY_NANOSECONDS, level, *ns);
@@ -224,7 +224,7 @@ fn of_direction(of: &Direction, job: &str, decides: bool, trial: &mut ForeignTri
     let seconds = of.runtime_ms as f64 / 1000.0;
     trial.metrics.push(DIRECTION_RUNTIME_SECONDS.of_member(&[of.name], scope(), seconds));
     let has_whole = of.times.iter().any(|(name, _)| *name == "lat");
-    let mut times = Times::of(of.name, job, of.ios, trial);
+    let mut times = LatencyCollector::new(of.name, job, of.ios, trial);
     for (name, spread) in &of.times {
         specs_of(name, has_whole).for_each(|spec| times.spread(spec, *spread));
     }
@@ -290,7 +290,7 @@ fn rates_of(
 }
 
 /// Collects the latencies of one direction of a job.
-struct Times<'t> {
+struct LatencyCollector<'t> {
     direction: &'t str,
     job: &'t str,
     /// Number of timed requests.
@@ -298,8 +298,8 @@ struct Times<'t> {
     trial: &'t mut ForeignTrial,
 }
 
-impl<'t> Times<'t> {
-    fn of(direction: &'t str, job: &'t str, requests: u64, trial: &'t mut ForeignTrial) -> Self {
+impl<'t> LatencyCollector<'t> {
+    fn new(direction: &'t str, job: &'t str, requests: u64, trial: &'t mut ForeignTrial) -> Self {
         Self { direction, job, requests: requests.max(1), trial }
     }
 
@@ -313,7 +313,7 @@ impl<'t> Times<'t> {
         }
     }
 
-    fn spread(&mut self, spec: MetricSpec, spread: Spread) {
+    fn spread(&mut self, spec: MetricSpec, spread: Statistic) {
         let figures = [
             ("min", spread.least),
             ("mean", spread.mean),
@@ -381,7 +381,7 @@ fn calls(of: &Direction) -> Option<OpTotals> {
 
 /// Metrics of several jobs together: the clones of each name, and each group of several names. As
 /// in fio, a rate is the sum of the bytes over the longest runtime.
-fn sums(jobs: &[Job], names: &[Name], trial: &mut ForeignTrial) {
+fn sums(jobs: &[Job], names: &[JobName], trial: &mut ForeignTrial) {
     let mut clones: BTreeMap<(String, &str), Vec<&Direction>> = BTreeMap::new();
     let mut groups: BTreeMap<(u64, &str), Vec<&Direction>> = BTreeMap::new();
     let mut members: BTreeMap<u64, BTreeSet<&str>> = BTreeMap::new();
@@ -445,7 +445,7 @@ mod tests {
     use super::{duration, percentile, reported, wall_ns, within};
 
     #[test]
-    fn milliseconds_are_those_of_the_jobs_where_they_took_all_of_the_last_second() {
+    fn wall_time_takes_milliseconds_from_jobs_that_fill_the_last_second() {
         let job = |group, runtime_ms| Job {
             group,
             directions: vec![Direction { runtime_ms, ..Direction::default() }],
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn names_say_percentiles_and_limits() {
+    fn metric_suffixes_encode_percentiles_and_limits() {
         let all = ["1.00", "50.000000", "99.50", "99.950000", "99.99", "9.5", "90"].map(percentile);
         assert_eq!(all, ["p1", "p50", "p995", "p9995", "p9999", "p9_5", "p90"]);
         let all = [500, 1_000, 750_000, 1_000_000_000].map(duration);
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_put_together_with_those_below() {
+    fn latency_shares_are_accumulated() {
         let shares = [(4_000, 1.0), (20_000, 50.0), (100_000, 9.5), (u64::MAX, 39.5)];
         assert_eq!(within(&shares), [(10_000, 1.0), (100_000, 60.5)]);
         assert_eq!(reported(&shares), "4us=1.00%, 20us=50.00%, 100us=9.50%, more=39.50%");

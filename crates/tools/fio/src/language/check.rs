@@ -8,7 +8,7 @@ use super::engine::Engine;
 use super::extras::Warning;
 use super::keys::WITH_FIO;
 use super::section::Section;
-use super::verifying::Kind;
+use super::verifying::VerifyKind;
 
 /// Keys specific to one engine.
 const OF_ENGINES: [(&str, Engine); 7] = [
@@ -195,7 +195,7 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
         if part <= kind.header_bytes() {
             return refuse("requests have no room for what verifies them", "write a larger bs");
         }
-        if matches!(kind, Kind::Pattern | Kind::PatternHeader)
+        if matches!(kind, VerifyKind::Pattern | VerifyKind::PatternHeader)
             && job.extras.verify.pattern.is_none()
         {
             return refuse("a pattern is verified, and there is none", "write verify_pattern=...");
@@ -211,7 +211,7 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     without_data(job, to)?;
     if job.open_files > OPEN_FILES_MAX
         && job.engine.has_open_files()
-        && job.service != super::section::Service::Sequential
+        && job.service != super::section::FileOrder::Sequential
         && !job.create_on_open
     {
         return refuse("more than 4000 files open at a time", "write openfiles=4000 or less");

@@ -8,7 +8,7 @@ use treering_kit::faults::{Fault, Faults, shown};
 
 use super::expand::expand;
 use super::lines::{Lines, Section};
-use super::{Surroundings, keys};
+use super::{ParseContext, keys};
 
 /// Formats the sections of a file as options, each job after its name. Settings of the command line
 /// are left out.
@@ -16,12 +16,12 @@ pub(crate) fn command_line(
     file: &str,
     text: &[u8],
     only: &[String],
-    around: &Surroundings<'_>,
+    around: &ParseContext<'_>,
 ) -> Result<String, ConfigError> {
     if text.is_empty() {
         return Ok(String::new());
     }
-    let around = Surroundings { typed: &[], ..*around };
+    let around = ParseContext { typed: &[], ..*around };
     let (sections, mut faults) = Lines::read(file, text, &around)?;
     let written = written(&sections, only, &around, &faults);
     written.map_err(|fault| faults.refuse(fault))
@@ -30,7 +30,7 @@ pub(crate) fn command_line(
 fn written(
     sections: &[Section],
     only: &[String],
-    around: &Surroundings<'_>,
+    around: &ParseContext<'_>,
     faults: &Faults<'_>,
 ) -> Result<String, Fault> {
     let mut line = String::from("fio ");

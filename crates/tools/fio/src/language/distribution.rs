@@ -4,7 +4,7 @@
 use treering_kit::faults::Fault;
 
 use super::direction::Direction;
-use super::values::Given;
+use super::values::RawValue;
 
 /// Default exponent of Zipf's distribution, as in the original.
 const THETA: f64 = 1.1;
@@ -60,7 +60,7 @@ pub(crate) struct Zone {
 
 impl Distribution {
     /// Parses the value of `random_distribution`.
-    pub(super) fn read(given: &Given<'_>) -> Result<Self, Fault> {
+    pub(super) fn read(given: &RawValue<'_>) -> Result<Self, Fault> {
         let (word, rest) = match given.text.split_once(':') {
             Some((word, rest)) => (word.trim(), Some(rest)),
             None => (given.text, None),
@@ -135,7 +135,7 @@ impl Distribution {
 
 /// Parses a number and a center, which lies between 0 and 1.
 fn numbers(
-    given: &Given<'_>,
+    given: &RawValue<'_>,
     text: Option<&str>,
     without: f64,
 ) -> Result<(f64, Option<f64>), Fault> {
@@ -160,7 +160,7 @@ fn numbers(
 }
 
 /// Parses zones for reads, writes and trims; a single list applies to all.
-fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3], Fault> {
+fn zones(given: &RawValue<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3], Fault> {
     let parts: Vec<&str> = text.split(',').collect();
     let lists = match parts.as_slice() {
         [all] => [all; 3],
@@ -175,7 +175,7 @@ fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3]
     Ok([reads?, writes?, trims?])
 }
 
-fn list(given: &Given<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, Fault> {
+fn list(given: &RawValue<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, Fault> {
     let mut read = Vec::new();
     for part in text.split(':') {
         let (accesses, size) = part.split_once('/').unwrap_or((part, ""));

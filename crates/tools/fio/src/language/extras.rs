@@ -4,9 +4,9 @@ use super::distribution::Distribution;
 use super::pattern::Pattern;
 use super::replay::Replay;
 use super::steering::{
-    Flow, LatencyTarget, LowestRates, RangeSync, Running, SteadyState, Strides, Tolerance,
+    Flow, LatencyTarget, MinimumRates, RangeSync, Running, SteadyState, Strides, ErrorTolerance,
 };
-use super::verifying::Verifying;
+use super::verifying::VerifyOptions;
 
 /// Separation of directions in the report: `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) enum Unified {
 
 /// Hint to the page cache about an opened file: `fadvise_hint`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Advice {
+pub(crate) enum FadviseHint {
     /// Hint according to the access pattern of the job.
     Usual,
     /// No hint.
@@ -33,7 +33,7 @@ pub(crate) enum Advice {
 
 /// Redundancy of written data: `buffer_compress_percentage` and `dedupe_percentage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Content {
+pub(crate) struct Redundancy {
     /// Percentage of zeros in each part of a buffer.
     pub zeros: u64,
     /// Length of a compressible part in bytes; 0 for the whole buffer.
@@ -46,14 +46,14 @@ pub(crate) struct Content {
 
 /// Number format of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Numbers {
+pub(crate) struct NumberFormat {
     /// Significant digits: `significant_figures`.
     pub figures: usize,
     /// True if rates are in bits: `unit_base=1`.
     pub bits: bool,
 }
 
-impl Default for Numbers {
+impl Default for NumberFormat {
     fn default() -> Self {
         Self { figures: 4, bits: false }
     }
@@ -105,13 +105,13 @@ impl Warning {
 pub(crate) struct Extras {
     /// True if the times between requests are exponentially distributed: `rate_process=poisson`.
     pub is_poisson: bool,
-    pub lowest: LowestRates,
+    pub lowest: MinimumRates,
     pub latency: LatencyTarget,
     pub steady: SteadyState,
     /// Distribution of the files, if `file_service_type` sets one.
     pub service: Distribution,
     pub flow: Flow,
-    pub tolerance: Tolerance,
+    pub tolerance: ErrorTolerance,
     pub strides: Strides,
     pub range_sync: RangeSync,
     pub running: Running,
@@ -122,7 +122,7 @@ pub(crate) struct Extras {
     /// Latency above which a request ends the job, in microseconds; 0 for no limit: `max_latency`.
     pub max_latency_us: u64,
     /// Hint to the page cache about opened files: `fadvise_hint`.
-    pub advice: Advice,
+    pub advice: FadviseHint,
     /// True if files are read before the job begins: `pre_read`.
     pub reads_before: bool,
     /// True if files are unlinked before each pass but the first.
@@ -139,11 +139,11 @@ pub(crate) struct Extras {
     pub creates_only: bool,
     /// Milliseconds between bandwidth samples, and between samples of requests per second.
     pub sampled_ms: [u64; 2],
-    pub numbers: Numbers,
+    pub numbers: NumberFormat,
     /// Alignment of relative offsets, in bytes; 0 for the smallest block size.
     pub offset_align: u64,
     /// Redundancy of the written data.
-    pub content: Content,
+    pub content: Redundancy,
     /// Path of the log to replay, and its content once it is read.
     pub replays: Option<String>,
     pub replay: Option<Replay>,
@@ -155,7 +155,7 @@ pub(crate) struct Extras {
     pub scramble_buffers: bool,
     /// Pattern of written data where nothing is verified.
     pub buffer_pattern: Option<Pattern>,
-    pub verify: Verifying,
+    pub verify: VerifyOptions,
     pub unified: Unified,
     /// Keys given without a value, the global ones included; the original omits them in its report.
     pub bare: Vec<String>,
@@ -167,12 +167,12 @@ impl Default for Extras {
     fn default() -> Self {
         Self {
             is_poisson: false,
-            lowest: LowestRates::default(),
+            lowest: MinimumRates::default(),
             latency: LatencyTarget::default(),
             steady: SteadyState::default(),
             service: Distribution::Even,
             flow: Flow::default(),
-            tolerance: Tolerance::default(),
+            tolerance: ErrorTolerance::default(),
             strides: Strides::default(),
             range_sync: RangeSync::default(),
             running: Running::default(),
@@ -183,7 +183,7 @@ impl Default for Extras {
             exits_on_error: false,
             tells_stats: true,
             max_latency_us: 0,
-            advice: Advice::Usual,
+            advice: FadviseHint::Usual,
             reads_before: false,
             unlinks_each_pass: false,
             fills: false,
@@ -192,13 +192,13 @@ impl Default for Extras {
             appends: false,
             creates_only: false,
             sampled_ms: [500; 2],
-            numbers: Numbers::default(),
+            numbers: NumberFormat::default(),
             offset_align: 0,
-            content: Content::default(),
+            content: Redundancy::default(),
             refill_buffers: false,
             scramble_buffers: true,
             buffer_pattern: None,
-            verify: Verifying::default(),
+            verify: VerifyOptions::default(),
             unified: Unified::Apart,
             bare: Vec::new(),
             warnings: Vec::new(),

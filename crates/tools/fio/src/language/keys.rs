@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_met_with_the_nearest_one() {
+    fn an_unknown_key_is_refused_with_the_nearest_known_one() {
         let faults = Faults::new("f", b"");
         let place = Place::new(3, 1);
         let hint = |key| meant(key, place, &faults).unwrap_err().hint.unwrap();

@@ -8,7 +8,7 @@ use treering_script::ConfigError;
 use treering_kit::cursor;
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
-use super::Surroundings;
+use super::ParseContext;
 
 /// Longest job file, also in total with its includes, in bytes.
 const BYTES_MAX: usize = 1 << 20;
@@ -66,7 +66,7 @@ impl<'r> Lines<'r> {
     pub(super) fn read(
         name: &str,
         text: &[u8],
-        around: &Surroundings<'r>,
+        around: &ParseContext<'r>,
     ) -> Result<(Vec<Section>, Faults<'static>), ConfigError> {
         let (faults, reader) = (Faults::default(), around.reader);
         let mut lines = Self { faults, reader, sections: Vec::new(), settings: 0, bytes: 0 };

@@ -2,7 +2,7 @@
 
 /// Filename prefixes of the requested logs; an empty prefix stands for the job's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct LogOptions {
     /// Prefix of the latency logs: `write_lat_log`.
     pub latencies: Option<String>,
     /// Prefix of the bandwidth log: `write_bw_log`.
@@ -19,7 +19,7 @@ pub(crate) struct Wanted {
     pub requests: Option<String>,
 }
 
-impl Wanted {
+impl LogOptions {
     /// True if any log is asked for.
     pub(crate) fn is_any(&self) -> bool {
         let all = [&self.latencies, &self.bandwidth, &self.iops, &self.requests];

@@ -35,27 +35,27 @@ pub(crate) use direction::Direction;
 pub(crate) use distribution::{Distribution, Zone};
 pub(crate) use engine::Engine;
 pub(crate) use expand::{Environment, Machine};
-pub(crate) use extras::{Advice, Content, Numbers, Unified, Warning};
+pub(crate) use extras::{FadviseHint, Redundancy, NumberFormat, Unified, Warning};
 pub(crate) use keys::{KNOWN, WITH_FIO, is_key, is_switch_key, nearest_key};
 pub(crate) use lines::Reader;
-pub(crate) use logs::Wanted;
+pub(crate) use logs::LogOptions;
 pub(crate) use pattern::Pattern;
-pub(crate) use relay::{Relayed, number_of, relay};
-pub(crate) use replay::{Asked, BYTES_MAX as REPLAY_BYTES_MAX, Entry, Replay};
-pub(crate) use section::{Allocation, Draws, Exits, Section, Service, Think};
+pub(crate) use relay::{RelayedJob, number_of, relay};
+pub(crate) use replay::{ReplayAction, BYTES_MAX as REPLAY_BYTES_MAX, Entry, Replay};
+pub(crate) use section::{Preallocation, RandomOptions, Exits, Section, FileOrder, ThinkTime};
 pub(crate) use show::show;
-pub(crate) use steering::{LatencyTarget, LowestRates, SteadyState, Strides};
+pub(crate) use steering::{LatencyTarget, MinimumRates, SteadyState, Strides};
 pub(crate) use units::time_us;
 pub(crate) use values::Amount;
-pub(crate) use verifying::{HEADER_BYTES, Kind, Verifying};
+pub(crate) use verifying::{HEADER_BYTES, VerifyKind, VerifyOptions};
 
 use expand::expand;
 use lines::{Lines, Setting};
 use units::Bases;
-use values::Given;
+use values::RawValue;
 
 /// Context of parsing a job file: included files, environment, command line, machine.
-pub(crate) struct Surroundings<'s> {
+pub(crate) struct ParseContext<'s> {
     /// Reader of included files.
     pub reader: &'s Reader<'s>,
     /// Lookup of environment variables.
@@ -68,7 +68,7 @@ pub(crate) struct Surroundings<'s> {
     pub machine: Machine,
 }
 
-impl<'s> Surroundings<'s> {
+impl<'s> ParseContext<'s> {
     /// Creates a context without settings of the command line.
     pub(crate) fn new(reader: &'s Reader<'s>, environment: &'s Environment<'s>, machine: Machine) -> Self {
         Self { reader, environment, typed: &[], overriding: &[], machine }
@@ -80,7 +80,7 @@ pub(crate) fn parse(
     file: &str,
     text: &[u8],
     only: &[String],
-    around: &Surroundings<'_>,
+    around: &ParseContext<'_>,
 ) -> Result<Vec<Section>, ConfigError> {
     let (sections, mut faults) = Lines::read(file, text, around)?;
     let mut global = Section::defaults();
@@ -139,7 +139,7 @@ fn bases(settings: &[Setting], before: Bases, to: &Faults<'_>) -> Result<Bases, 
     let mut bases = before;
     for setting in settings.iter().filter(|setting| setting.key == "kb_base") {
         let text = setting.value.as_deref().unwrap_or_default();
-        let given = Given { key: "kb_base", text, place: setting.value_place, bases, to };
+        let given = RawValue { key: "kb_base", text, place: setting.value_place, bases, to };
         let kb = given.word(&[("1024", 1024), ("1000", 1000)])?;
         bases = Bases { kb };
     }
@@ -151,7 +151,7 @@ impl Section {
         &mut self,
         setting: &Setting,
         to: &Faults<'_>,
-        around: &Surroundings<'_>,
+        around: &ParseContext<'_>,
     ) -> Result<(), Fault> {
         let name = keys::meant(&setting.key, setting.place, to)?;
         let written = setting.value.as_deref().unwrap_or_default();
@@ -161,7 +161,7 @@ impl Section {
             to.error(place, what).hint("set the variable, or write the value itself")
         })?;
         let bare = setting.value.is_none();
-        let given = Given { key: &setting.key, text: &text, place, bases: self.bases, to };
+        let given = RawValue { key: &setting.key, text: &text, place, bases: self.bases, to };
         if bare && !check::is_switch(name) || !bare && text.is_empty() {
             let right = format!("write {}=...", setting.key);
             return Err(given.refuse("is no value", right));

@@ -105,7 +105,7 @@ mod tests {
     use super::Pattern;
 
     #[test]
-    fn numbers_texts_and_offsets_stand_behind_each_other() {
+    fn patterns_concatenate_numbers_texts_and_offsets() {
         let read = |text: &str| Pattern::read(text).map(|pattern| pattern.bytes);
         for (text, bytes) in [
             ("0xdeadface", &[0xde, 0xad, 0xfa, 0xce][..]),

@@ -9,7 +9,7 @@ use treering_script::ConfigError;
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
-use super::Surroundings;
+use super::ParseContext;
 use super::expand::expand;
 use super::lines::{self, Lines, Setting};
 use super::section::Section;
@@ -19,7 +19,7 @@ const MARK: &str = "treering ";
 
 /// Job relayed to the original.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Relayed {
+pub(crate) struct RelayedJob {
     /// Parsed name, files, directories and report grouping of the job; other options keep their
     /// defaults.
     pub section: Section,
@@ -32,8 +32,8 @@ pub(crate) fn relay(
     file: &str,
     text: &[u8],
     only: &[String],
-    around: &Surroundings<'_>,
-) -> Result<Vec<Relayed>, ConfigError> {
+    around: &ParseContext<'_>,
+) -> Result<Vec<RelayedJob>, ConfigError> {
     let (sections, mut to) = Lines::read(file, text, around)?;
     let jobs = jobs(sections, only, around, &to);
     jobs.map_err(|fault| to.refuse(fault))
@@ -42,10 +42,10 @@ pub(crate) fn relay(
 fn jobs(
     sections: Vec<lines::Section>,
     only: &[String],
-    around: &Surroundings<'_>,
+    around: &ParseContext<'_>,
     to: &Faults<'_>,
-) -> Result<Vec<Relayed>, Fault> {
-    let mut global = Relayed::default();
+) -> Result<Vec<RelayedJob>, Fault> {
+    let mut global = RelayedJob::default();
     let mut jobs = Vec::new();
     for read in sections {
         if !read.is_global() && !only.is_empty() && !only.contains(&read.name) {
@@ -100,11 +100,11 @@ fn refusal(key: &str, value: &str) -> Option<&'static str> {
     }
 }
 
-impl Relayed {
+impl RelayedJob {
     fn take(
         &mut self,
         setting: &Setting,
-        around: &Surroundings<'_>,
+        around: &ParseContext<'_>,
         to: &Faults<'_>,
     ) -> Result<(), Fault> {
         let key = setting.key.as_str();
@@ -209,19 +209,19 @@ impl Relayed {
 #[cfg(test)]
 mod tests {
     use super::super::Machine;
-    use super::{Relayed, Surroundings, number_of, relay};
+    use super::{RelayedJob, ParseContext, number_of, relay};
     use treering_script::ConfigError;
 
-    fn relayed(text: &str) -> Result<Vec<Relayed>, ConfigError> {
+    fn relayed(text: &str) -> Result<Vec<RelayedJob>, ConfigError> {
         let reader = |_: &str, _: &str| Err("none".to_owned());
         let environment = |name: &str| (name == "D").then(|| "/mnt/a".to_owned());
         let machine = Machine { cpus: 2, page_bytes: 4096, memory_mib: 1024 };
-        let around = Surroundings::new(&reader, &environment, machine);
+        let around = ParseContext::new(&reader, &environment, machine);
         relay("f", text.as_bytes(), &[], &around)
     }
 
     #[test]
-    fn settings_are_handed_on_but_for_places() {
+    fn settings_are_relayed_except_for_paths() {
         let text = "[global]\nsize=1m\nverify=crc32c\ndirectory=${D}:/b\n[a]\nthread\nsize=2m\n\
                     group_reporting\n[global]\nbs=8k\n[b]\nstonewall\nnumjobs=$ncpus\n";
         let jobs = relayed(text).unwrap();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_out_is_refused_with_its_place() {
+    fn paths_outside_the_target_are_refused_with_their_position() {
         for line in [
             "exec_prerun=true",
             "opendir=/etc",

@@ -10,7 +10,7 @@ pub(crate) const BYTES_MAX: u64 = 256 << 20;
 
 /// Action of a log line; files are given by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum ReplayAction {
     /// Opens a file.
     Open(usize),
     /// Closes a file.
@@ -43,7 +43,7 @@ pub(crate) struct Entry {
     /// Delay after the previous line, in microseconds.
     pub delay_us: u64,
     /// Action to replay.
-    pub asked: Asked,
+    pub asked: ReplayAction,
 }
 
 /// Error of a replay log.
@@ -97,7 +97,7 @@ impl Replay {
         if replay.entries.is_empty() { Err(ReplayError::Empty) } else { Ok(replay) }
     }
 
-    fn asked(&mut self, words: &[&str], is_timed: bool) -> Option<Asked> {
+    fn asked(&mut self, words: &[&str], is_timed: bool) -> Option<ReplayAction> {
         let number = |word: &str| word.parse::<u64>().ok();
         let known = |name: &str| self.files.iter().position(|file| file == name);
         match *words {
@@ -107,21 +107,21 @@ impl Replay {
                 }
                 None
             }
-            [name, "open"] => known(name).map(Asked::Open),
-            [name, "close"] => known(name).map(Asked::Close),
-            [_, "wait", ms, _] if !is_timed => number(ms).map(Asked::Wait),
+            [name, "open"] => known(name).map(ReplayAction::Open),
+            [name, "close"] => known(name).map(ReplayAction::Close),
+            [_, "wait", ms, _] if !is_timed => number(ms).map(ReplayAction::Wait),
             [name, what, offset, bytes] => {
                 let (file, offset, bytes) = (known(name)?, number(offset)?, number(bytes)?);
                 let direction = match what {
                     "read" => Direction::Read,
                     "write" => Direction::Write,
                     "trim" => Direction::Trim,
-                    "sync" => return Some(Asked::Sync { file, data_only: false }),
-                    "datasync" => return Some(Asked::Sync { file, data_only: true }),
+                    "sync" => return Some(ReplayAction::Sync { file, data_only: false }),
+                    "datasync" => return Some(ReplayAction::Sync { file, data_only: true }),
                     _ => return None,
                 };
                 let fits = (1..=1 << 30).contains(&bytes) && offset <= i64::MAX.unsigned_abs();
-                fits.then_some(Asked::Move { file, direction, offset, bytes })
+                fits.then_some(ReplayAction::Move { file, direction, offset, bytes })
             }
             _ => None,
         }
@@ -130,38 +130,38 @@ impl Replay {
     /// True if the log has requests of this direction.
     pub(super) fn goes(&self, asked: Direction) -> bool {
         let is_it =
-            |one: &Entry| matches!(one.asked, Asked::Move { direction, .. } if direction == asked);
+            |one: &Entry| matches!(one.asked, ReplayAction::Move { direction, .. } if direction == asked);
         self.entries.iter().any(is_it)
     }
 
     /// Bytes of all requests.
     pub(crate) fn bytes(&self) -> u64 {
-        let of = |one: &Entry| if let Asked::Move { bytes, .. } = one.asked { bytes } else { 0 };
+        let of = |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.asked { bytes } else { 0 };
         self.entries.iter().fold(0, |sum, one| sum.saturating_add(of(one)))
     }
 
     /// Length of the largest request.
     pub(crate) fn most(&self) -> u64 {
-        let of = |one: &Entry| if let Asked::Move { bytes, .. } = one.asked { bytes } else { 0 };
+        let of = |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.asked { bytes } else { 0 };
         self.entries.iter().map(of).max().unwrap_or(0)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Direction, Entry, Replay};
+    use super::{ReplayAction, Direction, Entry, Replay};
 
     #[test]
-    fn both_versions_are_read() {
+    fn log_versions_2_and_3_are_read() {
         let two =
             "fio version 2 iolog\na add\na open\na read 0 4096\na wait 10 0\nrubbish\na close\n";
-        let asked: Vec<Asked> =
+        let asked: Vec<ReplayAction> =
             Replay::read(two).unwrap().entries.iter().map(|e| e.asked).collect();
-        let read = Asked::Move { file: 0, direction: Direction::Read, offset: 0, bytes: 4096 };
-        assert_eq!(asked, [Asked::Open(0), read, Asked::Wait(10), Asked::Close(0)]);
+        let read = ReplayAction::Move { file: 0, direction: Direction::Read, offset: 0, bytes: 4096 };
+        assert_eq!(asked, [ReplayAction::Open(0), read, ReplayAction::Wait(10), ReplayAction::Close(0)]);
         let three = "fio version 3 iolog\n0 a add\n5 a open\n9 a write 8 16\n";
         let replay = Replay::read(three).unwrap();
-        let write = Asked::Move { file: 0, direction: Direction::Write, offset: 8, bytes: 16 };
+        let write = ReplayAction::Move { file: 0, direction: Direction::Write, offset: 8, bytes: 16 };
         assert_eq!(replay.entries[1], Entry { delay_us: 4, asked: write });
         assert_eq!((replay.bytes(), replay.most()), (16, 16));
         assert!(replay.goes(Direction::Write) && !replay.goes(Direction::Read));

@@ -8,7 +8,7 @@ use super::direction::Direction;
 use super::distribution::Distribution;
 use super::engine::Engine;
 use super::extras::Extras;
-use super::logs::Wanted;
+use super::logs::LogOptions;
 use super::replay::Replay;
 use super::units::Bases;
 use super::values::Amount;
@@ -58,7 +58,7 @@ impl ReadWrite {
 
 /// Preallocation of a file before it is written: `fallocate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Allocation {
+pub(crate) enum Preallocation {
     /// No preallocation.
     None,
     /// Uses `fallocate`, if the filesystem supports it.
@@ -73,7 +73,7 @@ pub(crate) enum Allocation {
 
 /// Order of the files: `file_service_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Service {
+pub(crate) enum FileOrder {
     /// Files are drawn at random.
     Random,
     /// Files take turns.
@@ -97,7 +97,7 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Fixed size.
-    pub(crate) const fn of(bytes: u64) -> Self {
+    pub(crate) const fn fixed(bytes: u64) -> Self {
         Self { least: bytes, most: bytes, split: Vec::new(), align: None }
     }
 }
@@ -115,7 +115,7 @@ pub(crate) enum Exits {
 
 /// Pauses between requests: `thinktime`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Think {
+pub(crate) struct ThinkTime {
     /// Pause in microseconds; 0 for none.
     pub us: u64,
     /// Number of requests before each pause.
@@ -126,7 +126,7 @@ pub(crate) struct Think {
 
 /// Latency and rate statistics: reported percentiles, and disabled measurements.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Reported {
+pub(crate) struct StatOptions {
     pub percentiles: Vec<f64>,
     pub disable_lat: bool,
     pub disable_clat: bool,
@@ -137,7 +137,7 @@ pub(crate) struct Reported {
     pub slat_percentiles: bool,
 }
 
-impl Reported {
+impl StatOptions {
     /// Disables all latency and rate statistics.
     pub(crate) const NONE: Self = Self {
         percentiles: Vec::new(),
@@ -151,7 +151,7 @@ impl Reported {
     };
 }
 
-impl Default for Reported {
+impl Default for StatOptions {
     fn default() -> Self {
         Self {
             percentiles: PERCENTILES.to_vec(),
@@ -168,7 +168,7 @@ impl Default for Reported {
 
 /// Options of the random offsets.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Draws {
+pub(crate) struct RandomOptions {
     /// True if each block is used once before any is repeated: inverse of `norandommap`.
     pub random_map: bool,
     /// True for a linear feedback shift register: `random_generator=lfsr`.
@@ -187,7 +187,7 @@ pub(crate) struct Draws {
     pub distribution: Distribution,
 }
 
-impl Default for Draws {
+impl Default for RandomOptions {
     fn default() -> Self {
         Self {
             random_map: true,
@@ -253,7 +253,7 @@ pub(crate) struct Section {
     /// Most files open at a time: `openfiles`; 0 for all.
     pub open_files: u64,
     /// Order of the files: `file_service_type`.
-    pub service: Service,
+    pub service: FileOrder,
     /// Number of requests to one file before the next is chosen.
     pub service_requests: u64,
     /// Directories in which clones place their files in turns: `directory`.
@@ -317,9 +317,9 @@ pub(crate) struct Section {
     /// Percentage of requests that are reads: `rwmixread`.
     pub mix_read: u64,
     /// Preallocation: `fallocate`.
-    pub allocation: Allocation,
+    pub allocation: Preallocation,
     /// Options of the random offsets.
-    pub draws: Draws,
+    pub draws: RandomOptions,
     /// True if files are created when they are opened: `create_on_open`.
     pub create_on_open: bool,
     /// True if files are synced after layout: `create_fsync`.
@@ -333,11 +333,11 @@ pub(crate) struct Section {
     /// Rate limit in requests per second, by direction; 0 for none.
     pub rate_iops: [u64; 3],
     /// Pauses between requests: `thinktime`.
-    pub think: Think,
+    pub think: ThinkTime,
     /// Latency and rate statistics.
-    pub reported: Reported,
+    pub reported: StatOptions,
     /// Requested logs.
-    pub logs: Wanted,
+    pub logs: LogOptions,
     /// Settings of the section as given.
     pub given: Vec<(String, String)>,
     /// Settings of the preceding `[global]` sections.
@@ -370,7 +370,7 @@ impl Section {
             sequence: 1,
             hole: 0,
             repeats: false,
-            blocks: [Blocks::of(4096), Blocks::of(4096), Blocks::of(4096)],
+            blocks: [Blocks::fixed(4096), Blocks::fixed(4096), Blocks::fixed(4096)],
             unaligned: false,
             blocks_by_order: false,
             size: None,
@@ -381,7 +381,7 @@ impl Section {
             number_ios: 0,
             files: 0,
             open_files: 0,
-            service: Service::RoundRobin,
+            service: FileOrder::RoundRobin,
             service_requests: 1,
             directories: Vec::new(),
             filenames: Vec::new(),
@@ -413,17 +413,17 @@ impl Section {
             fsync_on_close: false,
             invalidate: true,
             mix_read: 50,
-            allocation: Allocation::Native,
-            draws: Draws::default(),
+            allocation: Preallocation::Native,
+            draws: RandomOptions::default(),
             create_on_open: false,
             create_fsync: true,
             overwrite: false,
             unlink: false,
             rate: [0; 3],
             rate_iops: [0; 3],
-            think: Think { us: 0, blocks: 1, io_us: 0 },
-            reported: Reported::default(),
-            logs: Wanted::default(),
+            think: ThinkTime { us: 0, blocks: 1, io_us: 0 },
+            reported: StatOptions::default(),
+            logs: LogOptions::default(),
             extras: Extras::default(),
             given: Vec::new(),
             given_globally: Vec::new(),

@@ -7,11 +7,11 @@ use treering_script::Synchronous;
 use super::direction::Direction;
 use super::distribution::Distribution;
 use super::engine::Engine;
-use super::logs::Wanted;
-use super::section::{Allocation, Blocks, Exits, Section, Service};
+use super::logs::LogOptions;
+use super::section::{Preallocation, Blocks, Exits, Section, FileOrder};
 use super::steering::RangeSync;
 use super::values::Amount;
-use super::verifying::Kind;
+use super::verifying::VerifyKind;
 
 /// Formats the jobs as a job file.
 pub(crate) fn show(jobs: &[Section]) -> String {
@@ -59,18 +59,18 @@ fn name_of<T: PartialEq>(words: &[(&'static str, T)], meant: &T) -> String {
     words.iter().find(|(_, one)| one == meant).map_or("", |(word, _)| *word).to_owned()
 }
 
-const ALLOCATIONS: [(&str, Allocation); 5] = [
-    ("none", Allocation::None),
-    ("native", Allocation::Native),
-    ("posix", Allocation::Posix),
-    ("keep", Allocation::Keep),
-    ("truncate", Allocation::Truncate),
+const ALLOCATIONS: [(&str, Preallocation); 5] = [
+    ("none", Preallocation::None),
+    ("native", Preallocation::Native),
+    ("posix", Preallocation::Posix),
+    ("keep", Preallocation::Keep),
+    ("truncate", Preallocation::Truncate),
 ];
 
-const SERVICES: [(&str, Service); 3] = [
-    ("random", Service::Random),
-    ("roundrobin", Service::RoundRobin),
-    ("sequential", Service::Sequential),
+const SERVICES: [(&str, FileOrder); 3] = [
+    ("random", FileOrder::Random),
+    ("roundrobin", FileOrder::RoundRobin),
+    ("sequential", FileOrder::Sequential),
 ];
 
 const SYNCS: [(&str, Synchronous); 3] =
@@ -135,7 +135,7 @@ impl Section {
         }
         let verify = &self.extras.verify;
         let Some(kind) = verify.kind else { return };
-        all.push(("verify", name_of(&Kind::NAMES, &kind)));
+        all.push(("verify", name_of(&VerifyKind::NAMES, &kind)));
         all.push(("do_verify", switch(verify.reads_again)));
         all.push(("verify_only", switch(verify.only)));
         all.push(("verify_interval", verify.interval.to_string()));
@@ -264,7 +264,7 @@ impl Section {
         all.push(("disable_clat", switch(self.reported.disable_clat)));
         all.push(("disable_slat", switch(self.reported.disable_slat)));
         all.push(("disable_bw", switch(self.reported.disable_bw)));
-        let Wanted { latencies, bandwidth, iops, average_ms, together, offsets, requests } =
+        let LogOptions { latencies, bandwidth, iops, average_ms, together, offsets, requests } =
             &self.logs;
         for (key, prefix) in
             [("write_lat_log", latencies), ("write_bw_log", bandwidth), ("write_iops_log", iops)]

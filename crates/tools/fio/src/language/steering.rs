@@ -78,7 +78,7 @@ impl SteadyState {
 
 /// Rates below which a job fails: `rate_min` and `rate_iops_min`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LowestRates {
+pub(crate) struct MinimumRates {
     /// Bytes per second; 0 for no limit.
     pub bytes: [u64; 3],
     /// Requests per second; 0 for no limit.
@@ -87,13 +87,13 @@ pub(crate) struct LowestRates {
     pub cycle_ms: u64,
 }
 
-impl Default for LowestRates {
+impl Default for MinimumRates {
     fn default() -> Self {
         Self { bytes: [0; 3], requests: [0; 3], cycle_ms: 1000 }
     }
 }
 
-impl LowestRates {
+impl MinimumRates {
     /// True if any rate is limited.
     pub(crate) fn are_any(&self) -> bool {
         self.bytes.iter().chain(&self.requests).any(|rate| *rate > 0)
@@ -107,13 +107,13 @@ const BORNE: [i32; 2] = [5, 84];
 
 /// Errors after which a job continues: `continue_on_error` and `ignore_error`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tolerance {
+pub(crate) struct ErrorTolerance {
     pub kinds: [bool; ERROR_KINDS],
     /// Errnos by kind; `EIO` and `EILSEQ` for a kind with none.
     pub numbers: [Vec<i32>; ERROR_KINDS],
 }
 
-impl Tolerance {
+impl ErrorTolerance {
     /// True if any kind of error is tolerated, so that errors are counted.
     pub(crate) fn is_any(&self) -> bool {
         self.kinds.contains(&true)
@@ -203,10 +203,10 @@ impl Running {
 
 #[cfg(test)]
 mod tests {
-    use super::{Direction, Running, Tolerance};
+    use super::{Direction, Running, ErrorTolerance};
 
     #[test]
-    fn clones_share_processors_or_split_them() {
+    fn clones_share_or_split_cpus() {
         let mut running = Running { cpus: vec![1, 3], ..Running::default() };
         assert_eq!(running.scheduling(2).cpus, [1, 3]);
         running.splits = true;
@@ -217,8 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_medium_are_borne_where_none_are_named() {
-        let mut borne = Tolerance { kinds: [false, true, false], ..Tolerance::default() };
+    fn media_errors_are_tolerated_by_default() {
+        let mut borne = ErrorTolerance { kinds: [false, true, false], ..ErrorTolerance::default() };
         assert!(borne.bears(Direction::Write, 5) && borne.bears(Direction::Trim, 5));
         assert!(!borne.bears(Direction::Read, 5) && !borne.bears(Direction::Write, 28));
         borne.numbers[1] = vec![28];

@@ -7,7 +7,7 @@ pub(crate) const HEADER_BYTES: usize = 40;
 
 /// Content of a block: `verify`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum VerifyKind {
     /// Header alone, with the pattern if there is one.
     Meta,
     /// MD5 checksum, which like all checksums follows the header.
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
     Null,
 }
 
-impl Kind {
+impl VerifyKind {
     /// Kinds by name.
     pub(crate) const NAMES: [(&'static str, Self); 19] = [
         ("md5", Self::Md5),
@@ -87,9 +87,9 @@ impl Kind {
 
 /// Verification options of a job.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Verifying {
+pub(crate) struct VerifyOptions {
     /// Kind of verification: `verify`; `None` for none.
-    pub kind: Option<Kind>,
+    pub kind: Option<VerifyKind>,
     /// True if written data is read back at the end: `do_verify`.
     pub reads_again: bool,
     /// True if the data was written before, so that nothing is written: `verify_only`.
@@ -116,7 +116,7 @@ pub(crate) struct Verifying {
     pub trim_backlog: u64,
 }
 
-impl Default for Verifying {
+impl Default for VerifyOptions {
     fn default() -> Self {
         Self {
             kind: None,
@@ -136,7 +136,7 @@ impl Default for Verifying {
     }
 }
 
-impl Verifying {
+impl VerifyOptions {
     /// True if blocks are trimmed before they are read back. As in the original, `trim_percentage`
     /// has no effect without `trim_backlog`, nor without reading back.
     pub(crate) const fn trims_written(&self) -> bool {

@@ -22,8 +22,8 @@ use super::options::{
     ARRIVALS, GRACE, LATE, OF_OFFERED_LOAD as OPTIONS, OFFERED_RATE as RATE,
     OFFERED_SECONDS as SECONDS, REUSE, SET, WARM_UP,
 };
-use stream::{LATE_MOST, Terms, quantile};
-pub(super) use stream::{Lane, Stream, Turn};
+use stream::{LATE_MOST, ArrivalParameters, quantile};
+pub(super) use stream::{WorkerSchedule, Stream, Dispatch};
 
 /// Most requests in flight of all sections together.
 const LANES_MAX: u64 = 1024;
@@ -33,10 +33,10 @@ const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99),
 
 /// Share of the offered load that a section issues.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Share {
+struct SectionLoad {
     /// Maximum requests in flight of a clone.
     lanes: u64,
-    terms: Terms,
+    terms: ArrivalParameters,
 }
 
 /// Offered load of a job.
@@ -46,7 +46,7 @@ pub(super) struct Offered {
     grace_ns: u64,
     /// Lateness limits as the user wrote them.
     late: Vec<String>,
-    shares: Vec<Share>,
+    shares: Vec<SectionLoad>,
 }
 
 impl Offered {
@@ -80,7 +80,7 @@ impl Offered {
         let sum: u64 = weights.iter().sum();
         let mut shares = Vec::new();
         for (number, (job, weight)) in jobs.iter_mut().zip(weights).enumerate() {
-            let terms = Terms {
+            let terms = ArrivalParameters {
                 per_second: per_second as f64 * weight as f64 / sum.max(1) as f64,
                 is_poisson,
                 seed: seed.wrapping_add(number as u64),
@@ -89,7 +89,7 @@ impl Offered {
                 grace_ns: grace.1,
                 late_ns,
             };
-            shares.push(Share { lanes: prepared(job, number, &terms)?, terms });
+            shares.push(SectionLoad { lanes: prepared(job, number, &terms)?, terms });
         }
         let lanes = shares.iter().zip(&*jobs).map(|(share, job)| share.lanes * job.clones);
         if lanes.sum::<u64>() > LANES_MAX {
@@ -172,7 +172,7 @@ fn weights(jobs: &[Section]) -> Vec<u64> {
 }
 
 /// Adapts a section to an offered load, and returns the maximum requests in flight of a clone.
-fn prepared(job: &mut Section, number: usize, terms: &Terms) -> Result<u64, ConfigError> {
+fn prepared(job: &mut Section, number: usize, terms: &ArrivalParameters) -> Result<u64, ConfigError> {
     if let Some((what, hint)) = hindrance(job, number) {
         let message = format!("[{}]: {what} does not go with --{RATE}", job.name.escape_debug());
         return Err(ConfigError::new(message).hint(hint));
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_share_the_load_by_their_rates_or_clones() {
+    fn sections_share_the_offered_load_by_rates_or_clones() {
         let rates = |offered: &Offered| -> Vec<f64> {
             offered.shares.iter().map(|share| share.terms.per_second).collect()
         };
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_becomes_as_many_threads_with_plain_calls() {
+    fn an_asynchronous_queue_becomes_synchronous_threads() {
         let mut jobs = [Section::default()];
         (jobs[0].engine, jobs[0].depth) = (Engine::Libaio, 16);
         let offered = asked(&mut jobs);

@@ -19,7 +19,7 @@ pub(in super::super) const LATE_MOST: usize = 4;
 
 /// Parameters of a stream of arrivals. Times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in super::super) struct Terms {
+pub(in super::super) struct ArrivalParameters {
     /// Mean arrival rate per second.
     pub(in super::super) per_second: f64,
     /// True for exponentially distributed gaps, false for equal ones.
@@ -36,7 +36,7 @@ pub(in super::super) struct Terms {
     pub(in super::super) late_ns: [u64; LATE_MOST],
 }
 
-impl Terms {
+impl ArrivalParameters {
     fn end_ns(&self) -> u64 {
         self.warm_up_ns + self.length_ns
     }
@@ -45,12 +45,12 @@ impl Terms {
 /// Stream of the arrivals of a section.
 #[derive(Debug)]
 pub(in super::super) struct Stream {
-    terms: Terms,
-    drawn: Mutex<Drawn>,
+    terms: ArrivalParameters,
+    drawn: Mutex<ArrivalGenerator>,
 }
 
 #[derive(Debug)]
-struct Drawn {
+struct ArrivalGenerator {
     random: Random,
     /// Time when the first clone was ready, origin of all arrivals.
     start_ns: Option<u64>,
@@ -68,9 +68,9 @@ struct Arrival {
 }
 
 impl Stream {
-    pub(in super::super) fn new(terms: Terms) -> Self {
+    pub(in super::super) fn new(terms: ArrivalParameters) -> Self {
         let random = Random::for_part(terms.seed, "arrivals");
-        let drawn = Drawn { random, start_ns: None, at_ns: 0.0, counted: 0 };
+        let drawn = ArrivalGenerator { random, start_ns: None, at_ns: 0.0, counted: 0 };
         Self { terms, drawn: Mutex::new(drawn) }
     }
 
@@ -93,10 +93,10 @@ impl Stream {
     }
 }
 
-impl Drawn {
+impl ArrivalGenerator {
     /// Draws the next arrival: its time from the start, and true if it falls into the measured
     /// time. `None` after the end.
-    fn next(&mut self, terms: &Terms) -> Option<(u64, bool)> {
+    fn next(&mut self, terms: &ArrivalParameters) -> Option<(u64, bool)> {
         let mean_ns = 1e9 / terms.per_second;
         let share = if terms.is_poisson {
             // From (0, 1], so that its logarithm is finite.
@@ -119,7 +119,7 @@ impl Drawn {
 
 /// Decision on a clone's next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Turn {
+pub(in super::super) enum Dispatch {
     /// The request is due.
     Now,
     /// The request is due later: pause for this many microseconds, then ask again.
@@ -129,7 +129,7 @@ pub(in super::super) enum Turn {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum At {
+enum ScheduleState {
     Free,
     /// Waits for an arrival; true if the clone has slept meanwhile.
     Waiting(Arrival, bool),
@@ -139,55 +139,55 @@ enum At {
 
 /// Connection of a clone to a stream.
 #[derive(Debug)]
-pub(in super::super) struct Lane {
+pub(in super::super) struct WorkerSchedule {
     stream: Arc<Stream>,
-    at: At,
+    at: ScheduleState,
     tally: OfferedTally,
 }
 
-impl Lane {
+impl WorkerSchedule {
     pub(in super::super) fn new(stream: Arc<Stream>) -> Self {
         Self {
             stream,
-            at: At::Free,
+            at: ScheduleState::Free,
             tally: OfferedTally { late: vec![0; LATE_MOST], ..OfferedTally::default() },
         }
     }
 
     /// Takes the next arrival if the clone is free, and decides whether its request is due.
-    pub(in super::super) fn turn(&mut self, now_ns: u64) -> Turn {
-        if let At::Serving(..) = self.at {
+    pub(in super::super) fn turn(&mut self, now_ns: u64) -> Dispatch {
+        if let ScheduleState::Serving(..) = self.at {
             self.settle();
         }
         let (arrival, slept) = match self.at {
-            At::Waiting(arrival, slept) => (arrival, slept),
-            At::Free | At::Serving(..) => match self.stream.take(now_ns) {
+            ScheduleState::Waiting(arrival, slept) => (arrival, slept),
+            ScheduleState::Free | ScheduleState::Serving(..) => match self.stream.take(now_ns) {
                 Some(arrival) => (arrival, false),
-                None => return Turn::Over,
+                None => return Dispatch::Over,
             },
         };
         let left_ns = arrival.due_ns.saturating_sub(now_ns);
         if left_ns > 0 {
-            self.at = At::Waiting(arrival, true);
-            return Turn::Wait(left_ns.div_ceil(1000).min(PIECE_US));
+            self.at = ScheduleState::Waiting(arrival, true);
+            return Dispatch::Wait(left_ns.div_ceil(1000).min(PIECE_US));
         }
         if slept && arrival.counts {
             self.tally.lag.add(now_ns - arrival.due_ns);
         }
-        self.at = At::Serving(arrival, None);
-        Turn::Now
+        self.at = ScheduleState::Serving(arrival, None);
+        Dispatch::Now
     }
 
     /// Records the end of a transfer, or of a sync that belongs to the request.
     pub(in super::super) fn ended(&mut self, at_ns: u64) {
-        if let At::Serving(_, ended_ns) = &mut self.at {
+        if let ScheduleState::Serving(_, ended_ns) = &mut self.at {
             *ended_ns = Some(at_ns);
         }
     }
 
     /// Records the latency of the request that was served.
     fn settle(&mut self) {
-        if let At::Serving(arrival, Some(ended_ns)) = std::mem::replace(&mut self.at, At::Free)
+        if let ScheduleState::Serving(arrival, Some(ended_ns)) = std::mem::replace(&mut self.at, ScheduleState::Free)
             && arrival.counts
         {
             let latency_ns = ended_ns.saturating_sub(arrival.due_ns);
@@ -221,13 +221,13 @@ pub(in super::super) fn quantile(ended: &Latencies, due: u64, share: f64) -> Opt
 mod tests {
     use std::sync::Arc;
 
-    use super::{Lane, Latencies, Stream, Terms, Turn, quantile};
+    use super::{WorkerSchedule, Latencies, Stream, ArrivalParameters, Dispatch, quantile};
 
     const MS: u64 = 1_000_000;
 
-    fn terms(per_second: f64, is_poisson: bool) -> Terms {
+    fn terms(per_second: f64, is_poisson: bool) -> ArrivalParameters {
         let (warm_up_ns, length_ns, grace_ns) = (100 * MS, 1000 * MS, 50 * MS);
-        Terms {
+        ArrivalParameters {
             per_second,
             is_poisson,
             seed: 3,
@@ -239,23 +239,23 @@ mod tests {
     }
 
     /// Runs a single clone with this service time, and returns its lane at the end.
-    fn served(stream: &Arc<Stream>, service_ns: u64) -> Lane {
-        let mut lane = Lane::new(Arc::clone(stream));
+    fn served(stream: &Arc<Stream>, service_ns: u64) -> WorkerSchedule {
+        let mut lane = WorkerSchedule::new(Arc::clone(stream));
         let mut now_ns = 7 * MS;
         loop {
             match lane.turn(now_ns) {
-                Turn::Wait(us) => now_ns += us * 1000,
-                Turn::Now => {
+                Dispatch::Wait(us) => now_ns += us * 1000,
+                Dispatch::Now => {
                     now_ns += service_ns;
                     lane.ended(now_ns);
                 }
-                Turn::Over => return lane,
+                Dispatch::Over => return lane,
             }
         }
     }
 
     #[test]
-    fn latency_counts_from_when_a_request_was_due() {
+    fn latency_is_measured_from_the_due_time() {
         // 100 requests a second, each of 1 ms: nothing waits, and none is late.
         let stream = Arc::new(Stream::new(terms(100.0, false)));
         let tally = served(&stream, MS).tally();
@@ -276,8 +276,8 @@ mod tests {
     }
 
     #[test]
-    fn drawn_times_are_those_of_a_poisson_process() {
-        let stream = Stream::new(Terms { length_ns: 100_000 * MS, ..terms(1000.0, true) });
+    fn arrivals_form_a_poisson_process() {
+        let stream = Stream::new(ArrivalParameters { length_ns: 100_000 * MS, ..terms(1000.0, true) });
         let mut times = Vec::new();
         while let Some(arrival) = stream.take(0) {
             times.push(arrival.due_ns);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ended_is_the_slowest() {
+    fn requests_that_never_end_count_as_slowest() {
         let mut ended = Latencies::default();
         (1..=90).for_each(|ms| ended.add(ms * MS));
         let of = |due, share| quantile(&ended, due, share).map(|ns| ns.div_ceil(MS));

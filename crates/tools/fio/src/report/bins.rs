@@ -46,7 +46,7 @@ mod tests {
     use super::{microseconds, read};
 
     #[test]
-    fn bins_of_both_kinds_are_read() {
+    fn bins_of_2_x_and_3_x_are_read() {
         let new = json!({"1432": 1, "2256": 3, "9": 0, "x": 5});
         assert_eq!(read(&new), Some(vec![(1432, 1), (2256, 3)]));
         let old = json!({
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_are_as_wide_as_those_of_fio() {
+    fn bin_widths_equal_those_of_fio() {
         assert_eq!(microseconds(127, 6), Some(127));
         // 64 bins for each power of two.
         assert_eq!((microseconds(191, 6), microseconds(192, 6)), (Some(255), Some(258)));

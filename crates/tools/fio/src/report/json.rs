@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::bins;
-use super::run::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread, Sync, limit_ns};
+use super::run::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Statistic, Sync, limit_ns};
 use treering_kit::import::number;
 
 /// Most jobs of a run; larger documents are not read.
@@ -164,11 +164,11 @@ fn time_of<'v>(of: &'v Value, name: &str) -> Option<(&'v Value, f64)> {
     ns.or_else(us)
 }
 
-fn spread(of: &Value) -> Option<Spread> {
+fn spread(of: &Value) -> Option<Statistic> {
     let least = number(of, "min")?;
     let (most, mean) = (number(of, "max")?, number(of, "mean")?);
     let deviation = number(of, "stddev").unwrap_or(0.0);
-    let spread = Spread { least, most, mean, deviation };
+    let spread = Statistic { least, most, mean, deviation };
     // Of nothing there are only zeros.
     let is_empty = of.get("N").and_then(Value::as_u64) == Some(0) || most == 0.0 && mean == 0.0;
     (!is_empty && spread.is_sound()).then_some(spread)
@@ -229,7 +229,7 @@ fn direction(name: &'static str, of: &Value) -> Direction {
     let samples = |prefix: &str, deviation: &str| {
         let read = |what: &str| number(of, &format!("{prefix}_{what}"));
         let (least, most, mean) = (read("min")?, read("max")?, read("mean")?);
-        let spread = Spread { least, most, mean, deviation: read(deviation)? };
+        let spread = Statistic { least, most, mean, deviation: read(deviation)? };
         (spread.is_sound() && most > 0.0).then_some(spread)
     };
     direction.bandwidth = samples("bw", "dev").map(|spread| spread.scaled(1024.0));

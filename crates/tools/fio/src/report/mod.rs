@@ -5,4 +5,4 @@ mod json;
 mod run;
 
 pub(crate) use json::run;
-pub(crate) use run::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread, limit_ns};
+pub(crate) use run::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Statistic, limit_ns};

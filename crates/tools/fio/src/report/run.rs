@@ -80,15 +80,15 @@ pub(crate) struct Direction {
     /// Requests per second, as printed or from exact figures.
     pub ops_per_second: f64,
     /// Statistics of submission (`slat`), completion (`clat`) and total latency (`lat`).
-    pub times: Vec<(&'static str, Spread)>,
+    pub times: Vec<(&'static str, Statistic)>,
     /// Percentiles: latency kind, percentile as printed, and value.
     pub percentiles: Vec<(&'static str, String, f64)>,
     /// Latency histogram: latency kind, and nanoseconds with the count of each bin.
     pub bins: Option<(&'static str, Vec<(u64, u64)>)>,
     /// Bandwidth samples in bytes per second.
-    pub bandwidth: Option<Spread>,
+    pub bandwidth: Option<Statistic>,
     /// Samples of operations per second.
-    pub iops: Option<Spread>,
+    pub iops: Option<Statistic>,
 }
 
 /// Latencies of `fsync` and its like.
@@ -97,7 +97,7 @@ pub(crate) struct Sync {
     /// Number of syncs; 0 when the output does not state it.
     pub ios: u64,
     /// Latency statistics, in nanoseconds.
-    pub time: Spread,
+    pub time: Statistic,
     /// Percentile as printed, and value.
     pub percentiles: Vec<(String, f64)>,
     /// Latency histogram: nanoseconds, and the count of each bin.
@@ -106,7 +106,7 @@ pub(crate) struct Sync {
 
 /// Statistic: minimum, maximum, mean and deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Spread {
+pub(crate) struct Statistic {
     /// Minimum.
     pub least: f64,
     /// Maximum.
@@ -117,7 +117,7 @@ pub(crate) struct Spread {
     pub deviation: f64,
 }
 
-impl Spread {
+impl Statistic {
     /// Converts to another unit.
     pub(crate) fn scaled(self, factor: f64) -> Self {
         Self {

@@ -1,10 +1,10 @@
 //! Contents of requests that the job determines: blocks to be verified, and patterns. Also
 //! schedules the reads that verify them.
 
-use crate::language::{Content, Direction, Engine, Kind, Pattern};
+use crate::language::{Redundancy, Direction, Engine, VerifyKind, Pattern};
 use treering_script::Buffers;
 
-use super::super::generator::{Act, Wanted};
+use super::super::generator::{Act, IoRequest};
 use super::super::tally::Complaint;
 use super::super::tausworthe::{Tausworthe, Use};
 use super::super::verify::{Block, Expected, History, Piece, random};
@@ -26,7 +26,7 @@ pub(super) struct Contents {
     pattern: Option<Pattern>,
     /// True if other data is random and not zeros.
     is_random: bool,
-    content: Content,
+    content: Redundancy,
     /// Seeds of buffers that may be repeated.
     seeds: Vec<u64>,
     repeats: Tausworthe,
@@ -52,13 +52,13 @@ pub(super) struct Contents {
 
 impl Contents {
     /// Creates the contents; `None` if the default payload suffices.
-    pub(super) fn of(worker: &Worker, classic: bool) -> Option<Box<Self>> {
+    pub(super) fn for_worker(worker: &Worker, classic: bool) -> Option<Box<Self>> {
         let job = &worker.job;
         let verify = &job.extras.verify;
         let large =
             Direction::ALL.iter().any(|direction| job.blocks(*direction).most > PAYLOAD_BYTES_MAX);
         let plain = verify.kind.is_none() && job.extras.buffer_pattern.is_none() && !large;
-        let plain = plain && job.extras.content == Content::default();
+        let plain = plain && job.extras.content == Redundancy::default();
         let can = job.engine.moves_data() || job.engine == Engine::Null;
         if plain || !can {
             return None;
@@ -70,7 +70,7 @@ impl Contents {
         let mixed_alone = job.rw.is_mixed() && verify.backlog == 0;
         Some(Box::new(Self {
             buffers: Buffers::default(),
-            block: block.filter(|block| block.kind != Kind::Null && job.engine.moves_data()),
+            block: block.filter(|block| block.kind != VerifyKind::Null && job.engine.moves_data()),
             pattern: job.extras.buffer_pattern.clone(),
             is_random: !classic,
             content: job.extras.content,
@@ -105,7 +105,7 @@ impl Contents {
 
     /// Returns a fresh seed or, by the deduplication percentage, an earlier one.
     fn repeated(&mut self, fresh: u64) -> u64 {
-        let Content { alike, among, .. } = self.content;
+        let Redundancy { alike, among, .. } = self.content;
         let again = !self.seeds.is_empty() && self.repeats.percent() <= alike;
         if again {
             let place = self.repeats.below(self.seeds.len() as u64);
@@ -123,8 +123,8 @@ impl Contents {
     }
 
     /// Fills the buffer of a write, and remembers it for verification.
-    fn fill(&mut self, tag: u16, wanted: Wanted, number: u64, now_ns: u64) {
-        let Wanted { file, offset, bytes, .. } = wanted;
+    fn fill(&mut self, tag: u16, wanted: IoRequest, number: u64, now_ns: u64) {
+        let IoRequest { file, offset, bytes, .. } = wanted;
         self.last_was_read = wanted.direction == Direction::Read;
         if wanted.direction != Direction::Write {
             return;
@@ -133,7 +133,7 @@ impl Contents {
         let number = u16::from_le_bytes([low, high]);
         let (first, second) = (self.draws.draw(), self.draws.draw());
         let seed = first.wrapping_mul(second);
-        let is_part = self.content != Content::default() && self.block.is_none();
+        let is_part = self.content != Redundancy::default() && self.block.is_none();
         let content_seed = if is_part { self.repeated(seed) } else { seed };
         let mut buffers = self.buffers.open();
         let into = buffers.get(tag, usize::try_from(bytes).unwrap_or(0));
@@ -155,7 +155,7 @@ impl Contents {
     }
 
     /// Ends a failed request; a failed write is not read back.
-    pub(super) fn failed(&mut self, wanted: Wanted) {
+    pub(super) fn failed(&mut self, wanted: IoRequest) {
         self.ended(wanted);
         if wanted.direction == Direction::Write {
             self.history.remove(wanted.file, wanted.offset);
@@ -163,7 +163,7 @@ impl Contents {
     }
 
     /// Ends a request.
-    fn ended(&mut self, wanted: Wanted) {
+    fn ended(&mut self, wanted: IoRequest) {
         if wanted.direction == Direction::Write {
             let place = (wanted.file, wanted.offset);
             if let Some(at) = self.under_way.iter().position(|one| *one == place) {
@@ -173,7 +173,7 @@ impl Contents {
     }
 
     /// Verifies the data of a read; returns the error, if any.
-    fn look(&mut self, tag: u16, wanted: Wanted, bytes: u64, file: &str) -> Option<Complaint> {
+    fn look(&mut self, tag: u16, wanted: IoRequest, bytes: u64, file: &str) -> Option<Complaint> {
         let block = self.block.as_ref()?;
         if wanted.again.is_none() && !self.looks {
             return None;
@@ -234,7 +234,7 @@ impl Contents {
 }
 
 /// Fills with random bytes, and zeros at the end of each part.
-fn partly_random(content: &Content, seed: u64, into: &mut [u8]) {
+fn partly_random(content: &Redundancy, seed: u64, into: &mut [u8]) {
     let part = usize::try_from(content.part).unwrap_or(0);
     let part = if part == 0 { into.len() } else { part };
     random(seed, into);
@@ -262,7 +262,7 @@ impl Runner {
             contents.waiting = Some(piece);
             return Some(Act::Open(file));
         }
-        Some(Act::Request(Wanted {
+        Some(Act::Request(IoRequest {
             file,
             direction: Direction::Read,
             offset,
@@ -273,7 +273,7 @@ impl Runner {
 
     /// Fills the buffer of a request about to be issued.
     #[inline]
-    pub(super) fn fill(&mut self, tag: u16, wanted: Wanted) {
+    pub(super) fn fill(&mut self, tag: u16, wanted: IoRequest) {
         if let Some(contents) = &mut self.contents {
             let number = self.generator.issued.requests[Direction::Write.place()].saturating_sub(1);
             contents.fill(tag, wanted, number, self.clock.now_ns().unwrap_or(0));
@@ -282,14 +282,14 @@ impl Runner {
 
     /// Verifies a completed request.
     #[inline]
-    pub(super) fn look(&mut self, tag: u16, wanted: Wanted, bytes: u64) {
+    pub(super) fn look(&mut self, tag: u16, wanted: IoRequest, bytes: u64) {
         if self.contents.is_some() {
             self.look_closely(tag, wanted, bytes);
         }
     }
 
     #[cold]
-    fn look_closely(&mut self, tag: u16, wanted: Wanted, bytes: u64) {
+    fn look_closely(&mut self, tag: u16, wanted: IoRequest, bytes: u64) {
         let Some(contents) = &mut self.contents else { return };
         contents.ended(wanted);
         if wanted.direction != Direction::Read {

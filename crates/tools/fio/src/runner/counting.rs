@@ -2,8 +2,8 @@
 
 use crate::language::Direction;
 
-use super::super::generator::Wanted;
-use super::super::logs::Ended;
+use super::super::generator::IoRequest;
+use super::super::logs::CompletedRequest;
 use super::Runner;
 use super::contents::{UNTAGGED, WRONG};
 
@@ -17,7 +17,7 @@ const NOTHING_READ: i32 = 5;
 impl Runner {
     /// Records a request of a synchronous engine.
     #[inline]
-    pub(super) fn moved(&mut self, wanted: Wanted, bytes: u64) {
+    pub(super) fn moved(&mut self, wanted: IoRequest, bytes: u64) {
         let direction = wanted.direction.place();
         if bytes == 0 && wanted.direction == Direction::Read {
             // As the original: behind the end of a file nothing can be read, and that counts.
@@ -45,7 +45,7 @@ impl Runner {
 
     /// Records a failed request, whose bytes are not counted.
     #[cold]
-    pub(super) fn request_failed(&mut self, wanted: Wanted, errno: i32) {
+    pub(super) fn request_failed(&mut self, wanted: IoRequest, errno: i32) {
         if let Some(contents) = &mut self.contents {
             contents.failed(wanted);
         }
@@ -100,12 +100,12 @@ impl Runner {
 
     /// Logs a request, if asked for, and checks its latency limits.
     #[inline]
-    pub(super) fn log(&mut self, wanted: Wanted, bytes: u64, slat_ns: Option<u64>, clat_ns: u64) {
+    pub(super) fn log(&mut self, wanted: IoRequest, bytes: u64, slat_ns: Option<u64>, clat_ns: u64) {
         if let Some(logs) = &mut self.logs
             && let Some(at_ms) = self.clock.logged_ms()
         {
             let (direction, offset) = (wanted.direction.place(), wanted.offset);
-            logs.ended(Ended { at_ms, direction, bytes, offset, slat_ns, clat_ns });
+            logs.ended(CompletedRequest { at_ms, direction, bytes, offset, slat_ns, clat_ns });
         }
         let is_too_late = self.depth.is_some()
             && !self.worker.job.reported.disable_lat
@@ -118,7 +118,7 @@ impl Runner {
 
     /// Counts the bytes of a request, and begins a pause if one is due.
     #[inline]
-    pub(super) fn counted(&mut self, wanted: Wanted, bytes: u64) {
+    pub(super) fn counted(&mut self, wanted: IoRequest, bytes: u64) {
         let tally = &mut self.tally.directions[wanted.direction.place()];
         tally.bytes += bytes;
         tally.requests += 1;

@@ -9,7 +9,7 @@ use super::Runner;
 
 /// Transition after an evaluation of the latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Settling {
+pub(super) enum WindowTransition {
     /// Requests in flight end, then another window begins.
     Window,
     /// Requests in flight end, all counters are reset, and the last window begins.
@@ -18,9 +18,9 @@ pub(super) enum Settling {
 
 /// Outcome of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Looked {
+enum WindowVerdict {
     GoOn,
-    Settle(Settling),
+    Settle(WindowTransition),
     Done,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct DepthControl {
 }
 
 impl DepthControl {
-    pub(super) fn of(job: &Section) -> Option<Box<Self>> {
+    pub(super) fn from_job(job: &Section) -> Option<Box<Self>> {
         let target = job.extras.latency;
         (target.ns > 0).then(|| {
             Box::new(Self {
@@ -80,20 +80,20 @@ impl DepthControl {
 
     /// Evaluates a request's latency. `Done` ends the job with an error: the limit applies to all
     /// requests, and was missed at depth 1.
-    fn ended(&mut self, latency_ns: u64) -> Looked {
+    fn ended(&mut self, latency_ns: u64) -> WindowVerdict {
         if latency_ns <= self.target.ns {
-            return Looked::GoOn;
+            return WindowVerdict::GoOn;
         }
         if self.target.percentile < 100.0 {
             self.late += 1;
-            return Looked::GoOn;
+            return WindowVerdict::GoOn;
         }
-        if self.depth == 1 { Looked::Done } else { self.lower() }
+        if self.depth == 1 { WindowVerdict::Done } else { self.lower() }
     }
 
-    fn lower(&mut self) -> Looked {
+    fn lower(&mut self) -> WindowVerdict {
         if self.depth == 1 {
-            return Looked::GoOn;
+            return WindowVerdict::GoOn;
         }
         self.high = self.depth;
         if self.depth == self.low {
@@ -101,10 +101,10 @@ impl DepthControl {
         }
         self.depth = self.depth.midpoint(self.low);
         self.stable = 0;
-        Looked::Settle(Settling::Window)
+        WindowVerdict::Settle(WindowTransition::Window)
     }
 
-    fn raise(&mut self, now_ns: u64, requests: u64) -> Looked {
+    fn raise(&mut self, now_ns: u64, requests: u64) -> WindowVerdict {
         let before = self.depth;
         self.low = self.depth;
         if self.depth + 1 == self.high {
@@ -118,20 +118,20 @@ impl DepthControl {
         self.depth = next.min(self.most);
         let is_found = !self.target.runs && self.depth == before;
         if is_found && self.is_last {
-            return Looked::Done;
+            return WindowVerdict::Done;
         }
         if is_found {
             self.is_last = true;
-            return Looked::Settle(Settling::LastWindow);
+            return WindowVerdict::Settle(WindowTransition::LastWindow);
         }
         self.begin_window(now_ns, requests);
-        Looked::GoOn
+        WindowVerdict::GoOn
     }
 
     /// Evaluates the window if it is complete.
-    fn look(&mut self, now_ns: u64, requests: u64) -> Looked {
+    fn look(&mut self, now_ns: u64, requests: u64) -> WindowVerdict {
         if now_ns.saturating_sub(self.since_ns) < self.target.window_us * 1000 {
-            return Looked::GoOn;
+            return WindowVerdict::GoOn;
         }
         let ended = requests.saturating_sub(self.before);
         let fast = ended.saturating_sub(self.late) as f64 / ended as f64 * 100.0;
@@ -156,10 +156,10 @@ impl Runner {
     pub(super) fn is_too_late(&mut self, latency_ns: u64) -> bool {
         let Some(control) = &mut self.depth else { return false };
         let looked = control.ended(latency_ns);
-        if let Looked::Settle(settling) = looked {
+        if let WindowVerdict::Settle(settling) = looked {
             self.settling.get_or_insert(settling);
         }
-        looked == Looked::Done
+        looked == WindowVerdict::Done
     }
 
     /// Evaluates the window, and begins a new one or ends the job.
@@ -171,16 +171,16 @@ impl Runner {
         }
         let Some(control) = &mut self.depth else { return };
         match control.look(now_ns, requests) {
-            Looked::GoOn => {}
-            Looked::Settle(settling) => self.settling = Some(settling),
-            Looked::Done => self.terminated = true,
+            WindowVerdict::GoOn => {}
+            WindowVerdict::Settle(settling) => self.settling = Some(settling),
+            WindowVerdict::Done => self.terminated = true,
         }
     }
 
     /// Begins another window, since all requests in flight have ended.
-    pub(super) fn settled(&mut self, settling: Settling) {
+    pub(super) fn settled(&mut self, settling: WindowTransition) {
         self.settling = None;
-        if settling == Settling::LastWindow {
+        if settling == WindowTransition::LastWindow {
             self.tally.clear();
             self.generator.count_anew();
             self.clock.start();
@@ -195,7 +195,7 @@ impl Runner {
 
 #[cfg(test)]
 mod tests {
-    use super::{DepthControl, LatencyTarget, Looked, Section, Settling};
+    use super::{DepthControl, LatencyTarget, WindowVerdict, Section, WindowTransition};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -204,7 +204,7 @@ mod tests {
         job.depth = depth;
         job.extras.latency =
             LatencyTarget { ns: 1000, window_us: 1_000_000, percentile, runs: false };
-        *DepthControl::of(&job).unwrap()
+        *DepthControl::from_job(&job).unwrap()
     }
 
     /// Depths of the windows if requests are late from this depth on.
@@ -214,24 +214,24 @@ mod tests {
             depths.push(control.depth());
             let is_late = control.depth() >= late_from;
             for _ in 0..100 {
-                assert_eq!(control.ended(if is_late { 2000 } else { 500 }), Looked::GoOn);
+                assert_eq!(control.ended(if is_late { 2000 } else { 500 }), WindowVerdict::GoOn);
             }
             requests += 100;
             match control.look(second * SECOND, requests) {
-                Looked::GoOn => {}
-                Looked::Settle(Settling::Window) => control.begin_window(second * SECOND, requests),
-                Looked::Settle(Settling::LastWindow) => {
+                WindowVerdict::GoOn => {}
+                WindowVerdict::Settle(WindowTransition::Window) => control.begin_window(second * SECOND, requests),
+                WindowVerdict::Settle(WindowTransition::LastWindow) => {
                     requests = 0;
                     control.begin_window(second * SECOND, 0);
                 }
-                Looked::Done => return (depths, control.depth()),
+                WindowVerdict::Done => return (depths, control.depth()),
             }
         }
         (depths, control.depth())
     }
 
     #[test]
-    fn the_depth_is_doubled_then_searched_for() {
+    fn depth_is_doubled_then_bisected() {
         let (depths, found) = search(control(32, 99.0), 11);
         assert_eq!(depths[..8], [1, 2, 4, 8, 16, 12, 10, 11]);
         assert_eq!(found, 10);
@@ -240,11 +240,11 @@ mod tests {
     }
 
     #[test]
-    fn where_no_request_may_be_late_one_at_a_depth_of_one_ends_the_job() {
+    fn a_late_request_at_depth_one_ends_a_job_with_a_limit_for_all_requests() {
         let mut control = control(8, 100.0);
-        assert_eq!(control.ended(1001), Looked::Done);
+        assert_eq!(control.ended(1001), WindowVerdict::Done);
         control.depth = 4;
-        assert_eq!(control.ended(1001), Looked::Settle(Settling::Window));
+        assert_eq!(control.ended(1001), WindowVerdict::Settle(WindowTransition::Window));
         assert_eq!(control.depth(), 2);
     }
 }

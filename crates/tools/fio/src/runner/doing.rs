@@ -1,14 +1,14 @@
 //! Next step of a clone, as a call to the kernel.
 
-use crate::language::{Advice, Direction, Engine};
+use crate::language::{FadviseHint, Direction, Engine};
 use treering_script::{Call, CreateHow, OpenHow};
 
-use super::super::generator::Wanted;
+use super::super::generator::IoRequest;
 use super::Runner;
 
 /// Next step of a clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
+pub(super) enum IoStep {
     Nothing,
     Directory(u16),
     Pause(u64),
@@ -19,7 +19,7 @@ pub(super) enum Doing {
     /// Reads a part of a file before the work, for `pre_read`.
     PreRead(usize, u64),
     Seek(usize, u64),
-    Move(Wanted),
+    Move(IoRequest),
     /// Syncs a file; `counts` if the sync counts as a request of the job.
     Sync {
         file: usize,
@@ -56,14 +56,14 @@ impl Runner {
     #[inline]
     pub(super) fn call(&mut self) -> Call<'_> {
         match self.doing {
-            Doing::Move(wanted) => self.transfer(wanted),
+            IoStep::Move(wanted) => self.transfer(wanted),
             _ => self.other_call(),
         }
     }
 
     #[inline]
-    fn transfer(&self, wanted: Wanted) -> Call<'_> {
-        let Wanted { file, direction, offset: position, bytes, .. } = wanted;
+    fn transfer(&self, wanted: IoRequest) -> Call<'_> {
+        let IoRequest { file, direction, offset: position, bytes, .. } = wanted;
         let (file, bytes) = (self.slots.of(file), length(bytes));
         match (self.worker.job.engine, direction) {
             (Engine::Ftruncate, _) => Call::Truncate { file, bytes: position },
@@ -113,12 +113,12 @@ impl Runner {
         let job = &self.worker.job;
         let extent = |file: usize| self.extents.files[file];
         match self.doing {
-            Doing::Nothing => NOTHING,
-            Doing::Directory(number) => {
+            IoStep::Nothing => NOTHING,
+            IoStep::Directory(number) => {
                 self.namespace.open(number, &self.names[usize::from(number)])
             }
-            Doing::Pause(us) => Call::Pause { ns: us * 1000 },
-            Doing::Open(file) => {
+            IoStep::Pause(us) => Call::Pause { ns: us * 1000 },
+            IoStep::Open(file) => {
                 let name = &self.worker.files[file];
                 let (at, path, into) = (name.dir(), name.name.as_c_str(), self.slots.of(file));
                 match job.engine {
@@ -129,30 +129,30 @@ impl Runner {
                     _ => Call::Open { at, path, how: OpenHow::Read, into },
                 }
             }
-            Doing::Forget(_) if !job.engine.uses_cache() => NOTHING,
-            Doing::Forget(number) => {
+            IoStep::Forget(_) if !job.engine.uses_cache() => NOTHING,
+            IoStep::Forget(number) => {
                 let (file, extent) = (self.slots.of(number), extent(number));
                 Call::Forget { file, start: extent.offset, bytes: extent.bytes }
             }
-            Doing::Advise(number) => {
+            IoStep::Advise(number) => {
                 let (file, extent) = (self.slots.of(number), extent(number));
                 let (start, bytes) = (extent.offset, extent.bytes);
                 let random = match job.extras.advice {
-                    Advice::Random(random) => random,
+                    FadviseHint::Random(random) => random,
                     _ => job.rw.random,
                 };
                 Call::Advise { file, start, bytes, random }
             }
-            Doing::Map(number) => {
+            IoStep::Map(number) => {
                 let (file, bytes) = (self.slots.of(number), extent(number).file_bytes);
                 Call::Map { file, bytes, writes: job.rw.writes, random: job.rw.random }
             }
-            Doing::PreRead(file, position) => {
+            IoStep::PreRead(file, position) => {
                 Call::ReadAt { file: self.slots.of(file), bytes: PRE_READ_BYTES, position }
             }
-            Doing::Seek(file, position) => Call::Seek { file: self.slots.of(file), position },
-            Doing::Move(wanted) => self.transfer(wanted),
-            Doing::Sync { file, data_only, .. } => {
+            IoStep::Seek(file, position) => Call::Seek { file: self.slots.of(file), position },
+            IoStep::Move(wanted) => self.transfer(wanted),
+            IoStep::Sync { file, data_only, .. } => {
                 let file = self.slots.of(file);
                 match (job.engine, data_only) {
                     (engine, _) if !engine.moves_data() => NOTHING,
@@ -161,18 +161,18 @@ impl Runner {
                     (_, false) => Call::Fsync { file },
                 }
             }
-            Doing::SyncRange { bytes: 0, .. } => NOTHING,
-            Doing::SyncRange { file, start, bytes } => self.sync_range(file, start, bytes),
-            Doing::CloseSync(_) if !job.engine.moves_data() => NOTHING,
-            Doing::CloseSync(file) => Call::Fsync { file: self.slots.of(file) },
-            Doing::Submit => Call::Submit { requests: self.queued.batch() },
-            Doing::Reap(least) => Call::Reap { least },
-            Doing::Close(file) if !job.engine.has_open_files() => {
+            IoStep::SyncRange { bytes: 0, .. } => NOTHING,
+            IoStep::SyncRange { file, start, bytes } => self.sync_range(file, start, bytes),
+            IoStep::CloseSync(_) if !job.engine.moves_data() => NOTHING,
+            IoStep::CloseSync(file) => Call::Fsync { file: self.slots.of(file) },
+            IoStep::Submit => Call::Submit { requests: self.queued.batch() },
+            IoStep::Reap(least) => Call::Reap { least },
+            IoStep::Close(file) if !job.engine.has_open_files() => {
                 self.slots.close(file);
                 NOTHING
             }
-            Doing::Close(file) => Call::Close { file: self.slots.close(file) },
-            Doing::Unlink(file) => {
+            IoStep::Close(file) => Call::Close { file: self.slots.close(file) },
+            IoStep::Unlink(file) => {
                 let name = &self.worker.files[file];
                 Call::Unlink { at: name.dir(), path: &name.name }
             }

@@ -3,11 +3,11 @@
 use crate::language::{Amount, Direction, Engine};
 use treering_script::{Snapshot, Spent, Usage};
 
-use super::super::generator::Wanted;
+use super::super::generator::IoRequest;
 use super::super::logs::{CLOSED, DATA_SYNC, ISSUED, OPENED, RANGE_SYNC, SYNC};
 use super::super::tally::{COARSE, DirectionTally, Latencies, Stat, Tally};
 use super::doing::PRE_READ_BYTES;
-use super::{Doing, Next, Runner, Stage, Then};
+use super::{IoStep, NextAction, Runner, Stage, AfterClose};
 
 /// Errno of a request to a file that is not open (`EBADF`).
 const NO_FILE: u64 = 9;
@@ -32,11 +32,11 @@ impl Runner {
     }
 
     /// Next action outside of the work.
-    pub(super) fn between(&mut self) -> Next {
+    pub(super) fn between(&mut self) -> NextAction {
         let doing = match self.stage {
             Stage::Directories => self.directory(),
             Stage::PreRead(file) => self.pre_read(file),
-            Stage::Delay if self.must_wait() => Some(Doing::Pause(WAIT_US)),
+            Stage::Delay if self.must_wait() => Some(IoStep::Pause(WAIT_US)),
             Stage::Delay => {
                 let over = self.deadlines.end.is_reached() || self.deadlines.time.is_reached();
                 let doing = if over { None } else { self.rest() };
@@ -65,7 +65,7 @@ impl Runner {
             Stage::PassEnd => {
                 self.end_pass();
                 self.next = self.follows();
-                if self.next == Then::Pass {
+                if self.next == AfterClose::Pass {
                     // As the original: what was brought to the disk is so once more at its close.
                     self.generator.last_was_sync = false;
                 }
@@ -77,7 +77,7 @@ impl Runner {
             Stage::Closing => self.close_next(),
             Stage::Renew(file) if file < self.worker.files.len() => {
                 self.go(Stage::Renew(file + 1));
-                Some(Doing::Unlink(file))
+                Some(IoStep::Unlink(file))
             }
             Stage::Renew(_) => {
                 self.go(Stage::Begin);
@@ -85,11 +85,11 @@ impl Runner {
             }
             Stage::Unlink(file) if self.worker.job.unlink && file < self.worker.files.len() => {
                 self.go(Stage::Unlink(file + 1));
-                Some(Doing::Unlink(file))
+                Some(IoStep::Unlink(file))
             }
-            Stage::Unlink(_) | Stage::Over => return Next::End,
+            Stage::Unlink(_) | Stage::Over => return NextAction::End,
         };
-        doing.map_or(Next::Again, Next::Do)
+        doing.map_or(NextAction::Again, NextAction::Do)
     }
 
     /// True while a job that this one waits for is at work.
@@ -107,11 +107,11 @@ impl Runner {
         self.terminated = true;
     }
 
-    fn directory(&mut self) -> Option<Doing> {
+    fn directory(&mut self) -> Option<IoStep> {
         match self.directories.get(self.place) {
             Some(&number) => {
                 self.place += 1;
-                Some(Doing::Directory(number))
+                Some(IoStep::Directory(number))
             }
             None => {
                 self.place = 0;
@@ -122,7 +122,7 @@ impl Runner {
     }
 
     /// Reads the files one after the other, for `pre_read`.
-    fn pre_read(&mut self, file: usize) -> Option<Doing> {
+    fn pre_read(&mut self, file: usize) -> Option<IoStep> {
         if let Some(doing) = self.todo.pop_front() {
             return Some(doing);
         }
@@ -143,13 +143,13 @@ impl Runner {
         let extent = self.extents.files[file];
         let step = usize::try_from(PRE_READ_BYTES).unwrap_or(1);
         let places = (extent.offset..extent.end()).step_by(step);
-        self.todo.extend(places.map(|position| Doing::PreRead(file, position)));
-        self.todo.push_back(Doing::Close(file));
-        Some(Doing::Open(file))
+        self.todo.extend(places.map(|position| IoStep::PreRead(file, position)));
+        self.todo.push_back(IoStep::Close(file));
+        Some(IoStep::Open(file))
     }
 
     /// Syncs all files, also those that are closed.
-    fn end_sync(&mut self, file: usize) -> Option<Doing> {
+    fn end_sync(&mut self, file: usize) -> Option<IoStep> {
         if let Some(doing) = self.todo.pop_front() {
             return Some(doing);
         }
@@ -163,17 +163,17 @@ impl Runner {
             return None;
         }
         self.go(Stage::EndSync(file + 1));
-        let sync = Doing::Sync { file, data_only: false, counts: false };
+        let sync = IoStep::Sync { file, data_only: false, counts: false };
         if self.slots.is_open(file) {
             return Some(sync);
         }
         let opens = self.open(file);
-        self.todo.extend([sync, Doing::Close(file)]);
+        self.todo.extend([sync, IoStep::Close(file)]);
         Some(opens)
     }
 
     /// Closes the files one by one; then begins another pass, or ends.
-    fn close_next(&mut self) -> Option<Doing> {
+    fn close_next(&mut self) -> Option<IoStep> {
         if let Some(doing) = self.todo.pop_front() {
             return Some(doing);
         }
@@ -185,18 +185,18 @@ impl Runner {
             }
         }
         match self.next {
-            Then::Verify => self.go(Stage::Begin),
-            Then::Pass => {
+            AfterClose::Verify => self.go(Stage::Begin),
+            AfterClose::Pass => {
                 self.generator.begin_pass();
                 self.held = None;
                 let renews = self.worker.job.extras.unlinks_each_pass;
                 self.go(if renews { Stage::Renew(0) } else { Stage::Begin });
             }
-            Then::End => self.go(Stage::Unlink(0)),
+            AfterClose::End => self.go(Stage::Unlink(0)),
         }
         if let Some(contents) = &mut self.contents {
-            contents.reads_again = self.next == Then::Verify;
-            if self.next == Then::Pass {
+            contents.reads_again = self.next == AfterClose::Verify;
+            if self.next == AfterClose::Pass {
                 contents.forget();
             }
         }
@@ -204,11 +204,11 @@ impl Runner {
     }
 
     /// Successor of this pass: written data is read back first.
-    fn follows(&mut self) -> Then {
+    fn follows(&mut self) -> AfterClose {
         if !self.is_reading_again() && self.must_read_again() && !self.is_over() {
-            return Then::Verify;
+            return AfterClose::Verify;
         }
-        if self.keeps_running() { Then::Pass } else { Then::End }
+        if self.keeps_running() { AfterClose::Pass } else { AfterClose::End }
     }
 
     /// True if another pass follows.
@@ -303,18 +303,18 @@ impl Runner {
     }
 
     /// Logs what is about to be done to a file, for `write_iolog`.
-    pub(super) fn log_issue(&mut self, doing: Doing) {
+    pub(super) fn log_issue(&mut self, doing: IoStep) {
         let Some(logs) = &mut self.logs else { return };
         let (kind, file, direction, bytes, offset) = match doing {
-            Doing::Open(file) => (OPENED, file, 0, 0, 0),
-            Doing::Close(file) => (CLOSED, file, 0, 0, 0),
-            Doing::Move(Wanted { file, direction, offset, bytes, .. }) => {
+            IoStep::Open(file) => (OPENED, file, 0, 0, 0),
+            IoStep::Close(file) => (CLOSED, file, 0, 0, 0),
+            IoStep::Move(IoRequest { file, direction, offset, bytes, .. }) => {
                 (ISSUED, file, direction.place() as u64, bytes, offset)
             }
-            Doing::Sync { file, data_only, .. } => {
+            IoStep::Sync { file, data_only, .. } => {
                 (ISSUED, file, if data_only { DATA_SYNC } else { SYNC }, 0, 0)
             }
-            Doing::SyncRange { file, .. } => (ISSUED, file, RANGE_SYNC, 0, 0),
+            IoStep::SyncRange { file, .. } => (ISSUED, file, RANGE_SYNC, 0, 0),
             _ => return,
         };
         logs.issued(kind, [self.clock.since_start_us(), file as u64, direction, bytes, offset]);

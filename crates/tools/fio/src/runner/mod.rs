@@ -17,23 +17,23 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use crate::language::{Advice, Amount, Direction, Engine};
+use crate::language::{FadviseHint, Amount, Direction, Engine};
 use treering_model::Counters;
 use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Snapshot, Stop, Usage};
 
-use super::generator::{Act, Generator, Wanted};
+use super::generator::{Act, Generator, IoRequest};
 use super::layout::names;
 use super::logs::Logs;
 use super::namespace::Namespace;
-use super::offered::{Lane, Stream, Turn};
+use super::offered::{WorkerSchedule, Stream, Dispatch};
 use super::sizes::Extents;
 use super::tally::Tally;
 use super::worker::Worker;
 use clock::Clock;
 use contents::{Contents, UNTAGGED};
-use depth::{DepthControl, Settling};
-use doing::Doing;
-use queued::Queued;
+use depth::{DepthControl, WindowTransition};
+use doing::IoStep;
+use queued::RequestQueue;
 use slots::Slots;
 pub(super) use steady::SteadyShare;
 pub(super) use steering::FlowShare;
@@ -67,15 +67,15 @@ enum Stage {
 
 /// Next action outside of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
-    Do(Doing),
+enum NextAction {
+    Do(IoStep),
     Again,
     End,
 }
 
 /// Successor of the state in which all files are closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Then {
+enum AfterClose {
     /// Written data is read back.
     Verify,
     /// Another pass begins.
@@ -116,18 +116,18 @@ pub(super) struct Runner {
     generator: Generator,
     slots: Slots,
     stage: Stage,
-    doing: Doing,
-    todo: VecDeque<Doing>,
+    doing: IoStep,
+    todo: VecDeque<IoStep>,
     /// Act that must wait until requests in flight have ended.
     held: Option<Act>,
-    queued: Queued,
+    queued: RequestQueue,
     tally: Tally,
     logs: Option<Box<Logs>>,
     contents: Option<Box<Contents>>,
     flow: Option<FlowShare>,
     steady: Option<Box<SteadyShare>>,
     /// Lane of the offered load.
-    lane: Option<Box<Lane>>,
+    lane: Option<Box<WorkerSchedule>>,
     /// True if the flow permits the next request.
     passed_flow: bool,
     /// True for a clone that does nothing, since the range of its files is unknown.
@@ -135,7 +135,7 @@ pub(super) struct Runner {
     watch: Option<Box<RateWatch>>,
     /// Control of the queue depth, and the requests that must end before it continues.
     depth: Option<Box<DepthControl>>,
-    settling: Option<Settling>,
+    settling: Option<WindowTransition>,
     clock: Clock,
     deadlines: Deadlines,
     place: usize,
@@ -146,7 +146,7 @@ pub(super) struct Runner {
     rest_us: u64,
     loops_left: u64,
     /// Successor of the state in which all files are closed.
-    next: Then,
+    next: AfterClose,
     terminated: bool,
 }
 
@@ -164,21 +164,21 @@ impl Runner {
             directories: worker.directories(),
             slots: Slots::new(worker.files.len()),
             stage: Stage::Directories,
-            doing: Doing::Nothing,
+            doing: IoStep::Nothing,
             todo: VecDeque::new(),
             held: None,
-            queued: Queued::new(job.depth),
+            queued: RequestQueue::new(job.depth),
             tally: Tally::default(),
             logs: Logs::new(&job.logs),
             flow: deadlines.flow.clone(),
             steady: deadlines.steady.clone().map(Box::new),
-            lane: deadlines.stream.clone().map(|stream| Box::new(Lane::new(stream))),
+            lane: deadlines.stream.clone().map(|stream| Box::new(WorkerSchedule::new(stream))),
             passed_flow: false,
             is_unable: false,
-            watch: RateWatch::of(job),
-            depth: DepthControl::of(job),
+            watch: RateWatch::from_job(job),
+            depth: DepthControl::from_job(job),
             settling: None,
-            contents: Contents::of(&worker, namespace.classic),
+            contents: Contents::for_worker(&worker, namespace.classic),
             clock: Clock::new(job),
             deadlines,
             place: 0,
@@ -186,7 +186,7 @@ impl Runner {
             waited: false,
             rest_us: worker.start_delay_us(),
             loops_left: job.loops - 1,
-            next: Then::End,
+            next: AfterClose::End,
             terminated: false,
             generator,
             worker,
@@ -204,22 +204,22 @@ impl Runner {
     #[inline]
     fn hear(&mut self, answer: Result<Done, Errno>, io: &dyn Io) {
         match (self.doing, answer) {
-            (Doing::Move(wanted), Ok(Done::Bytes(bytes))) => self.moved(wanted, bytes),
+            (IoStep::Move(wanted), Ok(Done::Bytes(bytes))) => self.moved(wanted, bytes),
             // Nothing was moved, but it counts.
-            (Doing::Move(wanted), Ok(_)) => self.moved(wanted, wanted.bytes),
-            (Doing::Move(wanted), Err(errno)) => self.request_failed(wanted, errno.raw_os_error()),
-            (Doing::Open(file), Err(errno)) => self.not_opened(file, errno.raw_os_error()),
-            (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
-            (Doing::Sync { counts: true, data_only, .. }, _) => {
+            (IoStep::Move(wanted), Ok(_)) => self.moved(wanted, wanted.bytes),
+            (IoStep::Move(wanted), Err(errno)) => self.request_failed(wanted, errno.raw_os_error()),
+            (IoStep::Open(file), Err(errno)) => self.not_opened(file, errno.raw_os_error()),
+            (IoStep::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
+            (IoStep::Sync { counts: true, data_only, .. }, _) => {
                 self.synced(data_only.then_some(Direction::Read));
             }
-            (Doing::SyncRange { .. }, _) => self.synced(Some(Direction::Write)),
-            (Doing::Submit, Ok(Done::Taken(taken))) => self.taken(taken),
-            (Doing::Reap(_), Ok(Done::Reaped)) => self.reaped(io.reaped()),
-            (Doing::Pause(us), _) => self.clock.paused(us),
+            (IoStep::SyncRange { .. }, _) => self.synced(Some(Direction::Write)),
+            (IoStep::Submit, Ok(Done::Taken(taken))) => self.taken(taken),
+            (IoStep::Reap(_), Ok(Done::Reaped)) => self.reaped(io.reaped()),
+            (IoStep::Pause(us), _) => self.clock.paused(us),
             _ => {}
         }
-        if let (Some(lane), Doing::Move(_) | Doing::Sync { .. } | Doing::SyncRange { .. }) =
+        if let (Some(lane), IoStep::Move(_) | IoStep::Sync { .. } | IoStep::SyncRange { .. }) =
             (&mut self.lane, self.doing)
             && io.timed().is_some()
         {
@@ -291,7 +291,7 @@ impl Runner {
 
     /// Next step of the work.
     #[inline]
-    fn work(&mut self) -> Option<Doing> {
+    fn work(&mut self) -> Option<IoStep> {
         if let Some(doing) = self.todo.pop_front() {
             return Some(doing);
         }
@@ -336,7 +336,7 @@ impl Runner {
     }
 
     #[inline]
-    fn act(&mut self, act: Act) -> Option<Doing> {
+    fn act(&mut self, act: Act) -> Option<IoStep> {
         // What is done around a request, as the pause of a rate, is of its turn in the flow.
         self.passed_flow &=
             !matches!(act, Act::Request(_) | Act::Sync { .. } | Act::SyncRange { .. });
@@ -359,15 +359,15 @@ impl Runner {
                 Some(self.positioned(wanted))
             }
             Act::Open(file) => Some(self.open(file)),
-            Act::Forget(file) => Some(Doing::Forget(file)),
-            Act::Sync { file, data_only } => Some(Doing::Sync { file, data_only, counts: true }),
-            Act::SyncRange { file, start, bytes } => Some(Doing::SyncRange { file, start, bytes }),
+            Act::Forget(file) => Some(IoStep::Forget(file)),
+            Act::Sync { file, data_only } => Some(IoStep::Sync { file, data_only, counts: true }),
+            Act::SyncRange { file, start, bytes } => Some(IoStep::SyncRange { file, start, bytes }),
             Act::Close(_) | Act::Wait(_) if self.queued.is_busy() => {
                 self.held = Some(act);
                 self.drain()
             }
             Act::Close(file) => Some(self.close(file)),
-            Act::Wait(us) => Some(Doing::Pause(us.min(PAUSE_MAX_US))),
+            Act::Wait(us) => Some(IoStep::Pause(us.min(PAUSE_MAX_US))),
             Act::Busy => self.drain(),
             Act::End => {
                 self.go(Stage::Drain);
@@ -377,77 +377,77 @@ impl Runner {
     }
 
     /// Delays a request of an offered load until it is due; ends the clone after the last one.
-    fn awaits_turn(&mut self, act: Act) -> Option<Doing> {
+    fn awaits_turn(&mut self, act: Act) -> Option<IoStep> {
         match self.lane.as_mut()?.turn(self.clock.present_ns()) {
-            Turn::Now => None,
-            Turn::Wait(us) => {
+            Dispatch::Now => None,
+            Dispatch::Wait(us) => {
                 self.held = Some(act);
-                Some(Doing::Pause(us))
+                Some(IoStep::Pause(us))
             }
-            Turn::Over => {
+            Dispatch::Over => {
                 self.terminated = true;
                 None
             }
         }
     }
 
-    fn is_queued(&self, wanted: Wanted) -> bool {
+    fn is_queued(&self, wanted: IoRequest) -> bool {
         let job = &self.worker.job;
         job.engine.is_queued() && !(job.extras.verify.only && wanted.direction == Direction::Write)
     }
 
     /// True for trims that must fail as in the original: files can only be trimmed by the engine
     /// that punches holes, and by the one that does nothing.
-    fn cannot_trim(&self, wanted: Wanted) -> bool {
+    fn cannot_trim(&self, wanted: IoRequest) -> bool {
         let engine = self.worker.job.engine;
         wanted.direction == Direction::Trim && (engine.moves_data() || engine == Engine::Ftruncate)
     }
 
     /// Step that issues a request, or first seeks, if the engine uses the file position.
     #[inline]
-    fn positioned(&mut self, wanted: Wanted) -> Doing {
+    fn positioned(&mut self, wanted: IoRequest) -> IoStep {
         let seeks = match self.worker.job.engine {
             Engine::Sync => !self.slots.stands_at(wanted.file, wanted.offset),
             engine => engine == Engine::Vsync,
         };
         if seeks {
-            self.todo.push_back(Doing::Move(wanted));
-            return Doing::Seek(wanted.file, wanted.offset);
+            self.todo.push_back(IoStep::Move(wanted));
+            return IoStep::Seek(wanted.file, wanted.offset);
         }
-        Doing::Move(wanted)
+        IoStep::Move(wanted)
     }
 
     /// Opens a file, and queues the page cache hints for its access pattern.
-    fn open(&mut self, file: usize) -> Doing {
+    fn open(&mut self, file: usize) -> IoStep {
         let job = &self.worker.job;
         self.slots.open(file);
         if !job.engine.uses_cache() {
-            return Doing::Open(file);
+            return IoStep::Open(file);
         }
         if job.invalidate && !job.extras.reads_before {
-            self.todo.push_back(Doing::Forget(file));
+            self.todo.push_back(IoStep::Forget(file));
         }
-        if job.extras.advice != Advice::Nothing {
-            self.todo.push_back(Doing::Advise(file));
+        if job.extras.advice != FadviseHint::Nothing {
+            self.todo.push_back(IoStep::Advise(file));
         }
         if job.engine == Engine::Mmap {
-            self.todo.push_back(Doing::Map(file));
+            self.todo.push_back(IoStep::Map(file));
         }
-        Doing::Open(file)
+        IoStep::Open(file)
     }
 
-    fn close(&mut self, file: usize) -> Doing {
+    fn close(&mut self, file: usize) -> IoStep {
         let job = &self.worker.job;
         if job.fsync_on_close && job.rw.writes && !self.generator.last_was_sync {
-            self.todo.push_back(Doing::Close(file));
-            return Doing::CloseSync(file);
+            self.todo.push_back(IoStep::Close(file));
+            return IoStep::CloseSync(file);
         }
-        Doing::Close(file)
+        IoStep::Close(file)
     }
 
     /// Pauses for a part of the time that is left.
     #[inline]
-    fn rest(&mut self) -> Option<Doing> {
+    fn rest(&mut self) -> Option<IoStep> {
         if self.rest_us == 0 {
             return None;
         }
@@ -456,7 +456,7 @@ impl Runner {
         }
         let piece = self.rest_us.min(PAUSE_MAX_US);
         self.rest_us -= piece;
-        Some(Doing::Pause(piece))
+        Some(IoStep::Pause(piece))
     }
 
     fn go(&mut self, stage: Stage) {
@@ -465,7 +465,7 @@ impl Runner {
 
     /// Next step; `None` at the end.
     #[inline]
-    fn advance(&mut self) -> Option<Doing> {
+    fn advance(&mut self) -> Option<IoStep> {
         loop {
             if self.stage == Stage::Work {
                 if let Some(doing) = self.work() {
@@ -474,9 +474,9 @@ impl Runner {
                 continue;
             }
             match self.between() {
-                Next::Do(doing) => return Some(doing),
-                Next::Again => {}
-                Next::End => return None,
+                NextAction::Do(doing) => return Some(doing),
+                NextAction::Again => {}
+                NextAction::End => return None,
             }
         }
     }
@@ -497,8 +497,8 @@ impl Script for Runner {
             }
             let answer = match doing {
                 // A failed open ends the job, and is reported as the original does.
-                Doing::Move(_) | Doing::Open(_) => done.or_errno()?,
-                Doing::Unlink(_) => Ok(done.unless_missing()?.unwrap_or(Done::Plain)),
+                IoStep::Move(_) | IoStep::Open(_) => done.or_errno()?,
+                IoStep::Unlink(_) => Ok(done.unless_missing()?.unwrap_or(Done::Plain)),
                 _ => Ok(done?),
             };
             self.hear(answer, io);

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use crate::language::Direction;
 use treering_script::{Completion, Request};
 
-use super::super::generator::Wanted;
+use super::super::generator::IoRequest;
 use super::doing::length;
-use super::{Doing, Runner};
+use super::{IoStep, Runner};
 
 /// Request in flight.
 #[derive(Clone, Copy, Debug)]
-struct UnderWay {
-    wanted: Wanted,
+struct InFlight {
+    wanted: IoRequest,
     /// Submission latency, and the time of submission; `None` if not timed.
     slat_ns: Option<u64>,
     issued_ns: u64,
@@ -20,8 +20,8 @@ struct UnderWay {
 
 /// Requests in flight, and the batch to be submitted.
 #[derive(Debug)]
-pub(super) struct Queued {
-    tags: Vec<Option<UnderWay>>,
+pub(super) struct RequestQueue {
+    tags: Vec<Option<InFlight>>,
     free: Vec<u16>,
     batch: Vec<Request>,
     under_way: u16,
@@ -31,7 +31,7 @@ pub(super) struct Queued {
     empties: bool,
 }
 
-impl Queued {
+impl RequestQueue {
     pub(super) fn new(depth: u64) -> Self {
         let depth = u16::try_from(depth).unwrap_or(u16::MAX);
         Self {
@@ -62,7 +62,7 @@ impl Queued {
 impl Runner {
     /// Step that must be done before there is room for another request. A full queue is drained by
     /// one reaping, down to `iodepth_low`.
-    pub(super) fn queue_full(&mut self) -> Option<Doing> {
+    pub(super) fn queue_full(&mut self) -> Option<IoStep> {
         loop {
             let most = self.depth.as_ref().map_or(u64::MAX, |control| control.depth());
             let is_full = self.queued.free.is_empty() || self.queued.depth() >= most;
@@ -76,29 +76,29 @@ impl Runner {
                 return None;
             }
             if !self.queued.batch.is_empty() {
-                return Some(Doing::Submit);
+                return Some(IoStep::Submit);
             }
             if self.queued.unheard.is_empty() {
                 let least = u16::try_from(job.least_reaped.max(1)).unwrap_or(u16::MAX);
-                return Some(Doing::Reap(least.min(self.queued.under_way)));
+                return Some(IoStep::Reap(least.min(self.queued.under_way)));
             }
             self.heard(self.clock.now_ns());
         }
     }
 
     /// Adds a request to the batch, and submits the batch when it is large enough.
-    pub(super) fn enqueue(&mut self, wanted: Wanted) -> Option<Doing> {
+    pub(super) fn enqueue(&mut self, wanted: IoRequest) -> Option<IoStep> {
         let tag = self.queued.free.pop()?;
-        self.log_issue(Doing::Move(wanted));
+        self.log_issue(IoStep::Move(wanted));
         self.fill(tag, wanted);
         let file = self.slots.of(wanted.file);
-        let Wanted { direction, offset: position, bytes, .. } = wanted;
+        let IoRequest { direction, offset: position, bytes, .. } = wanted;
         let writes = direction == Direction::Write;
         self.queued.batch.push(Request { file, writes, bytes: length(bytes), position, tag });
-        let under_way = UnderWay { wanted, slat_ns: None, issued_ns: 0 };
+        let under_way = InFlight { wanted, slat_ns: None, issued_ns: 0 };
         self.queued.tags[usize::from(tag)] = Some(under_way);
         self.tally.issued(self.queued.depth());
-        (self.queued.batch.len() as u64 >= self.worker.job.batch).then_some(Doing::Submit)
+        (self.queued.batch.len() as u64 >= self.worker.job.batch).then_some(IoStep::Submit)
     }
 
     /// Marks the first requests of the batch as accepted by the kernel.
@@ -148,7 +148,7 @@ impl Runner {
         self.queued.free.push(one.tag);
         self.queued.under_way -= 1;
         self.generator.has_ended();
-        let UnderWay { wanted, slat_ns, issued_ns } = under_way;
+        let InFlight { wanted, slat_ns, issued_ns } = under_way;
         let direction = wanted.direction.place();
         if let (Some(slat_ns), Some(now_ns)) = (slat_ns, now_ns) {
             let clat_ns = now_ns - issued_ns;
@@ -167,13 +167,13 @@ impl Runner {
     }
 
     /// Ends all requests in flight, step by step.
-    pub(super) fn drain(&mut self) -> Option<Doing> {
+    pub(super) fn drain(&mut self) -> Option<IoStep> {
         if !self.queued.batch.is_empty() {
-            return Some(Doing::Submit);
+            return Some(IoStep::Submit);
         }
         while !self.queued.unheard.is_empty() {
             self.heard(self.clock.now_ns());
         }
-        (self.queued.under_way > 0).then_some(Doing::Reap(self.queued.under_way))
+        (self.queued.under_way > 0).then_some(IoStep::Reap(self.queued.under_way))
     }
 }

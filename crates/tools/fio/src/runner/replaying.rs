@@ -1,8 +1,8 @@
 //! Replay of a request log, with the timing of its lines.
 
-use crate::language::{Asked, Entry};
+use crate::language::{ReplayAction, Entry};
 
-use super::super::generator::{Act, Wanted};
+use super::super::generator::{Act, IoRequest};
 use super::Runner;
 
 impl Runner {
@@ -21,26 +21,26 @@ impl Runner {
         self.waited = false;
         self.replayed += 1;
         Some(match asked {
-            Asked::Open(file) if self.slots.is_open(file) => Act::Wait(0),
-            Asked::Open(file) => Act::Open(file),
-            Asked::Close(file) if !self.slots.is_open(file) => Act::Wait(0),
-            Asked::Close(file) => Act::Close(file),
-            Asked::Wait(_) if !stalls => Act::Wait(0),
-            Asked::Wait(ms) => {
+            ReplayAction::Open(file) if self.slots.is_open(file) => Act::Wait(0),
+            ReplayAction::Open(file) => Act::Open(file),
+            ReplayAction::Close(file) if !self.slots.is_open(file) => Act::Wait(0),
+            ReplayAction::Close(file) => Act::Close(file),
+            ReplayAction::Wait(_) if !stalls => Act::Wait(0),
+            ReplayAction::Wait(ms) => {
                 let left_us = (ms * 1000).saturating_sub(self.clock.since_start_us());
                 self.rest_us += left_us;
                 Act::Wait(0)
             }
-            Asked::Move { file, .. } | Asked::Sync { file, .. } if !self.slots.is_open(file) => {
+            ReplayAction::Move { file, .. } | ReplayAction::Sync { file, .. } if !self.slots.is_open(file) => {
                 // As the original: what is worked on is opened.
                 self.replayed -= 1;
                 Act::Open(file)
             }
-            Asked::Sync { file, data_only } => Act::Sync { file, data_only },
-            Asked::Move { file, direction, offset, bytes } => {
+            ReplayAction::Sync { file, data_only } => Act::Sync { file, data_only },
+            ReplayAction::Move { file, direction, offset, bytes } => {
                 self.generator.issued.requests[direction.place()] += 1;
                 self.generator.issued.bytes[direction.place()] += bytes;
-                Act::Request(Wanted { file, direction, offset, bytes, again: None })
+                Act::Request(IoRequest { file, direction, offset, bytes, again: None })
             }
         })
     }

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_ends_when_the_farthest_second_is_near_the_mean() {
+    fn steady_state_is_reached_when_the_largest_deviation_is_below_the_limit() {
         let asked = SteadyState {
             of_requests: true,
             is_slope: false,
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slope_is_that_of_the_line_through_the_seconds() {
+    fn slope_is_the_least_squares_slope_over_the_window() {
         let asked = SteadyState {
             of_requests: false,
             is_slope: true,

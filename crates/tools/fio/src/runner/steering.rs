@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::language::{Direction, LowestRates, Section, Think};
+use crate::language::{Direction, MinimumRates, Section, ThinkTime};
 use treering_script::Board;
 
 use super::super::tally::{Complaint, Tally};
-use super::{Doing, Runner};
+use super::{IoStep, Runner};
 
 /// Cells of a flow's board: requests and weights, each summed over all clones.
 const COUNT: usize = 0;
@@ -62,13 +62,13 @@ impl FlowShare {
 /// Check of minimum rates.
 #[derive(Debug)]
 pub(super) struct RateWatch {
-    lowest: LowestRates,
+    lowest: MinimumRates,
     /// Bytes, requests and time of the last check, by direction.
     last: [Option<(u64, u64, u64)>; 3],
 }
 
 impl RateWatch {
-    pub(super) fn of(job: &Section) -> Option<Box<Self>> {
+    pub(super) fn from_job(job: &Section) -> Option<Box<Self>> {
         let lowest = job.extras.lowest;
         lowest.are_any().then(|| Box::new(Self { lowest, last: [None; 3] }))
     }
@@ -111,7 +111,7 @@ impl RateWatch {
 impl Runner {
     /// Begins a pause if one is due: after a number of requests, or after a time with requests.
     pub(super) fn think(&mut self) {
-        let Think { us, blocks, io_us } = self.worker.job.think;
+        let ThinkTime { us, blocks, io_us } = self.worker.job.think;
         let is_timed = io_us > 0;
         let is_time = is_timed && self.clock.since_pause_us() >= io_us + us;
         // As the original: where only the time is given, requests are not counted.
@@ -124,13 +124,13 @@ impl Runner {
     }
 
     /// Pauses while the clone is ahead of its share of the flow.
-    pub(super) fn held_by_flow(&mut self) -> Option<Doing> {
+    pub(super) fn held_by_flow(&mut self) -> Option<IoStep> {
         let sleep_us = self.flow.as_ref()?.sleep_us;
         if sleep_us > 0 && self.queued.is_busy() {
             return None;
         }
         let is_ahead = self.flow.as_mut()?.is_ahead();
-        is_ahead.then(|| Doing::Pause(sleep_us.max(WAIT_US)))
+        is_ahead.then(|| IoStep::Pause(sleep_us.max(WAIT_US)))
     }
 
     /// Leaves the flow.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::language::{HEADER_BYTES, Kind, Verifying};
+use crate::language::{HEADER_BYTES, VerifyKind, VerifyOptions};
 
 use super::hashes::{md5, sha1, sha3, sha256, sha512};
 use super::sums::{crc7, crc16, crc32, crc32c, crc64, xxhash};
@@ -17,8 +17,8 @@ const STREAMS: [u64; 4] = [1, 2, 3, 5];
 /// Layout of the blocks of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    pub(crate) kind: Kind,
-    verifying: Verifying,
+    pub(crate) kind: VerifyKind,
+    verifying: VerifyOptions,
     unaligned: bool,
     /// Number of the clone among all, from 1.
     thread: u16,
@@ -36,21 +36,21 @@ pub(crate) struct Expected {
 
 /// Mismatch of a block, in the original's words, a line each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct BlockMismatch {
     pub(crate) text: String,
     /// Offset in the file and bytes that were read, where dumps were asked for.
     pub(crate) received: Option<(u64, Vec<u8>)>,
 }
 
 impl Block {
-    pub(crate) fn new(kind: Kind, verifying: &Verifying, unaligned: bool, thread: u64) -> Self {
+    pub(crate) fn new(kind: VerifyKind, verifying: &VerifyOptions, unaligned: bool, thread: u64) -> Self {
         let [low, high, ..] = thread.to_le_bytes();
         let thread = u16::from_le_bytes([low, high]);
         Self { kind, verifying: verifying.clone(), unaligned, thread }
     }
 
     fn has_header(&self) -> bool {
-        !matches!(self.kind, Kind::Pattern | Kind::Null)
+        !matches!(self.kind, VerifyKind::Pattern | VerifyKind::Null)
     }
 
     /// Seed of a part's random bytes, from its header.
@@ -66,7 +66,7 @@ impl Block {
             Some(pattern) => pattern.fill(expected.offset, into),
             None => random(seed, into),
         }
-        if self.kind == Kind::Null {
+        if self.kind == VerifyKind::Null {
             return;
         }
         let (part, header) =
@@ -118,18 +118,18 @@ impl Block {
     /// Checksum of the data after a header.
     fn sum(&self, of: &[u8]) -> Vec<u8> {
         match self.kind {
-            Kind::Md5 => md5(of).to_vec(),
-            Kind::Crc64 => crc64(of).to_le_bytes().to_vec(),
-            Kind::Crc32 => crc32(of).to_le_bytes().to_vec(),
-            Kind::Crc32c | Kind::Crc32cIntel => crc32c(of).to_le_bytes().to_vec(),
-            Kind::Crc16 => crc16(of).to_le_bytes().to_vec(),
-            Kind::Crc7 => vec![crc7(of)],
-            Kind::Sha256 => sha256(of).to_vec(),
-            Kind::Sha512 => sha512(of).to_vec(),
-            Kind::Sha3(bytes) => sha3(of, usize::from(bytes)),
-            Kind::XxHash => xxhash(of).to_le_bytes().to_vec(),
-            Kind::Sha1 => sha1(of).to_vec(),
-            Kind::Meta | Kind::PatternHeader | Kind::Pattern | Kind::Null => Vec::new(),
+            VerifyKind::Md5 => md5(of).to_vec(),
+            VerifyKind::Crc64 => crc64(of).to_le_bytes().to_vec(),
+            VerifyKind::Crc32 => crc32(of).to_le_bytes().to_vec(),
+            VerifyKind::Crc32c | VerifyKind::Crc32cIntel => crc32c(of).to_le_bytes().to_vec(),
+            VerifyKind::Crc16 => crc16(of).to_le_bytes().to_vec(),
+            VerifyKind::Crc7 => vec![crc7(of)],
+            VerifyKind::Sha256 => sha256(of).to_vec(),
+            VerifyKind::Sha512 => sha512(of).to_vec(),
+            VerifyKind::Sha3(bytes) => sha3(of, usize::from(bytes)),
+            VerifyKind::XxHash => xxhash(of).to_le_bytes().to_vec(),
+            VerifyKind::Sha1 => sha1(of).to_vec(),
+            VerifyKind::Meta | VerifyKind::PatternHeader | VerifyKind::Pattern | VerifyKind::Null => Vec::new(),
         }
     }
 
@@ -139,8 +139,8 @@ impl Block {
         expected: &Expected,
         file: &str,
         read: &mut [u8],
-    ) -> Result<(), Fault> {
-        if self.kind == Kind::Null {
+    ) -> Result<(), BlockMismatch> {
+        if self.kind == VerifyKind::Null {
             return Ok(());
         }
         let (whole, part, header) = (
@@ -148,7 +148,7 @@ impl Block {
             self.verifying.part_bytes(read.len(), self.unaligned),
             self.kind.header_bytes(),
         );
-        let mut found: Option<Fault> = None;
+        let mut found: Option<BlockMismatch> = None;
         for (number, bytes) in (0..).zip(read.chunks_mut(part)) {
             if found.is_some() && self.verifying.fatal {
                 break;
@@ -176,7 +176,7 @@ impl Block {
                 Some(fault) => fault.text.push_str(&text),
                 None => {
                     let received = self.verifying.dump.then(|| (at, bytes.to_vec()));
-                    found = Some(Fault { text, received });
+                    found = Some(BlockMismatch { text, received });
                 }
             }
         }
@@ -231,7 +231,7 @@ impl Block {
         bytes: &[u8],
     ) -> Option<(String, String)> {
         let header = self.kind.header_bytes().min(bytes.len());
-        if matches!(self.kind, Kind::Pattern | Kind::PatternHeader | Kind::Meta) {
+        if matches!(self.kind, VerifyKind::Pattern | VerifyKind::PatternHeader | VerifyKind::Meta) {
             let wrong = self.wrong_pattern(expected, number, bytes, header)?;
             return Some((wrong, String::new()));
         }
@@ -274,38 +274,38 @@ impl Block {
 }
 
 /// Number of a kind in headers.
-const fn number_of(kind: Kind) -> u16 {
+const fn number_of(kind: VerifyKind) -> u16 {
     match kind {
-        Kind::Meta => 1,
-        Kind::Md5 => 2,
-        Kind::Crc64 => 3,
-        Kind::Crc32 => 4,
-        Kind::Crc32c => 5,
-        Kind::Crc32cIntel => 6,
-        Kind::Crc16 => 7,
-        Kind::Crc7 => 8,
-        Kind::Sha256 => 9,
-        Kind::Sha512 => 10,
-        Kind::Sha3(28) => 11,
-        Kind::Sha3(32) => 12,
-        Kind::Sha3(48) => 13,
-        Kind::Sha3(_) => 14,
-        Kind::XxHash => 15,
-        Kind::Sha1 => 16,
-        Kind::PatternHeader => 17,
-        Kind::Pattern => 18,
-        Kind::Null => 19,
+        VerifyKind::Meta => 1,
+        VerifyKind::Md5 => 2,
+        VerifyKind::Crc64 => 3,
+        VerifyKind::Crc32 => 4,
+        VerifyKind::Crc32c => 5,
+        VerifyKind::Crc32cIntel => 6,
+        VerifyKind::Crc16 => 7,
+        VerifyKind::Crc7 => 8,
+        VerifyKind::Sha256 => 9,
+        VerifyKind::Sha512 => 10,
+        VerifyKind::Sha3(28) => 11,
+        VerifyKind::Sha3(32) => 12,
+        VerifyKind::Sha3(48) => 13,
+        VerifyKind::Sha3(_) => 14,
+        VerifyKind::XxHash => 15,
+        VerifyKind::Sha1 => 16,
+        VerifyKind::PatternHeader => 17,
+        VerifyKind::Pattern => 18,
+        VerifyKind::Null => 19,
     }
 }
 
 /// Name of the kind in error messages: eight letters at most.
-fn short_name(kind: Kind) -> &'static str {
+fn short_name(kind: VerifyKind) -> &'static str {
     let named = match kind {
-        Kind::Crc32cIntel => Kind::Crc32c,
-        Kind::PatternHeader | Kind::Meta => Kind::Pattern,
+        VerifyKind::Crc32cIntel => VerifyKind::Crc32c,
+        VerifyKind::PatternHeader | VerifyKind::Meta => VerifyKind::Pattern,
         other => other,
     };
-    let name = Kind::NAMES.iter().find(|(_, one)| *one == named);
+    let name = VerifyKind::NAMES.iter().find(|(_, one)| *one == named);
     name.map_or("", |(name, _)| &name[..name.len().min(8)])
 }
 

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_are_the_published_ones() {
+    fn hashes_equal_published_values() {
         assert_eq!(hex(&md5(b"")), "d41d8cd98f00b204e9800998ecf8427e");
         assert_eq!(hex(&md5(&[b'a'; 119])), hex(&md5("a".repeat(119).as_bytes())));
         assert_eq!(hex(&md5(b"message digest")), "f96b697d7cb7938d525a2f31aaf161d0");
@@ -270,14 +270,14 @@ mod tests {
     }
 
     #[test]
-    fn sha_256_begins_with_the_published_constants() {
+    fn sha_256_constants_equal_published_ones() {
         let Sha256 { begin, rounds } = Sha256::new();
         assert_eq!((begin[0], begin[7]), (0x6a09_e667, 0x5be0_cd19));
         assert_eq!((rounds[0], rounds[63]), (0x428a_2f98, 0xc671_78f2));
     }
 
     #[test]
-    fn sha_512_is_what_was_left_in_a_buffer() {
+    fn sha_512_stores_the_unfinished_buffer() {
         let bytes: Vec<u8> = (0..130).collect();
         let stored = sha512(&bytes);
         assert_eq!((stored[0], stored[1], stored[2], stored[127]), (128, 129, 2, 127));

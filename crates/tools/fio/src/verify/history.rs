@@ -81,7 +81,7 @@ mod tests {
     use super::{History, Piece};
 
     #[test]
-    fn the_last_write_of_a_place_counts() {
+    fn only_the_last_write_of_an_offset_is_read_back() {
         let mut history = History::new(true);
         for (number, (offset, bytes)) in
             (0..).zip([(8, 8), (0, 8), (24, 4), (4, 8), (16, 4), (20, 4)])

@@ -43,7 +43,7 @@ mod tests {
     use super::{state, state_name};
 
     #[test]
-    fn a_state_has_room_for_the_last_writes() {
+    fn state_file_reserves_space_for_the_last_writes() {
         assert_eq!(state_name("a/b", 2), "local-a.b-2-verify.state");
         assert_eq!(state("a", 0, [1, 1, 256]).len(), 192);
         assert_eq!(state("a", 0, [16, 1, 256]).len(), 432);

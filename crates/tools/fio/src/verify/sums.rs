@@ -135,7 +135,7 @@ mod tests {
     use super::{crc7, crc16, crc32, crc32c, crc64, xxhash};
 
     #[test]
-    fn sums_are_those_of_the_published_codes() {
+    fn checksums_equal_published_values() {
         let digits = b"123456789";
         assert_eq!(!crc32c(digits), 0xe306_9283);
         assert_eq!(crc16(digits), 0xbb3d);

@@ -9,7 +9,7 @@ mod session;
 
 use std::path::PathBuf;
 
-use crate::language::{Direction, Relayed, relay};
+use crate::language::{Direction, RelayedJob, relay};
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
@@ -28,7 +28,7 @@ const TIMES: [&str; 2] = ["runtime", "timeout"];
 #[derive(Debug)]
 pub(super) struct ForeignJob {
     fio: Fio,
-    jobs: Vec<Relayed>,
+    jobs: Vec<RelayedJob>,
     /// Text of the job file for the original.
     text: String,
     /// Number of directories below the target; the original works in the last one.
@@ -140,7 +140,7 @@ impl ForeignJob {
 }
 
 /// Directions in which a job moves data, by its settings; read is the default of fio.
-fn directions(job: &Relayed) -> Vec<Direction> {
+fn directions(job: &RelayedJob) -> Vec<Direction> {
     let said = job.settings.iter().rev().find(|(key, _)| key == "rw" || key == "readwrite");
     let said = said.and_then(|(_, value)| value.as_deref()).unwrap_or("read");
     let both = said.contains("rw") || said.contains("readwrite");
@@ -153,7 +153,7 @@ fn directions(job: &Relayed) -> Vec<Direction> {
 }
 
 /// Settings of the jobs, each job under a unique name.
-fn contents(jobs: &[Relayed]) -> Vec<(String, String)> {
+fn contents(jobs: &[RelayedJob]) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
         let key = |key: &str| format!("{JOB_FILE}.{number}.{key}");
@@ -197,7 +197,7 @@ impl Job for ForeignJob {
     }
 
     fn work(&self) -> Work {
-        let is_timed = |job: &Relayed| TIMES.iter().any(|key| job.sets(key));
+        let is_timed = |job: &RelayedJob| TIMES.iter().any(|key| job.sets(key));
         if self.jobs.iter().any(is_timed) { Work::Timed } else { Work::Fixed }
     }
 
@@ -218,7 +218,7 @@ impl Job for ForeignJob {
             return native.foreseen_metrics(facts);
         }
         let names = self.jobs.iter().map(|job| job.section.name.as_str());
-        Headline::of(names.enumerate()).foreseen(self.jobs.iter().map(directions))
+        Headline::from_rows(names.enumerate()).foreseen(self.jobs.iter().map(directions))
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

@@ -86,7 +86,7 @@ mod tests {
     use super::{Fio, installed};
 
     #[test]
-    fn a_link_to_ourselves_is_no_installed_fio() {
+    fn a_link_to_treering_is_not_an_installed_fio() {
         let dir = temp_dir();
         let [ours, plain, theirs] = ["ours", "plain", "theirs"].map(|name| dir.path().join(name));
         [&ours, &plain, &theirs].into_iter().for_each(|dir| fs::create_dir(dir).unwrap());
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fio_is_refused() {
+    fn programs_other_than_fio_are_refused() {
         for (path, why) in [("/no/such/fio", "cannot be started"), ("true", "it is no fio")] {
             let error = Fio::ask(path.into()).unwrap_err();
             assert!(error.message.starts_with(&format!("--with-fio: {path}: {why}")), "{error}");

@@ -1,8 +1,8 @@
 //! Results of the original in terms of native runs: a task for each clone, with calls and
 //! latencies, and the tallies for the headline.
 
-use crate::report::{self, Job, Spread};
-use crate::language::{Direction, Relayed, number_of};
+use crate::report::{self, Job, Statistic};
+use crate::language::{Direction, RelayedJob, number_of};
 use treering_model::{Cpu, Latency, Op, OpTotals, PhaseTotals, TaskTotals};
 use treering_script::{ProgramEnd, ReportedPhase};
 
@@ -37,7 +37,7 @@ struct Clone<'t> {
 /// Converts the report; its jobs are those that were relayed.
 pub(super) fn reported(
     document: &serde_json::Value,
-    jobs: &[Relayed],
+    jobs: &[RelayedJob],
     end: &ProgramEnd,
 ) -> Reported {
     let Some(run) = report::run(document, &mut |_odd| ()) else { return Reported::default() };
@@ -63,7 +63,7 @@ pub(super) fn reported(
         })
         .collect();
     let names = clones.iter().map(|clone| jobs[clone.job].section.name.as_str());
-    let mut headline = Headline::of(rows(&clones, jobs).into_iter().zip(names));
+    let mut headline = Headline::from_rows(rows(&clones, jobs).into_iter().zip(names));
     for (number, (task, tally)) in tasks.iter().zip(&tallies).enumerate() {
         headline.worked(number, task, tally);
     }
@@ -71,7 +71,7 @@ pub(super) fn reported(
 }
 
 /// Row number of each clone, as in native runs: shared by the clones of a reporting group.
-fn rows(clones: &[Clone<'_>], jobs: &[Relayed]) -> Vec<usize> {
+fn rows(clones: &[Clone<'_>], jobs: &[RelayedJob]) -> Vec<usize> {
     let mut rows = Vec::new();
     let (mut row, mut last) = (0_usize, None);
     for (number, clone) in clones.iter().enumerate() {
@@ -91,7 +91,7 @@ fn rows(clones: &[Clone<'_>], jobs: &[Relayed]) -> Vec<usize> {
 fn phases(
     clones: &[Clone<'_>],
     tasks: Vec<TaskTotals>,
-    jobs: &[Relayed],
+    jobs: &[RelayedJob],
     end: &ProgramEnd,
 ) -> Vec<ReportedPhase> {
     let mut phases: Vec<ReportedPhase> = Vec::new();
@@ -228,8 +228,8 @@ fn fill(latencies: &mut Latencies, bins: &[(u64, u64)]) {
     latencies.stat.samples = latencies.histogram.samples();
 }
 
-fn stat(samples: u64, spread: Spread) -> Stat {
-    let Spread { least, most, mean, deviation } = spread;
+fn stat(samples: u64, spread: Statistic) -> Stat {
+    let Statistic { least, most, mean, deviation } = spread;
     let ns = |value: f64| whole(value).min(FIGURE_MAX);
     let [mean, deviation] = [mean, deviation].map(|figure| figure.clamp(0.0, FIGURE_MAX as f64));
     Stat::reported(samples.min(FIGURE_MAX), [ns(least), ns(most)], mean, deviation)
@@ -249,15 +249,15 @@ mod tests {
     use treering_model::Op;
     use treering_script::ProgramEnd;
 
-    use crate::language::{Relayed, Section};
+    use crate::language::{RelayedJob, Section};
 
     use super::{document, reported};
 
-    fn job(name: &str, stonewall: bool, group_reporting: bool) -> Relayed {
+    fn job(name: &str, stonewall: bool, group_reporting: bool) -> RelayedJob {
         let mut section = Section::default();
         name.clone_into(&mut section.name);
         (section.stonewall, section.group_reporting) = (stonewall, group_reporting);
-        Relayed { section, settings: Vec::new() }
+        RelayedJob { section, settings: Vec::new() }
     }
 
     fn clone(number: u64, group: u64, direction: &str, bytes: u64) -> Value {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn clones_become_tasks_phases_and_rows() {
+    fn reported_clones_become_tasks_phases_and_rows() {
         let jobs = [job("a", false, true), job("b", true, false)];
         let all = json!({"fio version": "fio-3.33", "jobs": [
             clone(0, 0, "read", 1 << 20), clone(0, 0, "read", 1 << 20), clone(1, 1, "write", 4096),
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_begins_a_line() {
+    fn json_document_is_found_at_the_start_of_a_line() {
         assert_eq!(document(b"note: {x}\n{\"a\": 1}\nmore"), Some(json!({"a": 1})));
         for text in [&b""[..], b"fio: no {", b"{", b"\n{\"a\":"] {
             assert_eq!(document(text), None);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_beyond_all_measure_stays_a_number() {
+    fn huge_means_are_clamped() {
         let mut one = clone(0, 1, "read", 4096);
         for (path, figure) in
             [("total_ios", 1.0), ("lat_ns/mean", 2.03e293), ("lat_ns/stddev", 1e300)]

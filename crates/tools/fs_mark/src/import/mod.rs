@@ -16,7 +16,7 @@ use treering_model::{
 use treering_kit::import::log::Log;
 use treering_kit::import::number::ctime_unix_ms;
 use treering_kit::import::rows::Rows;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 use rows::{Closing, Row, closing, is_heading, row};
@@ -121,7 +121,7 @@ struct Table {
     last: Option<Row>,
     /// What the rows took, by their files and their rates.
     seconds: f64,
-    stretch: Stretch,
+    stretch: LineCursor,
     /// The line that says that there was too little room.
     ran_out_at: Option<usize>,
 }
@@ -133,7 +133,7 @@ impl Table {
             first: None,
             last: None,
             seconds: 0.0,
-            stretch: Stretch::from(line),
+            stretch: LineCursor::from(line),
             ran_out_at: None,
         }
     }

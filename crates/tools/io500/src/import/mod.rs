@@ -8,7 +8,7 @@ mod lines;
 mod run;
 
 use treering_kit::import::log::Log;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark};
 use lines::{Line, line};
@@ -39,7 +39,7 @@ impl Importer for Io500 {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while let Some(said) = stretch.said(log, |text| run.own_line(text)) {
             let next = stretch.next();
             if run.has_begun() && self.begins(log, next) && !run.is_head(&said) {

@@ -8,7 +8,7 @@ use treering_model::metrics::rates::{MIB_PER_SECOND, REPETITION_MIB_PER_SECOND};
 use treering_model::{Scope, USED_FACT};
 
 use treering_kit::import::log::Log;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark};
 use lines::{Line, Side, Summary, line};
@@ -30,7 +30,7 @@ impl Importer for Ior {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while let Some(said) = stretch.said(log, line) {
             if matches!(said, Line::Version(_)) && run.version.is_some() {
                 break;

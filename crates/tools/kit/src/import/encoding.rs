@@ -51,7 +51,7 @@ pub fn survey(
     is_decoded: bool,
 ) -> Result<Survey, ImportError> {
     let mut buffer = vec![0; PIECE_BYTES];
-    let mut look = Look::default();
+    let mut look = SurveyProgress::default();
     loop {
         let got = read(look.offset, &mut buffer)?;
         if got == 0 {
@@ -68,7 +68,7 @@ pub const fn is_line_end(byte: u8) -> bool {
 
 /// Survey of a file in progress.
 #[derive(Default)]
-struct Look {
+struct SurveyProgress {
     offset: u64,
     line: usize,
     line_began: u64,
@@ -84,7 +84,7 @@ struct Look {
     broken: Vec<u8>,
 }
 
-impl Look {
+impl SurveyProgress {
     fn take(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
         if self.offset == 0 {
             self.starts.push(Start { offset: 0, line: 0 });
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn mails_that_escape_their_characters_are_read_as_written() {
+    fn quoted_printable_mails_are_decoded() {
         let mail = "Content-Transfer-Encoding: Quoted-Printable\nX: a=3Db\n\nsize =3D 4=\n096 \
                     =C3=A9 =zz\n";
         let wanted = "Content-Transfer-Encoding: Quoted-Printable\nX: a=3Db\n\nsize = 4096 é =zz\n";

@@ -180,7 +180,7 @@ impl<'t> Log<'t> {
             },
         };
         let text = without_escapes(text);
-        let prefixes = Prefixes::of(lines_of(&text));
+        let prefixes = Prefixes::learn(lines_of(&text));
         let place = |line: &str| {
             let at = line.as_ptr().addr() - text.as_ptr().addr();
             let number = |place: usize| u32::try_from(place).unwrap_or(0);
@@ -313,7 +313,7 @@ mod tests {
     use super::{Log, shortened};
 
     #[test]
-    fn broken_and_quoted_lines_are_put_together() {
+    fn broken_and_quoted_lines_are_joined() {
         let log = Log::of("> > a b\r\n> > c\n\nd\n");
         assert_eq!(log.len(), 4);
         assert_eq!(log.line(0), "a b");
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn remarks_quote_little_and_nothing_dangerous() {
+    fn remarks_quote_short_harmless_text() {
         assert_eq!(shortened(" a\u{1b}[31mb "), "`a [31mb`");
         assert_eq!(shortened(&"x".repeat(100)).chars().count(), 62);
     }

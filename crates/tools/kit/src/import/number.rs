@@ -35,7 +35,7 @@ mod tests {
     use super::{ctime_unix_ms, decimal, nanoseconds, whole};
 
     #[test]
-    fn dates_are_those_of_ctime() {
+    fn ctime_dates_are_parsed() {
         assert_eq!(ctime_unix_ms("Wed Dec  5 03:20:58 2012"), Some(1_354_677_658_000));
         assert_eq!(ctime_unix_ms("Thu Jan 1 00:00:00 1970"), Some(0));
         assert_eq!(ctime_unix_ms("Wed Foo  5 03:20:58 2012"), None);
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_numbers_are_numbers() {
+    fn only_plain_numbers_are_parsed() {
         assert_eq!(decimal("2.54"), Some(2.54));
         assert_eq!(whole("222"), Some(222));
         for odd in ["", "-1", "1e3", "nan", "inf", "1_0", "+1", "0x1", "1.2.3", "٣"] {

@@ -65,7 +65,7 @@ pub struct Prefixes {
 
 impl Prefixes {
     /// Learns the prefixes of consecutive lines.
-    pub fn of<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
+    pub fn learn<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
         let mut prefixes = Self::default();
         let mut above: Option<(&str, &str)> = None;
         for line in lines.filter(|line| !line.trim().is_empty()) {
@@ -232,7 +232,7 @@ mod tests {
     use super::{Prefixes, without_escapes};
 
     #[test]
-    fn colours_and_titles_are_taken_out() {
+    fn colours_and_titles_are_removed() {
         let plain = |text: &str| without_escapes(text.to_owned());
         assert_eq!(plain("\u{1b}[1;31mred\u{1b}[0m\u{1b}[K x"), "red x");
         assert_eq!(plain("\u{1b}]0;title\u{7}a\u{1b}(Bb\u{1b}=c"), "abc");
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_writers_are_taken_off() {
+    fn times_and_writers_are_removed() {
         let row = "     5          100";
         for before in [
             "[   12.345678] ",
@@ -269,19 +269,19 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_without_a_number_is_known_by_its_neighbours() {
+    fn a_writer_without_process_number_is_recognised_by_neighbouring_lines() {
         let logged = ["Nov 22 17:35:09 oak root: a b", "Nov 22 17:35:10 oak root: c"];
-        let prefixes = Prefixes::of(logged.into_iter());
+        let prefixes = Prefixes::learn(logged.into_iter());
         assert_eq!(logged.map(|line| prefixes.without(line)), ["a b", "c"]);
         let stamped =
             ["Nov 22 17:35:09 Read Throughput: 133MB/sec", "Nov 22 17:35:09 run complete:"];
-        let prefixes = Prefixes::of(stamped.into_iter());
+        let prefixes = Prefixes::learn(stamped.into_iter());
         let plain = stamped.map(|line| prefixes.without(line));
         assert_eq!(plain, ["Read Throughput: 133MB/sec", "run complete:"]);
     }
 
     #[test]
-    fn other_lines_stay_as_they_are() {
+    fn lines_without_prefix_stay_unchanged() {
         for line in [
             "",
             "[",

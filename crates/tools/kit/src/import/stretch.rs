@@ -10,25 +10,25 @@ const GAP_LINES_MOST: usize = 60;
 
 /// Cursor over the lines of an output.
 #[derive(Debug)]
-pub struct Stretch {
+pub struct LineCursor {
     next: usize,
     end: usize,
     remarks: Vec<Remark>,
     /// Neighbouring lines that were not understood: up to the last understood line, and up to the
     /// next line.
-    reported: Option<Odd>,
-    seen: Option<Odd>,
+    reported: Option<UnparsedSpan>,
+    seen: Option<UnparsedSpan>,
 }
 
 /// Neighbouring lines that were not understood, and the first words of them.
 #[derive(Clone, Debug)]
-struct Odd {
+struct UnparsedSpan {
     first: usize,
     last: usize,
     words: String,
 }
 
-impl Odd {
+impl UnparsedSpan {
     fn remark(self) -> Remark {
         let words = self.words;
         let what = match self.last - self.first {
@@ -39,7 +39,7 @@ impl Odd {
     }
 }
 
-impl Stretch {
+impl LineCursor {
     /// Begins at a line.
     pub const fn from(first: usize) -> Self {
         Self { next: first, end: first, remarks: Vec::new(), reported: None, seen: None }
@@ -59,7 +59,7 @@ impl Stretch {
     pub fn take(&mut self, log: &Log<'_>, lines: usize) {
         let taken = self.next..self.next + lines;
         if taken.clone().any(|line| !log.line(line).trim().is_empty()) {
-            self.remarks.extend(self.seen.take().map(Odd::remark));
+            self.remarks.extend(self.seen.take().map(UnparsedSpan::remark));
         }
         self.next = taken.end;
         self.end = taken.end;
@@ -70,7 +70,7 @@ impl Stretch {
     pub fn pass(&mut self, log: &Log<'_>) {
         let line = log.line(self.next);
         if !line.trim().is_empty() {
-            let new = || Odd { first: self.next, last: self.next, words: shortened(line) };
+            let new = || UnparsedSpan { first: self.next, last: self.next, words: shortened(line) };
             self.seen.get_or_insert_with(new).last = self.next;
         }
         self.next += 1;
@@ -100,7 +100,7 @@ impl Stretch {
 
     /// Remarks about the lines that were not understood.
     pub fn remarks(&self) -> Vec<Remark> {
-        self.remarks.iter().cloned().chain(self.reported.clone().map(Odd::remark)).collect()
+        self.remarks.iter().cloned().chain(self.reported.clone().map(UnparsedSpan::remark)).collect()
     }
 }
 
@@ -128,18 +128,18 @@ pub fn not_understood(
 }
 
 fn skipped(log: &Log<'_>, (first, last): (usize, usize)) -> Remark {
-    Odd { first, last, words: shortened(log.line(first)) }.remark()
+    UnparsedSpan { first, last, words: shortened(log.line(first)) }.remark()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Stretch;
+    use super::LineCursor;
     use crate::import::log::Log;
 
     #[test]
-    fn what_was_passed_is_remarked_up_to_the_last_line_understood() {
+    fn skipped_lines_are_remarked_up_to_the_last_understood_line() {
         let log = Log::of("a\nodd\n\nodder\nb\nc\nbehind\n");
-        let mut stretch = Stretch::from(0);
+        let mut stretch = LineCursor::from(0);
         stretch.take(&log, 1);
         stretch.pass(&log);
         stretch.pass(&log);

@@ -9,7 +9,7 @@ use treering_model::metrics::rates::{ITERATION_OPERATIONS_PER_SECOND, OPERATIONS
 use treering_model::{Scope, USED_FACT};
 
 use treering_kit::import::log::Log;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark};
 use lines::{Line, Row, line};
@@ -37,7 +37,7 @@ impl Importer for Mdtest {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while let Some(said) = stretch.said(log, line) {
             if !run.goes_on(&said) {
                 break;

@@ -16,7 +16,7 @@ const TRIAL: [&str; 4] = ["trial", "workload", "mode", "label"];
 
 /// Kind of an exported table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Table {
+pub(super) enum TableKind {
     Tasks,
     Metrics,
     /// Table of calls or of seconds, from which no trial can be built.
@@ -24,7 +24,7 @@ pub(super) enum Table {
 }
 
 /// Kind of the table whose header is at this line.
-pub(super) fn table(log: &Log<'_>, at: usize) -> Option<Table> {
+pub(super) fn table(log: &Log<'_>, at: usize) -> Option<TableKind> {
     let text = log.line(at);
     if !text.trim_start_matches('"').starts_with(TRIAL[0]) {
         return None;
@@ -36,17 +36,17 @@ pub(super) fn table(log: &Log<'_>, at: usize) -> Option<Table> {
         return None;
     }
     Some(if has(&["subject", "seconds", "listed_bytes"]) {
-        Table::Tasks
+        TableKind::Tasks
     } else if has(&["metric", "scope", "value", "unit", "better"]) {
-        Table::Metrics
+        TableKind::Metrics
     } else {
-        Table::Other
+        TableKind::Other
     })
 }
 
 /// Reads a table.
 pub(super) fn read(log: &Log<'_>, at: usize) -> Reading {
-    let table = table(log, at).unwrap_or(Table::Other);
+    let table = table(log, at).unwrap_or(TableKind::Other);
     let names = fields(log.line(at)).unwrap_or_default();
     let mut trials: Vec<Trial> = Vec::new();
     let mut remarks = Vec::new();
@@ -57,16 +57,16 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Reading {
             break;
         }
         let row = Row { names: &names, values: &values };
-        if table != Table::Other && row.add_to(&mut trials, table).is_none() {
+        if table != TableKind::Other && row.add_to(&mut trials, table).is_none() {
             let what = "this row of a table of treering cannot be read; skipped".to_owned();
             remarks.push(Remark { line: end + 1, what });
         }
         end += 1;
     }
     let what = match table {
-        Table::Tasks => "a table of tasks, without parameters, environment and metrics",
-        Table::Metrics => "a table of metrics, without parameters, environment and tasks",
-        Table::Other => "a table of calls or of seconds cannot be imported",
+        TableKind::Tasks => "a table of tasks, without parameters, environment and metrics",
+        TableKind::Metrics => "a table of metrics, without parameters, environment and tasks",
+        TableKind::Other => "a table of calls or of seconds cannot be imported",
     };
     let what = format!("{what}; `treering export --format json` keeps everything");
     remarks.push(Remark { line: at + 1, what });
@@ -102,15 +102,15 @@ impl Row<'_> {
     }
 
     /// Adds the row to its trial; `None` if a field is invalid.
-    fn add_to(&self, trials: &mut Vec<Trial>, table: Table) -> Option<()> {
+    fn add_to(&self, trials: &mut Vec<Trial>, table: TableKind) -> Option<()> {
         let id: TrialId = self.get("trial").parse().ok()?;
         let mode = match self.get("mode") {
             "native" => Mode::Native,
             "classic" => Mode::Classic,
             _ => return None,
         };
-        let task = if table == Table::Tasks { Some(self.task()?) } else { None };
-        let metric = if table == Table::Metrics { Some(self.metric()?) } else { None };
+        let task = if table == TableKind::Tasks { Some(self.task()?) } else { None };
+        let metric = if table == TableKind::Metrics { Some(self.metric()?) } else { None };
         let place = trials.iter().position(|trial| trial.beginning.trial == id);
         let place = place.unwrap_or_else(|| {
             trials.push(self.trial(id, mode));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_apostrophe_before_a_formula_is_taken_away_and_no_other() {
+    fn only_the_apostrophe_before_a_formula_is_removed() {
         let read = fields("\"'=1\",\"''=1\",'a,-5,\"'-x\"").unwrap();
         assert_eq!(read, ["=1", "'=1", "'a", "-5", "-x"]);
     }

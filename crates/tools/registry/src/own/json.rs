@@ -40,10 +40,10 @@ pub(super) fn begins_events(log: &Log<'_>, at: usize) -> bool {
 /// Reads an export with one trial in memory at a time. Trials before an error are handed on.
 pub(super) fn export(log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> Reading {
     let lines = Cell::new(0);
-    let text = BufReader::new(Text { log: &mut *log, line: at, place: 0 });
+    let text = BufReader::new(LogText { log: &mut *log, line: at, place: 0 });
     let mut refused = None;
     let export = Export { hand_on, refused: &mut refused };
-    let read = export.deserialize(&mut Deserializer::from_reader(Counted { text, lines: &lines }));
+    let read = export.deserialize(&mut Deserializer::from_reader(LineCounter { text, lines: &lines }));
     let fault = |line: usize, what: String| Reading {
         end: log.len(),
         outputs: Vec::new(),
@@ -65,13 +65,13 @@ pub(super) fn export(log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> 
 }
 
 /// Text of a log from a line on, as a stream of bytes.
-struct Text<'l, 't> {
+struct LogText<'l, 't> {
     log: &'l mut Log<'t>,
     line: usize,
     place: usize,
 }
 
-impl Read for Text<'_, '_> {
+impl Read for LogText<'_, '_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.line >= self.log.len() || into.is_empty() {
             return Ok(0);
@@ -91,12 +91,12 @@ impl Read for Text<'_, '_> {
 }
 
 /// Counts the lines that were read completely.
-struct Counted<'c, R> {
+struct LineCounter<'c, R> {
     text: R,
     lines: &'c Cell<usize>,
 }
 
-impl<R: Read> Read for Counted<'_, R> {
+impl<R: Read> Read for LineCounter<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.text.read(into)?;
         let ends = into[..count].iter().filter(|byte| **byte == b'\n').count();

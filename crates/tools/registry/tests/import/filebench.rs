@@ -130,7 +130,7 @@ fn tables(all: &[(u64, u64)]) -> String {
 }
 
 #[test]
-fn tables_of_all_so_far_and_of_periods_are_distinguished() {
+fn cumulative_and_periodic_tables_are_distinguished() {
     let of_all = tables(&[(10_000, 1000), (21_000, 1050), (30_000, 1000)]);
     let imported = import(of_all.as_bytes());
     let trial = only(&imported);

@@ -65,7 +65,7 @@ fn a_run_of_several_repetitions_is_read() {
 }
 
 #[test]
-fn a_summary_alone_is_enough_and_a_run_without_results_is_none() {
+fn a_summary_alone_is_a_trial_and_a_run_without_results_is_not() {
     let without: Vec<&str> = IOR.lines().filter(|line| !line.ends_with("   ")).collect();
     let imported = import(without.join("\n").as_bytes());
     assert!((metric(only(&imported), "read", "mib_per_second").unwrap().value - 550.0).abs() < 9.0);
@@ -76,7 +76,7 @@ fn a_summary_alone_is_enough_and_a_run_without_results_is_none() {
 }
 
 #[test]
-fn runs_one_after_the_other_are_two() {
+fn consecutive_runs_are_separate() {
     let twice = format!("{IOR}\nsome words\n{IOR}");
     assert_eq!(import(twice.as_bytes()).found.len(), 2);
 }

@@ -75,7 +75,7 @@ fn a_run_of_several_iterations_is_read() {
 }
 
 #[test]
-fn runs_one_after_the_other_are_two_and_a_run_without_table_is_none() {
+fn consecutive_runs_are_separate_and_a_run_without_table_is_no_trial() {
     let twice = format!("{MDTEST}\nsome words\n{MDTEST}");
     assert_eq!(import(twice.as_bytes()).found.len(), 2);
     let cut = MDTEST.split("SUMMARY").next().unwrap();
@@ -85,7 +85,7 @@ fn runs_one_after_the_other_are_two_and_a_run_without_table_is_none() {
 }
 
 #[test]
-fn a_table_alone_is_a_run_too() {
+fn a_table_alone_is_a_trial() {
     let (_, table) = MDTEST.split_once("SUMMARY rate").unwrap();
     let text = format!("SUMMARY rate{table}");
     let imported = import(text.as_bytes());

@@ -64,7 +64,7 @@ mod tests {
     use super::{escape, unescape};
 
     #[test]
-    fn odd_bytes_are_written_out() {
+    fn unprintable_bytes_are_escaped() {
         let mut line = Vec::new();
         escape(b"a b\\\n\xc3\xa4", &mut line);
         assert_eq!(line, b"a b\\x5c\\x0a\\xc3\\xa4");

@@ -73,7 +73,7 @@ impl Header {
 
 /// State of an entry in one of the trees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Being {
+enum EntryState {
     /// The path does not exist.
     #[default]
     Absent,

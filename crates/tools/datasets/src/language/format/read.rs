@@ -8,7 +8,7 @@ use treering_script::{Kind, NameError, NameId, NamesBuilder};
 use zstd::stream::read::Decoder;
 
 use super::escape::{escaped_bytes, unescape};
-use super::{Being, Header, LINE_BYTES_MAX, ListCount, MAGIC, VERSION, WINDOW_LOG};
+use super::{EntryState, Header, LINE_BYTES_MAX, ListCount, MAGIC, VERSION, WINDOW_LOG};
 use crate::language::classic::column_of;
 use crate::language::lines::{LineError, Lines, NumberError, number};
 use crate::language::order::compare;
@@ -364,8 +364,8 @@ impl Body {
     }
 
     /// Adds an entry. The column of an error is a byte of the path, from 0.
-    fn add(&mut self, beings: [Being; 4]) -> Result<(), Fault> {
-        let is_directory = beings.contains(&Being::EmptyDirectory);
+    fn add(&mut self, beings: [EntryState; 4]) -> Result<(), Fault> {
+        let is_directory = beings.contains(&EntryState::EmptyDirectory);
         let kind = if is_directory { Kind::Directory } else { Kind::File };
         let id = self
             .names
@@ -374,16 +374,16 @@ impl Body {
         let (mut links, mut empty) = (States::default(), States::default());
         for (state, being) in State::ALL.into_iter().zip(beings) {
             match being {
-                Being::Absent => {}
-                Being::File(_) | Being::Link if is_directory => {
+                EntryState::Absent => {}
+                EntryState::File(_) | EntryState::Link if is_directory => {
                     return Err((0, EntryFault::Path(NameError::KindConflict)));
                 }
-                Being::File(size) => {
+                EntryState::File(size) => {
                     let pushed = self.lists[state.index()].try_push(id, size);
                     pushed.map_err(|_| (0, EntryFault::TooManyBytes))?;
                 }
-                Being::Link => links = links.with(state),
-                Being::EmptyDirectory => empty = empty.with(state),
+                EntryState::Link => links = links.with(state),
+                EntryState::EmptyDirectory => empty = empty.with(state),
             }
         }
         if !links.is_empty() {
@@ -415,8 +415,8 @@ impl Body {
 
 /// Parses an entry's state in the four trees: one for all, one for each version, or one for each
 /// tree.
-fn beings(field: &[u8]) -> Result<[Being; 4], Fault> {
-    let mut beings = [Being::Absent; 4];
+fn beings(field: &[u8]) -> Result<[EntryState; 4], Fault> {
+    let mut beings = [EntryState::Absent; 4];
     let mut count = 0;
     let mut place = 0;
     for part in field.split(|byte| *byte == b':') {
@@ -432,16 +432,16 @@ fn beings(field: &[u8]) -> Result<[Being; 4], Fault> {
         4 => beings,
         _ => return Err((0, EntryFault::Sizes)),
     };
-    if beings == [Being::Absent; 4] { Err((0, EntryFault::Sizes)) } else { Ok(beings) }
+    if beings == [EntryState::Absent; 4] { Err((0, EntryFault::Sizes)) } else { Ok(beings) }
 }
 
-fn being(part: &[u8]) -> Result<Being, EntryFault> {
+fn being(part: &[u8]) -> Result<EntryState, EntryFault> {
     match part {
-        b"-" => Ok(Being::Absent),
-        b"l" => Ok(Being::Link),
-        b"d" => Ok(Being::EmptyDirectory),
+        b"-" => Ok(EntryState::Absent),
+        b"l" => Ok(EntryState::Link),
+        b"d" => Ok(EntryState::EmptyDirectory),
         digits => match number(digits) {
-            Ok(size) => Ok(Being::File(size)),
+            Ok(size) => Ok(EntryState::File(size)),
             Err(NumberError::TooBig) => Err(EntryFault::TooManyBytes),
             Err(NumberError::NotADigit(_)) => Err(EntryFault::Sizes),
         },

@@ -8,7 +8,7 @@ use zstd::stream::raw::CParameter;
 use zstd::stream::write::Encoder;
 
 use super::escape::escape;
-use super::{Being, Header, ListCount, MAGIC, VERSION, WINDOW_LOG};
+use super::{EntryState, Header, ListCount, MAGIC, VERSION, WINDOW_LOG};
 use crate::language::order::{ranks, sorted_places, walk_order};
 use crate::language::title::{TitleError, check_title};
 use crate::language::{Dataset, FileList, State, States};
@@ -50,7 +50,7 @@ pub fn write<W: Write>(dataset: &Dataset, out: W) -> Result<W, WriteError> {
     if dataset.about.len() > ABOUT_BYTES_MAX {
         return Err(WriteError::LongAbout);
     }
-    let mut entries = Entries::of(dataset);
+    let mut entries = Entries::new(dataset);
     let header = header(dataset, &mut entries)?;
     let mut out = encoder(out, header.entries)?;
     write_header(&header, &mut out)?;
@@ -100,8 +100,8 @@ fn header(dataset: &Dataset, entries: &mut Entries<'_>) -> Result<Header, WriteE
     };
     while let Some((_, beings)) = entries.next() {
         header.entries += 1;
-        header.links += u64::from(beings.contains(&Being::Link));
-        header.empty_directories += u64::from(beings.contains(&Being::EmptyDirectory));
+        header.links += u64::from(beings.contains(&EntryState::Link));
+        header.empty_directories += u64::from(beings.contains(&EntryState::EmptyDirectory));
     }
     if entries.are_all_taken() { Ok(header) } else { Err(WriteError::Inconsistent) }
 }
@@ -124,7 +124,7 @@ fn write_header(header: &Header, out: &mut impl Write) -> io::Result<()> {
 
 /// Formats `SHARED STATES REST`: the length shared with the previous path, the entry's states, and
 /// the rest of the path.
-fn write_entry(previous: &[u8], path: &[u8], beings: [Being; 4], line: &mut Vec<u8>) {
+fn write_entry(previous: &[u8], path: &[u8], beings: [EntryState; 4], line: &mut Vec<u8>) {
     let shared = previous.iter().zip(path).take_while(|(a, b)| a == b).count();
     let [clean, patched, compiled, patched_compiled] = beings;
     write_all(line, format_args!("{shared} "));
@@ -144,12 +144,12 @@ fn write_entry(previous: &[u8], path: &[u8], beings: [Being; 4], line: &mut Vec<
     line.push(b'\n');
 }
 
-fn write_being(being: Being, line: &mut Vec<u8>) {
+fn write_being(being: EntryState, line: &mut Vec<u8>) {
     match being {
-        Being::Absent => line.push(b'-'),
-        Being::File(size) => write_all(line, format_args!("{size}")),
-        Being::Link => line.push(b'l'),
-        Being::EmptyDirectory => line.push(b'd'),
+        EntryState::Absent => line.push(b'-'),
+        EntryState::File(size) => write_all(line, format_args!("{size}")),
+        EntryState::Link => line.push(b'l'),
+        EntryState::EmptyDirectory => line.push(b'd'),
     }
 }
 
@@ -168,15 +168,15 @@ struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    fn of(dataset: &'a Dataset) -> Self {
+    fn new(dataset: &'a Dataset) -> Self {
         let order = walk_order(&dataset.names);
         let ranks = ranks(&order);
         Self {
             names: &dataset.names,
             next: 0,
-            files: State::ALL.map(|state| Cursor::of(dataset.list(state), &ranks)),
-            links: Marks::of(&dataset.links, &ranks),
-            empty: Marks::of(&dataset.empty_directories, &ranks),
+            files: State::ALL.map(|state| Cursor::new(dataset.list(state), &ranks)),
+            links: Marks::new(&dataset.links, &ranks),
+            empty: Marks::new(&dataset.empty_directories, &ranks),
             order,
         }
     }
@@ -195,7 +195,7 @@ impl<'a> Entries<'a> {
         files && marks(&self.links) && marks(&self.empty)
     }
 
-    fn next(&mut self) -> Option<(NameId, [Being; 4])> {
+    fn next(&mut self) -> Option<(NameId, [EntryState; 4])> {
         while let Some(&id) = self.order.get(self.next) {
             self.next += 1;
             let links = self.links.take(id);
@@ -204,13 +204,13 @@ impl<'a> Entries<'a> {
             let beings = State::ALL.map(|state| {
                 let files = &mut self.files[state.index()];
                 match if is_file { files.take(id) } else { None } {
-                    Some(size) => Being::File(size),
-                    None if links.contains(state) => Being::Link,
-                    None if empty.contains(state) => Being::EmptyDirectory,
-                    None => Being::Absent,
+                    Some(size) => EntryState::File(size),
+                    None if links.contains(state) => EntryState::Link,
+                    None if empty.contains(state) => EntryState::EmptyDirectory,
+                    None => EntryState::Absent,
                 }
             });
-            if beings != [Being::Absent; 4] {
+            if beings != [EntryState::Absent; 4] {
                 return Some((id, beings));
             }
         }
@@ -226,7 +226,7 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn of(list: &'a FileList, ranks: &[u32]) -> Self {
+    fn new(list: &'a FileList, ranks: &[u32]) -> Self {
         Self { list, places: sorted_places(list, ranks), next: 0 }
     }
 
@@ -248,7 +248,7 @@ struct Marks {
 }
 
 impl Marks {
-    fn of(marks: &[(NameId, States)], ranks: &[u32]) -> Self {
+    fn new(marks: &[(NameId, States)], ranks: &[u32]) -> Self {
         let rank = |id: NameId| ranks[id.index()];
         let mut marks: Vec<_> = marks.iter().map(|&(id, states)| (rank(id), id, states)).collect();
         marks.sort_by_key(|mark| mark.0);

@@ -265,9 +265,9 @@ impl Serialize for Json {
 
 /// Formatting of the original: `"name" : value`, and six digits after the decimal point, on which
 /// parsers of its output rely.
-struct Manner<'i>(PrettyFormatter<'i>);
+struct FioFormatter<'i>(PrettyFormatter<'i>);
 
-impl Formatter for Manner<'_> {
+impl Formatter for FioFormatter<'_> {
     fn begin_array<W: ?Sized + io::Write>(&mut self, to: &mut W) -> io::Result<()> {
         self.0.begin_array(to)
     }
@@ -319,7 +319,7 @@ impl Formatter for Manner<'_> {
 
 fn written(document: &Json) -> String {
     let mut out = Vec::new();
-    let mut writer = Serializer::with_formatter(&mut out, Manner(PrettyFormatter::new()));
+    let mut writer = Serializer::with_formatter(&mut out, FioFormatter(PrettyFormatter::new()));
     document.serialize(&mut writer).expect("writing into memory cannot fail");
     out.push(b'\n');
     String::from_utf8(out).expect("JSON is UTF-8")
@@ -330,7 +330,7 @@ mod tests {
     use super::{Json, field, float, number, written};
 
     #[test]
-    fn documents_are_written_as_the_original_writes_them() {
+    fn json_is_formatted_as_in_the_original() {
         let job = Json::Object(vec![
             field("jobname", Json::Text("a \"b\"\\".to_owned())),
             number("z", u64::MAX),

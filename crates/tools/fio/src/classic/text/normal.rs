@@ -18,7 +18,7 @@ pub(crate) fn header<'j>(jobs: impl IntoIterator<Item = (&'j Section, usize)>) -
     for (job, group) in jobs {
         let range = |direction: Direction| {
             let blocks = job.blocks(direction);
-            let units = Units::of(job);
+            let units = Units::from_job(job);
             format!("{}-{}", units.bytes(blocks.least), units.bytes(blocks.most))
         };
         let [reads, writes, trims] = Direction::ALL.map(range);
@@ -132,7 +132,7 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
 }
 
 fn steady(out: &mut String, row: &Row, found: &SteadyTally) {
-    let (asked, units) = (row.job.extras.steady, Units::of(&row.job));
+    let (asked, units) = (row.job.extras.steady, Units::from_job(&row.job));
     let [requests, bytes] = found.means();
     let step = if units.decimal { 1000 } else { 1024 };
     let bytes = bytes / step * step;
@@ -162,7 +162,7 @@ fn of_direction(
     done: &DirectionTally,
     share: f64,
 ) {
-    let ((name, resets), reported, units) = (said, &row.job.reported, Units::of(&row.job));
+    let ((name, resets), reported, units) = (said, &row.job.reported, Units::from_job(&row.job));
     let bytes = bandwidth(done);
     let _ = writeln!(
         out,
@@ -318,7 +318,7 @@ fn groups(out: &mut String, rows: &[Row]) {
     for group in groups {
         let _ = writeln!(out, "\nRun status group {group} (all jobs):");
         let units = rows.iter().rfind(|row| row.group == group);
-        let Some(units) = units.map(|row| Units::of(&row.job)) else { continue };
+        let Some(units) = units.map(|row| Units::from_job(&row.job)) else { continue };
         for (direction, name) in ["   READ", "  WRITE", "   TRIM"].into_iter().enumerate() {
             let all = rows.iter().filter(|row| row.group == group);
             let all = all.map(|row| &row.tally.directions[direction]);

@@ -1,6 +1,6 @@
 //! Numbers with suffixes, shortened as the original does.
 
-use crate::language::{Numbers, Section};
+use crate::language::{NumberFormat, Section};
 
 /// Shortens a number to a width in steps of 1000 or 1024; returns the digits and the power.
 fn short(number: u64, characters: usize, step: u64) -> (String, usize) {
@@ -37,8 +37,8 @@ pub(super) struct Units {
 }
 
 impl Units {
-    pub(super) fn of(job: &Section) -> Self {
-        let Numbers { figures, bits } = job.extras.numbers;
+    pub(super) fn from_job(job: &Section) -> Self {
+        let NumberFormat { figures, bits } = job.extras.numbers;
         Self { figures, bits, decimal: job.is_decimal() }
     }
 
@@ -95,7 +95,7 @@ mod tests {
     const USUAL: Units = Units { figures: 4, bits: false, decimal: false };
 
     #[test]
-    fn numbers_are_cut_as_the_original_cuts_them() {
+    fn numbers_are_shortened_as_in_the_original() {
         for (bytes, text) in [
             (65_536, "64.0KiB"),
             (4096, "4096B"),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_in_bits_and_with_more_figures_where_a_job_says_so() {
+    fn rates_follow_unit_base_and_significant_figures() {
         let units = Units { figures: 6, bits: true, decimal: true };
         assert_eq!(units.rate(27_360_123), "218881kbit/s");
         assert_eq!(units.bytes(27_360_123), "27360kB");

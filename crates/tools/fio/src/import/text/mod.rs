@@ -6,7 +6,7 @@ mod result;
 
 use treering_kit::import::Remark;
 use treering_kit::import::log::Log;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use line::{Line, line, loose_begin};
 use result::Results;
 
@@ -17,7 +17,7 @@ const GAP_LINES_MOST: usize = 24;
 
 /// Section of the output; sections come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum OutputSection {
     Heads,
     Results,
     Sums,
@@ -36,7 +36,7 @@ pub(super) struct Text {
 pub(super) fn begins(log: &Log<'_>, at: usize) -> bool {
     let text = log.line(at);
     let is_head = text.contains(": (g=") || text.contains(": (groupid=");
-    is_head && matches!(read_line(log, at), Some((Line::Head(_) | Line::Begin(_), _)))
+    is_head && matches!(read_line(log, at), Some((Line::JobHeader(_) | Line::ResultHeader(_), _)))
 }
 
 fn read_line(log: &Log<'_>, at: usize) -> Option<(Line, usize)> {
@@ -46,8 +46,8 @@ fn read_line(log: &Log<'_>, at: usize) -> Option<(Line, usize)> {
 /// Reads normal output up to the start of another output, of fio or another tool.
 pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -> Text {
     let mut results = Results::default();
-    let mut part = Part::Heads;
-    let mut stretch = Stretch::from(at);
+    let mut part = OutputSection::Heads;
+    let mut stretch = LineCursor::from(at);
     while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) {
         let next = stretch.next();
         if next > at && is_other(next) {
@@ -59,15 +59,15 @@ pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -
             continue;
         };
         let new = match &said {
-            Line::Head(_) => Some(Part::Heads),
-            Line::Begin(begin) if part > Part::Results && results.is_of_status(begin) => {
+            Line::JobHeader(_) => Some(OutputSection::Heads),
+            Line::ResultHeader(begin) if part > OutputSection::Results && results.is_of_status(begin) => {
                 results.restart(next);
-                part = Part::Results;
+                part = OutputSection::Results;
                 None
             }
-            Line::Begin(_) => Some(Part::Results),
-            Line::Status(_) => Some(Part::Sums),
-            Line::Disks => Some(Part::Disks),
+            Line::ResultHeader(_) => Some(OutputSection::Results),
+            Line::Status(_) => Some(OutputSection::Sums),
+            Line::Disks => Some(OutputSection::Disks),
             _ => None,
         };
         if new.is_some_and(|new| new < part) {

@@ -10,10 +10,10 @@ use treering_kit::faults::Fault;
 use super::direction::Direction;
 use super::distribution::Distribution;
 use super::engine::Engine;
-use super::extras::{Advice, Unified};
+use super::extras::{FadviseHint, Unified};
 use super::keys::WITH_FIO;
-use super::section::{Allocation, Blocks, Exits, ReadWrite, Reported, Section, Service, Think};
-use super::values::{Amount, Given};
+use super::section::{Preallocation, Blocks, Exits, ReadWrite, StatOptions, Section, FileOrder, ThinkTime};
+use super::values::{Amount, RawValue};
 
 /// Largest request in bytes, since each request in flight has its own memory.
 const BLOCK_MAX: u64 = 1 << 30;
@@ -27,14 +27,14 @@ const PERCENTILES_MAX: usize = 20;
 /// Most sizes of one `bssplit`, as in fio.
 const SPLITS_MAX: usize = 100;
 
-const ALLOCATIONS: [(&str, Allocation); 7] = [
-    ("none", Allocation::None),
-    ("native", Allocation::Native),
-    ("posix", Allocation::Posix),
-    ("keep", Allocation::Keep),
-    ("truncate", Allocation::Truncate),
-    ("0", Allocation::None),
-    ("1", Allocation::Posix),
+const ALLOCATIONS: [(&str, Preallocation); 7] = [
+    ("none", Preallocation::None),
+    ("native", Preallocation::Native),
+    ("posix", Preallocation::Posix),
+    ("keep", Preallocation::Keep),
+    ("truncate", Preallocation::Truncate),
+    ("0", Preallocation::None),
+    ("1", Preallocation::Posix),
 ];
 
 const RW_WORDS: [(&str, bool, bool, bool); 11] = [
@@ -53,7 +53,7 @@ const RW_WORDS: [(&str, bool, bool, bool); 11] = [
 
 impl Section {
     /// Applies a setting to the section.
-    pub(super) fn apply(&mut self, name: &str, given: &Given<'_>) -> Result<(), Fault> {
+    pub(super) fn apply(&mut self, name: &str, given: &RawValue<'_>) -> Result<(), Fault> {
         let done = self.apply_requests(name, given)?
             || self.apply_files(name, given)?
             || self.apply_generator(name, given)?
@@ -64,7 +64,7 @@ impl Section {
         if done { Ok(()) } else { Err(given.refuse("cannot be set", WITH_FIO)) }
     }
 
-    fn apply_requests(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
+    fn apply_requests(&mut self, name: &str, given: &RawValue<'_>) -> Result<bool, Fault> {
         match name {
             "rw" => self.rw(given)?,
             "rw_sequencer" => {
@@ -125,7 +125,7 @@ impl Section {
         Ok(true)
     }
 
-    fn rw(&mut self, given: &Given<'_>) -> Result<(), Fault> {
+    fn rw(&mut self, given: &RawValue<'_>) -> Result<(), Fault> {
         let (word, more) = match given.text.split_once(':') {
             Some((word, more)) => (word, Some(more)),
             None => (given.text, None),
@@ -153,7 +153,7 @@ impl Section {
         Ok(())
     }
 
-    fn apply_files(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
+    fn apply_files(&mut self, name: &str, given: &RawValue<'_>) -> Result<bool, Fault> {
         match name {
             "size" => self.size = Some(given.amount()?),
             "io_size" => {
@@ -180,10 +180,10 @@ impl Section {
             }
             "fadvise_hint" => {
                 let words = [
-                    ("0", Advice::Nothing),
-                    ("1", Advice::Usual),
-                    ("random", Advice::Random(true)),
-                    ("sequential", Advice::Random(false)),
+                    ("0", FadviseHint::Nothing),
+                    ("1", FadviseHint::Usual),
+                    ("random", FadviseHint::Random(true)),
+                    ("sequential", FadviseHint::Random(false)),
                 ];
                 self.extras.advice = given.word(&words)?;
             }
@@ -200,26 +200,26 @@ impl Section {
         Ok(true)
     }
 
-    fn service(&mut self, given: &Given<'_>) -> Result<(), Fault> {
+    fn service(&mut self, given: &RawValue<'_>) -> Result<(), Fault> {
         let (word, requests) = given.text.split_once(':').unwrap_or((given.text, "1"));
         self.extras.service = Distribution::Even;
         if let "zipf" | "pareto" | "normal" | "gauss" = word {
             let text = given.text.replacen("gauss", "normal", 1);
             self.extras.service = Distribution::read(&given.part(&text))?;
-            (self.service, self.service_requests) = (Service::Random, 1);
+            (self.service, self.service_requests) = (FileOrder::Random, 1);
             return Ok(());
         }
         let words = [
-            ("random", Service::Random),
-            ("roundrobin", Service::RoundRobin),
-            ("sequential", Service::Sequential),
+            ("random", FileOrder::Random),
+            ("roundrobin", FileOrder::RoundRobin),
+            ("sequential", FileOrder::Sequential),
         ];
         self.service = given.part(word).word(&words)?;
         self.service_requests = given.part(requests).number(1, u64::from(u32::MAX))?;
         Ok(())
     }
 
-    fn apply_generator(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
+    fn apply_generator(&mut self, name: &str, given: &RawValue<'_>) -> Result<bool, Fault> {
         match name {
             "numjobs" => self.clones = given.number(1, CLONES_MAX)?,
             "thread" => self.thread = given.switch()?,
@@ -257,7 +257,7 @@ impl Section {
             "thinktime" => self.think.us = given.time_us(1)?,
             "thinktime_blocks" => {
                 let blocks = given.number(1, u64::from(u32::MAX))?;
-                self.think = Think { blocks, ..self.think };
+                self.think = ThinkTime { blocks, ..self.think };
             }
             "thinktime_iotime" => self.think.io_us = given.time_us(1_000_000)?,
             "thinktime_blocks_type" => {
@@ -270,7 +270,7 @@ impl Section {
         Ok(true)
     }
 
-    fn apply_sync(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
+    fn apply_sync(&mut self, name: &str, given: &RawValue<'_>) -> Result<bool, Fault> {
         match name {
             "fsync" => self.fsync = given.number(0, u64::from(u32::MAX))?,
             "fdatasync" => self.fdatasync = given.number(0, u64::from(u32::MAX))?,
@@ -293,7 +293,7 @@ impl Section {
         Ok(true)
     }
 
-    fn apply_draws(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
+    fn apply_draws(&mut self, name: &str, given: &RawValue<'_>) -> Result<bool, Fault> {
         match name {
             "norandommap" => self.draws.random_map = !given.switch()?,
             "randrepeat" => self.draws.repeatable = given.switch()?,
@@ -317,7 +317,7 @@ impl Section {
         Ok(true)
     }
 
-    fn apply_report(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
+    fn apply_report(&mut self, name: &str, given: &RawValue<'_>) -> Result<bool, Fault> {
         match name {
             "name" => given.text.clone_into(&mut self.name),
             "description" => self.description = Some(given.text.to_owned()),
@@ -331,9 +331,9 @@ impl Section {
             "disable_bw" => self.reported.disable_bw = given.switch()?,
             "gtod_reduce" => {
                 if given.switch()? {
-                    self.reported = Reported {
+                    self.reported = StatOptions {
                         percentiles: self.reported.percentiles.clone(),
-                        ..Reported::NONE
+                        ..StatOptions::NONE
                     };
                 }
             }
@@ -380,8 +380,8 @@ impl Section {
 /// Parses a value for all directions, or one for reads and one for writes (and one for trims): an
 /// empty part keeps the previous value.
 pub(super) fn pairs(
-    given: &Given<'_>,
-    mut set: impl FnMut(Direction, &Given<'_>) -> Result<(), Fault>,
+    given: &RawValue<'_>,
+    mut set: impl FnMut(Direction, &RawValue<'_>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let parts: Vec<&str> = given.text.split(',').map(str::trim).collect();
     match parts.as_slice() {
@@ -403,7 +403,7 @@ pub(super) fn pairs(
 }
 
 /// Parses the size of a request.
-fn block(given: &Given<'_>) -> Result<u64, Fault> {
+fn block(given: &RawValue<'_>) -> Result<u64, Fault> {
     match given.size()? {
         bytes @ 1..=BLOCK_MAX => Ok(bytes),
         _ => {
@@ -414,7 +414,7 @@ fn block(given: &Given<'_>) -> Result<u64, Fault> {
 }
 
 /// Parses sizes with percentages; sizes without one share the rest.
-fn split(given: &Given<'_>) -> Result<Vec<(u64, u64)>, Fault> {
+fn split(given: &RawValue<'_>) -> Result<Vec<(u64, u64)>, Fault> {
     let mut sizes = Vec::new();
     let (mut sum, mut without) = (0, 0);
     for part in given.text.split(':') {
@@ -440,7 +440,7 @@ fn split(given: &Given<'_>) -> Result<Vec<(u64, u64)>, Fault> {
     Ok(split)
 }
 
-fn paths(given: &Given<'_>) -> Result<Vec<String>, Fault> {
+fn paths(given: &RawValue<'_>) -> Result<Vec<String>, Fault> {
     let paths = split_paths(given.text);
     paths.ok_or_else(|| given.refuse("is no path", "a path has from 1 to 3800 bytes"))
 }
@@ -463,14 +463,14 @@ pub(super) fn split_paths(text: &str) -> Option<Vec<String>> {
 }
 
 /// Filename prefix of logs; empty for the job's name.
-fn prefix(given: &Given<'_>) -> Result<String, Fault> {
+fn prefix(given: &RawValue<'_>) -> Result<String, Fault> {
     if given.text.len() > 3800 || given.text.contains('\0') {
         return Err(given.refuse("is no path", "a path has up to 3800 bytes"));
     }
     Ok(given.text.to_owned())
 }
 
-fn percentiles(given: &Given<'_>) -> Result<Vec<f64>, Fault> {
+fn percentiles(given: &RawValue<'_>) -> Result<Vec<f64>, Fault> {
     let right = "percentiles are up to 20 numbers above 0 and up to 100, as 50:99:99.9";
     let mut all = Vec::new();
     for part in given.text.split([':', ',']) {

@@ -4,7 +4,7 @@ use treering_kit::faults::Fault;
 
 use super::super::section::Section;
 use super::super::steering::{RangeSync, SteadyState};
-use super::super::values::Given;
+use super::super::values::RawValue;
 use super::pairs;
 
 const COUNT_MAX: u64 = u32::MAX as u64;
@@ -16,7 +16,7 @@ const ERRORS: &str = "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECH
      ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM ERANGE";
 
 impl Section {
-    pub(super) fn apply_steering(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
+    pub(super) fn apply_steering(&mut self, name: &str, given: &RawValue<'_>) -> Result<bool, Fault> {
         match name {
             "flow" => self.extras.flow.weight = given.number(0, COUNT_MAX)?,
             "flow_id" => self.extras.flow.id = given.number(0, COUNT_MAX)?,
@@ -54,7 +54,7 @@ impl Section {
         Ok(true)
     }
 
-    fn continue_on_error(&mut self, given: &Given<'_>) -> Result<(), Fault> {
+    fn continue_on_error(&mut self, given: &RawValue<'_>) -> Result<(), Fault> {
         let [read, write, verify] =
             [[true, false, false], [false, true, false], [false, false, true]];
         let words = [
@@ -72,7 +72,7 @@ impl Section {
     }
 
     /// Parses `sync_file_range`: flags separated by commas, then a colon and the number of writes.
-    pub(super) fn sync_file_range(&mut self, given: &Given<'_>) -> Result<(), Fault> {
+    pub(super) fn sync_file_range(&mut self, given: &RawValue<'_>) -> Result<(), Fault> {
         let mut sync = RangeSync::default();
         for part in given.text.split(',') {
             let (word, every) = part.split_once(':').unwrap_or((part, "1"));
@@ -84,7 +84,7 @@ impl Section {
     }
 
     /// Parses a criterion, a colon, and its limit, perhaps in percent.
-    fn steadystate(&mut self, given: &Given<'_>) -> Result<(), Fault> {
+    fn steadystate(&mut self, given: &RawValue<'_>) -> Result<(), Fault> {
         let right = "write a criterion and its limit, as iops:10% or bw_slope:1%";
         let (word, limit) =
             given.text.split_once(':').ok_or_else(|| given.refuse("has no limit", right))?;
@@ -114,7 +114,7 @@ impl Section {
 
     /// Parses lists of errors of reads, writes and verification, separated by commas; items are
     /// separated by colons.
-    fn ignore_error(&mut self, given: &Given<'_>) -> Result<(), Fault> {
+    fn ignore_error(&mut self, given: &RawValue<'_>) -> Result<(), Fault> {
         for (kind, list) in given.text.split(',').enumerate().take(3) {
             let names = list.split(':').map(str::trim).filter(|name| !name.is_empty());
             for name in names {
@@ -130,7 +130,7 @@ impl Section {
         Ok(())
     }
 
-    fn apply_running(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
+    fn apply_running(&mut self, name: &str, given: &RawValue<'_>) -> Result<bool, Fault> {
         match name {
             "cpus_allowed" => self.extras.running.cpus = cpus(given)?,
             "cpumask" => {
@@ -184,7 +184,7 @@ impl Section {
         Ok(true)
     }
 
-    fn apply_latency(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
+    fn apply_latency(&mut self, name: &str, given: &RawValue<'_>) -> Result<bool, Fault> {
         match name {
             "latency_target" => self.extras.latency.ns = given.time_us(1)?.saturating_mul(1000),
             "latency_window" => self.extras.latency.window_us = given.time_us(1)?,
@@ -229,7 +229,7 @@ impl Section {
     }
 }
 
-fn identity(given: &Given<'_>) -> Result<u32, Fault> {
+fn identity(given: &RawValue<'_>) -> Result<u32, Fault> {
     Ok(u32::try_from(given.number(0, COUNT_MAX)?).unwrap_or(0))
 }
 
@@ -238,7 +238,7 @@ fn small(number: u64) -> u16 {
 }
 
 /// Parses a list of processors such as `0,2-4`.
-fn cpus(given: &Given<'_>) -> Result<Vec<u32>, Fault> {
+fn cpus(given: &RawValue<'_>) -> Result<Vec<u32>, Fault> {
     let refuse = || given.refuse("is no list of processors", "write numbers and ranges, as 0,2-4");
     let mut all = Vec::new();
     for part in given.text.split([',', ':']).map(str::trim) {

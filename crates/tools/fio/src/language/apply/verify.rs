@@ -4,17 +4,17 @@ use treering_kit::faults::Fault;
 
 use super::super::pattern::Pattern;
 use super::super::section::Section;
-use super::super::values::Given;
-use super::super::verifying::Kind;
+use super::super::values::RawValue;
+use super::super::verifying::VerifyKind;
 
 const COUNT_MAX: u64 = u32::MAX as u64;
 
 impl Section {
-    pub(super) fn apply_verify(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
+    pub(super) fn apply_verify(&mut self, name: &str, given: &RawValue<'_>) -> Result<bool, Fault> {
         let verify = &mut self.extras.verify;
         match name {
             "verify" => {
-                let kinds = Kind::NAMES.map(|(name, kind)| (name, Some(kind)));
+                let kinds = VerifyKind::NAMES.map(|(name, kind)| (name, Some(kind)));
                 let none = [("0", None), ("none", None)];
                 verify.kind = given.word(&[&none[..], &kinds[..]].concat())?;
             }
@@ -25,7 +25,7 @@ impl Section {
             "verify_pattern" => {
                 verify.pattern = Some(pattern(given)?);
                 // As the original: a pattern without a kind is a kind.
-                verify.kind = verify.kind.or(Some(Kind::PatternHeader));
+                verify.kind = verify.kind.or(Some(VerifyKind::PatternHeader));
             }
             "verify_fatal" => verify.fatal = given.switch()?,
             "verify_state_save" => verify.saves_state = given.switch()?,
@@ -58,7 +58,7 @@ impl Section {
     }
 }
 
-fn pattern(given: &Given<'_>) -> Result<Pattern, Fault> {
+fn pattern(given: &RawValue<'_>) -> Result<Pattern, Fault> {
     let right = "a pattern is of numbers, texts in quotes and %o, as 0xdeadface or \"abc\"";
     Pattern::read(given.text).ok_or_else(|| given.refuse("is no pattern", right))
 }

@@ -25,7 +25,7 @@ pub(crate) enum Amount {
 
 /// Value text with its position and the key it belongs to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Given<'t> {
+pub(super) struct RawValue<'t> {
     pub(super) key: &'t str,
     pub(super) text: &'t str,
     pub(super) place: Place,
@@ -33,7 +33,7 @@ pub(super) struct Given<'t> {
     pub(super) to: &'t Faults<'t>,
 }
 
-impl<'t> Given<'t> {
+impl<'t> RawValue<'t> {
     /// Creates an error about the value, with a hint.
     pub(super) fn refuse(&self, what: &str, right: impl Into<String>) -> Fault {
         let what = format!("{}: '{}' {what}", shown(self.key), shown(self.text));
@@ -41,12 +41,12 @@ impl<'t> Given<'t> {
     }
 
     /// Narrows the value to a part of its text.
-    pub(super) fn part<'p>(&self, text: &'p str) -> Given<'p>
+    pub(super) fn part<'p>(&self, text: &'p str) -> RawValue<'p>
     where
         't: 'p,
     {
-        let Given { key, place, bases, to, .. } = *self;
-        Given { key, text: text.trim(), place, bases, to }
+        let RawValue { key, place, bases, to, .. } = *self;
+        RawValue { key, text: text.trim(), place, bases, to }
     }
 
     /// Parses a whole number in a range, which may be an arithmetic expression.
@@ -173,17 +173,17 @@ fn plain(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Amount, Bases, Fault, Faults, Given, Place};
+    use super::{Amount, Bases, Fault, Faults, RawValue, Place};
 
     fn given<T>(
         text: &'static str,
         kb: u64,
-        read: impl Fn(&Given<'static>) -> Result<T, Fault>,
+        read: impl Fn(&RawValue<'static>) -> Result<T, Fault>,
     ) -> Option<T> {
         let to = Box::leak(Box::new(Faults::new("f", b"")));
         let place = Place::new(2, 7);
         let bases = Bases { kb };
-        match read(&Given { key: "key", text, place, bases, to }) {
+        match read(&RawValue { key: "key", text, place, bases, to }) {
             Ok(value) => Some(value),
             Err(error) => {
                 assert_eq!(error.place, place);
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn suffixes_follow_the_base_and_ib_the_other_one() {
-        let size = |text, kb| given(text, kb, Given::size);
+        let size = |text, kb| given(text, kb, RawValue::size);
         for (text, bytes) in [
             ("4096", 4096),
             ("0x10", 16),
@@ -216,21 +216,21 @@ mod tests {
     }
 
     #[test]
-    fn what_the_original_would_cut_is_refused() {
+    fn values_that_the_original_truncates_are_refused() {
         for text in
             ["", "k", "1e3", "1.5k", "4s", "4*1024", "-1", "+1", "0x", "99999999999999999999", "9e"]
         {
-            assert_eq!(given(text, 1024, Given::size), None, "{text}");
+            assert_eq!(given(text, 1024, RawValue::size), None, "{text}");
         }
         for text in ["(1/0)", "(1-2)", "(((", "(1", "()", "(a)", "(1 2)"] {
-            assert_eq!(given(text, 1024, Given::size), None, "{text}");
+            assert_eq!(given(text, 1024, RawValue::size), None, "{text}");
         }
         let deep = format!("{}1{}", "(".repeat(5000), ")".repeat(5000));
-        assert_eq!(given(deep.leak(), 1024, Given::size), None);
+        assert_eq!(given(deep.leak(), 1024, RawValue::size), None);
     }
 
     #[test]
-    fn times_have_units_of_their_own() {
+    fn time_units_are_parsed() {
         let time = |text, alone| given(text, 1024, |given| given.time_us(alone));
         for (text, us) in [
             ("5", 5_000_000),
@@ -247,27 +247,27 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_the_sizes_of_a_range_is_left_out() {
+    fn text_after_a_size_range_is_ignored() {
         for (text, range) in [
             ("512/25:1k:25:2k:25:4k/25", (512, 1024)),
             ("4k:8k/40:16k", (4096, 8192)),
             ("4k/50-8k:16k", (4096, 8192)),
             ("(8/2)-(2^3)", (4, 8)),
         ] {
-            assert_eq!(given(text, 1024, Given::range), Some(range), "{text}");
+            assert_eq!(given(text, 1024, RawValue::range), Some(range), "{text}");
         }
     }
 
     #[test]
-    fn amounts_ranges_and_switches() {
-        assert_eq!(given("20%", 1024, Given::amount), Some(Amount::Percent(20)));
-        assert_eq!(given("101%", 1024, Given::amount), None);
-        assert_eq!(given("4z", 1024, Given::amount), None);
-        assert_eq!(given("10:1m", 1024, Given::range), Some((10, 1 << 20)));
-        assert_eq!(given("4k-2k", 1024, Given::range), Some((2048, 4096)));
-        assert_eq!(given("4k-x", 1024, Given::range), None);
-        assert_eq!(given("", 1024, Given::switch), Some(true));
-        assert_eq!(given("2", 1024, Given::switch), None);
+    fn amounts_ranges_and_switches_are_parsed() {
+        assert_eq!(given("20%", 1024, RawValue::amount), Some(Amount::Percent(20)));
+        assert_eq!(given("101%", 1024, RawValue::amount), None);
+        assert_eq!(given("4z", 1024, RawValue::amount), None);
+        assert_eq!(given("10:1m", 1024, RawValue::range), Some((10, 1 << 20)));
+        assert_eq!(given("4k-2k", 1024, RawValue::range), Some((2048, 4096)));
+        assert_eq!(given("4k-x", 1024, RawValue::range), None);
+        assert_eq!(given("", 1024, RawValue::switch), Some(true));
+        assert_eq!(given("2", 1024, RawValue::switch), None);
         assert_eq!(given("(2+3)", 1024, |given| given.number(0, 9)), Some(5));
     }
 }
