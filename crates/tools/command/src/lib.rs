@@ -16,7 +16,8 @@ use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
 use command_line::CommandJob;
 
 /// Entry of command in the tool registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&AnyCommand), importer: None };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&AnyCommand), importer: None };
 
 /// Workload of any program.
 #[derive(Clone, Copy, Debug)]

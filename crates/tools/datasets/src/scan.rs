@@ -165,7 +165,11 @@ impl Scan<'_> {
         Ok(listing)
     }
 
-    fn what(&mut self, directory: &[u8], entry: &DirEntry) -> Result<Option<EntryKind>, RecordError> {
+    fn what(
+        &mut self,
+        directory: &[u8],
+        entry: &DirEntry,
+    ) -> Result<Option<EntryKind>, RecordError> {
         let facts = |source: io::Error| RecordError::Scan { path: entry.path(), source };
         let kind = entry.file_type().map_err(facts)?;
         if kind.is_symlink() {

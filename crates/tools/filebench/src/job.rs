@@ -13,7 +13,7 @@ use super::headline::Headline;
 use super::names::{DIRECTORY, directory};
 use super::options::{Classic, Native, WORKLOAD};
 use super::personalities::{find, names};
-use super::plan::{FilesetPlan, Plan, SECONDS_MAX, PlanOverrides};
+use super::plan::{FilesetPlan, Plan, PlanOverrides, SECONDS_MAX};
 use super::session::{BenchSession, Manner};
 use crate::language::{self, Action, EndCondition, Script};
 use treering_kit::occupied::{is_numbered, refuse_existing};

@@ -17,7 +17,7 @@ use super::tree::{ROOT, Tree};
 const OPEN_MAX: u64 = 8192;
 /// Least number of directories that a worker may keep open.
 const OPEN_MIN: u64 = 8;
-/// All of a percentage.
+/// Whole of a percentage.
 const ALL: u64 = 100;
 
 /// Fileset of a run.

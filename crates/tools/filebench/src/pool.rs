@@ -302,7 +302,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread;
 
-    use super::{Pick, Pool, EntryState};
+    use super::{EntryState, Pick, Pool};
 
     fn numbers(pool: &Pool, wanted: EntryState, times: usize) -> Vec<Pick> {
         (0..times).map(|_| pool.next(wanted)).collect()

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-use crate::language::{self, Amount, Engine, Machine, Section, ParseContext, Warning};
+use crate::language::{self, Amount, Engine, Machine, ParseContext, Section, Warning};
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts, ValueKind,

@@ -4,8 +4,8 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
+use crate::language::{Engine, Preallocation};
 use serde::{Deserialize, Serialize};
-use crate::language::{Preallocation, Engine};
 use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Expect, File, Io, Script, Stop};
 
@@ -20,10 +20,10 @@ const FILE: File = File(0);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Became {
-    /// All files existed, or none is needed.
+    /// Every file existed, or none is needed.
     #[default]
     Kept,
-    /// At least one file was created or extended.
+    /// Some files were created or extended.
     Made,
     /// No option determines the size of the files.
     Unsized,

@@ -7,7 +7,7 @@
 
 use std::fmt::Write;
 
-use crate::language::{Section, LogOptions};
+use crate::language::{LogOptions, Section};
 
 use super::tally::Line;
 
@@ -249,7 +249,7 @@ pub(super) fn requests(names: &[String], lines: &[Line]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CompletedRequest, Logs, LogOptions};
+    use super::{CompletedRequest, LogOptions, Logs};
 
     fn wanted(average_ms: u64) -> LogOptions {
         let prefix = || Some("p".to_owned());
@@ -289,7 +289,8 @@ mod tests {
 
     #[test]
     fn averaging_windows_begin_at_multiples_of_their_length() {
-        let mut logs = Logs::new(&LogOptions { bandwidth: None, iops: None, ..wanted(10) }).unwrap();
+        let mut logs =
+            Logs::new(&LogOptions { bandwidth: None, iops: None, ..wanted(10) }).unwrap();
         for (at_ms, ns) in [(1, 10), (9, 20), (13, 30), (19, 1), (20, 3), (21, 7)] {
             logs.ended(ended(at_ms, 0, ns));
         }

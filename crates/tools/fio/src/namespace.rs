@@ -22,12 +22,6 @@ pub(super) fn directory(number: usize) -> String {
     format!("{DIRECTORY}{number}")
 }
 
-/// True for names of the form `fio-N`.
-pub(super) fn is_directory(name: &str) -> bool {
-    let number = name.strip_prefix(DIRECTORY).and_then(|number| number.parse().ok());
-    number.is_some_and(|number| directory(number) == name)
-}
-
 /// Names of the first `count` directories.
 pub(super) fn numbered(count: usize) -> Vec<String> {
     (0..count).map(directory).collect()
@@ -299,14 +293,7 @@ fn format_name(format: &str, job: &str, clone: u64, file: u64) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{format_name, is_among_devices, is_directory, is_no_file, led, plain};
-
-    #[test]
-    fn run_directories_are_recognised_by_prefix_and_number() {
-        assert!(is_directory("fio-0") && is_directory("fio-12"));
-        let others = ["fio-", "fio-00", "fio-x", "fio-1.txt", "fio", "data"];
-        assert!(!others.into_iter().any(is_directory));
-    }
+    use super::{format_name, is_among_devices, is_no_file, led, plain};
 
     #[test]
     fn symbolic_links_are_resolved_to_their_destination() {

@@ -1,11 +1,12 @@
-//! All jobs of a file with their clones: order of work, and grouping in the report.
+//! Scene of a run: the jobs of a file with their clones, in their order of work and grouped for the
+//! report.
 
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
 use crate::classic::text::{self, Row};
-use crate::language::{RandomOptions, REPLAY_BYTES_MAX, Replay, Section};
+use crate::language::{REPLAY_BYTES_MAX, RandomOptions, Replay, Section};
 use treering_script::{ConfigError, Settings};
 
 use super::namespace::Namespace;

@@ -165,7 +165,12 @@ pub(super) struct Seeds {
 impl Seeds {
     /// Seeds of a clone by its number among all, from 1. `fresh` replaces the random seed of a run
     /// with `randrepeat=0`.
-    pub(super) fn new(draws: &RandomOptions, is_random: bool, number: u64, fresh: Option<u64>) -> Self {
+    pub(super) fn new(
+        draws: &RandomOptions,
+        is_random: bool,
+        number: u64,
+        fresh: Option<u64>,
+    ) -> Self {
         let mut seed = fresh.unwrap_or(draws.seed);
         for _ in 0..4 {
             seed = seed.wrapping_mul(GOLDEN);

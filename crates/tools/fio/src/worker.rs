@@ -1,4 +1,4 @@
-//! One clone of a job: its section and files.
+//! Worker of a clone: its section and files.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::language::Section;
 use super::namespace::{Name, spelled};
 use super::tausworthe::{Seeds, Use};
 
-/// One clone of a job.
+/// Worker of a clone.
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) job: Arc<Section>,

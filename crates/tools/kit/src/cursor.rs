@@ -3,7 +3,7 @@
 use crate::faults::{Fault, Faults, Place};
 
 /// Text without a leading byte order mark.
-pub fn without_mark(text: &[u8]) -> &[u8] {
+pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 

@@ -147,7 +147,7 @@ impl<'t> Faults<'t> {
     }
 
     /// Formats a fault in one line.
-    pub fn in_one_line(&self, fault: &Fault) -> String {
+    pub(crate) fn in_one_line(&self, fault: &Fault) -> String {
         self.at(fault.place, &fault.what)
     }
 
@@ -157,7 +157,7 @@ impl<'t> Faults<'t> {
     }
 
     /// Converts a fault to an error with its source line.
-    pub fn with_line(&self, fault: &Fault) -> ConfigError {
+    pub(crate) fn with_line(&self, fault: &Fault) -> ConfigError {
         let mut message = self.in_one_line(fault);
         let source = self.sources.get(fault.place.file as usize);
         if let Some(lines) = source.and_then(|source| excerpt(&source.text, fault.place)) {

@@ -46,7 +46,6 @@ use treering_script::{ConfigError, Job};
 /// Created job, or the error in its settings.
 pub type Made = Result<Box<dyn Job>, ConfigError>;
 
-
 /// Converts a long option of mdtest or ior, such as `--dataPacketType`, to the spelling with
 /// dashes.
 pub fn with_dashes(word: String) -> String {

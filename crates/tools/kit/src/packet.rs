@@ -8,7 +8,8 @@ pub enum PacketType {
     Timestamp,
     /// Like `Timestamp`, but the first word of each 4096 bytes is the number of the item.
     Offset,
-    /// One word repeated, called incompressible, with the first of each 4096 bytes as in `Offset`.
+    /// Repeated word, which the original calls incompressible; the first word of each 4096 bytes is
+    /// as in `Offset`.
     Incompressible,
     /// Random sequence seeded by the item.
     Random,

@@ -70,7 +70,8 @@ impl TestSums {
     }
 
     fn close(&mut self) {
-        let present: Vec<RankPart> = std::mem::take(&mut self.present).into_iter().flatten().collect();
+        let present: Vec<RankPart> =
+            std::mem::take(&mut self.present).into_iter().flatten().collect();
         let began = present.iter().map(|part| part.began_ns).min();
         let ended = present.iter().map(|part| part.ended_ns).max();
         let (Some(began), Some(ended)) = (began, ended) else { return };

@@ -13,7 +13,7 @@ use treering_kit::Tool;
 use treering_kit::import::Importer;
 use treering_script::Workload;
 
-pub use import::{FoundOutput, ImportResult, ImportReader, Outline, Scan, import, tools};
+pub use import::{FoundOutput, ImportReader, ImportResult, Outline, Scan, import, tools};
 pub use mmtests::{ResultFile, beginnings, results};
 pub use treering_kit::import::Remark;
 pub use treering_kit::import::rows::Rows;

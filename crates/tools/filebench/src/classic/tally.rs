@@ -102,7 +102,7 @@ impl Account {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Became {
-    /// Nothing existed.
+    /// The fileset did not exist, and was created.
     Made,
     /// The remains were reused.
     Reused,

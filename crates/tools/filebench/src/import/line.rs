@@ -1,6 +1,7 @@
 //! Lines of filebench 1.4 and 1.5. Most begin with the seconds since its start, those of 1.4 with a
 //! process number before that.
 
+use treering_kit::import::log::shortened;
 use treering_kit::import::number::{decimal, whole};
 
 /// Parsed line.
@@ -22,8 +23,8 @@ pub(super) enum Line {
     Flow(Flow),
     /// Figures of all operations together.
     Summary(Summary),
-    /// Note that a thread ran out of work, so that the figures are lower than asked for.
-    Early,
+    /// Message that the run failed, so that its figures are invalid.
+    Failed(String),
     /// Last line of the output.
     End,
     /// Decoration without information.
@@ -73,6 +74,9 @@ pub(super) fn line(text: &str) -> Option<Line> {
         return Some(Line::Flow(flow));
     }
     let rest = untimed(text);
+    if let Some(words) = failure(rest.unwrap_or(text)) {
+        return Some(Line::Failed(words));
+    }
     if let Some(text) =
         text.strip_prefix("IO Summary:").or_else(|| rest?.strip_prefix("IO Summary:"))
     {
@@ -94,12 +98,22 @@ fn untimed(text: &str) -> Option<&str> {
     is_time(time).then(|| rest.trim())
 }
 
+/// Message of a line about a failed run, or the reason of the failure.
+fn failure(text: &str) -> Option<String> {
+    let says = [
+        "Unexpected Process termination",
+        "could not obtain a file",
+        "Failed to create filesets",
+        "Run stopped early",
+        "NO VALID RESULTS",
+    ];
+    let is_one = says.into_iter().any(|words| text.contains(words));
+    is_one.then(|| shortened(text))
+}
+
 fn said(text: &str) -> Option<Line> {
     if let Some(name) = text.strip_suffix(" personality successfully loaded") {
         return Some(Line::Personality(name.to_owned()));
-    }
-    if text.contains("NO VALID RESULTS") || text.contains("Run stopped early") {
-        return Some(Line::Early);
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {

@@ -16,7 +16,7 @@ use treering_script::ConfigError;
 
 use treering_kit::faults::{Faults, Place};
 
-pub(crate) use variables::{CUSTOM, Random, DistributionSpec};
+pub(crate) use variables::{CUSTOM, DistributionSpec, Random};
 
 /// Values of variables from the command line, which override those of the file.
 pub(crate) type Overrides = [(String, String)];

@@ -3,8 +3,8 @@
 use super::attributes::{DefinitionKind, ValueKind, attribute};
 use super::lexer::{QuotedPart, Token, Word, words};
 use super::{
-    Action, Attribute, Composite, Fileset, Flowop, SpannedValue, Process, EndCondition, Run, Script, Definition,
-    Thread, Value, Variable,
+    Action, Attribute, Composite, Definition, EndCondition, Fileset, Flowop, Process, Run, Script,
+    SpannedValue, Thread, Value, Variable,
 };
 use treering_kit::faults::{Fault, Faults, Place, shown};
 use treering_kit::nearest::nearest;
@@ -423,7 +423,8 @@ impl Reader<'_, '_> {
         loop {
             if let Word::Variable(local) = self.peek().clone() {
                 self.next();
-                let given = self.take_sign('=').then(|| self.value(ValueKind::Number)).transpose()?;
+                let given =
+                    self.take_sign('=').then(|| self.value(ValueKind::Number)).transpose()?;
                 locals.push((local, given));
             } else {
                 let attribute = self.attribute(DefinitionKind::Flowop)?;
@@ -450,7 +451,11 @@ impl Reader<'_, '_> {
     }
 
     /// Parses the attributes of a definition, separated by commas.
-    pub(super) fn thing(&mut self, owner: DefinitionKind, place: Place) -> Result<Definition, Fault> {
+    pub(super) fn thing(
+        &mut self,
+        owner: DefinitionKind,
+        place: Place,
+    ) -> Result<Definition, Fault> {
         self.count_thing(place)?;
         let mut attributes = vec![self.attribute(owner)?];
         while self.take_sign(',') {

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{Action, Flowop, SpannedValue, EndCondition, Random, Script, Definition, Value, Variable};
+use super::{
+    Action, Definition, EndCondition, Flowop, Random, Script, SpannedValue, Value, Variable,
+};
 
 /// Appends a line; writing into a string cannot fail.
 macro_rules! line {

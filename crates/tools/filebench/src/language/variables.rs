@@ -3,7 +3,7 @@
 use super::attributes::{DefinitionKind, ValueKind};
 use super::lexer::{Word, words};
 use super::read::Reader;
-use super::{SpannedValue, Script, Definition, Value, Variable};
+use super::{Definition, Script, SpannedValue, Value, Variable};
 use treering_script::ConfigError;
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
@@ -93,7 +93,9 @@ impl Reader<'_, '_> {
         let overridden = self.overrides.iter().rev().find(|(given, _)| *given == name);
         let variable = match overridden {
             None => variable,
-            Some((_, value)) => Variable::Plain(SpannedValue { value: value.clone(), place: given.place }),
+            Some((_, value)) => {
+                Variable::Plain(SpannedValue { value: value.clone(), place: given.place })
+            }
         };
         self.script.variables.insert(name, variable);
         Ok(())
@@ -109,8 +111,12 @@ impl Reader<'_, '_> {
             }
         };
         let thing = self.thing(owner, place)?;
-        let mut random =
-            Random { spread: DistributionSpec::Gamma, thing, parameters: Vec::new(), table: Vec::new() };
+        let mut random = Random {
+            spread: DistributionSpec::Gamma,
+            thing,
+            parameters: Vec::new(),
+            table: Vec::new(),
+        };
         if owner == DefinitionKind::Cvar {
             self.custom(&mut random)?;
         } else {
@@ -120,7 +126,8 @@ impl Reader<'_, '_> {
     }
 
     fn random(&mut self, random: &mut Random) -> Result<(), Fault> {
-        if let Some(SpannedValue { value: Value::Table(rows), .. }) = random.thing.get("randtable") {
+        if let Some(SpannedValue { value: Value::Table(rows), .. }) = random.thing.get("randtable")
+        {
             random.table.clone_from(rows);
         }
         let word = |given: Option<&SpannedValue>| match given.map(|given| &given.value) {

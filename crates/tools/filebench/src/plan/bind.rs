@@ -8,8 +8,8 @@ use treering_kit::nearest::nearest;
 use treering_script::Random;
 
 use super::super::draw::{Amount, Kind, Spread, whole};
-use crate::language::{self, SpannedValue, Script, Definition, Value, Variable};
-use super::{PERIOD, RunLength, SECONDS, SECONDS_MAX, PlanOverrides};
+use super::{PERIOD, PlanOverrides, RunLength, SECONDS, SECONDS_MAX};
+use crate::language::{self, Definition, Script, SpannedValue, Value, Variable};
 
 /// Local variables of a composite flowop, resolved at its use.
 pub(super) type Locals = BTreeMap<String, ResolvedValue>;
@@ -44,7 +44,11 @@ pub(super) struct Target {
 }
 
 impl<'s, 't> Binder<'s, 't> {
-    pub(super) fn new(script: &'s Script, wishes: &PlanOverrides, faults: &'s mut Faults<'t>) -> Self {
+    pub(super) fn new(
+        script: &'s Script,
+        wishes: &PlanOverrides,
+        faults: &'s mut Faults<'t>,
+    ) -> Self {
         let random = Random::for_part(wishes.seed, "filebench constants");
         let (spreads, targets) = (BTreeMap::new(), Vec::new());
         Self { script, faults, wishes: *wishes, random, spreads, targets }
@@ -57,7 +61,11 @@ impl Binder<'_, '_> {
     }
 
     /// Resolves a value.
-    pub(super) fn find(&mut self, given: &SpannedValue, locals: &Locals) -> Result<ResolvedValue, Fault> {
+    pub(super) fn find(
+        &mut self,
+        given: &SpannedValue,
+        locals: &Locals,
+    ) -> Result<ResolvedValue, Fault> {
         let name = match &given.value {
             Value::Variable(name) => name,
             plain => return Ok(Self::plain(plain)),
@@ -212,7 +220,12 @@ impl Binder<'_, '_> {
     }
 
     /// Resolves a number that must not be random.
-    fn constant(&mut self, given: &SpannedValue, name: &str, locals: &Locals) -> Result<u64, Fault> {
+    fn constant(
+        &mut self,
+        given: &SpannedValue,
+        name: &str,
+        locals: &Locals,
+    ) -> Result<u64, Fault> {
         if let Value::Variable(variable) = &given.value
             && let Some(Variable::Drawn(_)) = self.script.variables.get(variable)
         {

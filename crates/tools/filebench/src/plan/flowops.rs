@@ -3,9 +3,9 @@
 use treering_kit::faults::{Fault, Place, shown};
 use treering_kit::nearest::nearest;
 
-use crate::language::Definition;
 use super::bind::Binder;
 use super::{Class, Kind};
+use crate::language::Definition;
 
 /// Properties of a kind of flowop.
 pub(super) struct FlowopSpec {
@@ -81,7 +81,11 @@ pub(super) fn unknown(binder: &Binder<'_, '_>, name: &str, place: Place) -> Faul
 }
 
 /// Checks that the required attributes are given.
-pub(super) fn complete(binder: &Binder<'_, '_>, known: &FlowopSpec, thing: &Definition) -> Result<(), Fault> {
+pub(super) fn complete(
+    binder: &Binder<'_, '_>,
+    known: &FlowopSpec,
+    thing: &Definition,
+) -> Result<(), Fault> {
     let missing = known.needs.iter().find(|name| thing.get(name).is_none());
     let Some(missing) = missing else { return Ok(()) };
     let error = binder.error(thing.place, format!("{} has no {missing}", known.name));

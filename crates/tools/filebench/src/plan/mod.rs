@@ -139,7 +139,7 @@ pub(super) struct Step {
     pub(super) direct: bool,
     pub(super) synchronous: bool,
     pub(super) no_readahead: bool,
-    /// For the end of a composite flowop, the index of its start.
+    /// Index of the start of a composite flowop, used by its end.
     pub(super) begin: usize,
     /// Index of its semaphore or block event among the gates of the thread's definition.
     pub(super) gate: usize,

@@ -1,8 +1,8 @@
 //! Plans of workload files: variables, filesets, programs, and errors.
 
 use super::super::draw::Amount;
-use crate::language::{EndCondition, parse};
 use super::{Class, FileSizes, Kind, Plan, PlanOverrides};
+use crate::language::{EndCondition, parse};
 
 fn plan_with(text: &str, wishes: &PlanOverrides) -> Result<Plan, treering_script::ConfigError> {
     let (script, mut messages) = parse("w.f", text.as_bytes(), &[])?;
@@ -109,8 +109,10 @@ fn impossible_plans_are_refused() {
         let error = plan_with(&text, &PlanOverrides::default()).unwrap_err();
         assert!(error.message.contains(message), "{}", error.message);
     }
-    let error =
-        plan_with("define fileset name=a,path=/tmp,entries=1,dirwidth=9 run 1", &PlanOverrides::default());
+    let error = plan_with(
+        "define fileset name=a,path=/tmp,entries=1,dirwidth=9 run 1",
+        &PlanOverrides::default(),
+    );
     assert!(error.unwrap_err().message.contains("there is no thread"));
 }
 

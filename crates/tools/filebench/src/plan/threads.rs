@@ -3,10 +3,10 @@
 use treering_kit::faults::{Fault, shown};
 
 use super::super::draw::Amount;
-use crate::language::{Composite, Flowop, Definition};
 use super::bind::{Binder, Locals, Target};
 use super::flowops::{complete, find, unknown};
 use super::{Class, FDS, IO_BYTES_MAX, Kind, Plan, Row, STEPS_MAX, Step, THREADS_MAX, ThreadPlan};
+use crate::language::{Composite, Definition, Flowop};
 
 /// Deepest nesting of composite flowops.
 const DEPTH_MAX: usize = 16;

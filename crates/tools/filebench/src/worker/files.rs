@@ -5,7 +5,7 @@ use treering_script::{CreateHow, Dir, File, Io, OpenHow, Random, Stop};
 use super::super::draw::{Amount, whole};
 use super::super::namespace::Fileset;
 use super::super::plan::FDS;
-use super::super::pool::{Pick, Pool, EntryState};
+use super::super::pool::{EntryState, Pick, Pool};
 use super::super::tree::Entry;
 use super::{FlowopExit, Worker};
 

@@ -1,4 +1,4 @@
-//! One job run by the original and natively: the totals and the requests of each.
+//! Comparison of a job run by the original and natively: the totals and the requests of each.
 //!
 //! Who runs them, and what the differences mean, is the caller's.
 
@@ -28,10 +28,13 @@ pub struct CloneTotals {
 pub fn done(task: &TaskTotals) -> Option<CloneTotals> {
     let tally = Tally::read(&task.counters)?;
     let [read, write, _trim] = &tally.directions;
-    Some(CloneTotals { bytes: [read.bytes, write.bytes], requests: [read.requests, write.requests] })
+    Some(CloneTotals {
+        bytes: [read.bytes, write.bytes],
+        requests: [read.requests, write.requests],
+    })
 }
 
-/// One job for both implementations.
+/// Job for both implementations.
 pub struct JobPair {
     /// The job run natively.
     pub ours: Box<dyn Job>,

@@ -1,6 +1,6 @@
 //! Files of a clone: the state of each, and the order in which they are used.
 
-use crate::language::{Section, FileOrder};
+use crate::language::{FileOrder, Section};
 
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;

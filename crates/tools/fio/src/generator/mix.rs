@@ -3,7 +3,7 @@
 use crate::language::Direction;
 
 use super::super::tausworthe::Tausworthe;
-use super::{Generator, DirectionChoice};
+use super::{DirectionChoice, Generator};
 
 /// Mix of reads and writes (`rwmixread`).
 #[derive(Debug)]

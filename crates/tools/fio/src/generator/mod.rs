@@ -23,7 +23,7 @@ use super::tausworthe::{Seeds, Tausworthe, Use};
 use super::verify::Piece;
 use drawing::{BlockSampler, Zeta};
 use ended::NullQueue;
-use files::{FileState, FileSelector};
+use files::{FileSelector, FileState};
 use mix::Mix;
 use register::Register;
 
@@ -100,8 +100,8 @@ pub(super) struct Generator {
     pub(super) issued: Issued,
     pub(super) last_was_sync: bool,
     ended: Option<NullQueue>,
-    /// For `libaio`, which syncs at once and completes other requests later: true if the last
-    /// completion seen was a sync.
+    /// True if the last completion seen was a sync; only for `libaio`, which syncs at once and
+    /// completes other requests later.
     heard_sync: bool,
 }
 

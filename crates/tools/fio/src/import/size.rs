@@ -94,7 +94,7 @@ fn scaled(number: &str, factor: f64) -> Option<PrintedNumber> {
 
 #[cfg(test)]
 mod tests {
-    use super::{UnitBase, PrintedNumber, bytes, count};
+    use super::{PrintedNumber, UnitBase, bytes, count};
 
     #[test]
     fn units_follow_the_fio_version() {

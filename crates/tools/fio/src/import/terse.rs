@@ -2,10 +2,10 @@
 //! fields.
 
 use super::size::bytes;
+use crate::report::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Statistic};
 use treering_kit::import::Remark;
 use treering_kit::import::log::Log;
 use treering_kit::import::number::{decimal, whole};
-use crate::report::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Statistic};
 
 /// Percentile fields of a line.
 const PERCENTILES: usize = 20;
@@ -86,7 +86,9 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Lines {
     let mut next = at;
     while is_line(log.line(next)) {
         let fields: Vec<&str> = log.line(next).split(';').collect();
-        let Some(layout) = fields.first().and_then(|version| Layout::for_version(version)) else { break };
+        let Some(layout) = fields.first().and_then(|version| Layout::for_version(version)) else {
+            break;
+        };
         let (own, devices) = fields.split_at(layout.fields().min(fields.len()));
         // All jobs of a run tell the same of the devices, and runs do not.
         if tail.as_ref().is_some_and(|tail: &String| *tail != devices.join(";")) {

@@ -84,7 +84,7 @@ pub(super) fn expand<'t>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Machine, ExpandError, expand};
+    use super::{ExpandError, Machine, expand};
 
     fn expanded(text: &str) -> Result<String, ExpandError> {
         let machine = Machine { cpus: 2, page_bytes: 4096, memory_mib: 8000 };

@@ -4,7 +4,7 @@ use super::distribution::Distribution;
 use super::pattern::Pattern;
 use super::replay::Replay;
 use super::steering::{
-    Flow, LatencyTarget, MinimumRates, RangeSync, Running, SteadyState, Strides, ErrorTolerance,
+    ErrorTolerance, Flow, LatencyTarget, MinimumRates, RangeSync, Running, SteadyState, Strides,
 };
 use super::verifying::VerifyOptions;
 
@@ -14,7 +14,7 @@ pub(crate) enum Unified {
     /// Rows for each direction.
     #[default]
     Apart,
-    /// One row for all directions.
+    /// Single row for all directions.
     Mixed,
     /// Rows for each direction, and one for all.
     Both,

@@ -35,14 +35,14 @@ pub(crate) use direction::Direction;
 pub(crate) use distribution::{Distribution, Zone};
 pub(crate) use engine::Engine;
 pub(crate) use expand::{Environment, Machine};
-pub(crate) use extras::{FadviseHint, Redundancy, NumberFormat, Unified, Warning};
+pub(crate) use extras::{FadviseHint, NumberFormat, Redundancy, Unified, Warning};
 pub(crate) use keys::{KNOWN, WITH_FIO, is_key, is_switch_key, nearest_key};
 pub(crate) use lines::Reader;
 pub(crate) use logs::LogOptions;
 pub(crate) use pattern::Pattern;
 pub(crate) use relay::{RelayedJob, number_of, relay};
-pub(crate) use replay::{ReplayAction, BYTES_MAX as REPLAY_BYTES_MAX, Entry, Replay};
-pub(crate) use section::{Preallocation, RandomOptions, Exits, Section, FileOrder, ThinkTime};
+pub(crate) use replay::{BYTES_MAX as REPLAY_BYTES_MAX, Entry, Replay, ReplayAction};
+pub(crate) use section::{Exits, FileOrder, Preallocation, RandomOptions, Section, ThinkTime};
 pub(crate) use show::show;
 pub(crate) use steering::{LatencyTarget, MinimumRates, SteadyState, Strides};
 pub(crate) use units::time_us;
@@ -70,7 +70,11 @@ pub(crate) struct ParseContext<'s> {
 
 impl<'s> ParseContext<'s> {
     /// Creates a context without settings of the command line.
-    pub(crate) fn new(reader: &'s Reader<'s>, environment: &'s Environment<'s>, machine: Machine) -> Self {
+    pub(crate) fn new(
+        reader: &'s Reader<'s>,
+        environment: &'s Environment<'s>,
+        machine: Machine,
+    ) -> Self {
         Self { reader, environment, typed: &[], overriding: &[], machine }
     }
 }

@@ -209,7 +209,7 @@ impl RelayedJob {
 #[cfg(test)]
 mod tests {
     use super::super::Machine;
-    use super::{RelayedJob, ParseContext, number_of, relay};
+    use super::{ParseContext, RelayedJob, number_of, relay};
     use treering_script::ConfigError;
 
     fn relayed(text: &str) -> Result<Vec<RelayedJob>, ConfigError> {

@@ -129,27 +129,28 @@ impl Replay {
 
     /// True if the log has requests of this direction.
     pub(super) fn goes(&self, asked: Direction) -> bool {
-        let is_it =
-            |one: &Entry| matches!(one.asked, ReplayAction::Move { direction, .. } if direction == asked);
+        let is_it = |one: &Entry| matches!(one.asked, ReplayAction::Move { direction, .. } if direction == asked);
         self.entries.iter().any(is_it)
     }
 
     /// Bytes of all requests.
     pub(crate) fn bytes(&self) -> u64 {
-        let of = |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.asked { bytes } else { 0 };
+        let of =
+            |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.asked { bytes } else { 0 };
         self.entries.iter().fold(0, |sum, one| sum.saturating_add(of(one)))
     }
 
     /// Length of the largest request.
     pub(crate) fn most(&self) -> u64 {
-        let of = |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.asked { bytes } else { 0 };
+        let of =
+            |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.asked { bytes } else { 0 };
         self.entries.iter().map(of).max().unwrap_or(0)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ReplayAction, Direction, Entry, Replay};
+    use super::{Direction, Entry, Replay, ReplayAction};
 
     #[test]
     fn log_versions_2_and_3_are_read() {
@@ -157,11 +158,16 @@ mod tests {
             "fio version 2 iolog\na add\na open\na read 0 4096\na wait 10 0\nrubbish\na close\n";
         let asked: Vec<ReplayAction> =
             Replay::read(two).unwrap().entries.iter().map(|e| e.asked).collect();
-        let read = ReplayAction::Move { file: 0, direction: Direction::Read, offset: 0, bytes: 4096 };
-        assert_eq!(asked, [ReplayAction::Open(0), read, ReplayAction::Wait(10), ReplayAction::Close(0)]);
+        let read =
+            ReplayAction::Move { file: 0, direction: Direction::Read, offset: 0, bytes: 4096 };
+        assert_eq!(
+            asked,
+            [ReplayAction::Open(0), read, ReplayAction::Wait(10), ReplayAction::Close(0)]
+        );
         let three = "fio version 3 iolog\n0 a add\n5 a open\n9 a write 8 16\n";
         let replay = Replay::read(three).unwrap();
-        let write = ReplayAction::Move { file: 0, direction: Direction::Write, offset: 8, bytes: 16 };
+        let write =
+            ReplayAction::Move { file: 0, direction: Direction::Write, offset: 8, bytes: 16 };
         assert_eq!(replay.entries[1], Entry { delay_us: 4, asked: write });
         assert_eq!((replay.bytes(), replay.most()), (16, 16));
         assert!(replay.goes(Direction::Write) && !replay.goes(Direction::Read));

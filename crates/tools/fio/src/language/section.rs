@@ -109,7 +109,7 @@ pub(crate) enum Exits {
     Group,
     /// Jobs of the same batch.
     Stonewall,
-    /// All jobs, including those not yet started.
+    /// Every job, including those not yet started.
     All,
 }
 

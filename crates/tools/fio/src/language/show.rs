@@ -8,7 +8,7 @@ use super::direction::Direction;
 use super::distribution::Distribution;
 use super::engine::Engine;
 use super::logs::LogOptions;
-use super::section::{Preallocation, Blocks, Exits, Section, FileOrder};
+use super::section::{Blocks, Exits, FileOrder, Preallocation, Section};
 use super::steering::RangeSync;
 use super::values::Amount;
 use super::verifying::VerifyKind;

@@ -203,7 +203,7 @@ impl Running {
 
 #[cfg(test)]
 mod tests {
-    use super::{Direction, Running, ErrorTolerance};
+    use super::{Direction, ErrorTolerance, Running};
 
     #[test]
     fn clones_share_or_split_cpus() {

@@ -1,13 +1,13 @@
 //! Job files: parsing, errors, and resolved output.
 
-use super::{Environment, Machine, Reader, Section, ParseContext, parse, show};
+use super::{Environment, Machine, ParseContext, Reader, Section, parse, show};
 
 use proptest::prelude::{Just, prop_oneof, proptest};
 
 use super::direction::Direction;
 use super::engine::Engine;
 use super::keys::KNOWN;
-use super::section::{Preallocation, Blocks, ReadWrite, FileOrder};
+use super::section::{Blocks, FileOrder, Preallocation, ReadWrite};
 use super::values::Amount;
 
 fn around<'s>(reader: &'s Reader<'s>, environment: &'s Environment<'s>) -> ParseContext<'s> {

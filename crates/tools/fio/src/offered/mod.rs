@@ -22,8 +22,8 @@ use super::options::{
     ARRIVALS, GRACE, LATE, OF_OFFERED_LOAD as OPTIONS, OFFERED_RATE as RATE,
     OFFERED_SECONDS as SECONDS, REUSE, SET, WARM_UP,
 };
-use stream::{LATE_MOST, ArrivalParameters, quantile};
-pub(super) use stream::{WorkerSchedule, Stream, Dispatch};
+use stream::{ArrivalParameters, LATE_MOST, quantile};
+pub(super) use stream::{Dispatch, Stream, WorkerSchedule};
 
 /// Most requests in flight of all sections together.
 const LANES_MAX: u64 = 1024;
@@ -172,7 +172,11 @@ fn weights(jobs: &[Section]) -> Vec<u64> {
 }
 
 /// Adapts a section to an offered load, and returns the maximum requests in flight of a clone.
-fn prepared(job: &mut Section, number: usize, terms: &ArrivalParameters) -> Result<u64, ConfigError> {
+fn prepared(
+    job: &mut Section,
+    number: usize,
+    terms: &ArrivalParameters,
+) -> Result<u64, ConfigError> {
     if let Some((what, hint)) = hindrance(job, number) {
         let message = format!("[{}]: {what} does not go with --{RATE}", job.name.escape_debug());
         return Err(ConfigError::new(message).hint(hint));

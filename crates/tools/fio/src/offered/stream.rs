@@ -187,7 +187,8 @@ impl WorkerSchedule {
 
     /// Records the latency of the request that was served.
     fn settle(&mut self) {
-        if let ScheduleState::Serving(arrival, Some(ended_ns)) = std::mem::replace(&mut self.at, ScheduleState::Free)
+        if let ScheduleState::Serving(arrival, Some(ended_ns)) =
+            std::mem::replace(&mut self.at, ScheduleState::Free)
             && arrival.counts
         {
             let latency_ns = ended_ns.saturating_sub(arrival.due_ns);
@@ -221,7 +222,7 @@ pub(in super::super) fn quantile(ended: &Latencies, due: u64, share: f64) -> Opt
 mod tests {
     use std::sync::Arc;
 
-    use super::{WorkerSchedule, Latencies, Stream, ArrivalParameters, Dispatch, quantile};
+    use super::{ArrivalParameters, Dispatch, Latencies, Stream, WorkerSchedule, quantile};
 
     const MS: u64 = 1_000_000;
 
@@ -277,7 +278,8 @@ mod tests {
 
     #[test]
     fn arrivals_form_a_poisson_process() {
-        let stream = Stream::new(ArrivalParameters { length_ns: 100_000 * MS, ..terms(1000.0, true) });
+        let stream =
+            Stream::new(ArrivalParameters { length_ns: 100_000 * MS, ..terms(1000.0, true) });
         let mut times = Vec::new();
         while let Some(arrival) = stream.take(0) {
             times.push(arrival.due_ns);

@@ -1,7 +1,7 @@
 //! Contents of requests that the job determines: blocks to be verified, and patterns. Also
 //! schedules the reads that verify them.
 
-use crate::language::{Redundancy, Direction, Engine, VerifyKind, Pattern};
+use crate::language::{Direction, Engine, Pattern, Redundancy, VerifyKind};
 use treering_script::Buffers;
 
 use super::super::generator::{Act, IoRequest};

@@ -100,7 +100,13 @@ impl Runner {
 
     /// Logs a request, if asked for, and checks its latency limits.
     #[inline]
-    pub(super) fn log(&mut self, wanted: IoRequest, bytes: u64, slat_ns: Option<u64>, clat_ns: u64) {
+    pub(super) fn log(
+        &mut self,
+        wanted: IoRequest,
+        bytes: u64,
+        slat_ns: Option<u64>,
+        clat_ns: u64,
+    ) {
         if let Some(logs) = &mut self.logs
             && let Some(at_ms) = self.clock.logged_ms()
         {

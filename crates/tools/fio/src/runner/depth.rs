@@ -195,7 +195,7 @@ impl Runner {
 
 #[cfg(test)]
 mod tests {
-    use super::{DepthControl, LatencyTarget, WindowVerdict, Section, WindowTransition};
+    use super::{DepthControl, LatencyTarget, Section, WindowTransition, WindowVerdict};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -219,7 +219,9 @@ mod tests {
             requests += 100;
             match control.look(second * SECOND, requests) {
                 WindowVerdict::GoOn => {}
-                WindowVerdict::Settle(WindowTransition::Window) => control.begin_window(second * SECOND, requests),
+                WindowVerdict::Settle(WindowTransition::Window) => {
+                    control.begin_window(second * SECOND, requests)
+                }
                 WindowVerdict::Settle(WindowTransition::LastWindow) => {
                     requests = 0;
                     control.begin_window(second * SECOND, 0);

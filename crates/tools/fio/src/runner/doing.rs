@@ -1,6 +1,6 @@
 //! Next step of a clone, as a call to the kernel.
 
-use crate::language::{FadviseHint, Direction, Engine};
+use crate::language::{Direction, Engine, FadviseHint};
 use treering_script::{Call, CreateHow, OpenHow};
 
 use super::super::generator::IoRequest;

@@ -7,7 +7,7 @@ use super::super::generator::IoRequest;
 use super::super::logs::{CLOSED, DATA_SYNC, ISSUED, OPENED, RANGE_SYNC, SYNC};
 use super::super::tally::{COARSE, DirectionTally, Latencies, Stat, Tally};
 use super::doing::PRE_READ_BYTES;
-use super::{IoStep, NextAction, Runner, Stage, AfterClose};
+use super::{AfterClose, IoStep, NextAction, Runner, Stage};
 
 /// Errno of a request to a file that is not open (`EBADF`).
 const NO_FILE: u64 = 9;

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use crate::language::{FadviseHint, Amount, Direction, Engine};
+use crate::language::{Amount, Direction, Engine, FadviseHint};
 use treering_model::Counters;
 use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Snapshot, Stop, Usage};
 
@@ -25,7 +25,7 @@ use super::generator::{Act, Generator, IoRequest};
 use super::layout::names;
 use super::logs::Logs;
 use super::namespace::Namespace;
-use super::offered::{WorkerSchedule, Stream, Dispatch};
+use super::offered::{Dispatch, Stream, WorkerSchedule};
 use super::sizes::Extents;
 use super::tally::Tally;
 use super::worker::Worker;

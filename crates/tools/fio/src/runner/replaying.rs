@@ -1,6 +1,6 @@
 //! Replay of a request log, with the timing of its lines.
 
-use crate::language::{ReplayAction, Entry};
+use crate::language::{Entry, ReplayAction};
 
 use super::super::generator::{Act, IoRequest};
 use super::Runner;
@@ -31,7 +31,9 @@ impl Runner {
                 self.rest_us += left_us;
                 Act::Wait(0)
             }
-            ReplayAction::Move { file, .. } | ReplayAction::Sync { file, .. } if !self.slots.is_open(file) => {
+            ReplayAction::Move { file, .. } | ReplayAction::Sync { file, .. }
+                if !self.slots.is_open(file) =>
+            {
                 // As the original: what is worked on is opened.
                 self.replayed -= 1;
                 Act::Open(file)

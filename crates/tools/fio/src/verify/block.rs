@@ -43,7 +43,12 @@ pub(crate) struct BlockMismatch {
 }
 
 impl Block {
-    pub(crate) fn new(kind: VerifyKind, verifying: &VerifyOptions, unaligned: bool, thread: u64) -> Self {
+    pub(crate) fn new(
+        kind: VerifyKind,
+        verifying: &VerifyOptions,
+        unaligned: bool,
+        thread: u64,
+    ) -> Self {
         let [low, high, ..] = thread.to_le_bytes();
         let thread = u16::from_le_bytes([low, high]);
         Self { kind, verifying: verifying.clone(), unaligned, thread }
@@ -129,7 +134,10 @@ impl Block {
             VerifyKind::Sha3(bytes) => sha3(of, usize::from(bytes)),
             VerifyKind::XxHash => xxhash(of).to_le_bytes().to_vec(),
             VerifyKind::Sha1 => sha1(of).to_vec(),
-            VerifyKind::Meta | VerifyKind::PatternHeader | VerifyKind::Pattern | VerifyKind::Null => Vec::new(),
+            VerifyKind::Meta
+            | VerifyKind::PatternHeader
+            | VerifyKind::Pattern
+            | VerifyKind::Null => Vec::new(),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Results of the original in terms of native runs: a task for each clone, with calls and
 //! latencies, and the tallies for the headline.
 
-use crate::report::{self, Job, Statistic};
 use crate::language::{Direction, RelayedJob, number_of};
+use crate::report::{self, Job, Statistic};
 use treering_model::{Cpu, Latency, Op, OpTotals, PhaseTotals, TaskTotals};
 use treering_script::{ProgramEnd, ReportedPhase};
 

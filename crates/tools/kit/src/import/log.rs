@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
 
+use crate::import::Importer;
 use crate::import::encoding::{Encoding, Start, decode, is_line_end, survey};
 use crate::import::prefix::{Prefixes, without_escapes};
-use crate::import::Importer;
 use crate::import::source::{ImportError, Source};
 
 /// Most lines into which one line of a tool may have been broken.
@@ -211,11 +211,7 @@ impl<'t> Log<'t> {
     }
 
     /// Parses a line, or several that a mail program broke; returns their number too.
-    pub fn read<T>(
-        &self,
-        at: usize,
-        reader: impl Fn(&str) -> Option<T>,
-    ) -> Option<(T, usize)> {
+    pub fn read<T>(&self, at: usize, reader: impl Fn(&str) -> Option<T>) -> Option<(T, usize)> {
         if let Some(read) = reader(self.line(at)) {
             return Some((read, 1));
         }

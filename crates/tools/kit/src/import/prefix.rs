@@ -12,7 +12,7 @@ const MONTHS: [&str; 12] =
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /// Removes escape sequences that colour the text or move the cursor (ECMA-48).
-pub fn without_escapes(text: String) -> String {
+pub(crate) fn without_escapes(text: String) -> String {
     if !text.contains(ESCAPE) {
         return text;
     }
@@ -57,7 +57,7 @@ type Writer = (String, String);
 
 /// Prefixes known from neighbouring lines.
 #[derive(Default)]
-pub struct Prefixes {
+pub(crate) struct Prefixes {
     /// Writers without a process number, which might be words of the line itself. They are
     /// recognised if the line above or below has the same.
     writers: BTreeSet<Writer>,
@@ -65,7 +65,7 @@ pub struct Prefixes {
 
 impl Prefixes {
     /// Learns the prefixes of consecutive lines.
-    pub fn learn<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
+    pub(crate) fn learn<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
         let mut prefixes = Self::default();
         let mut above: Option<(&str, &str)> = None;
         for line in lines.filter(|line| !line.trim().is_empty()) {
@@ -82,7 +82,7 @@ impl Prefixes {
     }
 
     /// Line without its prefixes. Blanks after them are kept.
-    pub fn without<'t>(&self, line: &'t str) -> &'t str {
+    pub(crate) fn without<'t>(&self, line: &'t str) -> &'t str {
         let mut line = behind_container(line);
         for _ in 0..STAMPS_MOST {
             let Some(rest) = stamp(line) else { break };

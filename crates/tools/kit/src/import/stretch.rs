@@ -100,16 +100,16 @@ impl LineCursor {
 
     /// Remarks about the lines that were not understood.
     pub fn remarks(&self) -> Vec<Remark> {
-        self.remarks.iter().cloned().chain(self.reported.clone().map(UnparsedSpan::remark)).collect()
+        self.remarks
+            .iter()
+            .cloned()
+            .chain(self.reported.clone().map(UnparsedSpan::remark))
+            .collect()
     }
 }
 
 /// Remarks about lines that were not understood, one for consecutive ones.
-pub fn not_understood(
-    log: &Log<'_>,
-    within: Range<usize>,
-    understood: &[bool],
-) -> Vec<Remark> {
+pub fn not_understood(log: &Log<'_>, within: Range<usize>, understood: &[bool]) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut run: Option<(usize, usize)> = None;
     let is_odd = |at: usize| {

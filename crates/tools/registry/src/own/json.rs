@@ -43,7 +43,8 @@ pub(super) fn export(log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> 
     let text = BufReader::new(LogText { log: &mut *log, line: at, place: 0 });
     let mut refused = None;
     let export = Export { hand_on, refused: &mut refused };
-    let read = export.deserialize(&mut Deserializer::from_reader(LineCounter { text, lines: &lines }));
+    let read =
+        export.deserialize(&mut Deserializer::from_reader(LineCounter { text, lines: &lines }));
     let fault = |line: usize, what: String| Reading {
         end: log.len(),
         outputs: Vec::new(),

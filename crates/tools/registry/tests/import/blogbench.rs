@@ -1,8 +1,8 @@
 //! Import of blogbench: complete outputs, scores alone, of a full filesystem, with and without a
 //! version.
 
-use treering_registry::{Content, ForeignTrial, ImportResult, import};
 use treering_model::{CautionCode, Scope};
+use treering_registry::{Content, ForeignTrial, ImportResult, import};
 
 use crate::logs::only;
 

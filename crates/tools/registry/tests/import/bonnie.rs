@@ -1,8 +1,8 @@
 //! Import of bonnie++: lines and tables, separate, together, broken and joined; and the published
 //! report of 2011, which is not part of the project.
 
-use treering_registry::{Content, ForeignTrial, ImportResult, import};
 use treering_model::{Scope, Unit};
+use treering_registry::{Content, ForeignTrial, ImportResult, import};
 use treering_testkit::{shared, skip};
 
 use crate::logs::only;

@@ -1,7 +1,7 @@
 //! Import of FFSB reports, complete ones and parts.
 
-use treering_registry::{ForeignTrial, import};
 use treering_model::Metric;
+use treering_registry::{ForeignTrial, import};
 
 use crate::logs::only;
 
@@ -70,7 +70,10 @@ fn a_truncated_report_is_interrupted_and_keeps_its_figures() {
         let trial = only(&imported);
         assert!(trial.is_interrupted, "{end:?}");
         assert_eq!(trial.wall_ns, 10_000_000_000, "{end:?}");
-        assert!(imported.remarks.iter().any(|remark| remark.what.contains("truncated")), "{end:?}");
+        assert!(
+            imported.remarks.iter().any(|remark| remark.what.contains("is not complete")),
+            "{end:?}"
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! Import of fio in each output format; the texts are real, but shortened.
 
-use treering_registry::{Content, ForeignTrial, ImportResult, import};
 use treering_model::{CautionCode, Metric, Op, Scope};
+use treering_registry::{Content, ForeignTrial, ImportResult, import};
 
 use crate::logs::only;
 

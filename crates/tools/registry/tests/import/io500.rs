@@ -1,8 +1,8 @@
 //! Import of IO500: the summary and the long form, of old and new versions, with invented numbers;
 //! also invalid and inconsistent ones.
 
-use treering_registry::{ForeignTrial, ImportResult, import};
 use treering_model::Scope;
+use treering_registry::{ForeignTrial, ImportResult, import};
 
 use crate::logs::only;
 

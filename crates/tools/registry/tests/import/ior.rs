@@ -1,7 +1,7 @@
 //! Import of ior: several repetitions, the older table, truncated outputs.
 
-use treering_registry::{ForeignTrial, import};
 use treering_model::{Metric, Scope};
+use treering_registry::{ForeignTrial, import};
 
 use crate::logs::only;
 

@@ -1,7 +1,7 @@
 //! Import of mdtest: with iterations and ranks, with the table of times, truncated outputs.
 
-use treering_registry::{ForeignTrial, import};
 use treering_model::{Metric, Scope};
+use treering_registry::{ForeignTrial, import};
 
 use crate::logs::only;
 

@@ -20,7 +20,7 @@ const MAGIC: &str = "treering-dataset";
 const VERSION: u64 = 1;
 
 /// Extension of the file name.
-pub const EXTENSION: &str = "treering-dataset";
+pub(crate) const EXTENSION: &str = "treering-dataset";
 
 /// Longest line in bytes: a path of 4000 bytes with each escaped, four sizes, and separators.
 const LINE_BYTES_MAX: usize = 20 * 1024;

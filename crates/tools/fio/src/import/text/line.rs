@@ -1,9 +1,9 @@
 //! Lines of fio's normal output, of 1.38 to 3.x. A line that a mail program broke is not recognised
 //! until it is complete: lists end without a comma.
 
-use super::super::size::{UnitBase, PrintedNumber, bytes, count, unit_ns};
-use treering_kit::import::number::{ctime_unix_ms, decimal, whole};
+use super::super::size::{PrintedNumber, UnitBase, bytes, count, unit_ns};
 use crate::report::{COUNTS, Statistic, limit_ns};
+use treering_kit::import::number::{ctime_unix_ms, decimal, whole};
 
 /// Parsed line of the normal output.
 #[derive(Clone, Debug, PartialEq)]

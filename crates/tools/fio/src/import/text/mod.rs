@@ -4,11 +4,11 @@
 mod line;
 mod result;
 
+use line::{Line, line, loose_begin};
+use result::Results;
 use treering_kit::import::Remark;
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
-use line::{Line, line, loose_begin};
-use result::Results;
 
 use crate::report::Run;
 
@@ -60,7 +60,9 @@ pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -
         };
         let new = match &said {
             Line::JobHeader(_) => Some(OutputSection::Heads),
-            Line::ResultHeader(begin) if part > OutputSection::Results && results.is_of_status(begin) => {
+            Line::ResultHeader(begin)
+                if part > OutputSection::Results && results.is_of_status(begin) =>
+            {
                 results.restart(next);
                 part = OutputSection::Results;
                 None

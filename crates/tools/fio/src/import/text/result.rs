@@ -1,10 +1,10 @@
 //! Results of the normal output, assembled line by line.
 
-use super::super::size::{UnitBase, PrintedNumber, bytes};
-use super::line::{ResultHeader, JobHeader, Line, DirectionTotals};
+use super::super::size::{PrintedNumber, UnitBase, bytes};
+use super::line::{DirectionTotals, JobHeader, Line, ResultHeader};
+use crate::report::{Direction, Disk, Job, Run, Statistic};
 use treering_kit::import::Remark;
 use treering_kit::import::number::{decimal, whole};
-use crate::report::{Direction, Disk, Job, Run, Statistic};
 
 /// Most jobs of a run, as headers, results, or sums; more are skipped.
 const JOBS_MOST: usize = 1024;
@@ -68,7 +68,8 @@ impl Results {
     pub(super) fn take(&mut self, said: Line, at: usize) {
         match said {
             Line::JobHeader(head) => {
-                let is_known = |known: &JobHeader| known.name == head.name && known.group == head.group;
+                let is_known =
+                    |known: &JobHeader| known.name == head.name && known.group == head.group;
                 // Clones follow one another.
                 if !self.heads.last().is_some_and(is_known) && self.heads.len() < JOBS_MOST {
                     self.heads.push(head);
@@ -171,7 +172,7 @@ impl Results {
         missing.dedup();
         missing.retain(|group| self.run.jobs.iter().all(|job| job.group != *group));
         if let Some(group) = missing.first() {
-            let what = format!("no result of group {group}: truncated; kept as interrupted");
+            let what = format!("no result of group {group}; kept as interrupted");
             say(at, what);
             self.run.is_interrupted = true;
         } else if self.sums.is_empty() && !self.run.is_interrupted {
@@ -230,8 +231,7 @@ impl JobDraft {
             direction.bandwidth = unit.map(|unit| spread.scaled(unit));
         }
         for (moved, mut direction) in std::mem::take(&mut self.moves) {
-            let place =
-                crate::report::DIRECTIONS.iter().position(|name| *name == moved.direction);
+            let place = crate::report::DIRECTIONS.iter().position(|name| *name == moved.direction);
             // Of all directions in one everything is counted as the first.
             let place = place.unwrap_or(0);
             direction.ios = self.issued.get(place).copied().unwrap_or(0);

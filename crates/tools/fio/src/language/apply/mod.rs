@@ -12,7 +12,9 @@ use super::distribution::Distribution;
 use super::engine::Engine;
 use super::extras::{FadviseHint, Unified};
 use super::keys::WITH_FIO;
-use super::section::{Preallocation, Blocks, Exits, ReadWrite, StatOptions, Section, FileOrder, ThinkTime};
+use super::section::{
+    Blocks, Exits, FileOrder, Preallocation, ReadWrite, Section, StatOptions, ThinkTime,
+};
 use super::values::{Amount, RawValue};
 
 /// Largest request in bytes, since each request in flight has its own memory.

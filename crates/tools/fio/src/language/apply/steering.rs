@@ -16,7 +16,11 @@ const ERRORS: &str = "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECH
      ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM ERANGE";
 
 impl Section {
-    pub(super) fn apply_steering(&mut self, name: &str, given: &RawValue<'_>) -> Result<bool, Fault> {
+    pub(super) fn apply_steering(
+        &mut self,
+        name: &str,
+        given: &RawValue<'_>,
+    ) -> Result<bool, Fault> {
         match name {
             "flow" => self.extras.flow.weight = given.number(0, COUNT_MAX)?,
             "flow_id" => self.extras.flow.id = given.number(0, COUNT_MAX)?,

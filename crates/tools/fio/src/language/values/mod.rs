@@ -173,7 +173,7 @@ fn plain(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Amount, Bases, Fault, Faults, RawValue, Place};
+    use super::{Amount, Bases, Fault, Faults, Place, RawValue};
 
     fn given<T>(
         text: &'static str,
