@@ -80,8 +80,8 @@ impl MetricPattern {
         let name = checked_name(name)?;
         let fault = |why: &str| wrong(name, why);
         let (mut rest, mut unit, mut better, mut primary) = (rest, None, None, false);
-        // From the end, since an expression may have commas. What ends with a parenthesis is part
-        // of it, so that any expression can be given as (?:…).
+        // Fields are split from the end, since an expression may contain commas. A field that ends
+        // with a parenthesis belongs to it, so that any expression can be given as (?:…).
         while let Some((before, last)) =
             rest.rsplit_once(',').filter(|(_, last)| !last.ends_with(')'))
         {
@@ -211,7 +211,7 @@ fn expression(name: &str, text: &str) -> Result<Regex, ConfigError> {
         regex::Error::CompiledTooBig(_) => wrong(name, "the expression is too big"),
         other => {
             let lines = other.to_string();
-            // The last line says what is wrong, those before where.
+            // The last line states the error, the lines before its position.
             let what = lines.lines().last().unwrap_or_default().trim_start_matches("error: ");
             wrong(name, &format!("not a regular expression: {what}"))
         }

@@ -1,7 +1,7 @@
 //! Workload that runs any program in the directory under test, with a command before and one after
 //! it, and takes metrics from its output.
 //!
-//! `command_line` reads what to run, `found` finds numbers in an output, `job` describes the work,
+//! `command_line` parses the command, `found` finds numbers in an output, `job` describes the work,
 //! `session` runs it and takes its results. The engine starts the programs and ends what they
 //! leave.
 

@@ -22,7 +22,7 @@ pub(super) fn run(
 ) -> io::Result<ExitStatus> {
     let (mut reader, writer) = io::pipe()?;
     let (pieces, received) = channel();
-    // Not joined: it ends with the last process that holds the other end of the pipe.
+    // The thread is not joined: it ends with the last process that holds the other end of the pipe.
     let forward = move || {
         let mut piece = [0; 4096];
         while let Ok(length) = reader.read(&mut piece) {

@@ -1,7 +1,7 @@
 //! Storage of datasets: inside the program, and in the directories a caller names.
 //!
-//! The user's data directory is the command line's to know. Nothing here reads a dataset's content;
-//! that is `format` and `classic`.
+//! The command line knows the user's data directory. `format` and `classic` read the content of
+//! datasets.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter};
@@ -186,7 +186,7 @@ pub fn open(name: &str, origin: &Origin) -> Result<Dataset, LibraryError> {
         Origin::File(file) => from_file(file, format::read)?,
         Origin::ClassicFiles(directory) => classic::read_directory(name, directory)?,
     };
-    // A renamed file is a renamed dataset.
+    // The file name takes precedence over the name in the file.
     name.clone_into(&mut dataset.name);
     Ok(dataset)
 }
@@ -220,7 +220,7 @@ pub fn save(
     let out = written.map_err(|source| LibraryError::Write { file: file.clone(), source })?;
     drop(out);
     whole.publish().map_err(|error| match error.kind() {
-        // Somebody else has put it there meanwhile.
+        // The file was created by another process meanwhile.
         io::ErrorKind::AlreadyExists => LibraryError::Exists { file: file.clone() },
         _ => disk("create", &file, error),
     })?;
@@ -246,7 +246,7 @@ fn origins(directories: &[PathBuf]) -> Result<Vec<(String, Origin)>, LibraryErro
             let path = entry.map_err(|error| disk("read", directory, error))?.path();
             here.extend(origin(path));
         }
-        // A file before a directory of the same name.
+        // A file precedes a directory of the same name.
         here.sort_by_key(|(name, origin)| (name.clone(), !matches!(origin, Origin::File(_))));
         for (name, origin) in here {
             if all.iter().all(|(known, _)| *known != name) {

@@ -12,9 +12,9 @@ use crate::{Dataset, FileList, Note, Selection, State, States, build_command};
 
 /// Input of a recording.
 ///
-/// Only the clean tree is needed. Without a patched tree, patched is as clean; without a compiled
-/// one, compiled is as clean. When all but the patched compiled tree are there, it is taken to be
-/// the patched tree without what the build removed and with what the build added.
+/// Only the clean tree is required. Without a patched tree, patched equals clean; without a
+/// compiled one, compiled equals clean. If only the patched compiled tree is missing, it is derived
+/// from the patched tree without the files that the build removed and with those it added.
 #[derive(Clone, Debug)]
 pub struct Recording<'a> {
     /// Name of the dataset.

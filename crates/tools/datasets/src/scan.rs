@@ -1,7 +1,7 @@
 //! Scan of a directory tree: names, kinds and sizes, in an order that does not depend on the disk.
 //!
-//! Links are never followed and other filesystems never entered. What a scan is for, and which
-//! trees make a dataset, is decided in `record`.
+//! Links are never followed and other filesystems never entered. `record` decides which trees are
+//! scanned.
 
 use std::fs::{DirEntry, Metadata};
 use std::io;
@@ -182,7 +182,7 @@ impl Scan<'_> {
         if kind.is_dir() && !self.is_wanted(directory, entry) {
             return Ok(None);
         }
-        // Does not follow links either, should the entry have become one.
+        // The call does not follow a link either, should the entry have become one.
         let facts: Metadata = entry.metadata().map_err(facts)?;
         if kind.is_file() {
             return Ok(Some(EntryKind::File(facts.len())));

@@ -5,8 +5,8 @@ use treering_script::{NameError, path_components};
 
 /// Paths of a tree to record.
 ///
-/// A prefix `fs/ext4` stands for that file or for all below that directory, `fs/.` for the files
-/// directly in `fs` without its subdirectories, and `.` for the files at the top.
+/// A prefix `fs/ext4` selects that file or everything below that directory, `fs/.` the files
+/// directly in `fs` without its subdirectories, and `.` the files in the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     prefixes: Vec<Prefix>,

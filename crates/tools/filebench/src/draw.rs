@@ -136,7 +136,7 @@ impl Spread {
             }
             Kind::Lognormal { shape, scale } => (scale + shape * shape / 2.0).exp(),
             Kind::Triangular { lower, upper, mode } => (lower + upper + mode) / 3.0,
-            // Of any shape that is used it is near the scale.
+            // For all common shapes the mean is near the scale.
             Kind::Weibull { scale, .. } => *scale,
         }
     }

@@ -88,7 +88,7 @@ pub(super) fn understand_classic(
     let wishes = PlanOverrides { sizes: options.meaning.sizes(), seconds: None, seed };
     let manner = Manner { classic: true, seed, queue: options.meaning.queue() };
     if options.cvars.is_some() {
-        // Nothing is run: any file will do.
+        // Nothing is run, so any file will do.
         return Ok((understand(settings, "varmail", true, &[], &wishes)?, manner));
     }
     let Some(named) = options.file.as_deref() else {
@@ -210,7 +210,7 @@ impl Job for BenchJob {
             footprint.written_files = footprint.written_files.saturating_add(files);
             footprint.written_bytes = footprint.written_bytes.saturating_add(bytes);
             footprint.peak_dirs = footprint.peak_dirs.saturating_add(dirs);
-            // Whatever is made meanwhile, there are never more than the entries.
+            // Whatever is created during the run, there are never more files than entries.
             footprint.peak_files = footprint.peak_files.saturating_add(fileset.entries);
             footprint.peak_bytes = footprint.peak_bytes.saturating_add(bytes);
             footprint.peak_block_bytes =
@@ -220,7 +220,7 @@ impl Job for BenchJob {
     }
 
     fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
-        // The file as it is understood: the outline is a workload file again.
+        // The outline is the parsed workload file.
         let text = language::text(&self.understood.script);
         let mut lines: Vec<OutlineLine> = text.lines().map(str::to_owned).collect();
         let mut say = |words: String| lines.push(format!("# {words}"));

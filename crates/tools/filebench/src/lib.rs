@@ -1,8 +1,8 @@
 //! filebench: workload files in WML, the language of filebench 1.5, and personalities by name.
 //!
-//! `wml` is the language and `plan` what a file means; `tree` lays filesets out and `pool` knows
-//! what of them stands; `prepare` makes them, `worker` does the flowops of a thread.
-//! Nothing here calls the kernel.
+//! `language` parses WML and `plan` interprets it; `tree` lays out filesets and `pool` tracks their
+//! existing entries; `prepare` creates them, `worker` executes the flowops of a thread. Nothing in
+//! this crate calls the kernel.
 
 mod classic;
 mod draw;

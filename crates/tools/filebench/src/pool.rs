@@ -1,8 +1,8 @@
 //! Pool of a fileset's entries: those that exist, those that do not, and those in use by a worker;
 //! with the choice of the next one, in rotation by their numbers.
 //!
-//! A word of bits for 64 entries, and a bit of a summary for each word: who takes an entry clears
-//! its bit, and nobody waits for a lock. Where one thread is alone, nothing of it is atomic.
+//! Each word has bits for 64 entries, and a summary has a bit for each word: a worker that takes an
+//! entry clears its bit, without locks. A single thread avoids atomic read-modify-write operations.
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
@@ -72,7 +72,7 @@ impl Bits {
         if before == bit {
             let (above, mark) = split(number / WORD_BITS);
             clear(&self.summary[above], mark, alone);
-            // One may have come in between.
+            // Another thread may have set a bit in between.
             if self.words[word].load(Ordering::SeqCst) != 0 {
                 set(&self.summary[above], mark, alone);
             }

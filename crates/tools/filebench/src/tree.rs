@@ -141,7 +141,7 @@ impl Planter<'_> {
 
     fn wants(&self, fill: EntryKind) -> bool {
         if self.tree.dirs.len() as u64 > 2 * ENTRIES_MAX {
-            // Nobody wants so many directories.
+            // The fileset needs an excessive number of directories.
             return false;
         }
         match fill {
@@ -181,7 +181,7 @@ impl Planter<'_> {
         let width = whole(self.draw_width().max(0.0).ceil()).max(1);
         // The original counts the root as the first level.
         let is_leaf = f64::from(depth) + 1.0 >= deep || depth >= DEPTH_MAX;
-        // One pass for each: a directory may get files, and then leaf directories.
+        // One pass for each kind: a directory may get files, and then leaf directories.
         for fill in [EntryKind::Files, EntryKind::Leaves] {
             let mut serial = 0;
             while u64::from(serial) < width && self.wants(fill) {

@@ -28,7 +28,7 @@ pub(super) fn hash(path: &[u8]) -> u32 {
 }
 
 fn mix(words: &mut [u32; 3]) {
-    // Each round: what is mixed, with which, and which grows.
+    // Each round: the mixed word, its operand, and the word that grows.
     let rounds =
         [(0, 2, 1, 4), (1, 0, 2, 6), (2, 1, 0, 8), (0, 2, 1, 16), (1, 0, 2, 19), (2, 1, 0, 4)];
     for (one, with, other, turn) in rounds {

@@ -47,7 +47,8 @@ impl Headline {
             }
             rows.push(row);
         }
-        // Rows of one name are those of clones that are distinguished: their names tell them too.
+        // Rows that share a job name are separately reported clones, so their names include the
+        // number.
         let unique = |(row, name): (usize, &&str)| {
             if names.iter().filter(|other| *other == name).count() == 1 {
                 return ((*name).to_owned(), (*name).to_owned());

@@ -1,7 +1,8 @@
 //! Text of `--cmdhelp` and `--enghelp` without an installed original: the keys and engines that are
 //! run natively.
 //!
-//! The words are those of the table in `docs/workloads/fio-jobfile.md`: each is written once.
+//! The texts are those of the table in `docs/workloads/fio-jobfile.md`, so that each is written
+//! once.
 
 use crate::language::{Engine, KNOWN};
 use thiserror::Error;

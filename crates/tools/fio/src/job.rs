@@ -190,7 +190,7 @@ pub(super) fn read_jobs(
     let source = Source::read(settings, specs)?;
     let mut jobs = Vec::new();
     for (number, mut of_file) in source.parsed(language::parse)?.into_iter().enumerate() {
-        // As the original: the jobs of a file begin when those of the one before it have ended.
+        // As in the original, the jobs of a file begin when those of the previous one have ended.
         if number > 0
             && let Some(first) = of_file.first_mut()
         {
@@ -394,7 +394,7 @@ impl Job for FileJob {
         let directories = numbered(self.scene.namespace.directories.len());
         let is_there = directories.iter().all(|name| facts.existing.contains(name));
         if self.reuses && is_there {
-            // The files have their room.
+            // Reused files need no further space.
             return Footprint { peak_files: 0, peak_dirs: 0, peak_block_bytes: 0, ..peak };
         }
         peak
@@ -416,7 +416,7 @@ impl Job for FileJob {
     }
 
     fn tasks(&self, _facts: &TargetFacts) -> u64 {
-        // Each clone has its files made, and works.
+        // Each clone has two tasks: the layout of its files, and its work.
         2 * self.scene.workers.len() as u64 + u64::from(!self.classic)
     }
 

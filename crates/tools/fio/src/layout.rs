@@ -84,7 +84,7 @@ impl Layout {
     /// True if the files must be filled with data.
     fn fills(&self) -> bool {
         let job = &self.worker.job;
-        // Nothing can be mapped that is not there: the original fills such files too.
+        // Only existing data can be mapped: the original fills such files too.
         job.rw.reads || job.overwrite && !job.extras.appends || job.engine == Engine::Mmap
     }
 
@@ -100,7 +100,7 @@ impl Layout {
         match job.allocation {
             Preallocation::None => {}
             Preallocation::Truncate => io.truncate(FILE, end)?,
-            // What the filesystem cannot do is left out.
+            // Preallocation is skipped if the filesystem does not support it.
             how => _ = io.allocate(FILE, 0, end, how == Preallocation::Keep).or_errno()?,
         }
         if self.fills() {
@@ -150,7 +150,7 @@ impl Script for Layout {
             if !self.namespace.classic {
                 made?;
             } else if let Err(errno) = made.or_errno()? {
-                // As the original: it is the error of this job, and the others run.
+                // As in the original, the error belongs to this job, and the others run.
                 self.error = Some(errno.raw_os_error());
                 break;
             }

@@ -1,9 +1,8 @@
 //! fio: job files run natively, as fio 3.33 runs them.
 //!
-//! The language is that of `crate::language`; `scene` is who works when, `layout` makes
-//! the files before, `generator` decides which request comes next and `runner` carries it out.
-//! `with_fio` has the original do it instead, and `check` compares the two. Nothing else here calls
-//! the kernel.
+//! `language` parses job files; `scene` orders the clones, `layout` creates the files, `generator`
+//! chooses the requests and `runner` issues them. `with_fio` has the original do it instead, and
+//! `check` compares the two. Nothing else in this crate calls the kernel.
 
 pub mod check;
 mod classic;

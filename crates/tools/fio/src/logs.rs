@@ -2,8 +2,9 @@
 //! `write_iolog`, whose lines are `MICROSECONDS FILE ACTION [OFFSET BYTES]`.
 //!
 //! A line is `TIME, VALUE, DIRECTION, BYTES, PRIORITY`: milliseconds from the job's start, and a
-//! latency in nanoseconds, KiB or requests in a second. With `log_avg_msec` a line stands for all
-//! requests of such a time; else for one. With `log_offset` the offset stands behind the bytes.
+//! latency in nanoseconds, KiB per second or requests per second. With `log_avg_msec` a line
+//! averages the requests of a window; otherwise it is one request. With `log_offset` the offset
+//! follows the bytes.
 
 use std::fmt::Write;
 

@@ -46,7 +46,7 @@ impl RandomMap {
         let mut bits = self.blocks;
         for level in &mut self.levels {
             level.fill(0);
-            // What lies behind the last one is never free.
+            // Bits after the last block are never free.
             let rest = bits % BITS;
             if let Some(last) = level.last_mut().filter(|_| rest > 0 || bits == 0) {
                 *last = u64::MAX << rest;
@@ -112,7 +112,7 @@ impl RandomMap {
         if free != 0 {
             return Some(from / BITS * BITS + u64::from(free.trailing_zeros()));
         }
-        // A word with something free, by the level above.
+        // The level above finds a word with a free bit.
         let next = self.free_from(level + 1, from / BITS + 1)?;
         let free = !words.get(usize::try_from(next).ok()?)?;
         (free != 0).then(|| next * BITS + u64::from(free.trailing_zeros()))
@@ -148,7 +148,7 @@ mod tests {
                 prop_assert_eq!(map.next_free(at), first.map(|one| one as u64));
                 prop_assert_eq!(first.is_some(), free.is_some());
                 let mut taken = 0;
-                // What lies behind the last block is a matter of its own.
+                // Bits after the last block are tested separately.
                 let wanted = wanted.min(blocks - at);
                 for one in plain.iter_mut().skip(place) {
                     if taken == wanted || *one {

@@ -80,9 +80,9 @@ impl Scene {
             if section > 0 && job.stonewall {
                 batch += 1;
             }
-            // The original makes the last clone first.
+            // The original creates the last clone first.
             let clones = std::iter::once(0).chain((1..job.clones).rev());
-            // Requests that come by the clock are made by several workers for each clone.
+            // An offered load has several workers for each clone.
             let lanes = offered.as_ref().map_or(1, |offered| offered.lanes(section));
             for (number, lane) in clones.flat_map(|clone| (0..lanes).map(move |lane| (clone, lane)))
             {
@@ -91,7 +91,7 @@ impl Scene {
                 let thread = workers.len() as u64 + 1;
                 let seeded = job.sets("randseed");
                 let is_fresh = !job.draws.repeatable && !seeded;
-                // As the original: a seed of one's own is that of all clones but the first.
+                // As in the original, a seed set by the job applies to all clones but the first.
                 let repeatable = job.draws.repeatable && (number == 0 && lane == 0 || !seeded);
                 let draws = RandomOptions { repeatable, ..job.draws.clone() };
                 let seeds = Seeds::new(&draws, job.rw.random, thread, is_fresh.then_some(fresh));

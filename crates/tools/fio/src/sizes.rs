@@ -81,7 +81,7 @@ pub(super) fn extents(
     mut draws: Tausworthe,
 ) -> Result<Extents, Unsized> {
     if let Some(replay) = &job.extras.replay {
-        // The log says where requests are.
+        // The log determines the offsets.
         let whole =
             |&found_bytes: &u64| Extent { file_bytes: u64::MAX, found_bytes, ..Extent::default() };
         return Ok(Extents { files: found.iter().map(whole).collect(), size: replay.bytes() });
@@ -92,7 +92,7 @@ pub(super) fn extents(
         Some(Amount::Percent(percent)) => (0, percent),
         None => (0, 100),
     };
-    // What is not there is as long as it is said to be, and without that it has no end.
+    // Engines without files take the stated size, or no limit.
     let unreal = if size > 0 { size / count } else { u64::MAX };
     let unreal = (job.engine == Engine::Null).then(|| vec![unreal; found.len()]);
     let found = unreal.as_deref().unwrap_or(found);
@@ -101,7 +101,7 @@ pub(super) fn extents(
         return Err(Unsized::NoSize);
     }
     let each = size / count;
-    // What is left over makes the first files longer, by a request each.
+    // The remainder extends the first files, by a request each.
     let mut longer = (size - each * count) / least;
     let mut files = Vec::with_capacity(found.len());
     for &found_bytes in found {
@@ -161,7 +161,7 @@ fn start(job: &Section, clone: u64, found_bytes: u64) -> u64 {
     let offset = of(job.offset).saturating_add(more);
     let is_share = |amount| matches!(amount, Amount::Percent(1..));
     let aligns = is_share(job.offset) || is_share(job.offset_increment);
-    // Shares end at the next multiple of a request.
+    // Percentages are rounded up to the alignment.
     if aligns {
         let align =
             if job.extras.offset_align > 0 { job.extras.offset_align } else { job.least_block() };

@@ -1,7 +1,7 @@
 //! Interim reports while jobs work: at an interval (`--status-interval`), or on a signal (SIGUSR1).
 //!
-//! The session asks the clones at work to show their tallies; the output makes a report of these
-//! and of what clones that have ended came to.
+//! The session asks the clones at work for their tallies; the output formats a report from these
+//! and from the tallies of clones that have ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -103,7 +103,7 @@ impl Status {
         let now_ns = self.before_ns.saturating_add(elapsed_ns);
         let is_due = now_ns >= self.next_ns;
         if let Some(every_ns) = self.asked.every_ns.filter(|_| is_due) {
-            // Reports that were missed are not made up for.
+            // Missed reports are not made up for.
             self.next_ns = (now_ns / every_ns + 1).saturating_mul(every_ns);
         }
         if !is_due && !self.asked.by_signal.swap(false, Ordering::Relaxed) {

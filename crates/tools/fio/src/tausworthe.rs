@@ -1,8 +1,7 @@
 //! Random generators of fio, and the seeds of its uses.
 //!
 //! L'Ecuyer's combined Tausworthe generators, of three components of 32 bits or of five of 64. Each
-//! kind of draw has a generator of its own, so that what is drawn of one kind does not depend on
-//! how much was drawn of another.
+//! use has a generator of its own, so that its draws do not depend on the number of other draws.
 
 use crate::language::RandomOptions;
 
@@ -229,7 +228,7 @@ mod tests {
 
     #[test]
     fn random_sequences_equal_those_of_the_original() {
-        // As fio 3.33 says with --debug=random.
+        // Seeds as fio 3.33 prints them with --debug=random.
         let draws = RandomOptions::default();
         let first = |draws: &RandomOptions, number| {
             let mut generator = Seeds::new(draws, true, number, None).generator(Use::Block);

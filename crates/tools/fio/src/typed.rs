@@ -1,7 +1,7 @@
 //! Jobs given on the command line: `fio --name=x --rw=read --size=1m`, with or without a job file.
 //!
-//! What is typed before the first `--name` holds for all jobs, those of the file too; what follows
-//! a name is that job's.
+//! Settings before the first `--name` apply to all jobs, those of files too; settings after a name
+//! apply to that job.
 
 use crate::language::{is_key, is_switch_key};
 
@@ -82,7 +82,7 @@ pub(super) fn collected(words: Vec<String>) -> Vec<String> {
             all.extend(words);
             break;
         }
-        // As getopt_long_only: one dash will do.
+        // As by `getopt_long_only`, one dash suffices.
         let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
         let (key, value) = match body.map(|body| body.split_once('=').unwrap_or((body, ""))) {
             Some((key, value)) if key.len() > 1 && is_key(key) => (key, value),

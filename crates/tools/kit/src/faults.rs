@@ -130,7 +130,7 @@ impl<'t> Faults<'t> {
     /// Combines all faults into one error, if there are any.
     ///
     /// # Errors
-    /// The faults in the order of their places, each with its line and what would be right.
+    /// All faults in the order of their positions, each with its line and hint.
     pub fn check(&mut self) -> Result<(), ConfigError> {
         if self.faults.is_empty() {
             return Ok(());

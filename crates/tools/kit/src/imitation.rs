@@ -3,7 +3,7 @@
 /// Declares the workload of a folder that has its manifest in `options::MANIFEST`, its
 /// [`ClassicMode`] in `output::classic_mode`, and a job with `classic` and `native`.
 ///
-/// `over_ranks:` says how it is distributed over several ranks, where it can be.
+/// `over_ranks:` selects the distribution over several ranks, if the tool supports it.
 ///
 /// [`ClassicMode`]: treering_script::ClassicMode
 #[macro_export]
@@ -58,6 +58,6 @@ pub fn with_dashes(word: String) -> String {
         }
         dashed.push(letter.to_ascii_lowercase());
     }
-    // The one abbreviation among them.
+    // This is the only abbreviation among the options.
     dashed.replace("-c-s-v", "-csv") + value
 }

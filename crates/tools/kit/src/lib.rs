@@ -1,8 +1,7 @@
 //! Code shared by the tools. One tool never imports another.
 //!
-//! Languages cut their texts with `cursor` and report what is wrong with `faults`; importers read
-//! their logs with `import`; the other modules are parts of workloads. A [`Tool`] is one line in
-//! the registry.
+//! Languages scan their texts with `cursor` and report errors with `faults`; importers read logs
+//! with `import`; the other modules are parts of workloads. A [`Tool`] is one line in the registry.
 
 pub mod ahead;
 pub mod c_random;

@@ -11,7 +11,7 @@ pub fn closest<'w>(
     word: &str,
     words: impl IntoIterator<Item = &'w str>,
 ) -> Option<(usize, &'w str)> {
-    // No name is that long.
+    // Known words are never that long.
     if word.len() > 40 {
         return None;
     }

@@ -1,9 +1,9 @@
 //! Import of existing logs as trials. Pure: bytes in, trials out.
 //!
 //! A file may hold several outputs with any text around and between them, as a mail does. Each
-//! importer says where an output of its tool begins and reads it to its end; what it cannot
-//! understand within is remarked with the number of the line, never guessed. One folder for each
-//! tool, one line in `ALL`.
+//! importer finds the start of an output of its tool and reads it to its end; lines that it cannot
+//! understand are remarked with their number, never guessed. Each tool has one folder, and one line
+//! in `TOOLS`.
 
 use std::ops::ControlFlow;
 
@@ -72,7 +72,7 @@ pub struct Scan {
 
 /// Import of a file read piece by piece: first the list of its outputs, then trial by trial.
 ///
-/// It holds some pieces of 64 KiB, the output that is being read, and 16 bytes for each piece.
+/// The reader holds some pieces of 64 KiB, the output being read, and 16 bytes for each piece.
 pub struct ImportReader<'s> {
     log: Log<'s>,
 }

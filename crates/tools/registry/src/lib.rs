@@ -1,7 +1,6 @@
 //! Registry of the tools in [`TOOLS`], and the import that asks each of them.
 //!
-//! The logs that treering itself writes are read here too (`own`), and the directories of results
-//! that MMTests leaves.
+//! The registry also imports treering's own exports (`own`), and result directories of MMTests.
 
 mod import;
 mod mmtests;

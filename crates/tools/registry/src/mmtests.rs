@@ -1,7 +1,7 @@
 //! Result directories of MMTests: which files are outputs of a tool, and of which run and
 //! iteration. The caller reads the directories and gives the paths.
 //!
-//! Today's are `RUN/iter-0/TEST/logs/FILE`, and before 2018 they were `TEST-RUN/noprofile/FILE`.
+//! Present layout: `RUN/iter-0/TEST/logs/FILE`; before 2018: `TEST-RUN/noprofile/FILE`.
 
 use std::cmp::Ordering;
 

@@ -1,7 +1,7 @@
 //! Dataset format of the original: four text files, one `path size` a line.
 //!
 //! Files are read as streams, line by line; no path outlives its line. Reading never panics or
-//! hangs, whatever the bytes. What the operations make of the lists is not decided here.
+//! hangs, whatever the bytes. The interpretation of the lists is left to the operations.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};

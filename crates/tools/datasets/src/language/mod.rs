@@ -1,8 +1,7 @@
 //! Datasets: the names and sizes of a tree in four states.
 //!
-//! Here are the types; `classic` reads the original's four text files, `format` is treering's own
-//! file, and `order` is the order of its entries. Where datasets are kept, how they are recorded
-//! and what a run makes of them is compilebench's.
+//! This module has the types; `classic` reads the original's four text files, `format` is
+//! treering's own file, and `order` is the order of its entries.
 
 pub mod classic;
 pub mod format;

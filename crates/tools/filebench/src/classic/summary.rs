@@ -62,7 +62,7 @@ impl Summary {
                 Class::Other | Class::Beside => {}
             }
             if sum.timed > 0 {
-                // A sample stands for all of its row.
+                // A row's sample represents the whole row.
                 total_ns += sum.mean_ns() * sum.count as f64;
                 weight += sum.count;
                 summary.timed += sum.timed;

@@ -12,7 +12,7 @@ const MS: f64 = 1e6;
 pub(crate) fn report(rows: &[Row], sums: &[Tally], seconds: f64, histograms: bool) -> [String; 2] {
     let seconds = seconds.max(1e-9);
     let mut table = String::from("Per-Operation Breakdown");
-    // As the original: the one that was defined last comes first.
+    // As in the original, the last defined row comes first.
     for (row, sum) in rows.iter().zip(sums).rev() {
         // Writing into a string cannot fail.
         let _ = write!(

@@ -1,7 +1,7 @@
 //! Importer of filebench 1.4 and 1.5: the personality, the filesets, the kinds of operation, and
 //! the summary line.
 //!
-//! `psrun` prints figures again and again: of all so far, of which the last stand, or of each
+//! `psrun` prints tables repeatedly: cumulative ones, of which the last is kept, or one for each
 //! period, which then are rows.
 
 mod line;
@@ -131,7 +131,7 @@ impl Output {
                 value: tool.trim_end().to_owned(),
             },
         );
-        // That there are no results says less than what comes before or after it.
+        // The message that there are no results says less than its neighbours.
         let is_general = |words: &&String| GENERAL.iter().any(|general| words.contains(general));
         let reason = self.failures.iter().find(|words| !is_general(words));
         if let Some(words) = reason.or(self.failures.first()) {
@@ -165,7 +165,7 @@ impl Output {
         if seconds > 0.0 {
             self.trial.metrics.push(times::ELAPSED_SECONDS.of(Scope::Trial, seconds));
         }
-        // What decides nothing and was never done is no kind of operation.
+        // Flowops that were never executed and only control others are not kinds of operation.
         for flow in flows.iter().filter(|flow| flow.calls > 0) {
             of_flow(flow, seconds, &mut self.trial);
         }
@@ -231,7 +231,7 @@ fn of_summary(scope: &Scope, of: &Summary, decides: bool, metrics: &mut Vec<Metr
     let rate = rates::OPERATIONS_PER_SECOND.of(scope.clone(), of.ops_per_second);
     metrics.push(rate.primary_if(decides));
     let mut take = |spec: MetricSpec, value: f64| {
-        // What was not done has no rate, as in native runs.
+        // A kind without operations has no rate, as in native runs.
         if value > 0.0 {
             metrics.push(spec.of(scope.clone(), value));
         }
@@ -246,7 +246,7 @@ fn of_summary(scope: &Scope, of: &Summary, decides: bool, metrics: &mut Vec<Metr
 
 fn of_flow(of: &Flow, seconds: f64, trial: &mut ForeignTrial) {
     let scope = || Scope::Kind(of.name.clone());
-    // The rate is in whole operations: with all its digits it follows from their number.
+    // The printed rate is an integer: the exact one follows from the number of operations.
     let exact = of.calls as f64 / seconds;
     let is_same = exact.is_finite() && (exact - of.ops_per_second).abs() <= 1.0;
     let rate = if is_same { exact } else { of.ops_per_second };

@@ -215,7 +215,7 @@ impl Lexer<'_, '_> {
                 Some(b'$') => {
                     let name = self.variable_in_text(self.cursor.place());
                     if name.is_err() {
-                        // What follows still stands in the text.
+                        // The rest still belongs to the quoted text.
                         self.cursor.take_while(|byte| byte != b'"');
                         self.cursor.bump();
                     }

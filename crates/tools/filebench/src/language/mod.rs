@@ -1,8 +1,8 @@
 //! WML, the language of workload files: statements in the order in which they take effect.
 //!
-//! `lexer` makes words of the text, `attributes` knows what each thing can have, `read` and
-//! `variables` put the statements together, and `show` writes them again. What a file means is
-//! `plan`'s: variables are looked up when the run begins, so that a later `set` counts.
+//! `lexer` splits the text into tokens, `attributes` knows the attributes of each definition,
+//! `read` and `variables` parse the statements, and `show` formats them. `plan` interprets the
+//! file: variables are resolved when the run begins, so that a later `set` counts.
 
 mod attributes;
 mod lexer;

@@ -41,7 +41,7 @@ pub(super) fn script<'t>(
     faults: &mut Faults<'t>,
 ) -> Result<Script, Fault> {
     let tokens = words(text, faults)?;
-    // Words that make no sense are left out: statements would be blamed for it.
+    // After lexical errors, parsing would only report their consequences.
     if faults.has_some() {
         return Ok(Script::default());
     }
@@ -71,7 +71,7 @@ impl Reader<'_, '_> {
 
     pub(super) fn next(&mut self) -> Token {
         let token = self.tokens[self.at].clone();
-        // The last one stays.
+        // The end token is never passed.
         self.at = (self.at + 1).min(self.tokens.len() - 1);
         token
     }
@@ -140,7 +140,7 @@ impl Reader<'_, '_> {
         if self.faults.is_full() {
             return false;
         }
-        // A variable that could not be set is not unknown as well.
+        // A variable that could not be set is not reported as unknown as well.
         if let [set, Token { word: Word::Variable(name), place }, ..] = &self.tokens[start..]
             && set.word == Word::Text("set".to_owned())
         {

@@ -80,7 +80,7 @@ impl Reader<'_, '_> {
                 self.sign(')')?;
                 drawn
             }
-            // As it is now: what is set later does not change it.
+            // The present value is copied: a later `set` does not change it.
             Value::Variable(other) => match self.script.variables.get(other) {
                 Some(variable) => variable.clone(),
                 None => {
@@ -140,7 +140,7 @@ impl Reader<'_, '_> {
                 DistributionSpec::Gamma
             }
             (Some("uniform"), _) if random.table.is_empty() => DistributionSpec::Uniform,
-            // A table makes it tabular, whatever is said.
+            // A table makes the variable tabular, whatever its type says.
             (None | Some("tabular" | "gamma" | "uniform"), _) if !random.table.is_empty() => {
                 DistributionSpec::Table
             }

@@ -201,7 +201,7 @@ impl Binder<'_, '_> {
                     let error = self.error(thing.place, "gamma is 0");
                     return Err(error.hint("it is a thousand times the shape: 1500"));
                 }
-                // As the original: without a mean it is the shape.
+                // As in the original, the mean defaults to the shape.
                 let mean = (mean.unwrap_or(shape) - from).max(0.0);
                 Kind::Gamma { from, mean, shape }
             }
@@ -320,7 +320,7 @@ impl Binder<'_, '_> {
 /// Distribution of a custom variable.
 fn custom_kind(name: &str, parameters: &[f64]) -> Kind {
     match (name, parameters) {
-        // Whatever its name, the original takes the rate for the mean.
+        // Despite its name, the original uses the rate as the mean.
         ("cvar-erlang", [shape, rate]) => Kind::Erlang { shape: shape.trunc(), mean: *rate },
         ("cvar-exponential", [mean]) => Kind::Exponential { mean: mean.max(0.0) },
         ("cvar-gamma", [mean, shape]) => Kind::Gamma { from: 0.0, mean: *mean, shape: *shape },

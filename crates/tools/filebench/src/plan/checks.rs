@@ -41,7 +41,7 @@ fn thread_places(binder: &Binder<'_, '_>) -> Vec<Place> {
 fn aim(binder: &Binder<'_, '_>, plan: &mut Plan, target: &Target) -> Result<(), Fault> {
     let Target { thread, step, name, place } = target;
     let kind = plan.threads[*thread].steps[*step].kind;
-    // Within composite flowops the short name does, too.
+    // Within composite flowops, the last part of the name suffices.
     let is_short = |row: &Row| row.name.rsplit('.').next() == Some(name.as_str());
     let exact = plan.rows.iter().position(|row| row.name == *name);
     let Some(row) = exact.or_else(|| plan.rows.iter().position(is_short)) else {
@@ -88,7 +88,7 @@ fn watch(plan: &mut Plan) {
         .filter(|step| deleting.contains(&step.kind))
         .filter_map(|step| step.fileset)
         .collect();
-    // By its descriptor a file of any fileset can go.
+    // A deletion by descriptor may concern any fileset.
     let any = all().any(|step| deleting.contains(&step.kind) && step.fileset.is_none());
     let ends = [Kind::FinishOnCount, Kind::FinishOnBytes];
     plan.watches_all = all().any(|step| ends.contains(&step.kind) && step.target.is_none());

@@ -132,7 +132,7 @@ fn depth(binder: &mut Binder<'_, '_>, given: &SpannedValue) -> Result<Arc<Spread
 
 fn size(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Amount, Fault> {
     let (thing, none) = (&fileset.thing, Locals::new());
-    // As the original: 1 KiB when nothing is said.
+    // As in the original, the default is 1 KiB.
     let size = binder.amount(thing, "size", &none)?.unwrap_or(Amount::Fixed(1024));
     if size.mean() > FILE_BYTES_MAX as f64 {
         let place = thing.get("size").map_or(thing.place, |given| given.place);
@@ -167,7 +167,7 @@ fn prealloc(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Option<u64
             return Err(error.hint("write prealloc for all, or a number from 0 to 100"));
         }
     };
-    // Where it is written as a number, 0 is none as well.
+    // Written as a number, 0 also means none.
     let none = percent == 0 && matches!(given.value, Value::Number(_));
     Ok(Some(percent).filter(|_| !none))
 }

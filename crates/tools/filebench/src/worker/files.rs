@@ -98,7 +98,7 @@ impl Worker {
             flow.fileset.map_or(1, |fileset| self.namespace.filesets[fileset].plan.entries);
         let last = usize::try_from(FDS).unwrap_or(1);
         let most = usize::try_from(entries).unwrap_or(1);
-        // As the original: from the end of the table down, one for each file.
+        // As in the original, descriptors rotate from the end of the table down, one for each file.
         if self.fd_rotor == 0 || last - self.fd_rotor == most {
             self.fd_rotor = last;
         }

@@ -31,7 +31,7 @@ impl Worker {
     /// Waits until enough was posted, and takes it.
     pub(super) fn sem_block(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let (own, value) = (self.own_gate(), self.value());
-        // Who waits for so much lets others post as much more.
+        // A thread that waits for `value` posts permits as many more.
         let gate = &self.namespace.common.gates[own];
         gate.room.fetch_add(value, Ordering::SeqCst);
         gate.was_taken.raise();

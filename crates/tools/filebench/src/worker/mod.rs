@@ -1,8 +1,8 @@
 //! Script of a thread: the flowops of its program, repeated until the time is over, no file is left
 //! for it, or another thread ends the run.
 //!
-//! Which flowop comes next is found by a program counter, since a workload file is a program. What
-//! a flowop does is one function each.
+//! A program counter selects the next flowop, since a workload file is a program. Each kind of
+//! flowop is a function.
 
 mod directories;
 mod files;
@@ -361,7 +361,7 @@ impl Script for Worker {
                 Err(FlowopExit::Stop(stop)) => return Err(stop),
             }
         }
-        // Nobody waits for it any more.
+        // No other thread waits for this one any more.
         namespace.common.working.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     }

@@ -22,7 +22,7 @@ impl Worker {
         if kind == Kind::AppendFileRand {
             wanted = random.below(wanted);
             if wanted == 0 {
-                // As the original: it counts, and nothing is done.
+                // As in the original, the flowop counts, but does nothing.
                 return Ok(());
             }
         }
@@ -92,7 +92,7 @@ impl Worker {
             let piece = (wanted - self.present.moved).min(PIECE_MAX);
             let got = self.read_piece(io, piece)?;
             if got == 0 {
-                // At the end it begins anew the next time.
+                // After the end of the file, the next read starts over.
                 return self.seek_start(io);
             }
             if self.present.moved >= wanted || got < piece {
@@ -113,7 +113,7 @@ impl Worker {
         }
         loop {
             let got = self.read_piece(io, piece)?;
-            // The original reads until nothing comes.
+            // The original reads until a read returns 0.
             if got == 0 || got < piece && !classic {
                 return Ok(());
             }

@@ -30,7 +30,7 @@ fn request(line: &str, is_timed: bool) -> Option<Moved> {
         "write" => true,
         _ => return None,
     };
-    // What is left is the name, which may have blanks, and before it the time.
+    // The rest is the file name, which may contain blanks, after the time.
     let rest = line.splitn(2, if is_timed { ' ' } else { '\n' }).last()?;
     let verb = if writes { " write " } else { " read " };
     let name = &rest[..rest.rfind(verb)?];

@@ -1,6 +1,6 @@
 //! Comparison of a job run by the original and natively: the totals and the requests of each.
 //!
-//! Who runs them, and what the differences mean, is the caller's.
+//! The caller runs the jobs and judges the differences.
 
 mod iolog;
 

@@ -1,7 +1,7 @@
 //! Latency histogram of fio: 29 groups of 64 buckets.
 //!
-//! Below 128 ns each value has a bucket; then each power of two has 64. What takes longer than
-//! some 17 seconds is in the last one.
+//! Below 128 ns each value has a bucket; above, each power of two has 64. The last bucket also
+//! counts latencies above some 17 seconds.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,9 +1,9 @@
 //! Distributions of offsets that are not uniform.
 //!
-//! Zipf's drawing after Gray and others, "Quickly generating billion-record synthetic databases",
-//! SIGMOD 1994; Pareto's by inversion; the normal one as a mean of twelve. Which block is the most
-//! frequent, the second and so on is scattered over the file by a multiplicative hash, and the
-//! whole moved by an offset, in the original's arithmetic: the same seed gives the same places.
+//! Zipf's distribution after Gray and others, "Quickly generating billion-record synthetic
+//! databases", SIGMOD 1994; Pareto's by inversion; the normal one as a mean of twelve uniform
+//! draws. A multiplicative hash scatters the blocks over the file by their rank, and an offset
+//! moves all of them, in the original's arithmetic: the same seed gives the same blocks.
 
 use std::collections::BTreeMap;
 
@@ -139,7 +139,7 @@ impl BlockSampler {
         }
         let drawn = self.draws.below(deviation);
         let mut moved = drawn.cast_signed() - (deviation / 2).cast_signed();
-        // The original halves it until the place is in the file, for ever where it never is.
+        // The original halves the offset until the block is in the file, for ever if it never is.
         while moved != 0 && mean.wrapping_add_signed(moved) >= self.blocks {
             moved /= 2;
         }

@@ -50,7 +50,7 @@ impl Generator {
             return DirectionChoice::Data(direction);
         }
         let written = self.issued.requests[Direction::Write.place()];
-        // As long as nothing more is written, each read is followed by another one.
+        // Each read is followed by another sync until something is written again.
         if self.job.rw.writes && !self.has_synced() && written > 0 {
             let due = |every: u64| every > 0 && written.is_multiple_of(every);
             if due(self.job.fsync) {

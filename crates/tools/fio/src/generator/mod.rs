@@ -1,7 +1,7 @@
 //! Generator of a clone's requests, with the decisions of fio.
 //!
-//! Nothing here knows time or the kernel, but for a pause that is asked for. What must be done
-//! around a request, as opening its file, is reported in order, one [`Act`] at a time.
+//! The generator knows neither time nor the kernel, except for pauses it asks for. Acts around a
+//! request, such as opening its file, are returned in order, one [`Act`] at a time.
 
 mod drawing;
 mod ended;
@@ -221,12 +221,12 @@ impl Generator {
                     return self.first(Act::Request(wanted));
                 }
                 None => {
-                    // Nothing is left in this file.
+                    // The file is complete.
                     self.files[file].open = false;
                     self.pending.push_back(Act::Close(file));
                     self.turn.closed(file);
-                    // As the original: where files are not drawn alike each begins anew; but one
-                    // that has room for nothing would do so for ever.
+                    // As in the original, each file starts over if files are drawn by a
+                    // distribution; a file without space for a request would do so for ever.
                     let is_drawn = self.job.extras.service != Distribution::Even;
                     let begins_anew = is_drawn && self.files[file].has_begun();
                     if !begins_anew {
@@ -312,11 +312,12 @@ impl Generator {
         self.zone_bytes = 0;
         for file in &mut self.files {
             (file.open, file.done) = (false, false);
-            // As the original: what was appended lies before the next pass, which finds no room.
+            // As in the original, appended data lies before the range of the next pass, which has
+            // no space left.
             file.start = file.extent.later_offset;
             file.reset();
         }
-        // As the original: with a seed of one's own the draws go on.
+        // As in the original, draws continue if the job sets a seed.
         if self.job.draws.repeatable && !self.job.sets("randseed") {
             self.turn.reseed(&self.job, &self.seeds);
             self.mix.reseed(self.seeds.generator(Use::Mix));

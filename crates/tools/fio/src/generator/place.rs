@@ -53,7 +53,8 @@ impl Generator {
         let state = &mut self.files[file];
         let again = state.last_start[Direction::Trim.place()] == Some(offset);
         if trims && direction == Direction::Trim && again {
-            // The same place once more: that a write follows must show.
+            // The same block is trimmed again: changing the start of the last write shows that
+            // another write follows.
             let before = &mut state.last_start[Direction::Write.place()];
             *before = before.map(|offset| offset.wrapping_sub(1));
         }
@@ -77,7 +78,8 @@ impl Generator {
         }
         let random = self.job.rw.random;
         if random && self.job.rw.is_trim_write() && direction == Direction::Write {
-            // As the original: the offset in the file, to which that of the job's part is added.
+            // As in the original: the offset in the file, to which that of the job's range is
+            // added.
             let begun = self.files[file].last_start[Direction::Trim.place()].unwrap_or(0);
             return Some((begun, true, false));
         }
@@ -110,7 +112,7 @@ impl Generator {
         let found = match self.draw(file, direction) {
             Some(block) => Some(block),
             None if self.job.is_timed() => {
-                // All had their turn: from the beginning.
+                // Every block was used: the file starts over.
                 self.files[file].reset();
                 self.forget(file);
                 self.draw(file, direction)
@@ -282,8 +284,8 @@ impl Generator {
         }
         let room = self.files[file].extent.limit().saturating_sub(offset);
         let unaligned = self.job.unaligned;
-        // Near the end of a file few sizes fit, and it may take very many draws: a copy of the
-        // generator stays in registers.
+        // Near the end of a file few sizes fit, so that very many draws may be needed: a copy of
+        // the generator stays in registers.
         let mut draws = self.sizes[direction.place()];
         let mut made = 0;
         let mut fitting = (0..DRAWS_MAX).map(|_| {

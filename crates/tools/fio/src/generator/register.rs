@@ -1,7 +1,7 @@
 //! Random offsets without repetition by a linear feedback shift register: `random_generator=lfsr`.
 //!
-//! The taps are those of registers of maximal length, as tables of such registers have them; the
-//! state that never changes is all ones.
+//! The taps are those of published tables of maximal-length registers; the fixed point is the state
+//! of all ones.
 
 /// Least number of bits of a register.
 const BITS_MIN: u32 = 3;

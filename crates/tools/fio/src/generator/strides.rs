@@ -18,7 +18,7 @@ impl Generator {
             }
             *end = state.start;
         }
-        // A zone in which more is moved than it is long comes again.
+        // A zone is repeated if more bytes are moved in it than it is long.
         if *end >= state.start.saturating_add(range) {
             *end = state.start;
         }

@@ -52,7 +52,7 @@ pub(super) fn above(log: &Log<'_>, at: usize) -> Option<Command> {
         if start.is_some() {
             return Some(read(&words[1..]));
         }
-        // The middle of one has nothing but options.
+        // A continuation line contains options only.
         if !text.starts_with("--") {
             return None;
         }
@@ -75,7 +75,7 @@ fn read(words: &[&str]) -> Command {
     let mut command = Command { is_all: true, ..Command::default() };
     for word in words.iter().filter(|word| **word != "\\") {
         let Some(option) = word.strip_prefix("--") else {
-            // A file with jobs, or what is done with the output.
+            // A job file, or a redirection of the output.
             command.is_all = false;
             continue;
         };

@@ -37,7 +37,7 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Document {
     }
     let mut say = |line: usize, what: String| remarks.push(Remark { line, what });
     let read = serde_json::from_str(&text).or_else(|error| {
-        // Old versions divide by nothing, and print what is no JSON.
+        // Old versions divide by zero, and print invalid JSON.
         let repaired =
             text.replace(": -nan", ": 0").replace(": nan", ": 0").replace(": inf", ": 0");
         if repaired == text { Err(error) } else { serde_json::from_str(&repaired) }

@@ -1,8 +1,8 @@
 //! Output of fio 1.38 to 3.x in each of its forms: text, JSON and JSON+, terse lines.
 //!
-//! A run reported in two forms is one trial: of JSON, which is exact, before a terse line before
-//! text. A group that reports itself as one, and else each clone of a job, is one job here; its
-//! reads, writes and syncs are kinds of their own.
+//! A run reported in two formats is one trial: JSON, which is exact, precedes a terse line, which
+//! precedes normal output. A reporting group, or else each clone of a job, is one job here; its
+//! reads, writes and syncs are separate kinds.
 
 mod cautions;
 mod command;
@@ -161,7 +161,7 @@ fn together(reported: &ParsedRun, other: &ParsedRun) -> Option<RunRelation> {
         let is_later = reported.form == OutputFormat::Json && is_status(run, next);
         return is_later.then_some(RunRelation::Later);
     }
-    // The jobs that were to be run stand in text before all else.
+    // In normal output, the headers of the jobs come first.
     let is_heading = reported.form == OutputFormat::Text && run.jobs.is_empty();
     if is_heading {
         return Some(RunRelation::Second);

@@ -90,7 +90,7 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Lines {
             break;
         };
         let (own, devices) = fields.split_at(layout.fields().min(fields.len()));
-        // All jobs of a run tell the same of the devices, and runs do not.
+        // Jobs of the same run have equal device figures, separate runs have not.
         if tail.as_ref().is_some_and(|tail: &String| *tail != devices.join(";")) {
             break;
         }
@@ -236,7 +236,7 @@ fn disks(fields: &[&str]) -> Vec<Disk> {
     for disk in fields.chunks_exact(DISK_FIELDS) {
         let [name, counts @ .., busy] = disk else { break };
         let counts: Option<Vec<u64>> = counts.iter().map(|count| whole(count)).collect();
-        // Behind the devices stands a description.
+        // A description follows the devices.
         let (Some(counts), Some(busy)) = (counts, percent(busy)) else { break };
         disks.push(Disk {
             name: (*name).to_owned(),

@@ -124,7 +124,7 @@ fn parameters(run: &Run, trial: &mut ForeignTrial) {
         for (name, value) in &job.options {
             trial.parameter(&format!("{} {name}", job.name), value);
         }
-        // Text tells it; of terse lines nothing else tells the jobs.
+        // Normal output states the number of clones; terse lines state nothing else about the jobs.
         let is_reported = job.clones > 0 || job.options.is_empty();
         if let Some(clones) = clones.get(job.name.as_str()).filter(|_| is_reported) {
             trial.parameter(&format!("{} jobs", job.name), clones);

@@ -155,7 +155,7 @@ fn refused(job: &Section, to: &Faults<'_>, what: &str, right: &str) -> Result<()
 fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     let (zones, bytes) = (job.extras.strides.are_asked, job.extras.strides.bytes);
     job.extras.warnings = warnings(job);
-    // As the original: without a runtime it is not time that ends a job.
+    // As in the original, a job without a runtime is not based on time.
     job.time_based &= job.runtime_us > 0;
     settle(job);
     let job = &*job;
@@ -352,7 +352,8 @@ fn settle(job: &mut Section) {
     if job.open_files == 0 || job.open_files > job.files {
         job.open_files = job.files;
     }
-    // As the original: with other alignments, or where places are not alike, no map is kept.
+    // As in the original, there is no random map with other alignments or non-uniform
+    // distributions.
     let [reads, writes] =
         [Direction::Read, Direction::Write].map(|direction| job.blocks(direction));
     let writes = [writes.least, writes.most];
@@ -361,7 +362,7 @@ fn settle(job: &mut Section) {
     if job.draws.distribution != Distribution::Even {
         job.draws.random_map = false;
     }
-    // The original has no map beside a register.
+    // The original keeps no map beside a shift register.
     job.draws.random_map &= !job.draws.register;
     if job.directions().any(|direction| job.align(direction) != job.blocks(direction).least) {
         job.draws.random_map = false;

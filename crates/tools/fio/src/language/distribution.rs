@@ -203,7 +203,7 @@ fn list(given: &RawValue<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, F
         let right = "the sizes of all parts make up to 100 percent, as zoned:60/10:40/90";
         return Err(given.refuse("has more parts than there is file", right));
     }
-    // Those without a size share what is left.
+    // Zones without a size share the rest.
     let share = 100_u64.saturating_sub(sum).checked_div(without).unwrap_or(0);
     let zone =
         |(accesses, size): (u64, Option<u64>)| Zone { accesses, size: size.unwrap_or(share) };

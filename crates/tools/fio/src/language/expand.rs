@@ -75,7 +75,7 @@ pub(super) fn expand<'t>(
         }
     }
     out.push_str(rest);
-    // With these words one may reckon without parentheses.
+    // Values with these variables may contain arithmetic without parentheses.
     if reckons && out.contains(['+', '-', '*', '/']) && !out.starts_with('(') {
         out = format!("({out})");
     }

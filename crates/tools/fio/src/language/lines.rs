@@ -1,7 +1,7 @@
 //! Lines of job files: sections and settings, with their positions.
 //!
-//! `;` and `#` begin a comment wherever they stand, also within a value. An `include` puts
-//! another file's lines in its place.
+//! `;` and `#` begin a comment anywhere, also within a value. An `include` is replaced by the lines
+//! of another file.
 
 use treering_script::ConfigError;
 
@@ -121,7 +121,7 @@ impl<'r> Lines<'r> {
             }
             place = place.after(setting.len() + 1);
         }
-        // What stands in the file before its first section is nobody's.
+        // Settings before the first section of a file belong to no job.
         self.sections.push(global(place));
         Ok(())
     }

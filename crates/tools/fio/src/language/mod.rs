@@ -1,8 +1,8 @@
 //! Language of job files: sections of keys, resolved to jobs.
 //!
-//! `lines` reads the text, `expand` puts in what names stand for, `keys` and `values` say what a
-//! setting means, `apply` puts it into the [`Section`], `check` looks at the whole, and `show`
-//! writes the resolved job as a job file again. `relay` hands a file on to the original.
+//! `lines` parses the text, `expand` substitutes variables, `keys` and `values` interpret settings,
+//! `apply` stores them in the [`Section`], `check` validates the jobs, and `show` writes resolved
+//! jobs as a job file. `relay` prepares a file for the original.
 
 mod apply;
 mod check;
@@ -100,7 +100,7 @@ pub(crate) fn parse(
         section.heading.title.clone_from(&read.name);
         let is_typed = !around.typed.is_empty() && read.place.file == 0;
         if is_typed && !is_global {
-            // As the original: a name that was typed is an option of the job.
+            // As in the original, a name from the command line is an option of the job.
             section.given.push(("name".to_owned(), read.name.clone()));
         }
         if !is_typed {
@@ -109,7 +109,7 @@ pub(crate) fn parse(
         }
         for setting in &read.settings {
             if is_typed {
-                // As the original: of a command line it holds for what follows.
+                // As in the original, a setting of the command line applies to what follows.
                 let one = std::slice::from_ref(setting);
                 section.bases =
                     bases(one, section.bases, &faults).map_err(|fault| faults.refuse(fault))?;
@@ -123,7 +123,7 @@ pub(crate) fn parse(
             section.given_globally.splice(..0, before);
             section.given_globally.dedup();
             global = section;
-            // It begins with the first job after it, and with that one only.
+            // The stonewall applies to the first job after it only.
             continue;
         }
         jobs.push(section);
@@ -171,7 +171,7 @@ impl Section {
             return Err(given.refuse("is no value", right));
         }
         self.apply(name, &given)?;
-        // As fio tells it: a bare key counts as 1.
+        // As in fio, a bare key counts as 1.
         let value = if bare { "1".to_owned() } else { text.into_owned() };
         self.given.retain(|(before, _)| before != name);
         self.given.push((name.to_owned(), value));

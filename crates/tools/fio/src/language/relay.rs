@@ -1,7 +1,7 @@
 //! Job files relayed to the original: unchanged except for the location of files.
 //!
-//! Keys are not looked at, but for those that lead out of the target or decide who is reported with
-//! whom. Every `[global]` setting stands in the jobs after it.
+//! Keys are not interpreted, except for those that lead out of the target or determine reporting
+//! groups. Every `[global]` setting is copied to the jobs after it.
 
 use std::fmt::Write;
 
@@ -58,7 +58,7 @@ fn jobs(
         }
         if read.is_global() {
             global = relayed;
-            // It begins with the first job after it, and with that one only.
+            // The stonewall applies to the first job after it only.
             continue;
         }
         relayed.check(read.place, to)?;

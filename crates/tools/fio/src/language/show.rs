@@ -42,7 +42,7 @@ fn amount(amount: Amount) -> String {
 
 fn both(of: impl Fn(Direction) -> String) -> String {
     let all = Direction::ALL.map(of);
-    // Trims are as writes where nothing else is said.
+    // Trims equal writes unless set separately.
     if all[1] == all[2] { all[..2].join(",") } else { all.join(",") }
 }
 
@@ -288,7 +288,7 @@ fn range(blocks: &Blocks) -> String {
 
 fn splits(blocks: &Blocks) -> String {
     if blocks.split.is_empty() {
-        // A range keeps its place; only one size is a split as well.
+        // A range is written as such; a split of a single size equals a range.
         return if blocks.least == blocks.most {
             format!("{}/100", blocks.least)
         } else {

@@ -194,7 +194,7 @@ impl Running {
         let alone = if self.splits { alone() } else { None };
         let cpus = alone.unwrap_or_else(|| self.cpus.clone());
         let asks = self.io_class > 0 || self.io_level > 0;
-        // Without a class it is that of best effort.
+        // The default class is best effort.
         let class = if self.io_class == 0 { 2 } else { self.io_class };
         let io_priority = asks.then_some(class << 13 | self.io_level);
         Scheduling { cpus, nice: self.nice, io_priority }

@@ -1,8 +1,9 @@
 //! Offered load: the requests of a job file arrive at a fixed rate, whether earlier ones have ended
 //! or not (an open loop).
 //!
-//! `stream` is the arrivals; here is what is asked for, which jobs can do it, and what is measured.
-//! Up to `iodepth` requests of a clone are under way at once, each of a thread with plain calls.
+//! `stream` generates the arrivals; this module parses the options, checks the jobs, and computes
+//! the metrics. Up to `iodepth` requests of a clone are in flight at once, each by a thread with
+//! synchronous calls.
 
 mod stream;
 
@@ -261,7 +262,8 @@ impl Running {
         let of = |word: &str, ns: u64| {
             DUE_LATENCY_NANOSECONDS.of_member(&[word], Scope::Trial, ns as f64).of_tasks(due)
         };
-        // What did not end within the grace took longer than that, or than the slowest that did.
+        // Requests that did not end within the grace took longer than that, or than the slowest
+        // that did.
         let beyond = self.offered.grace_ns.max(latency.stat.most);
         let at = |share: f64| quantile(latency, due, share).unwrap_or(beyond);
         all.extend(QUANTILES.map(|(word, share)| of(word, at(share))));

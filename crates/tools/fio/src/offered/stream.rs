@@ -1,9 +1,9 @@
 //! Stream of arrivals: due times of requests, and their assignment to clones.
 //!
-//! The clones of a section share one stream of arrivals. A clone that has nothing to do takes the
-//! next arrival, waits until it is due, and issues it; where all are busy, arrivals wait for the
-//! first clone that is free. So requests are served first come, first served, and the time for
-//! which one waits is part of its latency.
+//! The clones of a section share one stream of arrivals. An idle clone takes the next arrival,
+//! waits until it is due, and issues it; when all are busy, arrivals wait for the first clone that
+//! is free. So requests are served first come, first served, and a request's wait is part of its
+//! latency.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(tally.late, [0, 100, 100, 100]);
         assert_eq!((tally.lag.stat.samples, tally.lag.stat.most), (100, 0));
         // Each of 20 ms: every other one is served until the end of the grace, and the last of
-        // those waited for nearly all of the time. What a request took alone was always 20 ms.
+        // those waited for nearly all of the time. The service time was always 20 ms.
         let stream = Arc::new(Stream::new(terms(100.0, false)));
         let tally = served(&stream, 20 * MS).tally();
         let (ended, due) = (tally.latency.stat.samples, stream.due());

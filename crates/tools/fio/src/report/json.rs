@@ -27,7 +27,8 @@ pub(crate) fn run(document: &Value, say: &mut dyn FnMut(String)) -> Option<Run> 
         say(format!("more than {JOBS_MOST} jobs; the others are skipped"));
     }
     let is_sum = |job: &Value| job.get("jobname").and_then(Value::as_str) == Some("All clients");
-    // The sum over all clients of a server comes after them, but for the few that do not tell.
+    // The sum over all clients of a server follows them, but for a few clients that are not
+    // reported.
     let has_others = jobs.iter().any(|job| !is_sum(job));
     for value in jobs.iter().take(JOBS_MOST).filter(|job| !has_others || !is_sum(job)) {
         run.has_all_options &= value.get("job options").is_some();
@@ -149,7 +150,7 @@ fn level(of: &Value) -> Option<String> {
         Some((level, share))
     });
     let mut there: Vec<(&String, f64)> = there.collect();
-    // Keys come in the order of letters.
+    // Keys are in alphabetical order.
     let key = |level: &str| number::whole(level.trim_start_matches(">=")).unwrap_or(0);
     there.sort_by_key(|(level, _)| key(level));
     let reported = there.iter().map(|(level, share)| format!("{level}={share:.1}%"));
@@ -169,7 +170,7 @@ fn spread(of: &Value) -> Option<Statistic> {
     let (most, mean) = (number(of, "max")?, number(of, "mean")?);
     let deviation = number(of, "stddev").unwrap_or(0.0);
     let spread = Statistic { least, most, mean, deviation };
-    // Of nothing there are only zeros.
+    // An empty sample is reported as zeros.
     let is_empty = of.get("N").and_then(Value::as_u64) == Some(0) || most == 0.0 && mean == 0.0;
     (!is_empty && spread.is_sound()).then_some(spread)
 }
@@ -196,7 +197,7 @@ fn direction(name: &'static str, of: &Value) -> Direction {
         ..Direction::default()
     };
     let moved = whole(of, "io_bytes").unwrap_or(0);
-    // Before 2.21 they are KiB, and the other number is not there.
+    // Before 2.21 the unit is KiB, and the other key is missing.
     let is_kib = of.get("io_kbytes").is_none();
     direction.bytes = if is_kib { moved.saturating_mul(1024) } else { moved };
     let rate = number(of, "bw").unwrap_or(0.0) * 1024.0;
@@ -219,7 +220,7 @@ fn direction(name: &'static str, of: &Value) -> Direction {
         let all = percentiles(value, unit).into_iter();
         let is_there = spread(value).is_some();
         direction.percentiles.extend(all.filter(|_| is_there).map(|(of, ns)| (name, of, ns)));
-        // Those of all of it are better than those of a part.
+        // Bins of the total latency are preferred to those of a part.
         if let Some(bins) = value.get("bins").and_then(bins::read)
             && (name != "slat" || direction.bins.is_none())
         {

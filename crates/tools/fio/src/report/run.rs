@@ -171,7 +171,7 @@ impl Direction {
 
 /// Upper limit in nanoseconds of a latency level, in each of fio's three units.
 pub(crate) fn limit_ns(unit_ns: u64, level: &str) -> Option<u64> {
-    // Above all levels there is no limit.
+    // The highest level has no limit.
     if level == ">=2000" {
         return Some(u64::MAX);
     }

@@ -112,7 +112,7 @@ impl Contents {
             let found = usize::try_from(place).ok().and_then(|at| self.seeds.get(at));
             return found.copied().unwrap_or(fresh);
         }
-        // One buffer comes again and again, or one of a hundred for each percent.
+        // The last buffer is repeated, or one of a working set of a hundred for each percent.
         let most = if among == 0 { 1 } else { usize::try_from(among * 100).unwrap_or(1) };
         if self.seeds.len() < most {
             self.seeds.push(fresh);

@@ -20,7 +20,7 @@ impl Runner {
     pub(super) fn moved(&mut self, wanted: IoRequest, bytes: u64) {
         let direction = wanted.direction.place();
         if bytes == 0 && wanted.direction == Direction::Read {
-            // As the original: behind the end of a file nothing can be read, and that counts.
+            // As in the original, a read beyond the end of the file counts as a request, and fails.
             self.tally.directions[direction].requests += 1;
             self.failed(Direction::Read, NOTHING_READ);
             return;
@@ -49,7 +49,7 @@ impl Runner {
         if let Some(contents) = &mut self.contents {
             contents.failed(wanted);
         }
-        // As the original: it was issued, and that counts.
+        // As in the original, a failed request was issued, and counts.
         self.tally.directions[wanted.direction.place()].requests += 1;
         if !self.worker.job.engine.is_queued() {
             self.tally.issued(1);
@@ -128,7 +128,7 @@ impl Runner {
         let tally = &mut self.tally.directions[wanted.direction.place()];
         tally.bytes += bytes;
         tally.requests += 1;
-        // As the original: short requests are not counted if they come from a queue.
+        // As in the original, short requests of asynchronous engines are not counted.
         let is_queued = self.worker.job.engine.is_queued();
         tally.short += u64::from(bytes < wanted.bytes && !is_queued);
         self.clock.sample(&mut self.tally);

@@ -1,7 +1,7 @@
 //! Queue depth controlled by latencies: `latency_target`.
 //!
-//! As the original does it: the depth is doubled as long as enough requests are fast enough, then
-//! the largest one is searched between one that was and one that was not.
+//! As in the original, the depth is doubled as long as enough requests are fast enough; then the
+//! largest such depth is searched by bisection.
 
 use crate::language::{LatencyTarget, Section};
 

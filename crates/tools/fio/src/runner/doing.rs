@@ -75,7 +75,7 @@ impl Runner {
                 Call::Allocate { file, start: position, bytes, keep_size }
             }
             (engine, _) if !engine.moves_data() => NOTHING,
-            // What is only verified was written before.
+            // Data that is only verified was written before.
             (_, Direction::Write) if self.worker.job.extras.verify.only => NOTHING,
             (Engine::Mmap, Direction::Read) => Call::ReadMapped { file, bytes, position },
             (Engine::Mmap, Direction::Write) => Call::WriteMapped { file, bytes, position },
@@ -85,7 +85,7 @@ impl Runner {
             }
             (_, Direction::Read) => Call::ReadAt { file, bytes, position },
             (_, Direction::Write) => Call::WriteAt { file, bytes, position },
-            // Such requests fail before.
+            // Such requests fail before they are issued.
             (_, Direction::Trim) => NOTHING,
         }
     }
@@ -102,7 +102,7 @@ impl Runner {
         let (file, flags) = (self.slots.of(file), job.extras.range_sync.flags);
         match job.engine {
             Engine::Mmap => Call::SyncMapped { file },
-            // As the original: it has no such request.
+            // As in the original, which has no such asynchronous request.
             Engine::Libaio => Call::Fsync { file },
             engine if !engine.moves_data() => NOTHING,
             _ => Call::SyncRange { file, start, bytes, flags },

@@ -66,7 +66,7 @@ impl Runner {
                 self.end_pass();
                 self.next = self.follows();
                 if self.next == AfterClose::Pass {
-                    // As the original: what was brought to the disk is so once more at its close.
+                    // As in the original, a file synced here is synced once more when it is closed.
                     self.generator.last_was_sync = false;
                 }
                 self.place = 0;
@@ -128,7 +128,7 @@ impl Runner {
         }
         let job = &self.worker.job;
         if job.extras.reads_before && job.engine == Engine::Null {
-            // As the original: there is no file that could be read.
+            // As in the original, there is no open file that could be read.
             self.tally.errno = NO_FILE;
             self.go(Stage::Over);
             return None;
@@ -227,7 +227,7 @@ impl Runner {
             self.loops_left -= 1;
             return true;
         }
-        // As the original: what was read again counts as well.
+        // As in the original, data read back counts as well.
         let done = |count: fn(&DirectionTally) -> u64| {
             self.tally.directions.iter().map(count).sum::<u64>()
         };
@@ -236,10 +236,10 @@ impl Runner {
         }
         let limit = job.io_bytes(self.extents.size).unwrap_or(self.extents.size);
         let left = limit.saturating_sub(done(|direction| direction.bytes));
-        // As the original: a share of the size is no more than the files have.
+        // As in the original, a percentage of the size is limited to the files' content.
         let stated = matches!(job.io_size, Some(Amount::Bytes(_)));
-        // What is less than a request is not begun.
-        // Where it was read again, the original has forgotten that its files are done.
+        // A rest shorter than a request is not begun. After reading back, the original has
+        // forgotten that its files are complete.
         let goes_on = stated || self.is_reading_again();
         left >= job.most_block() && goes_on && issued.bytes_of_pass > 0
     }

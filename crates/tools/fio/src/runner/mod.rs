@@ -205,7 +205,7 @@ impl Runner {
     fn hear(&mut self, answer: Result<Done, Errno>, io: &dyn Io) {
         match (self.doing, answer) {
             (IoStep::Move(wanted), Ok(Done::Bytes(bytes))) => self.moved(wanted, bytes),
-            // Nothing was moved, but it counts.
+            // No data was moved, but the request counts.
             (IoStep::Move(wanted), Ok(_)) => self.moved(wanted, wanted.bytes),
             (IoStep::Move(wanted), Err(errno)) => self.request_failed(wanted, errno.raw_os_error()),
             (IoStep::Open(file), Err(errno)) => self.not_opened(file, errno.raw_os_error()),
@@ -249,12 +249,12 @@ impl Runner {
             return true;
         }
         if self.is_reading_again() || job.extras.replay.is_some() {
-            // What is read again, or stands in a log, tells its end itself.
+            // Reading back and replaying end by themselves.
             return false;
         }
-        // As the original: time that was asked for is more than a number of requests.
+        // As in the original, a runtime takes precedence over a number of requests.
         if job.is_timed() {
-            // But what was written is read again in between.
+            // But written data is read back in between.
             let verifies = job.extras.verify.kind.is_some() && job.engine.counts_at_issue();
             return verifies && issued.bytes_of_pass >= self.bytes_of_pass();
         }
@@ -267,9 +267,9 @@ impl Runner {
         }
         let size = self.extents.size;
         let limit = job.io_bytes(size).unwrap_or(size).saturating_mul(job.loops);
-        // As the original: else a pass ends only where nothing is left in the files.
+        // As in the original, otherwise a pass ends only when its files are complete.
         let ends = job.engine.counts_at_issue() && issued.bytes_of_pass >= self.bytes_of_pass();
-        // What is trimmed is written too, and counts once.
+        // Trimmed blocks are written too, and count once.
         let done = if job.rw.is_trim_write() { issued.bytes[1] } else { issued.total() };
         done >= limit || ends
     }
@@ -279,7 +279,7 @@ impl Runner {
         let job = &self.worker.job;
         let overwrites = job.rw.writes && job.rw.random && !job.draws.random_map;
         let size = match job.io_size {
-            // As the original: a share of the files is what their size counts as.
+            // As in the original, a percentage refers to the size of the files.
             Some(Amount::Percent(_)) => job.io_bytes(self.extents.size),
             _ => None,
         };
@@ -337,7 +337,8 @@ impl Runner {
 
     #[inline]
     fn act(&mut self, act: Act) -> Option<IoStep> {
-        // What is done around a request, as the pause of a rate, is of its turn in the flow.
+        // Steps around a request, such as the pause of a rate limit, belong to its turn in the
+        // flow.
         self.passed_flow &=
             !matches!(act, Act::Request(_) | Act::Sync { .. } | Act::SyncRange { .. });
         if self.lane.is_some()
@@ -527,7 +528,7 @@ impl Script for Runner {
 
     fn counters(&mut self) -> Counters {
         if self.is_in_pass() {
-            // Ended early: what was done until then counts.
+            // The pass ended early: its requests so far count.
             self.end_pass();
         }
         let mut tally = std::mem::take(&mut self.tally);
@@ -536,7 +537,7 @@ impl Script for Runner {
         self.tally.offered = self.lane.take().map(|lane| lane.tally());
         self.tally.steady = self.steady.take().and_then(|share| share.found());
         if let Some(snapshot) = self.deadlines.snapshot.take() {
-            // For reports while others of its group are still at work.
+            // Interim reports need the tally while others of the group are still at work.
             snapshot.show(self.tally.counters().json());
             snapshot.end();
         }

@@ -13,7 +13,7 @@ impl Runner {
         let Some(&Entry { delay_us, asked }) = log.entries.get(self.replayed) else {
             return Some(Act::End);
         };
-        // A pause is made once, then the line is done.
+        // The delay comes once, then the line is replayed.
         if delay_us > 0 && stalls && !std::mem::replace(&mut self.waited, true) {
             self.rest_us += delay_us;
             return Some(Act::Wait(1));
@@ -34,7 +34,7 @@ impl Runner {
             ReplayAction::Move { file, .. } | ReplayAction::Sync { file, .. }
                 if !self.slots.is_open(file) =>
             {
-                // As the original: what is worked on is opened.
+                // As in the original, a file is opened by its first request.
                 self.replayed -= 1;
                 Act::Open(file)
             }

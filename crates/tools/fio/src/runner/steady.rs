@@ -1,8 +1,8 @@
 //! Detection of a steady state: `steadystate`.
 //!
-//! As the original does it: once a second the rate of that second joins a window, and where the
-//! whole window differs little enough from its mean, or has a small enough slope, the job ends.
-//! Clones that are reported together are looked at together, by the last one of them.
+//! As in the original, once a second the rate of that second joins a window, and the job ends when
+//! the window's largest deviation from its mean, or its slope, is small enough. Clones of a
+//! reporting group are evaluated together, by the last one of them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -71,7 +71,7 @@ impl SteadyShare {
         let [requests, bytes] =
             [0, 1].map(|one| 1000 * counts[one].saturating_sub(self.counted[one]) / spent_ms);
         (self.counted, self.last_ns, self.next_ns) = (counts, now_ns, Some(now_ns + SECOND_NS));
-        // The first second is not looked at: the original takes nothing for its rate.
+        // The first second is skipped, since the original takes its rate as zero.
         let before_ns = self.asked.ramp_us * 1000 + SECOND_NS;
         let is_first = self.asked.ramp_us == 0 && now_ns - start_ns < 2 * SECOND_NS;
         if now_ns - start_ns < before_ns || is_first {
@@ -102,7 +102,7 @@ impl SteadyShare {
             let sum_xy: f64 = places().zip(rates).map(|(x, rate)| x * rate as f64).sum();
             let slope = (sum_xy - sum_x * sum as f64 / count) / (sum_xx - sum_x * sum_x / count);
             self.found.slope = slope;
-            // As the original: of the mean without its digits behind the point.
+            // As in the original, the mean is truncated to an integer.
             (slope, (sum / self.window.len() as u64) as f64)
         } else {
             let far = rates.map(|rate| (rate as f64 - mean).abs()).fold(0.0, f64::max);

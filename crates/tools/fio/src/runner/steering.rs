@@ -42,7 +42,7 @@ impl FlowShare {
     fn is_ahead(&mut self) -> bool {
         let all = self.board.cell(COUNT).load(Ordering::Relaxed) + 1;
         let weights = self.board.cell(WEIGHT).load(Ordering::Relaxed);
-        // As the ratio of its requests to those of all, against that of its part to all parts.
+        // Compares the clone's share of all requests with its share of all weights.
         if u128::from(self.count) * u128::from(weights) > u128::from(self.weight) * u128::from(all)
         {
             return true;
@@ -114,7 +114,7 @@ impl Runner {
         let ThinkTime { us, blocks, io_us } = self.worker.job.think;
         let is_timed = io_us > 0;
         let is_time = is_timed && self.clock.since_pause_us() >= io_us + us;
-        // As the original: where only the time is given, requests are not counted.
+        // As in the original, requests are not counted if only the time is given.
         let counts = !is_timed || self.worker.job.sets("thinktime_blocks");
         let done = self.tally.directions.iter().map(|direction| direction.requests).sum::<u64>();
         if is_time || counts && done.is_multiple_of(blocks) {

@@ -1,8 +1,8 @@
 //! Hashes of verified blocks, as the original stores them: MD5, SHA-1, SHA-256 and SHA-3.
 //!
-//! MD5 and SHA-3 are the published ones. SHA-1 stands in words with the lowest byte first. Of
-//! SHA-256 stand the lowest bytes of its words only, before what was left in the buffer of its
-//! last block, whose length has the lowest byte first.
+//! MD5 and SHA-3 are the published ones. SHA-1 is stored in words with the lowest byte first. Of
+//! SHA-256 only the lowest byte of each word is stored, before the rest of the buffer of its last
+//! block, whose length has the lowest byte first.
 
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! `--with-fio`: the user's own fio runs the jobs of a file, below the target.
 //!
-//! The file is handed on as it is (`languages/src/fio/relay.rs`), but for where its files are.
-//! `program` asks the fio for its version, `session` has it started, `reported` reads what it says.
+//! `relay` of the language passes the file on unchanged except for file locations. `program` asks
+//! fio for its version, `session` starts it, and `reported` converts its report.
 
 mod program;
 mod reported;
@@ -42,14 +42,14 @@ pub(super) struct ForeignJob {
 /// Path of the fio that the option names; `None` without the option.
 pub(super) fn asked(settings: &Settings) -> Option<PathBuf> {
     let given = settings.text(OPTION)?;
-    // As the only word behind the option stands the job file, where there is no other.
+    // The word after the option is the job file if no other is given.
     if given == "true" || given == NAME || is_job_file(settings) {
         return Some(first(settings));
     }
     if !given.contains('/') {
         return Some(PathBuf::from(given));
     }
-    // It is started in another directory than ours.
+    // The program is started in a different working directory.
     let path = settings.file(given);
     Some(std::path::absolute(&path).unwrap_or(path))
 }

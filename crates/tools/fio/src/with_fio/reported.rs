@@ -55,7 +55,7 @@ pub(super) fn reported(
         .zip(&tallies)
         .map(|(clone, tally)| {
             let siblings = clones.iter().filter(|other| other.job == clone.job).count();
-            // The first clone is made first, then from the last one down.
+            // The first clone is created first, then the others from the last one down.
             let number = if clone.place == 0 { 0 } else { siblings - clone.place };
             let job = &jobs[clone.job];
             let direct = is_direct(&job.settings);
@@ -213,7 +213,7 @@ fn direction_tally(of: &report::Direction) -> DirectionTally {
         Some(("lat", bins)) => fill(&mut direction.lat, bins),
         Some(("clat", bins)) => {
             fill(&mut direction.clat, bins);
-            // Of these nothing is known but the extremes.
+            // Only the extremes of these latencies are known.
             direction.lat = Latencies::default();
         }
         _ => {}

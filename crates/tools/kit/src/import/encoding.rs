@@ -95,7 +95,7 @@ impl SurveyProgress {
         self.check(bytes);
         let mut rest = bytes;
         while let Some(first) = rest.first() {
-            // Several CR, and LF behind them, end one line.
+            // Several CR, and a following LF, end one line.
             if self.is_returned && *first != b'\r' {
                 self.is_returned = false;
                 self.offset += u64::from(*first == b'\n');
@@ -232,7 +232,7 @@ fn unescaped(text: &str) -> String {
                     plain.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
                     rest = &behind[2..];
                 }
-                // Not an escape: somebody's own equals sign.
+                // A plain equals sign, not an escape.
                 _ => plain.push(first),
             },
         }

@@ -215,7 +215,7 @@ impl<'t> Log<'t> {
         if let Some(read) = reader(self.line(at)) {
             return Some((read, 1));
         }
-        // Only what is shorter than a mail's width and goes on can have been broken.
+        // A line may only be broken if it is shorter than a mail's width and has a successor.
         let mut whole = self.line(at).trim_end().to_owned();
         if whole.is_empty() {
             return None;

@@ -1,7 +1,7 @@
 //! Import of tool logs. Pure: lines in, trials out.
 //!
-//! An importer says where an output of its tool begins and reads it to its end; what it cannot
-//! understand within is remarked with the number of the line, never guessed.
+//! An importer finds the start of an output of its tool and reads it to its end; lines that it
+//! cannot understand are remarked with their number, never guessed.
 
 pub mod encoding;
 pub mod log;

@@ -38,7 +38,7 @@ fn behind_sequence(part: &str) -> &str {
             Some(end) => &rest[end..],
             None => "",
         },
-        // A title, up to a deadline or the next escape.
+        // A title ends at a BEL or the next escape.
         ']' => match rest.find([BEL, '\n', '\r']) {
             Some(end) => rest[end..].strip_prefix(BEL).unwrap_or(&rest[end..]),
             None => "",

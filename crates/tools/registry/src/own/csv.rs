@@ -123,7 +123,7 @@ impl Row<'_> {
             self.phase(trial, &task, end_ns);
             trial.tasks.push(task);
             if self.get("user_s").is_empty() && trial.fact(IMPORT_FACT).is_none() {
-                // The export left out what it did not know: here it would look like 0.
+                // Empty fields of the export would look like 0.
                 let (name, value) = (IMPORT_FACT.to_owned(), "treering csv".to_owned());
                 trial.facts.push(Fact { name, value });
             }
@@ -225,7 +225,7 @@ fn fields(line: &str) -> Option<Vec<String>> {
         while let Some(letter) = letters.next_if(|letter| *letter != ',') {
             field.push(letter);
         }
-        // The apostrophe that keeps a spreadsheet from computing a text.
+        // An apostrophe keeps a spreadsheet from evaluating the text as a formula.
         if field.starts_with('\'') && is_formula(&field) {
             field.remove(0);
         }

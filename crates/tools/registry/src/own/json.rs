@@ -56,7 +56,7 @@ pub(super) fn export(log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> 
         }
         (Err(_), Some(version)) => fault(at + 1, too_new(version)),
         (Err(error), None) => {
-            // Its own words count lines from where the export begins.
+            // The parser's message counts lines from the start of the export.
             let words = error.to_string();
             let words = words.split(" at line ").next().unwrap_or("");
             let what = format!("this export of treering cannot be read: {words}");

@@ -98,7 +98,7 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
         job.push(number("total_err", tally.errors[0]));
         job.push(number("first_error", tally.errors[1]));
     }
-    // As the original: a job that moves nothing itself has no depth.
+    // As in the original, a job that moves no data has no depth.
     if tally.depth > 0 && !(section.extras.verify.only && section.rw.writes) {
         let latency = section.extras.latency;
         job.push(number("latency_depth", tally.depth));

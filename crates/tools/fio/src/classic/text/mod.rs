@@ -19,7 +19,7 @@ const VERSION: &str = "fio-3.33";
 
 /// Format of the report.
 ///
-/// In the order in which the original says them, where several are asked for.
+/// The variants are in the order in which the original prints several formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Format {
     /// Terse format: fields between semicolons.

@@ -52,7 +52,7 @@ pub(crate) fn started(threads: usize, processes: usize) -> String {
 /// Report of all rows, then of all groups.
 pub(super) fn report(rows: &[Row], when: &When) -> String {
     let mut out = String::from("\n");
-    // As the original: those that moved nothing are left out.
+    // As in the original, rows without requests are omitted.
     for row in rows.iter().filter(|row| requests(&row.tally) > 0) {
         row_of(&mut out, rows, row, when);
     }

@@ -308,7 +308,7 @@ fn levels(name: &'static str, text: &str) -> Option<Line> {
     if !pairs.iter().all(|(_, share)| percent(share).is_some()) {
         return None;
     }
-    // Levels without anything are all the others.
+    // Empty levels are omitted from the output.
     let is_there = |share: &str| percent(share).is_some_and(|share| share > 0.0);
     let reported = pairs.iter().filter(|(_, share)| is_there(share));
     let reported: Vec<String> = reported.map(|(level, share)| format!("{level}={share}")).collect();

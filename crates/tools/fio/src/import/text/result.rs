@@ -70,7 +70,7 @@ impl Results {
             Line::JobHeader(head) => {
                 let is_known =
                     |known: &JobHeader| known.name == head.name && known.group == head.group;
-                // Clones follow one another.
+                // Clones of a job have consecutive headers.
                 if !self.heads.last().is_some_and(is_known) && self.heads.len() < JOBS_MOST {
                     self.heads.push(head);
                 }
@@ -81,7 +81,7 @@ impl Results {
                     let what = format!("more than {JOBS_MOST} results; the others are skipped");
                     self.remarks.push(Remark { line: at + 1, what });
                 }
-                // What follows is of none.
+                // The following lines belong to no job.
                 self.drafts.last_mut().into_iter().for_each(JobDraft::close);
             }
             Line::ResultHeader(begin) => {
@@ -232,7 +232,7 @@ impl JobDraft {
         }
         for (moved, mut direction) in std::mem::take(&mut self.moves) {
             let place = crate::report::DIRECTIONS.iter().position(|name| *name == moved.direction);
-            // Of all directions in one everything is counted as the first.
+            // With unified reporting, all requests count as the first direction.
             let place = place.unwrap_or(0);
             direction.ios = self.issued.get(place).copied().unwrap_or(0);
             amounts(&moved, block_bytes(&sizes, place), &mut direction);
@@ -264,7 +264,7 @@ fn block_bytes(sizes: &str, place: usize) -> Option<u64> {
     };
     let (least, most) = part.split_once('-')?;
     let size = bytes(least, kilo).filter(|_| least == most)?.value;
-    // A rounded size would make a wrong product.
+    // A rounded block size would give a wrong product.
     let is_whole = size.fract() == 0.0 && (1.0..1e12).contains(&size) && !least.contains('.');
     whole(&format!("{size:.0}")).filter(|_| is_whole)
 }

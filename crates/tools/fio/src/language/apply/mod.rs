@@ -120,7 +120,7 @@ impl Section {
             "rwmixwrite" => self.mix_read = 100 - given.number(0, 100)?,
             "refill_buffers" => self.extras.refill_buffers = given.switch()?,
             "scramble_buffers" => self.extras.scramble_buffers = given.switch()?,
-            // What is written does not hang on it: natively a payload, under fio's name zeros.
+            // Written data does not depend on it: natively the payload, under fio's name zeros.
             "zero_buffers" => given.switch().map(|_| ())?,
             _ => return Ok(false),
         }
@@ -177,7 +177,7 @@ impl Section {
             "create_on_open" => self.create_on_open = given.switch()?,
             "create_fsync" => self.create_fsync = given.switch()?,
             "create_serialize" => {
-                // Files are made one job after the other, also where that is not asked for.
+                // Files are always created one job after the other, with or without this option.
                 given.switch()?;
             }
             "fadvise_hint" => {
@@ -265,7 +265,7 @@ impl Section {
             "thinktime_blocks_type" => {
                 given.word(&[("complete", ()), ("issue", ())])?;
             }
-            // A pause is as long, whether it keeps the processor busy or not.
+            // A pause has the same length, whether or not it spins.
             "thinktime_spin" => given.time_us(1).map(|_| ())?,
             _ => return Ok(false),
         }
@@ -369,9 +369,9 @@ impl Section {
                 self.extras.numbers.bits = given.word(&words)?;
             }
             "log_avg_msec" => self.logs.average_ms = given.number(0, u64::from(u32::MAX))?,
-            // Looked at where the disk is.
+            // The session reads the option where it measures the disk.
             "disk_util" => given.switch().map(|_| ())?,
-            // Read before all others.
+            // The option is read before all others.
             "kb_base" => {}
             _ => return Ok(false),
         }
@@ -437,7 +437,7 @@ fn split(given: &RawValue<'_>) -> Result<Vec<(u64, u64)>, Fault> {
     let share = (100 - sum).checked_div(without).unwrap_or(0);
     let mut split: Vec<(u64, u64)> =
         sizes.into_iter().map(|(size, percent)| (size, percent.unwrap_or(share))).collect();
-    // The rarest one is looked at first, as in the original.
+    // As in the original, the rarest size is tried first.
     split.sort_by_key(|&(_, percent)| percent);
     Ok(split)
 }

@@ -25,7 +25,7 @@ impl Section {
             "flow" => self.extras.flow.weight = given.number(0, COUNT_MAX)?,
             "flow_id" => self.extras.flow.id = given.number(0, COUNT_MAX)?,
             "flow_sleep" => self.extras.flow.sleep_us = given.number(0, COUNT_MAX)?,
-            // It has no meaning any more.
+            // The option has no meaning any more.
             "flow_watermark" => given.number(0, COUNT_MAX).map(|_| ())?,
             "rate_min" => pairs(given, |direction, part| {
                 self.extras.lowest.bytes[direction.place()] = part.size()?;
@@ -48,7 +48,7 @@ impl Section {
             "zoneskip" => self.extras.strides.skip = given.size()?,
             "continue_on_error" => self.continue_on_error(given)?,
             "ignore_error" => self.ignore_error(given)?,
-            // How an error that is borne is reported.
+            // The option only changes how a tolerated error is reported.
             "error_dump" => given.switch().map(|_| ())?,
             "wait_for" => {
                 self.extras.waits_for = Some(given.text.to_owned()).filter(|name| name != "none");
@@ -165,7 +165,8 @@ impl Section {
                 given.word(&[("gettimeofday", ()), ("clock_gettime", ()), ("cpu", ())])?;
             }
             "lockfile" => given.word(&[("none", ()), ("exclusive", ()), ("readwrite", ())])?,
-            // They change how a request reaches the kernel, and neither which nor how many.
+            // These options change how a request reaches the kernel, but neither its kind nor the
+            // number of requests.
             "fixedbufs"
             | "registerfiles"
             | "sqthread_poll"
@@ -222,10 +223,10 @@ impl Section {
                 given.part(policy).word(&words.map(|word| (word, ())))?;
                 self.extras.names_nodes |= !matches!(policy, "default" | "local");
             }
-            // What costs nothing where it is off.
+            // The options are accepted only if they are off.
             "hipri" | "uncached" => given.word(&[("0", ())])?,
             "hipri_percentage" | "cmdprio_percentage" => given.word(&[("0", ()), ("0,0", ())])?,
-            // Without a group of processes nothing is removed.
+            // Without a cgroup, none is removed.
             "cgroup_nodelete" => given.switch().map(|_| ())?,
             _ => return Ok(false),
         }

@@ -24,7 +24,7 @@ impl Section {
             "verify_offset" => verify.offset = given.size()?,
             "verify_pattern" => {
                 verify.pattern = Some(pattern(given)?);
-                // As the original: a pattern without a kind is a kind.
+                // As in the original, a pattern without a kind implies one.
                 verify.kind = verify.kind.or(Some(VerifyKind::PatternHeader));
             }
             "verify_fatal" => verify.fatal = given.switch()?,
@@ -32,7 +32,7 @@ impl Section {
             "verify_dump" => verify.dump = given.switch()?,
             "verify_backlog" => verify.backlog = given.size()?,
             "verify_backlog_batch" => verify.batch = given.number(0, COUNT_MAX)?,
-            // Who looks, and in which order, is no matter of what is found.
+            // The result does not depend on which thread verifies, nor in which order.
             "verify_async" => given.number(0, COUNT_MAX).map(|_| ())?,
             "verify_async_cpus" => {}
             "verifysort" => given.number(0, COUNT_MAX).map(|_| ())?,
@@ -50,7 +50,7 @@ impl Section {
                 self.extras.content.among = among.max(self.extras.content.among);
             }
             "dedupe_working_set_percentage" => self.extras.content.among = given.number(1, 100)?,
-            // Clones draw from seeds of their own.
+            // Clones draw from their own seeds.
             "dedupe_global" => given.switch().map(|_| ())?,
             _ => return Ok(false),
         }

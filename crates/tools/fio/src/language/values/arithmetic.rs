@@ -89,7 +89,8 @@ impl Cursor<'_> {
         let unit = if suffix.is_empty() {
             1.0
         } else if self.in_time {
-            // In microseconds, what stands alone in seconds: fio's own units of an expression.
+            // Time suffixes count in microseconds, plain numbers in seconds: fio's own units of an
+            // expression.
             time_unit_us(suffix)? as f64 / 1e6
         } else {
             self.bases.size_unit(suffix)? as f64

@@ -1,7 +1,7 @@
 //! Values of keys: sizes, times, ranges, shares, switches.
 //!
-//! Nothing is cut or guessed: where fio reads `1.5k` as 1 and `4s` as 4 bytes, it is refused here,
-//! with what would be right.
+//! Nothing is truncated or guessed: where fio reads `1.5k` as 1 and `4s` as 4 bytes, the value is
+//! refused here, with a hint.
 
 mod arithmetic;
 
@@ -88,7 +88,7 @@ impl<'t> RawValue<'t> {
     }
 
     fn bytes(&self) -> Option<u64> {
-        // As the original: a parenthesis that closes nothing is left out.
+        // As in the original, an unmatched closing parenthesis is ignored.
         let text = match self.text.strip_suffix(')') {
             Some(inner) if !inner.contains('(') => inner,
             _ => self.text,
@@ -120,7 +120,7 @@ impl<'t> RawValue<'t> {
 
     /// Parses a range in bytes; a single number is both ends.
     ///
-    /// As the original: what follows either size behind `/` or `:` is left out, and the smaller
+    /// As in the original, text after either size behind `/` or `:` is ignored, and the smaller
     /// size comes first.
     pub(super) fn range(&self) -> Result<(u64, u64), Fault> {
         let halves = self.text.split_once('-').or_else(|| self.text.split_once(':'));
