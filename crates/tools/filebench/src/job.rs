@@ -66,16 +66,16 @@ pub(super) fn understand(
     named: &str,
     by_name: bool,
     overrides: &language::Overrides,
-    wishes: &PlanOverrides,
+    plan_overrides: &PlanOverrides,
 ) -> Result<Understood, ConfigError> {
     let (full, text) = text(settings, named, by_name)?;
     let (script, mut faults) = language::parse(named, &text, overrides)?;
-    if script.run.is_none() && wishes.seconds.is_none() {
+    if script.run.is_none() && plan_overrides.seconds.is_none() {
         let named = named.escape_debug();
         return Err(ConfigError::new(format!("{named}: the file has no run"))
             .hint("end it with a line `run 60`; natively, --seconds 60 does it"));
     }
-    let plan = Plan::new(&script, wishes, &mut faults)?;
+    let plan = Plan::new(&script, plan_overrides, &mut faults)?;
     Ok(Understood { named: full, script, plan, warnings: faults.into_warnings() })
 }
 
@@ -85,16 +85,16 @@ pub(super) fn understand_classic(
     options: &mut Classic,
 ) -> Result<(Understood, Manner), ConfigError> {
     let seed = *options.seed.get_or_insert(settings.started_unix_ms);
-    let wishes = PlanOverrides { sizes: options.meaning.sizes(), seconds: None, seed };
+    let plan_overrides = PlanOverrides { sizes: options.meaning.sizes(), seconds: None, seed };
     let manner = Manner { classic: true, seed, queue: options.meaning.queue() };
     if options.cvars.is_some() {
         // Nothing is run, so any file will do.
-        return Ok((understand(settings, "varmail", true, &[], &wishes)?, manner));
+        return Ok((understand(settings, "varmail", true, &[], &plan_overrides)?, manner));
     }
     let Some(named) = options.file.as_deref() else {
         return Err(ConfigError::new("usage: filebench {-f <wmlscript> | -h | -c [cvartype]}"));
     };
-    Ok((understand(settings, named, false, &[], &wishes)?, manner))
+    Ok((understand(settings, named, false, &[], &plan_overrides)?, manner))
 }
 
 fn parameter(name: &str, value: impl ToString) -> (String, String) {
@@ -156,9 +156,9 @@ impl BenchJob {
             )));
         };
         let Native { seconds, seed, .. } = options;
-        let wishes = PlanOverrides { sizes: options.meaning.sizes(), seconds, seed };
+        let plan_overrides = PlanOverrides { sizes: options.meaning.sizes(), seconds, seed };
         let overrides = overrides(&options)?;
-        let understood = understand(settings, named, true, &overrides, &wishes)?;
+        let understood = understand(settings, named, true, &overrides, &plan_overrides)?;
         let manner = Manner { classic: false, seed, queue: options.meaning.queue() };
         let mut parameters = vec![parameter(WORKLOAD, &understood.named)];
         let given = |(name, value): &(String, String)| parameter("set", format!("{name}={value}"));

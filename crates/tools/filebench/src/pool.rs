@@ -181,20 +181,20 @@ impl Pool {
 
     /// Reserves the next suitable entry in rotation.
     #[inline]
-    pub(super) fn next(&self, wanted: EntryState) -> Pick {
-        let rotor = match wanted {
+    pub(super) fn next(&self, state: EntryState) -> Pick {
+        let rotor = match state {
             EntryState::Standing => &self.standing_rotor,
             EntryState::Missing => &self.missing_rotor,
         };
-        self.next_by(rotor, wanted)
+        self.next_by(rotor, state)
     }
 
     /// Reserves the next suitable entry by the caller's own rotation.
     #[inline]
-    pub(super) fn next_by(&self, rotor: &AtomicU32, wanted: EntryState) -> Pick {
+    pub(super) fn next_by(&self, rotor: &AtomicU32, state: EntryState) -> Pick {
         loop {
             let from = rotor.load(Ordering::Relaxed);
-            let number = match self.find(from, wanted) {
+            let number = match self.find(from, state) {
                 Ok(number) => number,
                 Err(pick) => return pick,
             };
@@ -206,17 +206,17 @@ impl Pool {
             {
                 continue;
             }
-            if self.take(number, wanted) {
+            if self.take(number, state) {
                 return Pick::One(number);
             }
         }
     }
 
     /// Reserves the first suitable entry from this number on.
-    pub(super) fn from(&self, number: u32, wanted: EntryState) -> Pick {
+    pub(super) fn from(&self, number: u32, state: EntryState) -> Pick {
         loop {
-            match self.find(number, wanted) {
-                Ok(number) if self.take(number, wanted) => return Pick::One(number),
+            match self.find(number, state) {
+                Ok(number) if self.take(number, state) => return Pick::One(number),
                 Ok(_) => {}
                 Err(pick) => return pick,
             }
@@ -224,18 +224,18 @@ impl Pool {
     }
 
     #[inline]
-    fn find(&self, from: u32, wanted: EntryState) -> Result<u32, Pick> {
-        let bits = match wanted {
+    fn find(&self, from: u32, state: EntryState) -> Result<u32, Pick> {
+        let bits = match state {
             EntryState::Standing => &self.standing,
             EntryState::Missing => &self.missing,
         };
-        bits.next_from(from).or_else(|| bits.next_from(0)).ok_or_else(|| self.none(wanted))
+        bits.next_from(from).or_else(|| bits.next_from(0)).ok_or_else(|| self.none(state))
     }
 
     #[cold]
-    fn none(&self, wanted: EntryState) -> Pick {
+    fn none(&self, state: EntryState) -> Pick {
         let standing = self.standing();
-        let all = match wanted {
+        let all = match state {
             EntryState::Standing => standing,
             EntryState::Missing => u64::from(self.count) - standing.min(u64::from(self.count)),
         };
@@ -243,8 +243,8 @@ impl Pool {
     }
 
     #[inline]
-    fn take(&self, number: u32, wanted: EntryState) -> bool {
-        match wanted {
+    fn take(&self, number: u32, state: EntryState) -> bool {
+        match state {
             EntryState::Standing => !self.holds || self.standing.take(number, self.alone),
             EntryState::Missing => self.missing.take(number, self.alone),
         }
@@ -304,8 +304,8 @@ mod tests {
 
     use super::{EntryState, Pick, Pool};
 
-    fn numbers(pool: &Pool, wanted: EntryState, times: usize) -> Vec<Pick> {
-        (0..times).map(|_| pool.next(wanted)).collect()
+    fn numbers(pool: &Pool, state: EntryState, times: usize) -> Vec<Pick> {
+        (0..times).map(|_| pool.next(state)).collect()
     }
 
     #[test]
@@ -348,8 +348,8 @@ mod tests {
         let held: Vec<AtomicU64> = (0..COUNT).map(|_| AtomicU64::new(0)).collect();
         let work = |moves: bool| {
             for _ in 0..20_000 {
-                let wanted = if moves { EntryState::Missing } else { EntryState::Standing };
-                let Pick::One(number) = pool.next(wanted) else { continue };
+                let state = if moves { EntryState::Missing } else { EntryState::Standing };
+                let Pick::One(number) = pool.next(state) else { continue };
                 assert_eq!(held[number as usize].fetch_add(1, Ordering::SeqCst), 0);
                 held[number as usize].fetch_sub(1, Ordering::SeqCst);
                 if moves { pool.made(number) } else { pool.gone(number) }

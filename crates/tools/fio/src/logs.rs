@@ -34,11 +34,11 @@ pub(super) const RANGE_SYNC: u64 = 5;
 pub(super) const CUT: u64 = u64::MAX;
 
 /// Filename prefix of a kind, if the job asks for it.
-fn prefix(wanted: &LogOptions, kind: usize) -> Option<&str> {
+fn prefix(options: &LogOptions, kind: usize) -> Option<&str> {
     match kind {
-        BANDWIDTH => wanted.bandwidth.as_deref(),
-        IOPS => wanted.iops.as_deref(),
-        _ => wanted.latencies.as_deref(),
+        BANDWIDTH => options.bandwidth.as_deref(),
+        IOPS => options.iops.as_deref(),
+        _ => options.latencies.as_deref(),
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) struct CompletedRequest {
 /// Logs of a running clone.
 #[derive(Clone, Debug)]
 pub(super) struct Logs {
-    wanted: LogOptions,
+    options: LogOptions,
     lines: Vec<Line>,
     windows: [[AveragingWindow; 3]; 3],
     /// Start of the window of bandwidth and IOPS, common to all directions.
@@ -77,10 +77,10 @@ pub(super) struct Logs {
 }
 
 impl Logs {
-    pub(super) fn new(wanted: &LogOptions) -> Option<Box<Self>> {
-        wanted.is_any().then(|| {
+    pub(super) fn new(options: &LogOptions) -> Option<Box<Self>> {
+        options.is_any().then(|| {
             Box::new(Self {
-                wanted: wanted.clone(),
+                options: options.clone(),
                 lines: Vec::new(),
                 windows: Default::default(),
                 rates_began_ms: 0,
@@ -95,32 +95,32 @@ impl Logs {
         let CompletedRequest { at_ms, direction, bytes, offset, slat_ns, clat_ns } = ended;
         let of = (direction, bytes, offset);
         self.last_ms = at_ms;
-        if self.wanted.latencies.is_some() {
+        if self.options.latencies.is_some() {
             if let Some(slat_ns) = slat_ns {
                 self.latency(SLAT, at_ms, of, slat_ns);
             }
             self.latency(CLAT, at_ms, of, clat_ns);
             self.latency(LAT, at_ms, of, clat_ns + slat_ns.unwrap_or(0));
         }
-        if self.wanted.average_ms > 0 {
+        if self.options.average_ms > 0 {
             self.rates[direction][0] += bytes;
             self.rates[direction][1] += 1;
             self.rates_so_far(at_ms);
             return;
         }
-        if self.wanted.bandwidth.is_some() {
+        if self.options.bandwidth.is_some() {
             let kib = u128::from(bytes) * 1_000_000_000 / u128::from(clat_ns.max(1)) / 1024;
             let kib = u64::try_from(kib).unwrap_or(u64::MAX);
             self.push([BANDWIDTH as u64, at_ms, kib, direction as u64, bytes, offset]);
         }
-        if self.wanted.iops.is_some() {
+        if self.options.iops.is_some() {
             self.push([IOPS as u64, at_ms, 1, direction as u64, bytes, offset]);
         }
     }
 
     fn latency(&mut self, kind: usize, at_ms: u64, of: (usize, u64, u64), ns: u64) {
         let (direction, bytes, offset) = of;
-        let average_ms = self.wanted.average_ms;
+        let average_ms = self.options.average_ms;
         if average_ms == 0 {
             self.push([kind as u64, at_ms, ns, direction as u64, bytes, offset]);
             return;
@@ -135,7 +135,7 @@ impl Logs {
 
     /// Ends a window; the next one begins at a multiple of its length.
     fn close(&mut self, kind: usize, direction: usize, at_ms: u64) {
-        let began_ms = at_ms - at_ms % self.wanted.average_ms.max(1);
+        let began_ms = at_ms - at_ms % self.options.average_ms.max(1);
         let AveragingWindow { sum, count, .. } = std::mem::replace(
             &mut self.windows[kind][direction],
             AveragingWindow { began_ms, sum: 0, count: 0 },
@@ -148,7 +148,7 @@ impl Logs {
 
     fn rates_so_far(&mut self, at_ms: u64) {
         let ms = at_ms.saturating_sub(self.rates_began_ms);
-        if ms < self.wanted.average_ms {
+        if ms < self.options.average_ms {
             return;
         }
         self.rates_began_ms = at_ms;
@@ -158,11 +158,11 @@ impl Logs {
             if requests == 0 {
                 continue;
             }
-            if self.wanted.bandwidth.is_some() {
+            if self.options.bandwidth.is_some() {
                 let kib = bytes * 1000 / ms / 1024;
                 self.push([BANDWIDTH as u64, at_ms, kib, direction as u64, 0, 0]);
             }
-            if self.wanted.iops.is_some() {
+            if self.options.iops.is_some() {
                 self.push([IOPS as u64, at_ms, requests * 1000 / ms, direction as u64, 0, 0]);
             }
         }
@@ -171,7 +171,7 @@ impl Logs {
     /// Records one event of a file for `write_iolog`: microseconds, the file's number, the
     /// direction, bytes and the offset.
     pub(super) fn issued(&mut self, kind: u64, [us, file, direction, bytes, offset]: [u64; 5]) {
-        if self.wanted.requests.is_some() {
+        if self.options.requests.is_some() {
             self.push([kind, us, file, direction, bytes, offset]);
         }
     }
@@ -252,7 +252,7 @@ pub(super) fn requests(names: &[String], lines: &[Line]) -> String {
 mod tests {
     use super::{CompletedRequest, LogOptions, Logs};
 
-    fn wanted(average_ms: u64) -> LogOptions {
+    fn options(average_ms: u64) -> LogOptions {
         let prefix = || Some("p".to_owned());
         LogOptions {
             latencies: prefix(),
@@ -269,11 +269,11 @@ mod tests {
 
     #[test]
     fn each_request_is_in_each_log() {
-        let mut logs = Logs::new(&wanted(0)).unwrap();
+        let mut logs = Logs::new(&options(0)).unwrap();
         logs.ended(ended(3, 1, 1_000_000));
         logs.ended(CompletedRequest { slat_ns: Some(5), ..ended(4, 0, 10) });
         let lines = logs.take();
-        let wanted: [[u64; 6]; 9] = [
+        let expected: [[u64; 6]; 9] = [
             [1, 3, 1_000_000, 1, 4096, 512],
             [2, 3, 1_000_000, 1, 4096, 512],
             [3, 3, 4000, 1, 4096, 512],
@@ -284,21 +284,21 @@ mod tests {
             [3, 4, 400_000_000, 0, 4096, 512],
             [4, 4, 1, 0, 4096, 512],
         ];
-        assert_eq!(lines, wanted);
+        assert_eq!(lines, expected);
         assert!(Logs::new(&LogOptions::default()).is_none());
     }
 
     #[test]
     fn averaging_windows_begin_at_multiples_of_their_length() {
         let mut logs =
-            Logs::new(&LogOptions { bandwidth: None, iops: None, ..wanted(10) }).unwrap();
+            Logs::new(&LogOptions { bandwidth: None, iops: None, ..options(10) }).unwrap();
         for (at_ms, ns) in [(1, 10), (9, 20), (13, 30), (19, 1), (20, 3), (21, 7)] {
             logs.ended(ended(at_ms, 0, ns));
         }
         let lines: Vec<[u64; 2]> =
             logs.take().iter().filter(|line| line[0] == 2).map(|line| [line[1], line[2]]).collect();
         assert_eq!(lines, [[13, 20], [20, 2], [21, 7]]);
-        let mut logs = Logs::new(&LogOptions { latencies: None, ..wanted(100) }).unwrap();
+        let mut logs = Logs::new(&LogOptions { latencies: None, ..options(100) }).unwrap();
         for (at_ms, direction) in [(50, 0), (60, 1), (100, 0), (150, 0)] {
             logs.ended(ended(at_ms, direction, 1));
         }

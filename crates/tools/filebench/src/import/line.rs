@@ -83,7 +83,7 @@ pub(super) fn line(text: &str) -> Option<Line> {
         return summary(text).map(Line::Summary);
     }
     let rest = rest?;
-    Some(said(rest).unwrap_or(Line::Furniture))
+    Some(timed_line(rest).unwrap_or(Line::Furniture))
 }
 
 /// Line without its leading time.
@@ -111,7 +111,7 @@ fn failure(text: &str) -> Option<String> {
     is_one.then(|| shortened(text))
 }
 
-fn said(text: &str) -> Option<Line> {
+fn timed_line(text: &str) -> Option<Line> {
     if let Some(name) = text.strip_suffix(" personality successfully loaded") {
         return Some(Line::Personality(name.to_owned()));
     }
@@ -269,8 +269,8 @@ mod tests {
             "readfile6  157274ops  15524ops/s 127.3mb/s    0.031ms/op [0.001ms -",
             "Filebench Version 1 and more",
         ] {
-            let said = line(text);
-            assert!(matches!(said, None | Some(Line::Furniture)), "{text}: {said:?}");
+            let parsed = line(text);
+            assert!(matches!(parsed, None | Some(Line::Furniture)), "{text}: {parsed:?}");
         }
         assert_eq!(line("11.770: IO Summary: 19565 ops 1956.320 ops/s 3/4 rd/wr"), None);
     }

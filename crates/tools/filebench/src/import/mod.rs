@@ -45,8 +45,8 @@ impl Importer for Filebench {
         let is_near = ["Filebench Version ", "Per-Operation Breakdown", "IO Summary:"]
             .into_iter()
             .any(|words| text.contains(words));
-        let said = || log.read(at, line).map(|(said, _)| said);
-        is_near && matches!(said(), Some(Line::Version(_) | Line::Breakdown | Line::Summary(_)))
+        let parsed = || log.read(at, line).map(|(parsed, _)| parsed);
+        is_near && matches!(parsed(), Some(Line::Version(_) | Line::Breakdown | Line::Summary(_)))
     }
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
@@ -63,12 +63,12 @@ impl Importer for Filebench {
             if is_new {
                 break;
             }
-            let Some((said, count)) = read else {
+            let Some((parsed, count)) = read else {
                 stretch.pass(log);
                 continue;
             };
-            let is_last = said == Line::End;
-            output.take(said);
+            let is_last = parsed == Line::End;
+            output.take(parsed);
             stretch.take(log, count);
             if is_last {
                 break;
@@ -95,9 +95,9 @@ struct Output {
 }
 
 impl Output {
-    fn take(&mut self, said: Line) {
+    fn take(&mut self, parsed: Line) {
         let trial = &mut self.trial;
-        match said {
+        match parsed {
             Line::Version(version) => self.version = version,
             Line::Personality(name) => trial.parameter("personality", name),
             Line::Fileset(name, found) => {

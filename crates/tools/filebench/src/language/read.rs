@@ -299,18 +299,18 @@ impl Reader<'_, '_> {
             return Err(self.expected("a text in quotation marks"));
         };
         self.next();
-        let mut said = String::new();
+        let mut echoed = String::new();
         for piece in pieces {
             match piece {
-                QuotedPart::Text(text) => said.push_str(&text),
-                QuotedPart::Variable(name) => said.push_str(&self.said(&name, place)?),
+                QuotedPart::Text(text) => echoed.push_str(&text),
+                QuotedPart::Variable(name) => echoed.push_str(&self.echoed(&name, place)?),
             }
         }
-        Ok(said)
+        Ok(echoed)
     }
 
     /// Text of a variable in an `echo`.
-    fn said(&self, name: &str, place: Place) -> Result<String, Fault> {
+    fn echoed(&self, name: &str, place: Place) -> Result<String, Fault> {
         match self.script.variables.get(name) {
             Some(Variable::Plain(given)) => Ok(match &given.value {
                 Value::Number(number) => number.to_string(),

@@ -27,7 +27,7 @@ pub(super) enum ResolvedValue {
 pub(super) struct Binder<'s, 't> {
     pub(super) script: &'s Script,
     pub(super) faults: &'s mut Faults<'t>,
-    pub(super) wishes: PlanOverrides,
+    pub(super) plan_overrides: PlanOverrides,
     /// Generator of the constants that are drawn once.
     random: Random,
     spreads: BTreeMap<String, Arc<Spread>>,
@@ -46,12 +46,12 @@ pub(super) struct Target {
 impl<'s, 't> Binder<'s, 't> {
     pub(super) fn new(
         script: &'s Script,
-        wishes: &PlanOverrides,
+        plan_overrides: &PlanOverrides,
         faults: &'s mut Faults<'t>,
     ) -> Self {
-        let random = Random::for_part(wishes.seed, "filebench constants");
+        let random = Random::for_part(plan_overrides.seed, "filebench constants");
         let (spreads, targets) = (BTreeMap::new(), Vec::new());
-        Self { script, faults, wishes: *wishes, random, spreads, targets }
+        Self { script, faults, plan_overrides: *plan_overrides, random, spreads, targets }
     }
 }
 
@@ -305,7 +305,7 @@ impl Binder<'_, '_> {
                 self.bounded(number, SECONDS_MAX, "run", given.place)?
             }
         };
-        let seconds = self.wishes.seconds.or(Some(given).filter(|seconds| *seconds > 0));
+        let seconds = self.plan_overrides.seconds.or(Some(given).filter(|seconds| *seconds > 0));
         let seconds = match quit {
             language::EndCondition::Timeout => Some(seconds.unwrap_or(SECONDS)),
             language::EndCondition::AllDone | language::EndCondition::FirstDone => seconds,

@@ -139,7 +139,7 @@ fn size(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Amount, Fault>
         let error = binder.error(place, "the files are larger than treering makes them");
         return Err(error.hint(format!("size goes up to {FILE_BYTES_MAX}")));
     }
-    let gamma = binder.wishes.sizes == FileSizes::Gamma && !fileset.is_file;
+    let gamma = binder.plan_overrides.sizes == FileSizes::Gamma && !fileset.is_file;
     Ok(match size {
         Amount::Fixed(mean) if gamma && mean > 0 => {
             let kind = Kind::Gamma { from: 0.0, mean: mean as f64, shape: SHAPE };

@@ -190,14 +190,18 @@ impl Plan {
     /// Plans a workload file.
     pub(super) fn new(
         script: &Script,
-        wishes: &PlanOverrides,
+        plan_overrides: &PlanOverrides,
         faults: &mut Faults,
     ) -> Result<Self, ConfigError> {
-        Self::bound(script, wishes, faults).map_err(|fault| faults.refuse(fault))
+        Self::bound(script, plan_overrides, faults).map_err(|fault| faults.refuse(fault))
     }
 
-    fn bound(script: &Script, wishes: &PlanOverrides, faults: &mut Faults) -> Result<Self, Fault> {
-        let mut binder = Binder::new(script, wishes, faults);
+    fn bound(
+        script: &Script,
+        plan_overrides: &PlanOverrides,
+        faults: &mut Faults,
+    ) -> Result<Self, Fault> {
+        let mut binder = Binder::new(script, plan_overrides, faults);
         let mut plan = Self {
             filesets: filesets::plan(&mut binder)?,
             rows: Vec::new(),

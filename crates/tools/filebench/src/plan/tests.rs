@@ -4,9 +4,12 @@ use super::super::draw::Amount;
 use super::{Class, FileSizes, Kind, Plan, PlanOverrides};
 use crate::language::{EndCondition, parse};
 
-fn plan_with(text: &str, wishes: &PlanOverrides) -> Result<Plan, treering_script::ConfigError> {
+fn plan_with(
+    text: &str,
+    plan_overrides: &PlanOverrides,
+) -> Result<Plan, treering_script::ConfigError> {
     let (script, mut messages) = parse("w.f", text.as_bytes(), &[])?;
-    Plan::new(&script, wishes, &mut messages)
+    Plan::new(&script, plan_overrides, &mut messages)
 }
 
 fn plan(text: &str) -> Plan {
@@ -38,8 +41,8 @@ fn a_later_set_applies_to_earlier_definitions() {
     assert_eq!((plan.run_length.quit, plan.run_length.seconds), (EndCondition::AllDone, Some(5)));
     assert_eq!(plan.filesets[0].prealloc, Some(80));
     assert!(matches!(plan.filesets[0].size, Amount::Fixed(8192)));
-    let wishes = PlanOverrides { sizes: FileSizes::Gamma, seconds: Some(9), seed: 1 };
-    let plan = plan_with(&text, &wishes).unwrap();
+    let plan_overrides = PlanOverrides { sizes: FileSizes::Gamma, seconds: Some(9), seed: 1 };
+    let plan = plan_with(&text, &plan_overrides).unwrap();
     assert_eq!(plan.run_length.seconds, Some(9));
     assert!(matches!(&plan.filesets[0].size, Amount::Drawn(spread) if spread.mean() == 8192.0));
 }

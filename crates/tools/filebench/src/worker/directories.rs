@@ -101,8 +101,8 @@ impl Worker {
     pub(super) fn leaf_dir(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), FlowopExit> {
         let Some(fileset) = self.flow().fileset else { return Err(FlowopExit::Skipped) };
         let makes = kind == Kind::MakeDir;
-        let wanted = if makes { EntryState::Missing } else { EntryState::Standing };
-        let leaf = self.pick(fileset, |of| (&of.leaves, &of.tree.leaves), wanted)?;
+        let state = if makes { EntryState::Missing } else { EntryState::Standing };
+        let leaf = self.pick(fileset, |of| (&of.leaves, &of.tree.leaves), state)?;
         let entry = self.namespace.filesets[fileset].tree.leaves[leaf as usize];
         let at = self.locate(io, fileset, entry, false)?;
         let leaves = &self.namespace.filesets[fileset].leaves;

@@ -39,19 +39,19 @@ fn draw_index(index: &Amount, count: u64, random: &mut Random) -> u32 {
 }
 
 impl Worker {
-    /// Reserves the next entry of a fileset; `wanted` says if it must exist.
+    /// Reserves the next entry of a fileset; `state` says if it must exist.
     #[inline]
     pub(super) fn pick(
         &mut self,
         fileset: usize,
         entries: fn(&Fileset) -> (&Pool, &[Entry]),
-        wanted: EntryState,
+        state: EntryState,
     ) -> Result<u32, FlowopExit> {
         let Self { namespace, steps, pc, random, .. } = self;
         let (pool, all) = entries(&namespace.filesets[fileset]);
         let pick = match &steps[*pc].indexed {
-            None => pool.next(wanted),
-            Some(index) => pool.from(draw_index(index, all.len() as u64, random), wanted),
+            None => pool.next(state),
+            Some(index) => pool.from(draw_index(index, all.len() as u64, random), state),
         };
         match pick {
             Pick::One(entry) => Ok(entry),
@@ -63,9 +63,9 @@ impl Worker {
     /// Reserves the next file of the flowop's fileset; returns the fileset and the file. `without`
     /// is the error if the flowop has no fileset.
     #[inline]
-    fn pick_file(&mut self, wanted: EntryState, without: &str) -> Result<(usize, u32), FlowopExit> {
+    fn pick_file(&mut self, state: EntryState, without: &str) -> Result<(usize, u32), FlowopExit> {
         let Some(fileset) = self.flow().fileset else { return Err(self.fail(without)) };
-        let file = self.pick(fileset, |of| (&of.files, &of.tree.files), wanted)?;
+        let file = self.pick(fileset, |of| (&of.files, &of.tree.files), state)?;
         Ok((fileset, file))
     }
 

@@ -199,16 +199,16 @@ impl Generator {
                     self.turn.back();
                     return self.first(Act::Wait(us));
                 }
-                turned => {
+                choice => {
                     (self.last_was_sync, self.heard_sync) = (true, true);
                     self.ended.iter_mut().for_each(|ended| ended.issue(true));
                     let written = self.files[file].written.take();
-                    if turned == DirectionChoice::RangeSync {
+                    if choice == DirectionChoice::RangeSync {
                         let (start, end) = written.unwrap_or_default();
                         let bytes = end - start;
                         return self.first(Act::SyncRange { file, start, bytes });
                     }
-                    let data_only = turned == DirectionChoice::DataSync;
+                    let data_only = choice == DirectionChoice::DataSync;
                     return self.first(Act::Sync { file, data_only });
                 }
             };
@@ -216,9 +216,9 @@ impl Generator {
                 self.enter_zone(file, direction);
             }
             match self.place(file, direction) {
-                Some(wanted) => {
-                    self.issue(wanted);
-                    return self.first(Act::Request(wanted));
+                Some(request) => {
+                    self.issue(request);
+                    return self.first(Act::Request(request));
                 }
                 None => {
                     // The file is complete.
@@ -250,8 +250,8 @@ impl Generator {
     }
 
     #[inline]
-    fn issue(&mut self, wanted: IoRequest) {
-        let IoRequest { file, direction, offset, bytes, .. } = wanted;
+    fn issue(&mut self, request: IoRequest) {
+        let IoRequest { file, direction, offset, bytes, .. } = request;
         let state = &mut self.files[file];
         state.last_start[direction.place()] = Some(offset);
         state.last_end[direction.place()] = offset + bytes;

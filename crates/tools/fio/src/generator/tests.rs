@@ -29,9 +29,9 @@ fn requests(settings: &str, bytes: u64) -> Vec<(usize, char, u64, u64)> {
     let mut all = Vec::new();
     while generator.issued.bytes_of_pass < bytes {
         match generator.next(0) {
-            Act::Request(wanted) => {
-                let direction = if wanted.direction == Direction::Read { 'R' } else { 'W' };
-                all.push((wanted.file, direction, wanted.offset, wanted.bytes));
+            Act::Request(request) => {
+                let direction = if request.direction == Direction::Read { 'R' } else { 'W' };
+                all.push((request.file, direction, request.offset, request.bytes));
             }
             Act::End => break,
             _ => {}
@@ -186,8 +186,8 @@ fn fsync_follows_every_nth_write_and_repeats_after_reads() {
     let mut words = String::new();
     while generator.issued.bytes_of_pass < 64 << 10 {
         match generator.next(0) {
-            Act::Request(wanted) => {
-                words.push(if wanted.direction == Direction::Read { 'r' } else { 'w' });
+            Act::Request(request) => {
+                words.push(if request.direction == Direction::Read { 'r' } else { 'w' });
             }
             Act::Sync { data_only: false, .. } => words.push('S'),
             _ => {}
@@ -214,8 +214,8 @@ fn another_pass_repeats_or_continues_the_draws() {
     let pass = |generator: &mut Generator| {
         let mut all = Vec::new();
         while generator.issued.bytes_of_pass < 64 << 10 {
-            if let Act::Request(wanted) = generator.next(0) {
-                all.push(wanted.offset);
+            if let Act::Request(request) = generator.next(0) {
+                all.push(request.offset);
             }
         }
         generator.begin_pass();

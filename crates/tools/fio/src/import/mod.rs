@@ -89,9 +89,9 @@ impl Importer for Fio {
                 if let Some(command) = command::above(log, at) {
                     command.teach(&mut run);
                 }
-                let (trial, said) = trial::trial(&run);
+                let (trial, notes) = trial::trial(&run);
                 let at_line = |what: String| Remark { line: at + 1, what };
-                remarks.extend(said.into_iter().map(at_line));
+                remarks.extend(notes.into_iter().map(at_line));
                 outputs.push(Content::Foreign(Box::new(trial)));
             }
             None if remarks.is_empty() => {

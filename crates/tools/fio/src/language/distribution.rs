@@ -60,42 +60,42 @@ pub(crate) struct Zone {
 
 impl Distribution {
     /// Parses the value of `random_distribution`.
-    pub(super) fn read(given: &RawValue<'_>) -> Result<Self, Fault> {
-        let (word, rest) = match given.text.split_once(':') {
+    pub(super) fn read(value: &RawValue<'_>) -> Result<Self, Fault> {
+        let (word, rest) = match value.text.split_once(':') {
             Some((word, rest)) => (word.trim(), Some(rest)),
-            None => (given.text, None),
+            None => (value.text, None),
         };
         match (word, rest) {
             ("random", None) => Ok(Self::Even),
             ("zipf", rest) => {
-                let (theta, center) = numbers(given, rest, THETA)?;
+                let (theta, center) = numbers(value, rest, THETA)?;
                 let right = "the exponent is a number other than 1, as zipf:1.2";
                 if theta == 1.0 {
                     return Err(
-                        given.refuse("has an exponent for which there is no drawing", right)
+                        value.refuse("has an exponent for which there is no drawing", right)
                     );
                 }
                 Ok(Self::Zipf { theta, center })
             }
             ("pareto", rest) => {
-                let (h, center) = numbers(given, rest, H)?;
+                let (h, center) = numbers(value, rest, H)?;
                 if h <= 0.0 || h >= 1.0 {
                     let right = "its share is above 0 and below 1, as pareto:0.2";
-                    return Err(given.refuse("has no share that can be", right));
+                    return Err(value.refuse("has no share that can be", right));
                 }
                 Ok(Self::Pareto { h, center })
             }
             ("normal", rest) => {
-                let (deviation, center) = numbers(given, rest, 0.0)?;
+                let (deviation, center) = numbers(value, rest, 0.0)?;
                 if deviation >= 100.0 {
                     let right = "the deviation is from 0 up to, but without, 100 percent";
-                    return Err(given.refuse("has no deviation that can be", right));
+                    return Err(value.refuse("has no deviation that can be", right));
                 }
                 Ok(Self::Normal { deviation, center })
             }
-            ("zoned", Some(rest)) => zones(given, rest, false).map(Self::Zoned),
-            ("zoned_abs", Some(rest)) => zones(given, rest, true).map(Self::ZonedAbs),
-            _ => Err(given.refuse("is not known here", WORDS)),
+            ("zoned", Some(rest)) => zones(value, rest, false).map(Self::Zoned),
+            ("zoned_abs", Some(rest)) => zones(value, rest, true).map(Self::ZonedAbs),
+            _ => Err(value.refuse("is not known here", WORDS)),
         }
     }
 
@@ -135,7 +135,7 @@ impl Distribution {
 
 /// Parses a number and a center, which lies between 0 and 1.
 fn numbers(
-    given: &RawValue<'_>,
+    value: &RawValue<'_>,
     text: Option<&str>,
     without: f64,
 ) -> Result<(f64, Option<f64>), Fault> {
@@ -148,19 +148,19 @@ fn numbers(
         let plain = text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let number = text.trim().parse::<f64>().ok().filter(|_| plain);
         number.filter(|number| number.is_finite() && *number <= 1e6).ok_or_else(|| {
-            given.part(text).refuse("is not a number", "write it as 1.2, without a sign")
+            value.part(text).refuse("is not a number", "write it as 1.2, without a sign")
         })
     };
     let center = center.map(of).transpose()?;
     if center.is_some_and(|center| center > 1.0) {
         let right = "the center is from 0, the beginning of the file, to 1, its end";
-        return Err(given.refuse("has its center outside of the file", right));
+        return Err(value.refuse("has its center outside of the file", right));
     }
     Ok((of(number)?, center))
 }
 
 /// Parses zones for reads, writes and trims; a single list applies to all.
-fn zones(given: &RawValue<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3], Fault> {
+fn zones(value: &RawValue<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3], Fault> {
     let parts: Vec<&str> = text.split(',').collect();
     let lists = match parts.as_slice() {
         [all] => [all; 3],
@@ -168,19 +168,19 @@ fn zones(given: &RawValue<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>;
         [reads, writes, trims] => [reads, writes, trims],
         _ => {
             let right = "give one list of parts, or one for reads and one for writes";
-            return Err(given.refuse("has too many lists", right));
+            return Err(value.refuse("has too many lists", right));
         }
     };
-    let [reads, writes, trims] = lists.map(|one| list(given, one, absolute));
+    let [reads, writes, trims] = lists.map(|one| list(value, one, absolute));
     Ok([reads?, writes?, trims?])
 }
 
-fn list(given: &RawValue<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, Fault> {
+fn list(value: &RawValue<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, Fault> {
     let mut read = Vec::new();
     for part in text.split(':') {
         let (accesses, size) = part.split_once('/').unwrap_or((part, ""));
-        let accesses = given.part(accesses).number(0, 100)?;
-        let size = match (given.part(size), absolute) {
+        let accesses = value.part(accesses).number(0, 100)?;
+        let size = match (value.part(size), absolute) {
             (size, _) if size.text.is_empty() => None,
             (size, true) => Some(size.size()?),
             (size, false) => Some(size.number(0, 100)?).filter(|percent| *percent > 0),
@@ -190,18 +190,18 @@ fn list(given: &RawValue<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, F
     let sum: u64 = read.iter().map(|(accesses, _)| accesses).sum();
     if sum != 100 || read.len() > ZONES_MAX {
         let right = "the shares of the accesses make 100, as zoned:60/10:30/20:10/70";
-        return Err(given.refuse("does not make 100 percent", right));
+        return Err(value.refuse("does not make 100 percent", right));
     }
     let sizes = || read.iter().filter_map(|(_, size)| *size);
     let without = read.iter().filter(|(_, size)| size.is_none()).count() as u64;
     if absolute && (without > 0 || sizes().any(|size| size == 0)) {
         let right = "every part has its length, as zoned_abs:60/20g:40/100g";
-        return Err(given.refuse("has a part without a length", right));
+        return Err(value.refuse("has a part without a length", right));
     }
     let sum = sizes().fold(0, u64::saturating_add);
     if !absolute && sum > 100 || sum > i64::MAX.unsigned_abs() {
         let right = "the sizes of all parts make up to 100 percent, as zoned:60/10:40/90";
-        return Err(given.refuse("has more parts than there is file", right));
+        return Err(value.refuse("has more parts than there is file", right));
     }
     // Zones without a size share the rest.
     let share = 100_u64.saturating_sub(sum).checked_div(without).unwrap_or(0);

@@ -43,7 +43,7 @@ pub(crate) struct Entry {
     /// Delay after the previous line, in microseconds.
     pub delay_us: u64,
     /// Action to replay.
-    pub asked: ReplayAction,
+    pub action: ReplayAction,
 }
 
 /// Error of a replay log.
@@ -88,16 +88,16 @@ impl Replay {
                 continue;
             }
             let words: Vec<&str> = words.collect();
-            let Some(asked) = replay.asked(&words, is_timed) else { continue };
+            let Some(action) = replay.action(&words, is_timed) else { continue };
             let time_us: u64 = time_us.unwrap_or(0);
             let delay_us = if before_us == 0 { 0 } else { time_us.saturating_sub(before_us) };
             before_us = time_us;
-            replay.entries.push(Entry { delay_us, asked });
+            replay.entries.push(Entry { delay_us, action });
         }
         if replay.entries.is_empty() { Err(ReplayError::Empty) } else { Ok(replay) }
     }
 
-    fn asked(&mut self, words: &[&str], is_timed: bool) -> Option<ReplayAction> {
+    fn action(&mut self, words: &[&str], is_timed: bool) -> Option<ReplayAction> {
         let number = |word: &str| word.parse::<u64>().ok();
         let known = |name: &str| self.files.iter().position(|file| file == name);
         match *words {
@@ -128,22 +128,22 @@ impl Replay {
     }
 
     /// True if the log has requests of this direction.
-    pub(super) fn goes(&self, asked: Direction) -> bool {
-        let is_it = |one: &Entry| matches!(one.asked, ReplayAction::Move { direction, .. } if direction == asked);
+    pub(super) fn goes(&self, wanted: Direction) -> bool {
+        let is_it = |one: &Entry| matches!(one.action, ReplayAction::Move { direction, .. } if direction == wanted);
         self.entries.iter().any(is_it)
     }
 
     /// Bytes of all requests.
     pub(crate) fn bytes(&self) -> u64 {
         let of =
-            |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.asked { bytes } else { 0 };
+            |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.action { bytes } else { 0 };
         self.entries.iter().fold(0, |sum, one| sum.saturating_add(of(one)))
     }
 
     /// Length of the largest request.
     pub(crate) fn most(&self) -> u64 {
         let of =
-            |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.asked { bytes } else { 0 };
+            |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.action { bytes } else { 0 };
         self.entries.iter().map(of).max().unwrap_or(0)
     }
 }
@@ -156,19 +156,19 @@ mod tests {
     fn log_versions_2_and_3_are_read() {
         let two =
             "fio version 2 iolog\na add\na open\na read 0 4096\na wait 10 0\nrubbish\na close\n";
-        let asked: Vec<ReplayAction> =
-            Replay::read(two).unwrap().entries.iter().map(|e| e.asked).collect();
+        let action: Vec<ReplayAction> =
+            Replay::read(two).unwrap().entries.iter().map(|e| e.action).collect();
         let read =
             ReplayAction::Move { file: 0, direction: Direction::Read, offset: 0, bytes: 4096 };
         assert_eq!(
-            asked,
+            action,
             [ReplayAction::Open(0), read, ReplayAction::Wait(10), ReplayAction::Close(0)]
         );
         let three = "fio version 3 iolog\n0 a add\n5 a open\n9 a write 8 16\n";
         let replay = Replay::read(three).unwrap();
         let write =
             ReplayAction::Move { file: 0, direction: Direction::Write, offset: 8, bytes: 16 };
-        assert_eq!(replay.entries[1], Entry { delay_us: 4, asked: write });
+        assert_eq!(replay.entries[1], Entry { delay_us: 4, action: write });
         assert_eq!((replay.bytes(), replay.most()), (16, 16));
         assert!(replay.goes(Direction::Write) && !replay.goes(Direction::Read));
         assert!(Replay::read("rubbish").is_err() && Replay::read("").is_err());

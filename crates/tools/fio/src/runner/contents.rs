@@ -123,10 +123,10 @@ impl Contents {
     }
 
     /// Fills the buffer of a write, and remembers it for verification.
-    fn fill(&mut self, tag: u16, wanted: IoRequest, number: u64, now_ns: u64) {
-        let IoRequest { file, offset, bytes, .. } = wanted;
-        self.last_was_read = wanted.direction == Direction::Read;
-        if wanted.direction != Direction::Write {
+    fn fill(&mut self, tag: u16, request: IoRequest, number: u64, now_ns: u64) {
+        let IoRequest { file, offset, bytes, .. } = request;
+        self.last_was_read = request.direction == Direction::Read;
+        if request.direction != Direction::Write {
             return;
         }
         let [low, high, ..] = number.to_le_bytes();
@@ -155,17 +155,17 @@ impl Contents {
     }
 
     /// Ends a failed request; a failed write is not read back.
-    pub(super) fn failed(&mut self, wanted: IoRequest) {
-        self.ended(wanted);
-        if wanted.direction == Direction::Write {
-            self.history.remove(wanted.file, wanted.offset);
+    pub(super) fn failed(&mut self, request: IoRequest) {
+        self.ended(request);
+        if request.direction == Direction::Write {
+            self.history.remove(request.file, request.offset);
         }
     }
 
     /// Ends a request.
-    fn ended(&mut self, wanted: IoRequest) {
-        if wanted.direction == Direction::Write {
-            let place = (wanted.file, wanted.offset);
+    fn ended(&mut self, request: IoRequest) {
+        if request.direction == Direction::Write {
+            let place = (request.file, request.offset);
             if let Some(at) = self.under_way.iter().position(|one| *one == place) {
                 self.under_way.swap_remove(at);
             }
@@ -173,31 +173,31 @@ impl Contents {
     }
 
     /// Verifies the data of a read; returns the error, if any.
-    fn look(&mut self, tag: u16, wanted: IoRequest, bytes: u64, file: &str) -> Option<Complaint> {
+    fn look(&mut self, tag: u16, request: IoRequest, bytes: u64, file: &str) -> Option<Complaint> {
         let block = self.block.as_ref()?;
-        if wanted.again.is_none() && !self.looks {
+        if request.again.is_none() && !self.looks {
             return None;
         }
-        let piece = wanted.again;
+        let piece = request.again;
         let seed = piece.map(|piece| piece.seed).filter(|_| self.knows[0]);
         let number = piece.map(|piece| piece.number).filter(|_| self.knows[1]);
-        let expected = Expected { offset: wanted.offset, seed, number };
+        let expected = Expected { offset: request.offset, seed, number };
         let mut buffers = self.buffers.open();
-        let whole = usize::try_from(wanted.bytes).unwrap_or(0);
+        let whole = usize::try_from(request.bytes).unwrap_or(0);
         let read = buffers.get(tag, whole);
         read[usize::try_from(bytes).unwrap_or(whole).min(whole)..].fill(0);
         let fault = block.look(&expected, file, read).err()?;
         let dumps = fault.received.map(|(at, received)| {
-            let mut wanted = vec![0; whole];
+            let mut expected_bytes = vec![0; whole];
             let seed = piece.map_or_else(|| Block::seed_of(&received), |piece| piece.seed);
             let seed = Some(seed);
-            block.fill(&Expected { seed, ..expected }, 0, &mut wanted);
+            block.fill(&Expected { seed, ..expected }, 0, &mut expected_bytes);
             let from = usize::try_from(at - expected.offset).unwrap_or(0);
-            wanted.drain(..from.min(whole));
-            wanted.truncate(received.len());
-            (at, received, wanted)
+            expected_bytes.drain(..from.min(whole));
+            expected_bytes.truncate(received.len());
+            (at, received, expected_bytes)
         });
-        Some(Complaint { text: fault.text, file: wanted.file as u64, dumps })
+        Some(Complaint { text: fault.text, file: request.file as u64, dumps })
     }
 
     /// Next piece that is due to be read back: all at the end, before that as the backlog demands.
@@ -273,30 +273,30 @@ impl Runner {
 
     /// Fills the buffer of a request about to be issued.
     #[inline]
-    pub(super) fn fill(&mut self, tag: u16, wanted: IoRequest) {
+    pub(super) fn fill(&mut self, tag: u16, request: IoRequest) {
         if let Some(contents) = &mut self.contents {
             let number = self.generator.issued.requests[Direction::Write.place()].saturating_sub(1);
-            contents.fill(tag, wanted, number, self.clock.now_ns().unwrap_or(0));
+            contents.fill(tag, request, number, self.clock.now_ns().unwrap_or(0));
         }
     }
 
     /// Verifies a completed request.
     #[inline]
-    pub(super) fn look(&mut self, tag: u16, wanted: IoRequest, bytes: u64) {
+    pub(super) fn look(&mut self, tag: u16, request: IoRequest, bytes: u64) {
         if self.contents.is_some() {
-            self.look_closely(tag, wanted, bytes);
+            self.look_closely(tag, request, bytes);
         }
     }
 
     #[cold]
-    fn look_closely(&mut self, tag: u16, wanted: IoRequest, bytes: u64) {
+    fn look_closely(&mut self, tag: u16, request: IoRequest, bytes: u64) {
         let Some(contents) = &mut self.contents else { return };
-        contents.ended(wanted);
-        if wanted.direction != Direction::Read {
+        contents.ended(request);
+        if request.direction != Direction::Read {
             return;
         }
-        let name = self.worker.spelled_file(wanted.file);
-        let Some(complaint) = contents.look(tag, wanted, bytes, &name) else { return };
+        let name = self.worker.spelled_file(request.file);
+        let Some(complaint) = contents.look(tag, request, bytes, &name) else { return };
         if contents.complaints.len() < COMPLAINTS_MAX {
             contents.complaints.push(complaint);
         }

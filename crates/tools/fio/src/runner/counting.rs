@@ -17,9 +17,9 @@ const NOTHING_READ: i32 = 5;
 impl Runner {
     /// Records a request of a synchronous engine.
     #[inline]
-    pub(super) fn moved(&mut self, wanted: IoRequest, bytes: u64) {
-        let direction = wanted.direction.place();
-        if bytes == 0 && wanted.direction == Direction::Read {
+    pub(super) fn moved(&mut self, request: IoRequest, bytes: u64) {
+        let direction = request.direction.place();
+        if bytes == 0 && request.direction == Direction::Read {
             // As in the original, a read beyond the end of the file counts as a request, and fails.
             self.tally.directions[direction].requests += 1;
             self.failed(Direction::Read, NOTHING_READ);
@@ -28,14 +28,14 @@ impl Runner {
         let tells = !self.worker.job.engine.works_by_opening();
         if let Some(ns) = self.clock.took().filter(|_| tells) {
             self.tally.took(direction, ns);
-            self.log(wanted, bytes, None, ns);
+            self.log(request, bytes, None, ns);
         }
         self.tally.depths[0] += 1;
         self.tally.submits[1] += 1;
         self.tally.completes[1] += 1;
-        self.slots.moved(wanted.file, wanted.offset + bytes);
-        self.counted(wanted, bytes);
-        self.look(UNTAGGED, wanted, bytes);
+        self.slots.moved(request.file, request.offset + bytes);
+        self.counted(request, bytes);
+        self.look(UNTAGGED, request, bytes);
     }
 
     /// Records a verification error.
@@ -45,16 +45,16 @@ impl Runner {
 
     /// Records a failed request, whose bytes are not counted.
     #[cold]
-    pub(super) fn request_failed(&mut self, wanted: IoRequest, errno: i32) {
+    pub(super) fn request_failed(&mut self, request: IoRequest, errno: i32) {
         if let Some(contents) = &mut self.contents {
-            contents.failed(wanted);
+            contents.failed(request);
         }
         // As in the original, a failed request was issued, and counts.
-        self.tally.directions[wanted.direction.place()].requests += 1;
+        self.tally.directions[request.direction.place()].requests += 1;
         if !self.worker.job.engine.is_queued() {
             self.tally.issued(1);
         }
-        self.failed(wanted.direction, errno);
+        self.failed(request.direction, errno);
     }
 
     /// Records an error, which ends the job unless errors of this kind are tolerated.
@@ -102,7 +102,7 @@ impl Runner {
     #[inline]
     pub(super) fn log(
         &mut self,
-        wanted: IoRequest,
+        request: IoRequest,
         bytes: u64,
         slat_ns: Option<u64>,
         clat_ns: u64,
@@ -110,7 +110,7 @@ impl Runner {
         if let Some(logs) = &mut self.logs
             && let Some(at_ms) = self.clock.logged_ms()
         {
-            let (direction, offset) = (wanted.direction.place(), wanted.offset);
+            let (direction, offset) = (request.direction.place(), request.offset);
             logs.ended(CompletedRequest { at_ms, direction, bytes, offset, slat_ns, clat_ns });
         }
         let is_too_late = self.depth.is_some()
@@ -118,19 +118,19 @@ impl Runner {
             && self.is_too_late(slat_ns.unwrap_or(0) + clat_ns);
         let most_us = self.worker.job.extras.max_latency_us;
         if is_too_late || most_us > 0 && slat_ns.unwrap_or(0) + clat_ns > most_us * 1000 {
-            self.failed(wanted.direction, TOO_LATE);
+            self.failed(request.direction, TOO_LATE);
         }
     }
 
     /// Counts the bytes of a request, and begins a pause if one is due.
     #[inline]
-    pub(super) fn counted(&mut self, wanted: IoRequest, bytes: u64) {
-        let tally = &mut self.tally.directions[wanted.direction.place()];
+    pub(super) fn counted(&mut self, request: IoRequest, bytes: u64) {
+        let tally = &mut self.tally.directions[request.direction.place()];
         tally.bytes += bytes;
         tally.requests += 1;
         // As in the original, short requests of asynchronous engines are not counted.
         let is_queued = self.worker.job.engine.is_queued();
-        tally.short += u64::from(bytes < wanted.bytes && !is_queued);
+        tally.short += u64::from(bytes < request.bytes && !is_queued);
         self.clock.sample(&mut self.tally);
         if self.watch.is_some() {
             self.look_at_rates();

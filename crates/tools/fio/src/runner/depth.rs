@@ -155,11 +155,11 @@ impl Runner {
     /// Evaluates a request's latency; true if the job ends with an error.
     pub(super) fn is_too_late(&mut self, latency_ns: u64) -> bool {
         let Some(control) = &mut self.depth else { return false };
-        let looked = control.ended(latency_ns);
-        if let WindowVerdict::Settle(settling) = looked {
+        let verdict = control.ended(latency_ns);
+        if let WindowVerdict::Settle(settling) = verdict {
             self.settling.get_or_insert(settling);
         }
-        looked == WindowVerdict::Done
+        verdict == WindowVerdict::Done
     }
 
     /// Evaluates the window, and begins a new one or ends the job.
@@ -220,7 +220,7 @@ mod tests {
             match control.look(second * SECOND, requests) {
                 WindowVerdict::GoOn => {}
                 WindowVerdict::Settle(WindowTransition::Window) => {
-                    control.begin_window(second * SECOND, requests)
+                    control.begin_window(second * SECOND, requests);
                 }
                 WindowVerdict::Settle(WindowTransition::LastWindow) => {
                     requests = 0;

@@ -6,7 +6,7 @@ use treering_script::{Snapshot, Spent, Usage};
 use super::super::generator::IoRequest;
 use super::super::logs::{CLOSED, DATA_SYNC, ISSUED, OPENED, RANGE_SYNC, SYNC};
 use super::super::tally::{COARSE, DirectionTally, Latencies, Stat, Tally};
-use super::doing::PRE_READ_BYTES;
+use super::step::PRE_READ_BYTES;
 use super::{AfterClose, IoStep, NextAction, Runner, Stage};
 
 /// Errno of a request to a file that is not open (`EBADF`).
@@ -33,20 +33,20 @@ impl Runner {
 
     /// Next action outside of the work.
     pub(super) fn between(&mut self) -> NextAction {
-        let doing = match self.stage {
+        let step = match self.stage {
             Stage::Directories => self.directory(),
             Stage::PreRead(file) => self.pre_read(file),
             Stage::Delay if self.must_wait() => Some(IoStep::Pause(WAIT_US)),
             Stage::Delay => {
                 let over = self.deadlines.end.is_reached() || self.deadlines.time.is_reached();
-                let doing = if over { None } else { self.rest() };
-                if doing.is_none() {
+                let step = if over { None } else { self.rest() };
+                if step.is_none() {
                     self.rest_us = 0;
                     self.clock.start();
                     self.begin_depth();
                     self.go(Stage::Begin);
                 }
-                doing
+                step
             }
             Stage::Begin => {
                 self.clock.begin_pass();
@@ -55,11 +55,11 @@ impl Runner {
             }
             Stage::Work => self.work(),
             Stage::Drain => {
-                let doing = self.drain();
-                if doing.is_none() {
+                let step = self.drain();
+                if step.is_none() {
                     self.go(Stage::EndSync(0));
                 }
-                doing
+                step
             }
             Stage::EndSync(file) => self.end_sync(file),
             Stage::PassEnd => {
@@ -89,7 +89,7 @@ impl Runner {
             }
             Stage::Unlink(_) | Stage::Over => return NextAction::End,
         };
-        doing.map_or(NextAction::Again, NextAction::Do)
+        step.map_or(NextAction::Again, NextAction::Do)
     }
 
     /// True while a job that this one waits for is at work.
@@ -123,8 +123,8 @@ impl Runner {
 
     /// Reads the files one after the other, for `pre_read`.
     fn pre_read(&mut self, file: usize) -> Option<IoStep> {
-        if let Some(doing) = self.todo.pop_front() {
-            return Some(doing);
+        if let Some(step) = self.todo.pop_front() {
+            return Some(step);
         }
         let job = &self.worker.job;
         if job.extras.reads_before && job.engine == Engine::Null {
@@ -150,8 +150,8 @@ impl Runner {
 
     /// Syncs all files, also those that are closed.
     fn end_sync(&mut self, file: usize) -> Option<IoStep> {
-        if let Some(doing) = self.todo.pop_front() {
-            return Some(doing);
+        if let Some(step) = self.todo.pop_front() {
+            return Some(step);
         }
         let job = &self.worker.job;
         let wanted = job.end_fsync || job.fsync_on_close;
@@ -174,8 +174,8 @@ impl Runner {
 
     /// Closes the files one by one; then begins another pass, or ends.
     fn close_next(&mut self) -> Option<IoStep> {
-        if let Some(doing) = self.todo.pop_front() {
-            return Some(doing);
+        if let Some(step) = self.todo.pop_front() {
+            return Some(step);
         }
         while self.place < self.worker.files.len() {
             let file = self.place;
@@ -303,9 +303,9 @@ impl Runner {
     }
 
     /// Logs what is about to be done to a file, for `write_iolog`.
-    pub(super) fn log_issue(&mut self, doing: IoStep) {
+    pub(super) fn log_issue(&mut self, step: IoStep) {
         let Some(logs) = &mut self.logs else { return };
-        let (kind, file, direction, bytes, offset) = match doing {
+        let (kind, file, direction, bytes, offset) = match step {
             IoStep::Open(file) => (OPENED, file, 0, 0, 0),
             IoStep::Close(file) => (CLOSED, file, 0, 0, 0),
             IoStep::Move(IoRequest { file, direction, offset, bytes, .. }) => {

@@ -5,13 +5,13 @@ mod clock;
 mod contents;
 mod counting;
 mod depth;
-mod doing;
 mod ends;
 mod queued;
 mod replaying;
 mod slots;
 mod steady;
 mod steering;
+mod step;
 
 use std::collections::VecDeque;
 use std::ffi::CString;
@@ -32,12 +32,12 @@ use super::worker::Worker;
 use clock::Clock;
 use contents::{Contents, UNTAGGED};
 use depth::{DepthControl, WindowTransition};
-use doing::IoStep;
 use queued::RequestQueue;
 use slots::Slots;
 pub(super) use steady::SteadyShare;
 pub(super) use steering::FlowShare;
 use steering::RateWatch;
+use step::IoStep;
 
 /// Errno of a trim of a file (`ENOTTY`), since the call only applies to devices.
 const NOT_OF_FILES: i32 = 25;
@@ -116,7 +116,7 @@ pub(super) struct Runner {
     generator: Generator,
     slots: Slots,
     stage: Stage,
-    doing: IoStep,
+    step: IoStep,
     todo: VecDeque<IoStep>,
     /// Act that must wait until requests in flight have ended.
     held: Option<Act>,
@@ -164,7 +164,7 @@ impl Runner {
             directories: worker.directories(),
             slots: Slots::new(worker.files.len()),
             stage: Stage::Directories,
-            doing: IoStep::Nothing,
+            step: IoStep::Nothing,
             todo: VecDeque::new(),
             held: None,
             queued: RequestQueue::new(job.depth),
@@ -203,11 +203,13 @@ impl Runner {
     /// Records the result of the last call.
     #[inline]
     fn hear(&mut self, answer: Result<Done, Errno>, io: &dyn Io) {
-        match (self.doing, answer) {
-            (IoStep::Move(wanted), Ok(Done::Bytes(bytes))) => self.moved(wanted, bytes),
+        match (self.step, answer) {
+            (IoStep::Move(request), Ok(Done::Bytes(bytes))) => self.moved(request, bytes),
             // No data was moved, but the request counts.
-            (IoStep::Move(wanted), Ok(_)) => self.moved(wanted, wanted.bytes),
-            (IoStep::Move(wanted), Err(errno)) => self.request_failed(wanted, errno.raw_os_error()),
+            (IoStep::Move(request), Ok(_)) => self.moved(request, request.bytes),
+            (IoStep::Move(request), Err(errno)) => {
+                self.request_failed(request, errno.raw_os_error());
+            }
             (IoStep::Open(file), Err(errno)) => self.not_opened(file, errno.raw_os_error()),
             (IoStep::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
             (IoStep::Sync { counts: true, data_only, .. }, _) => {
@@ -220,7 +222,7 @@ impl Runner {
             _ => {}
         }
         if let (Some(lane), IoStep::Move(_) | IoStep::Sync { .. } | IoStep::SyncRange { .. }) =
-            (&mut self.lane, self.doing)
+            (&mut self.lane, self.step)
             && io.timed().is_some()
         {
             lane.ended(self.clock.present_ns());
@@ -292,16 +294,16 @@ impl Runner {
     /// Next step of the work.
     #[inline]
     fn work(&mut self) -> Option<IoStep> {
-        if let Some(doing) = self.todo.pop_front() {
-            return Some(doing);
+        if let Some(step) = self.todo.pop_front() {
+            return Some(step);
         }
         if self.is_over() {
             self.terminated = true;
             self.go(Stage::Drain);
             return None;
         }
-        if let Some(doing) = self.rest() {
-            return Some(doing);
+        if let Some(step) = self.rest() {
+            return Some(step);
         }
         if self.depth.is_some() {
             self.look_at_depth();
@@ -317,16 +319,16 @@ impl Runner {
             return None;
         }
         if self.worker.job.engine.is_queued()
-            && let Some(doing) = self.queue_full()
+            && let Some(step) = self.queue_full()
         {
-            return Some(doing);
+            return Some(step);
         }
         if self.flow.is_some()
             && self.held.is_none()
             && !self.passed_flow
-            && let Some(doing) = self.held_by_flow()
+            && let Some(step) = self.held_by_flow()
         {
-            return Some(doing);
+            return Some(step);
         }
         self.passed_flow = true;
         let act = self.held.take();
@@ -343,21 +345,21 @@ impl Runner {
             !matches!(act, Act::Request(_) | Act::Sync { .. } | Act::SyncRange { .. });
         if self.lane.is_some()
             && matches!(act, Act::Request(_))
-            && let Some(doing) = self.awaits_turn(act)
+            && let Some(step) = self.awaits_turn(act)
         {
-            return Some(doing);
+            return Some(step);
         }
         match act {
             Act::Request(_) if self.terminated => None,
-            Act::Request(wanted) if self.cannot_trim(wanted) => {
+            Act::Request(request) if self.cannot_trim(request) => {
                 self.tally.directions[Direction::Trim.place()].requests += 1;
-                self.failed(wanted.direction, NOT_OF_FILES);
+                self.failed(request.direction, NOT_OF_FILES);
                 None
             }
-            Act::Request(wanted) if self.is_queued(wanted) => self.enqueue(wanted),
-            Act::Request(wanted) => {
-                self.fill(UNTAGGED, wanted);
-                Some(self.positioned(wanted))
+            Act::Request(request) if self.is_queued(request) => self.enqueue(request),
+            Act::Request(request) => {
+                self.fill(UNTAGGED, request);
+                Some(self.positioned(request))
             }
             Act::Open(file) => Some(self.open(file)),
             Act::Forget(file) => Some(IoStep::Forget(file)),
@@ -392,30 +394,30 @@ impl Runner {
         }
     }
 
-    fn is_queued(&self, wanted: IoRequest) -> bool {
+    fn is_queued(&self, request: IoRequest) -> bool {
         let job = &self.worker.job;
-        job.engine.is_queued() && !(job.extras.verify.only && wanted.direction == Direction::Write)
+        job.engine.is_queued() && !(job.extras.verify.only && request.direction == Direction::Write)
     }
 
     /// True for trims that must fail as in the original: files can only be trimmed by the engine
     /// that punches holes, and by the one that does nothing.
-    fn cannot_trim(&self, wanted: IoRequest) -> bool {
+    fn cannot_trim(&self, request: IoRequest) -> bool {
         let engine = self.worker.job.engine;
-        wanted.direction == Direction::Trim && (engine.moves_data() || engine == Engine::Ftruncate)
+        request.direction == Direction::Trim && (engine.moves_data() || engine == Engine::Ftruncate)
     }
 
     /// Step that issues a request, or first seeks, if the engine uses the file position.
     #[inline]
-    fn positioned(&mut self, wanted: IoRequest) -> IoStep {
+    fn positioned(&mut self, request: IoRequest) -> IoStep {
         let seeks = match self.worker.job.engine {
-            Engine::Sync => !self.slots.stands_at(wanted.file, wanted.offset),
+            Engine::Sync => !self.slots.stands_at(request.file, request.offset),
             engine => engine == Engine::Vsync,
         };
         if seeks {
-            self.todo.push_back(IoStep::Move(wanted));
-            return IoStep::Seek(wanted.file, wanted.offset);
+            self.todo.push_back(IoStep::Move(request));
+            return IoStep::Seek(request.file, request.offset);
         }
-        IoStep::Move(wanted)
+        IoStep::Move(request)
     }
 
     /// Opens a file, and queues the page cache hints for its access pattern.
@@ -469,13 +471,13 @@ impl Runner {
     fn advance(&mut self) -> Option<IoStep> {
         loop {
             if self.stage == Stage::Work {
-                if let Some(doing) = self.work() {
-                    return Some(doing);
+                if let Some(step) = self.work() {
+                    return Some(step);
                 }
                 continue;
             }
             match self.between() {
-                NextAction::Do(doing) => return Some(doing),
+                NextAction::Do(step) => return Some(step),
                 NextAction::Again => {}
                 NextAction::End => return None,
             }
@@ -489,14 +491,14 @@ impl Script for Runner {
     /// syncs, verification and the end of the time cut in between any two of them.
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.clock.began(io.began_ns());
-        while let Some(doing) = self.advance() {
-            self.doing = doing;
-            self.log_issue(doing);
+        while let Some(step) = self.advance() {
+            self.step = step;
+            self.log_issue(step);
             let done = io.call(&self.call());
             if let Some((began_ns, ended_ns)) = io.timed() {
                 self.clock.timed(began_ns, ended_ns);
             }
-            let answer = match doing {
+            let answer = match step {
                 // A failed open ends the job, and is reported as the original does.
                 IoStep::Move(_) | IoStep::Open(_) => done.or_errno()?,
                 IoStep::Unlink(_) => Ok(done.unless_missing()?.unwrap_or(Done::Plain)),

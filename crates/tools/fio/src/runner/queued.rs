@@ -6,13 +6,13 @@ use crate::language::Direction;
 use treering_script::{Completion, Request};
 
 use super::super::generator::IoRequest;
-use super::doing::length;
+use super::step::length;
 use super::{IoStep, Runner};
 
 /// Request in flight.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
-    wanted: IoRequest,
+    request: IoRequest,
     /// Submission latency, and the time of submission; `None` if not timed.
     slat_ns: Option<u64>,
     issued_ns: u64,
@@ -87,15 +87,15 @@ impl Runner {
     }
 
     /// Adds a request to the batch, and submits the batch when it is large enough.
-    pub(super) fn enqueue(&mut self, wanted: IoRequest) -> Option<IoStep> {
+    pub(super) fn enqueue(&mut self, request: IoRequest) -> Option<IoStep> {
         let tag = self.queued.free.pop()?;
-        self.log_issue(IoStep::Move(wanted));
-        self.fill(tag, wanted);
-        let file = self.slots.of(wanted.file);
-        let IoRequest { direction, offset: position, bytes, .. } = wanted;
+        self.log_issue(IoStep::Move(request));
+        self.fill(tag, request);
+        let file = self.slots.of(request.file);
+        let IoRequest { direction, offset: position, bytes, .. } = request;
         let writes = direction == Direction::Write;
         self.queued.batch.push(Request { file, writes, bytes: length(bytes), position, tag });
-        let under_way = InFlight { wanted, slat_ns: None, issued_ns: 0 };
+        let under_way = InFlight { request, slat_ns: None, issued_ns: 0 };
         self.queued.tags[usize::from(tag)] = Some(under_way);
         self.tally.issued(self.queued.depth());
         (self.queued.batch.len() as u64 >= self.worker.job.batch).then_some(IoStep::Submit)
@@ -148,21 +148,21 @@ impl Runner {
         self.queued.free.push(one.tag);
         self.queued.under_way -= 1;
         self.generator.has_ended();
-        let InFlight { wanted, slat_ns, issued_ns } = under_way;
-        let direction = wanted.direction.place();
+        let InFlight { request, slat_ns, issued_ns } = under_way;
+        let direction = request.direction.place();
         if let (Some(slat_ns), Some(now_ns)) = (slat_ns, now_ns) {
             let clat_ns = now_ns - issued_ns;
             self.tally.took(direction, clat_ns);
             self.tally.directions[direction].slat.add(slat_ns);
             self.tally.directions[direction].lat.add(slat_ns + clat_ns);
-            self.log(wanted, wanted.bytes, Some(slat_ns), clat_ns);
+            self.log(request, request.bytes, Some(slat_ns), clat_ns);
         }
         match one.result {
             Ok(bytes) => {
-                self.counted(wanted, u64::from(bytes));
-                self.look(one.tag, wanted, u64::from(bytes));
+                self.counted(request, u64::from(bytes));
+                self.look(one.tag, request, u64::from(bytes));
             }
-            Err(errno) => self.request_failed(wanted, errno),
+            Err(errno) => self.request_failed(request, errno),
         }
     }
 

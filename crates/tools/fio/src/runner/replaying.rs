@@ -10,7 +10,7 @@ impl Runner {
     pub(super) fn act_of_log(&mut self) -> Option<Act> {
         let log = self.worker.job.extras.replay.as_ref()?;
         let stalls = self.worker.job.extras.replay_stalls;
-        let Some(&Entry { delay_us, asked }) = log.entries.get(self.replayed) else {
+        let Some(&Entry { delay_us, action }) = log.entries.get(self.replayed) else {
             return Some(Act::End);
         };
         // The delay comes once, then the line is replayed.
@@ -20,7 +20,7 @@ impl Runner {
         }
         self.waited = false;
         self.replayed += 1;
-        Some(match asked {
+        Some(match action {
             ReplayAction::Open(file) if self.slots.is_open(file) => Act::Wait(0),
             ReplayAction::Open(file) => Act::Open(file),
             ReplayAction::Close(file) if !self.slots.is_open(file) => Act::Wait(0),

@@ -148,9 +148,9 @@ impl Runner {
             return;
         }
         let name = &self.worker.job.name;
-        let said = Direction::ALL
+        let messages = Direction::ALL
             .map(|direction| watch.too_low(name, direction.place(), &self.tally, now_ns));
-        for text in said.into_iter().flatten() {
+        for text in messages.into_iter().flatten() {
             self.tally.complaints.push(Complaint { text, ..Complaint::default() });
             self.tally.errno = u64::from(TOO_SLOW.unsigned_abs());
             self.terminated = true;

@@ -141,13 +141,13 @@ impl ForeignJob {
 
 /// Directions in which a job moves data, by its settings; read is the default of fio.
 fn directions(job: &RelayedJob) -> Vec<Direction> {
-    let said = job.settings.iter().rev().find(|(key, _)| key == "rw" || key == "readwrite");
-    let said = said.and_then(|(_, value)| value.as_deref()).unwrap_or("read");
-    let both = said.contains("rw") || said.contains("readwrite");
+    let access = job.settings.iter().rev().find(|(key, _)| key == "rw" || key == "readwrite");
+    let access = access.and_then(|(_, value)| value.as_deref()).unwrap_or("read");
+    let both = access.contains("rw") || access.contains("readwrite");
     let has = |direction: &Direction| match direction {
-        Direction::Read => both || said.contains("read"),
-        Direction::Write => both || said.contains("write"),
-        Direction::Trim => said.contains("trim"),
+        Direction::Read => both || access.contains("read"),
+        Direction::Write => both || access.contains("write"),
+        Direction::Trim => access.contains("trim"),
     };
     Direction::ALL.into_iter().filter(has).collect()
 }

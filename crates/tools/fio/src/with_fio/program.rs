@@ -56,8 +56,8 @@ impl Fio {
         let mut command = Command::new(OsString::from(&path));
         let asked = command.arg("--version").stdin(Stdio::null()).output();
         let output = asked.map_err(|error| refuse(format!("cannot be started: {error}")))?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let line = said.lines().next().unwrap_or_default();
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let line = stdout.lines().next().unwrap_or_default();
         let version = line.strip_prefix("fio-").filter(|_| output.status.success());
         let version = version.ok_or_else(|| {
             let line: String = line.chars().take(60).collect();

@@ -54,11 +54,11 @@ pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -
             break;
         }
         let found = if log.line(next).trim().is_empty() { None } else { read_line(log, next) };
-        let Some((said, count)) = found else {
+        let Some((parsed, count)) = found else {
             stretch.pass(log);
             continue;
         };
-        let new = match &said {
+        let new = match &parsed {
             Line::JobHeader(_) => Some(OutputSection::Heads),
             Line::ResultHeader(begin)
                 if part > OutputSection::Results && results.is_of_status(begin) =>
@@ -76,7 +76,7 @@ pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -
             break;
         }
         part = new.unwrap_or(part);
-        results.take(said, next);
+        results.take(parsed, next);
         stretch.take(log, count);
     }
     let end = stretch.end();

@@ -65,8 +65,8 @@ impl Results {
     }
 
     /// Takes the content of the line with this number, counted from 0.
-    pub(super) fn take(&mut self, said: Line, at: usize) {
-        match said {
+    pub(super) fn take(&mut self, parsed: Line, at: usize) {
+        match parsed {
             Line::JobHeader(head) => {
                 let is_known =
                     |known: &JobHeader| known.name == head.name && known.group == head.group;
@@ -107,9 +107,9 @@ impl Results {
         }
     }
 
-    fn take_of_job(&mut self, said: Line) {
+    fn take_of_job(&mut self, parsed: Line) {
         let Some(draft) = self.drafts.last_mut().filter(|draft| !draft.is_closed) else { return };
-        match said {
+        match parsed {
             Line::DirectionTotals(moved) => {
                 let direction = Direction { name: moved.direction, ..Direction::default() };
                 draft.moves.push((moved, direction));

@@ -55,15 +55,15 @@ impl Runner {
     /// Call of the present step.
     #[inline]
     pub(super) fn call(&mut self) -> Call<'_> {
-        match self.doing {
-            IoStep::Move(wanted) => self.transfer(wanted),
+        match self.step {
+            IoStep::Move(request) => self.transfer(request),
             _ => self.other_call(),
         }
     }
 
     #[inline]
-    fn transfer(&self, wanted: IoRequest) -> Call<'_> {
-        let IoRequest { file, direction, offset: position, bytes, .. } = wanted;
+    fn transfer(&self, request: IoRequest) -> Call<'_> {
+        let IoRequest { file, direction, offset: position, bytes, .. } = request;
         let (file, bytes) = (self.slots.of(file), length(bytes));
         match (self.worker.job.engine, direction) {
             (Engine::Ftruncate, _) => Call::Truncate { file, bytes: position },
@@ -112,7 +112,7 @@ impl Runner {
     fn other_call(&mut self) -> Call<'_> {
         let job = &self.worker.job;
         let extent = |file: usize| self.extents.files[file];
-        match self.doing {
+        match self.step {
             IoStep::Nothing => NOTHING,
             IoStep::Directory(number) => {
                 self.namespace.open(number, &self.names[usize::from(number)])
@@ -151,7 +151,7 @@ impl Runner {
                 Call::ReadAt { file: self.slots.of(file), bytes: PRE_READ_BYTES, position }
             }
             IoStep::Seek(file, position) => Call::Seek { file: self.slots.of(file), position },
-            IoStep::Move(wanted) => self.transfer(wanted),
+            IoStep::Move(request) => self.transfer(request),
             IoStep::Sync { file, data_only, .. } => {
                 let file = self.slots.of(file);
                 match (job.engine, data_only) {
