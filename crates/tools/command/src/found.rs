@@ -127,7 +127,7 @@ impl MetricPattern {
 
     /// Finds the number, or the reason why there is none.
     pub(super) fn find(&self, output: &str, errors: &str) -> Result<f64, NoValue> {
-        let found = match &self.place {
+        let number = match &self.place {
             NumberLocation::Regex(regex) => [output, errors]
                 .into_iter()
                 .find_map(|text| Some(regex.captures(text)?.get(1)?.as_str()))
@@ -142,7 +142,7 @@ impl MetricPattern {
                 })
             }
         };
-        found.and_then(|value| {
+        number.and_then(|value| {
             if (value * self.factor).is_finite() { Ok(value) } else { Err(NoValue::NoNumber) }
         })
     }
@@ -189,8 +189,8 @@ fn checked_name(name: &str) -> Result<&str, ConfigError> {
 }
 
 fn known_unit(name: &str, word: &str) -> Result<(Unit, f64), ConfigError> {
-    let found = UNITS.iter().find(|(known, ..)| *known == word);
-    found.map(|(_, unit, factor)| (*unit, *factor)).ok_or_else(|| {
+    let unit_entry = UNITS.iter().find(|(known, ..)| *known == word);
+    unit_entry.map(|(_, unit, factor)| (*unit, *factor)).ok_or_else(|| {
         let known = UNITS.map(|(known, ..)| known).into_iter().filter(|known| !known.is_empty());
         wrong(name, &format!("unknown unit '{}'", word.escape_debug()))
             .hint(format!("units: {}", known.collect::<Vec<_>>().join(", ")))

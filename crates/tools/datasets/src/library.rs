@@ -286,8 +286,8 @@ fn from_builtin<T>(
     name: &str,
     read: impl FnOnce(&'static [u8]) -> Result<T, FormatError>,
 ) -> Result<T, LibraryError> {
-    let found = BUILTIN.iter().find(|(known, _)| *known == name);
-    let Some((_, bytes)) = found else {
+    let shipped = BUILTIN.iter().find(|(known, _)| *known == name);
+    let Some((_, bytes)) = shipped else {
         let known: Vec<String> = builtin_names().map(str::to_owned).collect();
         let closest = closest(name, &known);
         return Err(LibraryError::Unknown { name: name.to_owned(), closest, known });

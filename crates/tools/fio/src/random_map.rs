@@ -107,8 +107,8 @@ impl RandomMap {
 
     fn free_from(&self, level: usize, from: u64) -> Option<u64> {
         let words = self.levels.get(level)?;
-        let found = words.get(word(from))?;
-        let free = !found & (u64::MAX << (from % BITS));
+        let bits = words.get(word(from))?;
+        let free = !bits & (u64::MAX << (from % BITS));
         if free != 0 {
             return Some(from / BITS * BITS + u64::from(free.trailing_zeros()));
         }

@@ -39,14 +39,14 @@ const COMPRESSED: [&str; 2] = [".gz", ".xz"];
 
 /// Outputs among these paths, which have slashes as separators: run by run, iteration by iteration.
 pub fn results(paths: &[String]) -> Vec<ResultFile> {
-    let mut found: Vec<ResultFile> = paths.iter().filter_map(|path| result(path)).collect();
-    found.sort_by(|left, right| {
+    let mut results: Vec<ResultFile> = paths.iter().filter_map(|path| result(path)).collect();
+    results.sort_by(|left, right| {
         natural(&left.run, &right.run)
             .then(left.iteration.cmp(&right.iteration))
             .then_with(|| natural(&left.test, &right.test))
             .then_with(|| natural(&left.path, &right.path))
     });
-    found
+    results
 }
 
 /// Start times of the tests, in milliseconds since 1970, from the text of a timestamps file.

@@ -137,19 +137,19 @@ fn timed_line(text: &str) -> Option<Line> {
 /// dir width = 200, avg dir depth = 1.9, 2483.404MB`.
 fn fileset(name: &str, text: &str) -> Option<Line> {
     let (_, rest) = text.split_once(": ")?;
-    let mut found = Vec::new();
+    let mut attributes = Vec::new();
     for part in rest.split(", ") {
         let words: Vec<&str> = part.split_whitespace().collect();
         match words.as_slice() {
-            [count, "files"] => found.push(("files", whole(count)?.to_string())),
-            [count, "leafdirs"] => found.push(("leafdirs", whole(count)?.to_string())),
+            [count, "files"] => attributes.push(("files", whole(count)?.to_string())),
+            [count, "leafdirs"] => attributes.push(("leafdirs", whole(count)?.to_string())),
             ["avg." | "avg", "dir." | "dir", "width", "=", width] => {
-                found.push(("dir width", whole(width)?.to_string()));
+                attributes.push(("dir width", whole(width)?.to_string()));
             }
             _ => {}
         }
     }
-    (!found.is_empty()).then(|| Line::Fileset(name.to_owned(), found))
+    (!attributes.is_empty()).then(|| Line::Fileset(name.to_owned(), attributes))
 }
 
 /// Parses `readfile6  157274ops  15524ops/s 127.3mb/s    0.031ms/op [0.001ms - 274.650ms]`, in 1.4

@@ -94,9 +94,9 @@ impl Reader<'_, '_> {
 
     /// "expected X, found Y" error at the current token.
     pub(super) fn expected(&self, what: &str) -> Fault {
-        let found = self.peek();
-        let arithmetic = matches!(found, Word::Text(text) if text.starts_with(['/', '-']));
-        let error = self.error(self.place(), format!("{} stands where {what} must", found.shown()));
+        let token = self.peek();
+        let arithmetic = matches!(token, Word::Text(text) if text.starts_with(['/', '-']));
+        let error = self.error(self.place(), format!("{} stands where {what} must", token.shown()));
         if arithmetic {
             return error.hint("there is no arithmetic, as in filebench 1.5: write the result");
         }
@@ -122,8 +122,8 @@ impl Reader<'_, '_> {
     /// Reads one of several words.
     fn one_of(&mut self, what: &str, words: &[&'static str]) -> Result<&'static str, Fault> {
         let (name, place) = self.name(what)?;
-        let found = words.iter().find(|word| **word == name);
-        found.copied().ok_or_else(|| {
+        let known_word = words.iter().find(|word| **word == name);
+        known_word.copied().ok_or_else(|| {
             let what = format!("'{}' is not {what}", shown(&name));
             self.error(place, what).hint(format!("write one of: {}", words.join(", ")))
         })

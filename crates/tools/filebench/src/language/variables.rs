@@ -175,8 +175,9 @@ impl Reader<'_, '_> {
             let error = self.error(random.thing.place, "the custom variable has no type");
             return Err(error.hint(format!("types are {}", kinds())));
         };
-        let found = CUSTOM.iter().find(|custom| kind.value == Value::Text(custom.name.to_owned()));
-        let Some(custom) = found else {
+        let custom_kind =
+            CUSTOM.iter().find(|custom| kind.value == Value::Text(custom.name.to_owned()));
+        let Some(custom) = custom_kind else {
             let error = self.error(kind.place, "the type is none of a custom variable");
             return Err(error.hint(format!("types are {}", kinds())));
         };
@@ -262,8 +263,8 @@ pub(super) fn all_overrides_met(
 pub(super) fn typed(text: &str) -> Result<Value, ConfigError> {
     let mut faults = Faults::new("--set", text.as_bytes());
     let plain = || Value::Text(text.to_owned());
-    let found = words(text.as_bytes(), &mut faults).ok().filter(|_| faults.check().is_ok());
-    match found.as_deref() {
+    let tokens = words(text.as_bytes(), &mut faults).ok().filter(|_| faults.check().is_ok());
+    match tokens.as_deref() {
         Some([one, end]) if end.word == Word::End => Ok(match &one.word {
             Word::Number(number) => Value::Number(*number),
             Word::Text(word) if word == "true" => Value::Switch(true),

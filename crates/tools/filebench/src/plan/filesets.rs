@@ -113,8 +113,8 @@ fn fileset_plan(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Filese
 }
 
 fn required(binder: &mut Binder<'_, '_>, fileset: &Fileset, name: &str) -> Result<String, Fault> {
-    let found = binder.text(&fileset.thing, name, &Locals::new())?;
-    found.ok_or_else(|| {
+    let text = binder.text(&fileset.thing, name, &Locals::new())?;
+    text.ok_or_else(|| {
         let what = if fileset.is_file { "the file" } else { "the fileset" };
         let error = binder.error(fileset.thing.place, format!("{what} has no {name}"));
         error.hint(format!("write {name}=..."))

@@ -125,8 +125,8 @@ impl Program<'_> {
         for (name, default) in &composite.locals {
             let given = flowop.locals.iter().rev().find(|(given, _)| given == name);
             if let Some(value) = given.map(|(_, value)| value).or(default.as_ref()) {
-                let found = binder.find(value, locals)?;
-                inner.insert(name.clone(), found);
+                let resolved = binder.find(value, locals)?;
+                inner.insert(name.clone(), resolved);
             }
         }
         for (name, given) in &flowop.locals {
@@ -239,8 +239,8 @@ fn fileset(
     locals: &Locals,
 ) -> Result<Option<usize>, Fault> {
     let Some(name) = binder.text(thing, "filename", locals)? else { return Ok(None) };
-    let found = plan.filesets.iter().position(|fileset| fileset.name == name);
-    found.map(Some).ok_or_else(|| {
+    let fileset_number = plan.filesets.iter().position(|fileset| fileset.name == name);
+    fileset_number.map(Some).ok_or_else(|| {
         let place = thing.get("filename").map_or(thing.place, |given| given.place);
         let error = binder.error(place, format!("there is no fileset {}", shown(&name)));
         let names: Vec<&str> = plan.filesets.iter().map(|fileset| fileset.name.as_str()).collect();

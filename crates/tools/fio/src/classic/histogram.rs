@@ -107,18 +107,18 @@ impl Histogram {
     /// Percentiles in ascending order, computed as the original does.
     pub(crate) fn percentiles(&self, percentiles: &[f64]) -> Vec<u64> {
         let samples = self.samples();
-        let mut found = Vec::with_capacity(percentiles.len());
+        let mut values = Vec::with_capacity(percentiles.len());
         let mut sum = 0;
         for (bucket, count) in self.buckets() {
             sum += count;
-            while let Some(percent) = percentiles.get(found.len()) {
+            while let Some(percent) = percentiles.get(values.len()) {
                 if (sum as f64) < percent / 100.0 * samples as f64 {
                     break;
                 }
-                found.push(middle_ns(bucket));
+                values.push(middle_ns(bucket));
             }
         }
-        found
+        values
     }
 }
 

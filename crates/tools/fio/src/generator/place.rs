@@ -109,7 +109,7 @@ impl Generator {
     /// Offset of a random block.
     #[inline]
     fn block(&mut self, file: usize, direction: Direction) -> Option<u64> {
-        let found = match self.draw(file, direction) {
+        let block = match self.draw(file, direction) {
             Some(block) => Some(block),
             None if self.job.is_timed() => {
                 // Every block was used: the file starts over.
@@ -119,7 +119,7 @@ impl Generator {
             }
             None => None,
         };
-        found.map(|block| block * self.job.align(direction))
+        block.map(|block| block * self.job.align(direction))
     }
 
     #[inline]
@@ -294,12 +294,12 @@ impl Generator {
             let bytes = if unaligned { bytes } else { bytes - bytes % least };
             bytes.min(most)
         });
-        let found = fitting.find(|bytes| *bytes > 0 && *bytes <= room);
+        let fitting_size = fitting.find(|bytes| *bytes > 0 && *bytes <= room);
         self.sizes[direction.place()] = draws;
         if made > DRAWS_UNCOUNTED {
             REJECTED_DRAWS.fetch_add(made, Ordering::Relaxed);
         }
-        Some(found.unwrap_or(least))
+        Some(fitting_size.unwrap_or(least))
     }
 
     fn split_bytes(&mut self, file: usize, direction: Direction, offset: u64) -> u64 {

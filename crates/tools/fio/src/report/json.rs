@@ -183,9 +183,9 @@ fn percentiles(of: &Value, unit: f64) -> Vec<(String, f64)> {
         let value = value.as_f64().filter(|value| value.is_finite() && *value >= 0.0)?;
         Some((place, value * unit))
     };
-    let mut found: Vec<(f64, f64)> = all.filter_map(read).collect();
-    found.sort_by(|left, right| left.0.total_cmp(&right.0));
-    found.into_iter().map(|(level, value)| (format!("{level}"), value)).collect()
+    let mut levels: Vec<(f64, f64)> = all.filter_map(read).collect();
+    levels.sort_by(|left, right| left.0.total_cmp(&right.0));
+    levels.into_iter().map(|(level, value)| (format!("{level}"), value)).collect()
 }
 
 fn direction(name: &'static str, of: &Value) -> Direction {

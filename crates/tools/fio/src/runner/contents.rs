@@ -109,8 +109,8 @@ impl Contents {
         let again = !self.seeds.is_empty() && self.repeats.percent() <= alike;
         if again {
             let place = self.repeats.below(self.seeds.len() as u64);
-            let found = usize::try_from(place).ok().and_then(|at| self.seeds.get(at));
-            return found.copied().unwrap_or(fresh);
+            let seed = usize::try_from(place).ok().and_then(|at| self.seeds.get(at));
+            return seed.copied().unwrap_or(fresh);
         }
         // The last buffer is repeated, or one of a working set of a hundred for each percent.
         let most = if among == 0 { 1 } else { usize::try_from(among * 100).unwrap_or(1) };

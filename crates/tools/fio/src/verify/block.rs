@@ -156,9 +156,9 @@ impl Block {
             self.verifying.part_bytes(read.len(), self.unaligned),
             self.kind.header_bytes(),
         );
-        let mut found: Option<BlockMismatch> = None;
+        let mut mismatch: Option<BlockMismatch> = None;
         for (number, bytes) in (0..).zip(read.chunks_mut(part)) {
-            if found.is_some() && self.verifying.fatal {
+            if mismatch.is_some() && self.verifying.fatal {
                 break;
             }
             if bytes.len() > header {
@@ -180,15 +180,15 @@ impl Block {
                 }),
             };
             let Some(text) = wrong else { continue };
-            match &mut found {
+            match &mut mismatch {
                 Some(fault) => fault.text.push_str(&text),
                 None => {
                     let received = self.verifying.dump.then(|| (at, bytes.to_vec()));
-                    found = Some(BlockMismatch { text, received });
+                    mismatch = Some(BlockMismatch { text, received });
                 }
             }
         }
-        found.map_or(Ok(()), Err)
+        mismatch.map_or(Ok(()), Err)
     }
 
     fn wrong_header(
@@ -225,8 +225,8 @@ impl Block {
         }
         let sum = crc32c(bytes.get(..SUMMED_BYTES).unwrap_or(&[]));
         if u64::from(sum) != field(SUMMED_BYTES, 4) {
-            let found = field(SUMMED_BYTES, 4);
-            return Some(format!("bad header crc {found:x}, calculated {sum:x}"));
+            let stored_sum = field(SUMMED_BYTES, 4);
+            return Some(format!("bad header crc {stored_sum:x}, calculated {sum:x}"));
         }
         None
     }

@@ -148,8 +148,8 @@ impl Row<'_> {
         if place.is_none() {
             let name = self.get("phase_name").to_owned();
             let began_ns = self.ns("began_s").unwrap_or(0);
-            let found = PhaseTotals { phase, name, began_ns, ..PhaseTotals::default() };
-            trial.phases.push(found);
+            let phase_totals = PhaseTotals { phase, name, began_ns, ..PhaseTotals::default() };
+            trial.phases.push(phase_totals);
         }
         if let Some(phase) = trial.phases.iter_mut().find(|known| known.phase == phase) {
             phase.wall_ns = phase.wall_ns.max(end_ns.saturating_sub(phase.began_ns));

@@ -158,7 +158,7 @@ pub fn read_within(reader: impl Read, limits: &Limits) -> Result<Dataset, Format
         return Err(FormatError::TooLarge(*limits));
     }
     let mut body = Body::default();
-    let mut found = 0;
+    let mut entries = 0;
     loop {
         let line = match lines.next() {
             Ok(line) => line.ok_or_else(cut_off)?,
@@ -167,15 +167,15 @@ pub fn read_within(reader: impl Read, limits: &Limits) -> Result<Dataset, Format
         };
         if let Some(end) = line.strip_prefix(b"end ") {
             let said = number(end).map_err(|_| cut_off())?;
-            expect_count("entries before its end", said, found)?;
+            expect_count("entries before its end", said, entries)?;
             break;
         }
-        if found == header.entries {
-            return Err(miscounted("entries", found, found + 1));
+        if entries == header.entries {
+            return Err(miscounted("entries", entries, entries + 1));
         }
         let read = body.read_entry(line);
         read.map_err(|fault| entry_error(&lines, fault))?;
-        found += 1;
+        entries += 1;
         if body.names.len() as u64 > limits.names || lines.bytes() > limits.text_bytes {
             return Err(FormatError::TooLarge(*limits));
         }
@@ -185,7 +185,7 @@ pub fn read_within(reader: impl Read, limits: &Limits) -> Result<Dataset, Format
         Ok(Some(_)) | Err(LineError::TooLong) => return Err(FormatError::AfterEnd),
         Err(LineError::Read(error)) => return Err(stream_error(error)),
     }
-    body.finish(header, found)
+    body.finish(header, entries)
 }
 
 /// Lines of the decompressed text.

@@ -53,8 +53,8 @@ pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -
         if next > at && is_other(next) {
             break;
         }
-        let found = if log.line(next).trim().is_empty() { None } else { read_line(log, next) };
-        let Some((parsed, count)) = found else {
+        let recognised = if log.line(next).trim().is_empty() { None } else { read_line(log, next) };
+        let Some((parsed, count)) = recognised else {
             stretch.pass(log);
             continue;
         };

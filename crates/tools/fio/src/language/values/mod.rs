@@ -152,8 +152,8 @@ impl<'t> RawValue<'t> {
 
     /// Looks the value up among `words`.
     pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, Fault> {
-        let found = words.iter().find(|(word, _)| *word == self.text).map(|(_, meant)| *meant);
-        found.ok_or_else(|| {
+        let meaning = words.iter().find(|(word, _)| *word == self.text).map(|(_, meant)| *meant);
+        meaning.ok_or_else(|| {
             let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
             let right = format!("{} is one of: {}; {WITH_FIO}", self.key, words.join(", "));
             self.refuse("is not known here", right)
