@@ -147,7 +147,7 @@ impl<'t> Faults<'t> {
     }
 
     /// Formats a fault in one line.
-    pub(crate) fn in_one_line(&self, fault: &Fault) -> String {
+    pub fn in_one_line(&self, fault: &Fault) -> String {
         self.at(fault.place, &fault.what)
     }
 
