@@ -5,14 +5,14 @@ use std::time::Duration;
 use super::panel::{Dial, Panel, Signal};
 use super::tick::{Part, Tick};
 
-/// So long beyond the warm-up it is waited for bytes while operations are done.
+/// Extra warm-up granted to clients that do operations but move no bytes, in seconds.
 const PATIENCE_SECONDS: f64 = 10.0;
 
 /// Decides which part it is.
 #[derive(Debug)]
 pub(super) struct Clock {
     warmup: u64,
-    /// What shows that a client works: bytes, or lines where the load moves none.
+    /// Counter that shows activity of a client: bytes, or lines if the load moves no bytes.
     works: Dial,
     /// Seconds that count; `None` where something else ends it.
     seconds: Option<u64>,
@@ -21,12 +21,13 @@ pub(super) struct Clock {
     measured_ns: u64,
     warm: bool,
     over_ns: Option<u64>,
-    /// By how much a tick may come early.
+    /// Tolerance for early ticks, in seconds.
     slack: f64,
 }
 
 impl Clock {
-    /// With so much warm-up and time.
+    /// Creates the clock; `warmup` and `seconds` are the lengths of the phases, `every` is the tick
+    /// interval.
     pub(super) const fn new(
         warmup: u64,
         seconds: Option<u64>,

@@ -153,7 +153,7 @@ impl Headline {
         ]
     }
 
-    /// How long operations of a kind took, where that was timed.
+    /// Latency metrics of one operation kind; empty if its calls were not timed.
     fn latencies(&self, kind: Kind) -> Vec<Metric> {
         let row = self.spans.row(kind as usize);
         let samples = row.latency.samples();
@@ -175,7 +175,7 @@ impl Headline {
         figures.into_iter().map(of).collect()
     }
 
-    /// Whether so little ran that it says nothing.
+    /// Cautions, such as too few operations for a meaningful result.
     pub(super) fn cautions(&self) -> Vec<Caution> {
         let operations = self.operations();
         if self.clients == 0 || operations >= OPERATIONS_FEW {

@@ -10,7 +10,7 @@ use flate2::read::MultiGzDecoder;
 const BYTES_MAX: usize = 256 << 20;
 /// Nor is a line; a file that unpacks without end has no other.
 const LINE_BYTES_MAX: usize = 1 << 20;
-/// So much is unpacked at a time.
+/// Bytes unpacked per read.
 const PART_BYTES: usize = 64 << 10;
 
 /// The text of a load file.

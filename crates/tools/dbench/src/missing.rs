@@ -1,5 +1,5 @@
-//! What clients print whose directory does not exist: all that the load asks for fails, until the
-//! first operation that the original does not survive. Nothing is called here.
+//! Output of clients whose directory does not exist: each operation of the load fails, up to the
+//! first that the original does not survive. No system call is made.
 
 use crate::language::{Expected, HandleId, Load, Operation};
 

@@ -154,7 +154,7 @@ impl Classic {
         Ok(options)
     }
 
-    /// How many processes there are.
+    /// Number of processes.
     pub(super) fn processes(&self) -> Result<u32, ConfigError> {
         let Some(text) = &self.nprocs else {
             return Err(ConfigError::new("You need to specify NPROCS")

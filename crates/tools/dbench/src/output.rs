@@ -18,7 +18,7 @@ use super::tick::{Seen, Tick};
 use crate::language::{Kind, parse};
 use treering_kit::cautions;
 
-/// How a classic command line is run. What is wrong with it was reported when the job was made.
+/// Output of a classic command line. Errors in the options were reported when the job was built.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let options = Classic::resolved(settings)?;
     let processes = options.processes()?;
@@ -77,7 +77,7 @@ struct Output {
     accounts: Vec<ClientAccount>,
     messages: Vec<String>,
     unreported: u64,
-    /// Whether a client could not go on.
+    /// True once a client has failed.
     failing: bool,
 }
 
@@ -113,7 +113,7 @@ impl Output {
         if seconds > 0.0 { bytes as f64 / 1e6 / seconds } else { 0.0 }
     }
 
-    /// What clients said, for standard error.
+    /// Messages of the clients, for standard error.
     fn messages(&mut self) -> String {
         let reported = self.messages.drain(..);
         let mut lines = reported.fold(String::new(), |lines, message| lines + &message + "\n");
@@ -162,7 +162,7 @@ impl Output {
         Said { out: text, err: self.messages(), ..Said::default() }
     }
 
-    /// What the original says when a client could not go on.
+    /// Text of the original when a client cannot go on.
     fn failed(&mut self, why: &str) -> Said {
         let mut text = String::new();
         if let Some(rest) = why.strip_prefix("client ")

@@ -1,4 +1,4 @@
-//! What a load asks of a filesystem, found by keeping account of its files while nothing is done.
+//! Footprint of a load on a filesystem, computed by tracking its files without any I/O.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ use crate::language::{Disposition, Load, NameId, Operation};
 /// Files and bytes of one client in a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Weight {
-    /// That stand at the same time, at most.
+    /// Maximum number of files that exist at the same time.
     pub(super) files: u64,
     pub(super) dirs: u64,
     pub(super) bytes: u64,
-    /// That are made in all.
+    /// Number of files created in total.
     pub(super) made: u64,
     pub(super) read: u64,
     pub(super) written: u64,
@@ -29,7 +29,7 @@ struct Account {
     standing: u64,
 }
 
-/// What one client asks for, loops counted once, drawn operations not at all.
+/// Footprint of one client. Loops are counted once; drawn operations are not counted.
 pub(super) fn weigh(load: &Load) -> Weight {
     let mut account = Account::default();
     for op in &load.ops {

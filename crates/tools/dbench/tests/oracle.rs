@@ -112,8 +112,8 @@ fn perform<P: Run + ?Sized>(job: &dyn treering_script::Job, place: &P) -> Ran {
     Ran { metrics: session.metrics(), cautions, failure }
 }
 
-/// Where clients that make the same directory do so at the same time, it is not known who does; so
-/// they take turns, as clients of one process do.
+/// Options that make clients take turns: when concurrent clients create the same directory, the one
+/// that succeeds is not determined.
 const IN_TURN: [(&str, &str); 2] = [("nprocs", "1"), ("clients-per-process", "2")];
 
 /// Sizes of directories differ between filesystems.

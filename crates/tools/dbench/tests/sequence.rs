@@ -49,7 +49,7 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-/// What a run did.
+/// Calls and results of a run.
 struct Ran {
     calls: Vec<String>,
     metrics: Vec<Metric>,

@@ -13,19 +13,19 @@ use crate::language::{Filesystem, Sizes};
 /// The blocks in which space is reckoned.
 const BLOCK_BYTES: u64 = 4096;
 
-/// What a filesystem holds.
+/// Files and directories of one filesystem.
 #[derive(Debug)]
 pub(super) struct Fileset {
     /// The files that are worked on.
     pub(super) data: Population,
-    /// Those that fill it up when it is aged; all directly in `data`.
+    /// Files that fill up an aged filesystem; all directly in `data`.
     pub(super) fill: Population,
     /// The directories of `metaop`; in the place of a directory stands whether one was renamed.
     pub(super) meta: Population,
     /// The directories of the files that are worked on.
     pub(super) dirs: Series,
     sizes: SizeDraw,
-    /// Its room before anything was made.
+    /// Free and used space before any file was created.
     room_before: OnceLock<Room>,
     /// Bytes in whole blocks by which its files have grown since.
     grown: AtomicI64,
@@ -59,7 +59,7 @@ impl Fileset {
         self.sizes.draw(random)
     }
 
-    /// Whether a file of an earlier run has a size that a new one could have.
+    /// True if a file of `bytes` found from an earlier run has a size that a new file could have.
     pub(super) fn could_make(&self, bytes: u64) -> bool {
         self.sizes.could_be(bytes)
     }
@@ -107,7 +107,8 @@ pub(super) fn drawn_sizes(filesystem: &Filesystem) -> Sizes {
 /// Draws sizes.
 #[derive(Debug)]
 enum SizeDraw {
-    /// From the first on, below the second; whether in whole blocks, and drawn as by the original.
+    /// Uniform draw: lower bound, exclusive upper bound, whole blocks only, biased as in the
+    /// original.
     Range(u64, u64, bool, bool),
     /// Sizes with the sum of the weights up to them.
     Weights(Vec<(u64, u64)>),
@@ -131,7 +132,7 @@ impl SizeDraw {
         }
     }
 
-    /// Whether it is one of the sizes; the end of a range is one as well.
+    /// True if `bytes` is a possible size; the upper bound of a range counts as well.
     fn could_be(&self, bytes: u64) -> bool {
         match self {
             Self::Range(least, most, true, _) => {
@@ -167,18 +168,18 @@ fn makers(filesystems: usize) -> Arc<[AtomicU32]> {
     (0..filesystems).map(|_| AtomicU32::new(0)).collect()
 }
 
-/// What the workers of a run have in common beside the files.
+/// State shared by the workers of a run, apart from the files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Common {
     /// Rings when they are to end.
     pub(super) deadline: Deadline,
-    /// How many of them make files in each filesystem.
+    /// Number of running workers that create files, for each filesystem.
     makers: Arc<[AtomicU32]>,
     trouble: Arc<Mutex<Option<SessionError>>>,
 }
 
 impl Common {
-    /// That of a run on so many filesystems.
+    /// Shared state of a run on `filesystems` filesystems.
     pub(super) fn new(filesystems: usize) -> Self {
         Self { makers: makers(filesystems), ..Self::default() }
     }
@@ -197,32 +198,32 @@ impl Common {
         }
     }
 
-    /// One with this plan will work.
+    /// Registers a worker with this plan as a creator of files.
     pub(super) fn join(&self, plan: &Plan) {
         for makers in self.reach(plan).iter().filter(|_| plan.makes_files) {
             makers.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// One with this plan has ended.
+    /// Unregisters a worker with this plan.
     pub(super) fn leave(&self, plan: &Plan) {
         for makers in self.reach(plan).iter().filter(|_| plan.makes_files) {
             makers.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// Whether anybody still makes files where one with this plan works.
+    /// True while a worker still creates files in a filesystem that `plan` uses.
     pub(super) fn has_makers(&self, plan: &Plan) -> bool {
         self.reach(plan).iter().any(|makers| makers.load(Ordering::Relaxed) > 0)
     }
 
-    /// Something that none of them can go on after; the first word stands.
+    /// Records a fatal error and ends all workers; the first error wins.
     pub(super) fn fail(&self, why: SessionError) {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         self.deadline.reach();
     }
 
-    /// What they cannot go on after.
+    /// Fatal error of the run, if any.
     pub(super) fn trouble(&self) -> Option<SessionError> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

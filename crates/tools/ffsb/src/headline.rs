@@ -13,7 +13,7 @@ use treering_kit::span::Span;
 #[derive(Clone, Debug)]
 pub(super) struct Headline {
     setup: Span,
-    /// What each group did.
+    /// Counters of each group.
     groups: Vec<Tally>,
     work: Span,
     sync: Span,
@@ -22,7 +22,7 @@ pub(super) struct Headline {
 }
 
 impl Headline {
-    /// That of a run of so many groups.
+    /// Empty results of a run with `groups` groups.
     pub(super) fn new(groups: usize) -> Self {
         Self {
             setup: Span::default(),
@@ -55,7 +55,7 @@ impl Headline {
         self.cpu_ns += task.cpu.total_ns();
     }
 
-    /// What all groups did.
+    /// Sum of all groups.
     fn all(&self) -> Tally {
         self.groups.iter().fold(Tally::default(), |mut sum, group| {
             // Ranges differ between groups and are no headline.
@@ -134,7 +134,7 @@ impl Headline {
         headline.metrics()
     }
 
-    /// Whether so few operations ran that the draws decide.
+    /// Cautions, such as too few operations for the drawn mix to be representative.
     pub(super) fn cautions(&self, profile: &Profile) -> Vec<Caution> {
         let operations = self.all().operations();
         // Of what has not begun nothing was drawn.

@@ -9,7 +9,7 @@ use treering_script::EntryKind;
 pub(super) const DATA: &CStr = c"data";
 /// The part with the directories of `metaop`.
 pub(super) const META: &CStr = c"meta";
-/// With this and a number are called the files that are worked on,
+/// Name prefix of the files that are worked on,
 pub(super) const DATAFILE: &[u8; 8] = b"datafile";
 /// those that fill a filesystem up,
 pub(super) const FILLFILE: &[u8; 8] = b"fillfile";
@@ -32,7 +32,7 @@ pub(super) enum Ours {
 }
 
 impl Ours {
-    /// What an entry of `data` is; `None` when it is not ours.
+    /// Classifies an entry of `data`; `None` if FFSB does not create such an entry.
     pub(super) fn in_data(name: &[u8], kind: EntryKind) -> Option<Self> {
         match kind {
             EntryKind::File => Self::in_datadir(name, kind)
@@ -46,13 +46,13 @@ impl Ours {
         }
     }
 
-    /// What an entry of a `datadirN` is.
+    /// Classifies an entry of a `datadirN`; `None` if it is foreign.
     pub(super) fn in_datadir(name: &[u8], kind: EntryKind) -> Option<Self> {
         let number = name.strip_prefix(DATAFILE).and_then(number);
         number.filter(|_| kind == EntryKind::File).map(Self::Data)
     }
 
-    /// What an entry of `meta` is.
+    /// Classifies an entry of `meta`; `None` if it is foreign.
     pub(super) fn in_meta(name: &[u8], kind: EntryKind) -> Option<Self> {
         let rest = name.strip_prefix(METAFILE).filter(|_| kind == EntryKind::Directory)?;
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -62,7 +62,7 @@ impl Ours {
         number(digits).filter(|_| plain).map(|number| Self::Meta(number, count))
     }
 
-    /// Its name.
+    /// File name of the entry.
     pub(super) fn name(self) -> Vec<u8> {
         let (word, number, letters): (&[u8], u64, u32) = match self {
             Self::Data(number) => (DATAFILE, number, 0),

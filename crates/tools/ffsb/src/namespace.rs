@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::fileset::Fileset;
 use crate::language::Filesystem;
 
-/// What the names of native filesystems begin with.
+/// Name prefix of the directories of native filesystems.
 pub(super) const DIRECTORY: &str = "ffsb-";
 
 /// The directory of a native filesystem.
@@ -13,12 +13,12 @@ pub(super) fn directory(number: usize) -> String {
     format!("{DIRECTORY}{number}")
 }
 
-/// Where the files of a filesystem are found.
+/// Location of a filesystem's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In the place of this number.
+    /// Target root of this number.
     Root(u16),
-    /// In a directory of the target that has its number.
+    /// Numbered directory below the target.
     Below,
 }
 

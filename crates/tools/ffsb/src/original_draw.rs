@@ -1,12 +1,12 @@
-//! How FFSB 6.0-RC2 draws sizes: as few random bytes as can hold the number of choices, modulo that
-//! number, so that the first choices come more often.
+//! Biased size draw of FFSB 6.0-RC2: as few random bytes as can hold the number of choices, modulo
+//! that number, so that the first choices come more often.
 //!
 //! That its threads go through the same random bytes again and again is not imitated.
 
 use treering_script::Random;
 
-/// How many values the bytes have of which the original takes the remainder: one byte below 256
-/// choices, two below 65,536, three below 16,777,216, else four.
+/// Number of values of the random bytes that the original reduces modulo `choices`: one byte below
+/// 256 choices, two below 65,536, three below 16,777,216, else four.
 const fn values(choices: u64) -> u64 {
     match choices {
         0..0x100 => 1 << 8,

@@ -16,7 +16,7 @@ use super::text::{self, GroupReport};
 use crate::language::Profile;
 use treering_kit::cautions;
 
-/// How a classic command line is run.
+/// Output of a classic command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let options = Classic::read(settings)?;
     let (_, profile) = read_profile(settings, options.profile.as_deref())?;
@@ -54,7 +54,7 @@ struct Output {
     shares: Vec<f64>,
     /// Filesystems of which it was said that they age.
     aging: Vec<bool>,
-    /// How long the files took, until it is said.
+    /// Duration of the file setup, until it is printed.
     set_up_ns: Option<u64>,
     groups: Vec<Tally>,
     /// The work, from the first thread's start to the end of the sync after it.
@@ -63,7 +63,7 @@ struct Output {
     user_ns: u64,
     system_ns: u64,
     final_sync: bool,
-    /// Whether the start is still to be reported.
+    /// True until the start was reported.
     starting: bool,
     reported: bool,
 }
@@ -136,7 +136,7 @@ impl Output {
         out(syncing + &text::finished(&witness.time()))
     }
 
-    /// How long the setup took, when something comes after it: one that failed is not reported.
+    /// Setup time, printed once the next phase begins; a failed setup prints none.
     fn set_up(&mut self) -> Said {
         let words = self.set_up_ns.take().map(|ns| text::set_up(seconds(ns)));
         words.map(out).unwrap_or_default()

@@ -21,28 +21,28 @@ const DRAWS: u32 = 48;
 /// Counted choices after which the files are called busy.
 const CHOICES: u32 = 8;
 
-/// Nothing stands under this number.
+/// Slot state: no file has this number.
 const VACANT: u32 = u32::MAX;
 /// A file is being made.
 const MAKING: u32 = u32::MAX - 1;
-/// Somebody has the file alone. Smaller words count those who share it.
+/// Slot state: held exclusively. Smaller values count the sharers.
 const ALONE: u32 = u32::MAX - 2;
 /// More do not share a file.
 const SHARERS_MAX: u32 = u32::MAX - 3;
 
-/// How a file is used.
+/// Lock mode of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hold {
-    /// With others.
+    /// Held by several workers.
     Shared,
     /// Alone.
     Alone,
 }
 
-/// How many workers have to do with the same files at the same time.
+/// Concurrency of the workers on these files, which decides whether slots need atomic updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Crowd {
-    /// One: nobody comes between its reading and its writing.
+    /// One worker: load and store suffice.
     One,
     /// Several.
     Many,
@@ -54,18 +54,18 @@ pub(super) struct Held {
     pub(super) number: u64,
     /// The directory it is in.
     pub(super) dir: u32,
-    /// Its size when it was found.
+    /// File size when the file was locked, in bytes.
     pub(super) bytes: u64,
 }
 
-/// What a search came to.
+/// Result of a search for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// This file, held as asked.
+    /// File, locked in the requested mode.
     File(Held),
-    /// Those that stand are all in use.
+    /// Every existing file is in use.
     Busy,
-    /// None stands.
+    /// No file exists.
     Nothing,
 }
 
@@ -161,7 +161,7 @@ impl Population {
         self.shelves.get(shelf as usize)?.get()?.slots.get(place)
     }
 
-    /// How many stand of the chunk of a number, which has been given out.
+    /// Count of existing files in the chunk of a number that was given out.
     fn standing_with(&self, number: u64) -> &AtomicU32 {
         let (shelf, place) = place(number);
         let shelf = self.shelves[shelf as usize].get_or_init(|| Shelf::new(shelf));
@@ -333,7 +333,7 @@ impl Series {
         self.done.store(next, Ordering::Release);
     }
 
-    /// How many are done, without a gap.
+    /// Number of completed items without a gap.
     #[inline]
     pub(super) fn count(&self) -> u32 {
         self.done.load(Ordering::Acquire)

@@ -24,7 +24,7 @@ const SUB_DIR: Dir = Dir(4);
 /// Files of an earlier run are taken over up to this number: no run has made as many.
 const NUMBERS_MAX: u64 = 1 << 32;
 
-/// What was found in a filesystem.
+/// Leftovers of an earlier run in a filesystem.
 #[derive(Debug, Default)]
 struct Left {
     /// Files: directory (0 is `data`), and which.
@@ -85,7 +85,7 @@ impl Prepare {
         }
     }
 
-    /// The same, which only looks for what no run has made.
+    /// Only checks for foreign entries.
     pub(super) fn looks_only(self) -> Self {
         Self { looks_only: true, ..self }
     }
@@ -94,7 +94,7 @@ impl Prepare {
         &self.namespace.filesets[self.number]
     }
 
-    /// Whether something was found, here or in another filesystem, that no run has made.
+    /// True once foreign entries were found, in this or another filesystem.
     fn is_hindered(&self) -> bool {
         self.common.trouble().is_some()
     }
@@ -167,7 +167,7 @@ impl Prepare {
         )));
     }
 
-    /// Whether all is there that a run of this profile would make, but for the sizes.
+    /// True if the leftovers match what a run of this profile creates, apart from the sizes.
     fn could_be_reused(&self) -> bool {
         let Left { files, dirs, metas, data, meta } = &self.left;
         let mut numbers = HashSet::new();

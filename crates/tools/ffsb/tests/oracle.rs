@@ -40,7 +40,7 @@ const OPERATIONS: [&str; 15] = [
     "create",
     "create_fsync",
 ];
-/// Those before leave names and sizes of files as they are.
+/// Operation indices; operations before `APPEND` leave names and sizes of files unchanged.
 const APPEND: usize = 10;
 const CREATE: usize = 13;
 
@@ -48,7 +48,7 @@ const CREATE: usize = 13;
 struct Files {
     files: u64,
     dirs: u32,
-    /// From, and below, or sizes with weights.
+    /// Bounds of the size range, or sizes with weights.
     sizes: Result<(u64, u64), Vec<(u64, u64)>>,
     block: u64,
 }
@@ -198,12 +198,12 @@ fn native(dir: &TempDir, profile: &str, words: &[(&str, &str)]) -> Box<dyn Job> 
     Ffsb.native(&Settings::new(given)).unwrap()
 }
 
-/// What came of a run.
+/// Results of a run.
 struct Ran {
     metrics: Vec<Metric>,
     cautions: Vec<&'static str>,
     remains: Vec<String>,
-    /// Why the session could not go on.
+    /// Error that ended the session.
     failure: Option<String>,
 }
 
@@ -256,7 +256,7 @@ impl Ran {
     }
 }
 
-/// What stands of FFSB, all names and places being right.
+/// Files of FFSB found afterwards; names and directories are checked on the way.
 #[derive(Debug, Default, PartialEq)]
 struct Standing {
     /// Sizes by filesystem.
@@ -301,7 +301,7 @@ fn standing(snapshot: &Snapshot) -> Standing {
     standing
 }
 
-/// What holds for every run that was not out of files.
+/// Checks the invariants of a run that did not run out of files.
 fn check(asked: &Asked, ran: &Ran, snapshot: &Snapshot) {
     let roots: Vec<String> = (0..asked.filesystems.len()).map(|n| format!("ffsb-{n}")).collect();
     assert_eq!(ran.remains, roots);
@@ -437,7 +437,7 @@ fn ends(profile: &str, operations: &str) -> Ran {
     })
 }
 
-/// Those that delete want more than those that make files will ever make.
+/// Groups that delete more than the creating groups ever create.
 #[test]
 fn who_has_nothing_left_to_do_does_not_wait_for_those_who_have_ended() {
     let group = |threads: u32, weights: &str| {

@@ -14,7 +14,7 @@ use treering_script::{
 };
 use treering_testkit::temp_dir;
 
-/// One file of 10,000 bytes in `data` itself.
+/// Profile lines: one file of 10,000 bytes in `data` itself.
 const FILE: &str = "num_files=1\nmin_filesize=10000\nmax_filesize=10000";
 /// Whole blocks and a rest.
 const SIZES: &str = "read_size=9000\nread_blocksize=4096\nwrite_size=9000\nwrite_blocksize=4096";
@@ -79,7 +79,7 @@ fn calls(
     calls
 }
 
-/// What a run did.
+/// Calls and results of a run.
 struct Ran {
     /// The phases' calls, each task's by itself.
     phases: Vec<(String, Vec<Vec<String>>)>,
@@ -163,7 +163,7 @@ fn profile(filesystem: &str, group: &str) -> String {
     )
 }
 
-/// One operation in both ways: its calls, and what was counted.
+/// Runs one operation in classic and in native mode: its calls, and the counters.
 fn once(operation: &str, filesystem: &str, group: &str) -> [(String, [f64; 3]); 2] {
     let text = profile(filesystem, &format!("{group}\n{operation}_weight=1"));
     [true, false].map(|classic| {

@@ -1,4 +1,4 @@
-//! What clients did, as the counters of a script: their session and their output read them.
+//! Counters that a client reports when its script ends; the session and the output read them.
 
 use crate::language::Kind;
 use serde::{Deserialize, Serialize};
@@ -15,16 +15,16 @@ const MESSAGE_BYTES_MAX: usize = 4096;
 /// A pass of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pass {
-    /// How long it took.
+    /// Duration of the pass, in nanoseconds.
     pub took_ns: u64,
-    /// When it ended, from the client's beginning.
+    /// End of the pass, in nanoseconds since the client began.
     pub at_ns: u64,
 }
 
-/// What one client did since the warm-up; without one, since its beginning.
+/// Work of one client since the end of the warm-up, or since its start without a warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ClientAccount {
-    /// Its number.
+    /// Client number.
     pub client: u64,
     /// Lines since the beginning.
     pub lines: u64,
@@ -36,9 +36,9 @@ pub(crate) struct ClientAccount {
     pub written: u64,
     /// Operations that came out otherwise than the load says.
     pub surprises: u64,
-    /// When the warm-up was over, nanoseconds of the trial.
+    /// End of the warm-up, in nanoseconds of the trial.
     pub from_ns: u64,
-    /// When the last operation ended, likewise.
+    /// End of the last operation, in nanoseconds of the trial.
     pub to_ns: u64,
     /// The passes that it ended.
     pub passes: Vec<Pass>,
@@ -47,7 +47,7 @@ pub(crate) struct ClientAccount {
 }
 
 impl ClientAccount {
-    /// That of a client that has not begun.
+    /// Account of a client that has not begun.
     pub(crate) fn new(client: u64) -> Self {
         Self {
             client,
@@ -79,16 +79,16 @@ impl ClientAccount {
     }
 }
 
-/// What a worker tells of its clients.
+/// Report of one worker about its clients.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Account {
-    /// What each of them did.
+    /// Account of each client of the worker.
     pub clients: Vec<ClientAccount>,
-    /// What is said of operations that came out otherwise.
+    /// Messages about operations whose outcome differs from the load's.
     pub messages: Vec<String>,
     /// Messages that were too many.
     pub unreported: u64,
-    /// Why it could not go on.
+    /// Reason why the worker stopped early.
     pub failure: Option<String>,
 }
 
@@ -102,7 +102,7 @@ impl Account {
         }
     }
 
-    /// As counters; a message beyond its greatest length is cut.
+    /// Converts the account to counters; messages beyond the length limit are cut.
     pub(crate) fn counters(&mut self) -> Counters {
         for text in self.messages.iter_mut().chain(&mut self.failure) {
             let is_whole = |at: &usize| text.is_char_boundary(*at);
@@ -112,7 +112,7 @@ impl Account {
         Counters::of(self)
     }
 
-    /// From counters; `None` when they are none, or of another set of operations.
+    /// Parses counters; `None` if they are missing or belong to another set of operations.
     pub(crate) fn read(counters: &Counters) -> Option<Self> {
         let account: Self = counters.read()?;
         let is_whole = |client: &ClientAccount| client.spans.rows().len() == Kind::COUNT;

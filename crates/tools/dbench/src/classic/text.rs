@@ -8,18 +8,18 @@ use treering_script::Spans;
 use super::account::{ClientAccount, Pass};
 use super::tick::{FIRST_SECOND, Part, Tick};
 
-/// What is said of a run at its end.
+/// Result line of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Result<'r> {
     /// Megabytes in a second.
     pub megabytes: f64,
-    /// All clients.
+    /// Number of clients, over all processes.
     pub clients: u32,
     /// The processes in which they are.
     pub processes: u32,
     /// The longest wait.
     pub latency_ns: u64,
-    /// What was synced how.
+    /// Labels of the sync options in use.
     pub labels: &'r [&'static str],
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn header(seconds: u64, load: &str, warmup: u64) -> String {
     )
 }
 
-/// That all clients are there and go.
+/// Line printed once all clients are set up and released.
 pub(crate) fn releasing(processes: u32) -> String {
     format!(
         "0 of {processes} processes prepared for launch   0 sec\n{processes} of {processes} \
@@ -71,7 +71,7 @@ pub(crate) fn cleanup(active: u64, seconds: f64) -> String {
     }
 }
 
-/// The same for other programs, as dbench 5.0 writes it.
+/// Machine-readable tick line, in the format of dbench 5.0.
 pub(crate) fn machine_tick(tick: &Tick) -> String {
     if tick.seconds < FIRST_SECOND {
         return String::new();
@@ -100,7 +100,7 @@ pub(crate) fn table(spans: &Spans) -> String {
     text
 }
 
-/// The same for other programs.
+/// Machine-readable operation table.
 pub(crate) fn machine_table(spans: &Spans) -> String {
     let rows = Kind::ALL.into_iter().map(|kind| (kind, spans.row(kind as usize)));
     rows.filter(|(_, row)| row.count > 0).fold(String::new(), |text, (kind, row)| {
@@ -118,7 +118,7 @@ pub(crate) fn per_client(clients: &[ClientAccount]) -> String {
     format!("Per client results:\n{}", tables.collect::<String>())
 }
 
-/// How long a client's passes took.
+/// Execution time of each pass of a client.
 pub(crate) fn passes(client: u64, passes: &[Pass]) -> String {
     let line = |pass: &Pass| {
         let whole = |ns: u64| ns / 1_000_000;
@@ -128,7 +128,7 @@ pub(crate) fn passes(client: u64, passes: &[Pass]) -> String {
     passes.iter().map(line).collect()
 }
 
-/// The same for other programs.
+/// Machine-readable pass times.
 pub(crate) fn machine_passes(client: u64, passes: &[Pass]) -> String {
     let line = |pass: &Pass| format!("@E@{client}@{}@\n", pass.took_ns / 1_000_000);
     passes.iter().map(line).collect()
@@ -145,7 +145,7 @@ pub(crate) fn result(result: &Result<'_>) -> String {
     )
 }
 
-/// The same for other programs.
+/// Machine-readable result line.
 pub(crate) fn machine_result(result: &Result<'_>) -> String {
     let Result { clients, processes, latency_ns, .. } = *result;
     let (megabytes, latency) = (general(result.megabytes), ms(latency_ns));

@@ -3,14 +3,14 @@
 use treering_kit::import::log::{first_word, shortened};
 use treering_kit::import::number::{decimal, whole};
 
-/// What a line says.
+/// Parsed output line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
     /// The first one, with the version.
     Started(String),
-    /// How long it is to run, with what.
+    /// Start of a run: its time limit, load file and warm-up.
     Running { seconds: u64, load: String, warm_up_seconds: u64 },
-    /// What there is after so many seconds.
+    /// Progress line of one second.
     Tick(Tick),
     /// A pass over the load ended.
     Pass(Pass),
@@ -43,7 +43,7 @@ pub(super) struct Tick {
     pub(super) latency_ms: Option<f64>,
 }
 
-/// How long a client took for the whole load.
+/// Execution time of a client's pass over the load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pass {
     pub(super) client: u64,
@@ -63,14 +63,14 @@ pub(super) struct Row {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Outcome {
     pub(super) mb_per_second: f64,
-    /// What the line says of `-s` and of `-S`; a machine readable line says nothing.
+    /// State of `-s` and `-S` as printed; `None` for a machine-readable line, which lacks them.
     pub(super) synchronous: Option<(bool, bool)>,
     pub(super) clients: u64,
     pub(super) processes: u64,
     pub(super) latency_ms: Option<f64>,
 }
 
-/// Whether a line can begin an output, or the first of several that were such a line.
+/// True if a line can begin an output, or could before several lines were joined into this one.
 pub(super) fn may_begin(text: &str) -> bool {
     let first = first_word(text);
     match first.as_bytes().first() {
@@ -249,7 +249,7 @@ fn is_furniture(words: &[&str]) -> bool {
     }
 }
 
-/// Whether a line is the rule below the names of the columns.
+/// True for the rule below the column names.
 pub(super) fn is_rule(text: &str) -> bool {
     let text = text.trim();
     text.len() >= 40 && text.bytes().all(|byte| byte == b'-')

@@ -17,9 +17,9 @@ use treering_kit::import::trial::ForeignTrial;
 
 /// The fact with the whole name of the load file.
 const LOAD_FACT: &str = "import.loadfile";
-/// How the table calls a flush; dbench 5 has the same word.
+/// Name of flush operations in the table; dbench 5 uses the same.
 const FLUSH: &str = "Flush";
-/// What dbench 5 calls by longer names than dbench 4.
+/// Operation names of dbench 5 with the shorter names of dbench 4.
 const NAMES: [(&str, &str); 5] = [
     ("FIND_FIRST", "Find"),
     ("SET_FILE_INFORMATION", "Sfileinfo"),
@@ -66,7 +66,7 @@ pub(super) fn trial(run: &Run) -> (Option<ForeignTrial>, Vec<String>) {
     (Some(telling.trial), telling.remarks)
 }
 
-/// What a run becomes.
+/// Builder of the trial of an imported run.
 struct Telling<'r> {
     run: &'r Run,
     trial: ForeignTrial,
@@ -147,8 +147,9 @@ impl<'r> Telling<'r> {
         self.trial.phases.push(phase);
     }
 
-    /// How long it was measured, in seconds: it looks at the clock once a second, ends when the
-    /// time limit is over, and shows no rate then. `None` where it ended otherwise or is not said.
+    /// Measured time in seconds: the clock is checked once a second, the run ends when the time
+    /// limit is over, and shows no rate then. `None` if the run ended otherwise or its end is
+    /// unknown.
     fn measured_seconds(&self) -> Option<f64> {
         let (limit, _, _) = self.run.plan.as_ref()?;
         let seconds = self.run.ticks.last().map_or(0, |tick| tick.seconds) + 1;
@@ -232,8 +233,8 @@ impl<'r> Telling<'r> {
         }
     }
 
-    /// What decides: the time of a pass where it is there, since throughput leaves all out that
-    /// moves no bytes.
+    /// Adds the deciding metric: the pass time if there is one, since throughput ignores operations
+    /// that move no bytes.
     fn results(&mut self) {
         let passes = self.passes();
         let printed = self.run.outcome.map(|outcome| outcome.mb_per_second);

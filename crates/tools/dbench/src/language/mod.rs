@@ -65,7 +65,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// All kinds.
+    /// All kinds, in table order.
     pub(crate) const ALL: [Self; 17] = [
         Self::NtCreateX,
         Self::Close,
@@ -86,7 +86,7 @@ impl Kind {
         Self::Flush,
     ];
 
-    /// How many there are.
+    /// Number of kinds.
     pub(crate) const COUNT: usize = Self::ALL.len();
 
     /// The name in the original's table.
@@ -113,18 +113,18 @@ impl Kind {
     }
 }
 
-/// How a file is opened.
+/// Create disposition of an open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disposition {
-    /// It must be there.
+    /// Opens an existing file; fails if it is missing.
     Open,
-    /// It is made where it is not there.
+    /// Opens the file, or creates it if it is missing.
     Create,
-    /// What is in it goes.
+    /// Opens or creates the file and truncates it.
     Overwrite,
 }
 
-/// What is to be done, without the names themselves.
+/// Operation of a load; names and handles are indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// `NTCreateX`.
@@ -133,9 +133,9 @@ pub(crate) enum Operation {
         name: NameId,
         /// The handle, by its number.
         handle: HandleId,
-        /// How it is opened.
+        /// Create disposition.
         how: Disposition,
-        /// Whether it is a directory.
+        /// True for a directory.
         directory: bool,
     },
     /// Closes a handle.
@@ -224,7 +224,7 @@ pub(crate) enum Operation {
         start: u32,
         /// Bytes that are asked for.
         bytes: u32,
-        /// Whether it locks; otherwise it unlocks.
+        /// True locks the range; false unlocks it.
         locks: bool,
     },
     /// An fsync.
@@ -244,9 +244,9 @@ pub(crate) enum Operation {
         /// Microseconds.
         us: u64,
     },
-    /// What follows, to the end, so many times; `end` is the number of the end.
+    /// Repeats the operations up to `end`.
     Loop {
-        /// How often.
+        /// Number of repetitions.
         times: u64,
         /// The number of the operation that ends it.
         end: u32,
@@ -270,19 +270,19 @@ pub(crate) enum Operation {
     },
     /// Draws a random string.
     DrawText {
-        /// Which of the ten strings it becomes.
+        /// Index of the string to set, 0 to 9.
         into: u8,
         /// The text.
         text: u32,
     },
 }
 
-/// What a line expects of its operation.
+/// Expected outcome of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
-    /// It succeeds.
+    /// The operation succeeds.
     Success,
-    /// It fails.
+    /// The operation fails.
     Failure,
     /// Either is right.
     Either,
@@ -291,7 +291,7 @@ pub(crate) enum Expected {
 /// A line that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Op {
-    /// What is to be done.
+    /// Operation to carry out.
     pub operation: Operation,
     /// The line in its file.
     pub line: u32,
@@ -304,9 +304,9 @@ pub(crate) struct Op {
 pub(crate) struct Drawn {
     /// The kind of operation.
     pub kind: Kind,
-    /// Its names.
+    /// Names of the operation.
     pub names: Vec<Template>,
-    /// Its numbers, in the order of the line.
+    /// Numbers, in the order of the line.
     pub numbers: Vec<Number>,
 }
 
@@ -315,7 +315,7 @@ pub(crate) struct Drawn {
 pub(crate) struct Status {
     /// The text.
     pub text: String,
-    /// What it says of the outcome.
+    /// Expected outcome of the line.
     pub expected: Expected,
 }
 
@@ -324,7 +324,7 @@ pub(crate) struct Status {
 pub(crate) struct Load {
     /// The operations, in order.
     pub ops: Vec<Op>,
-    /// Its names.
+    /// Names used by the operations.
     pub names: Vec<Template>,
     /// The number that each handle has in the file.
     pub handles: Vec<u64>,
@@ -336,7 +336,7 @@ pub(crate) struct Load {
     pub drawn: Vec<Drawn>,
     /// The random strings, by their number.
     pub texts: Vec<RandomText>,
-    /// What was accepted but is questionable, with line and column.
+    /// Warnings about accepted but questionable input, with line and column.
     pub warnings: Vec<String>,
     /// Lines of the file that were taken.
     pub lines: u32,

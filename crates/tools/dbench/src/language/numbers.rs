@@ -3,7 +3,7 @@
 /// Qualifiers behind a `*`.
 const QUALIFIERS_MAX: usize = 8;
 
-/// How a drawn number is shaped, in the order in which it is written.
+/// Post-processing of a drawn number, in the order of notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// `%y`: the rest of a division by y.
@@ -17,7 +17,7 @@ pub(crate) enum Shape {
 /// A number as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Number {
-    /// As it is written.
+    /// A literal.
     Fixed(u64),
     /// `*…`: 64 random bits, shaped.
     Drawn(Vec<Shape>),
@@ -29,7 +29,7 @@ pub(crate) enum Number {
     MoreByClients,
 }
 
-/// What is right.
+/// Hint that shows the valid forms of a number.
 pub(super) const RIGHT: &str = "a number is 4096, 0x1000 or 010000 as in C; *, *%100, */4096 or \
                                 *+7 draw one, +1, +child or +num_children count on";
 
@@ -81,7 +81,7 @@ fn shapes(mut rest: &[u8]) -> Option<Vec<Shape>> {
 }
 
 impl Number {
-    /// What it is now: `bits` are random, `before` is the same number of the line before.
+    /// Current value: `bits` are random, `before` is the same number in the previous line.
     pub(crate) fn now(
         &self,
         bits: impl FnOnce() -> u64,
@@ -102,7 +102,7 @@ impl Number {
         }
     }
 
-    /// Its value where that is known beforehand.
+    /// Value of a literal; `None` if it is computed at run time.
     pub(super) const fn fixed(&self) -> Option<u64> {
         match self {
             Self::Fixed(number) => Some(*number),

@@ -1,4 +1,4 @@
-//! From lines to operations.
+//! Parser of load files.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -26,7 +26,7 @@ const NAMES_MAX: usize = 1 << 20;
 /// The latest time of a line.
 const UNTIL_MAX_S: f64 = 1e7;
 
-/// Which lines of a file are taken, counted from 1.
+/// Range of lines to play, counted from 1.
 pub(crate) type Lines = RangeInclusive<u32>;
 
 /// Reads a load; `file` is its name in messages.
@@ -65,7 +65,7 @@ struct Parser<'t> {
     statuses: HashMap<Vec<u8>, u16>,
     /// Loops that are open: their operation's number, and where.
     loops: Vec<(u32, Place)>,
-    /// How often the next line is done.
+    /// Repetition count that applies to the next line.
     repeat: Option<u64>,
     /// Handles that some line before opens.
     opened: Vec<bool>,
@@ -101,7 +101,7 @@ impl Parser<'_> {
         self.faults.error(word.place, format!("'{text}' {what}")).hint(right)
     }
 
-    /// What is read is kept in memory, the names once for each client.
+    /// Checks the size limits: the load is kept in memory, and its names once for each client.
     fn bounded(&self, place: Place) -> Result<(), Fault> {
         if self.load.ops.len() <= OPS_MAX && self.load.names.len() <= NAMES_MAX {
             return Ok(());

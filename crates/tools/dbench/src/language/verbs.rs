@@ -2,7 +2,7 @@
 
 use super::{Disposition, Kind, NameId, Operation};
 
-/// What a word at the beginning of a line stands for.
+/// First word of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     Operation(Kind),
@@ -48,7 +48,7 @@ const DIRECTIVES: [(&str, Verb); 8] = [
     ("RANDOMSTRING", Verb::RandomString),
 ];
 
-/// What is right.
+/// Hint that lists the valid operations.
 pub(super) const RIGHT: &str = "operations are NTCreateX, Close, ReadX, WriteX, Flush, Unlink, \
      Rename, Mkdir, Rmdir, Deltree, QUERY_PATH_INFORMATION, QUERY_FILE_INFORMATION, \
      QUERY_FS_INFORMATION, SET_FILE_INFORMATION, FIND_FIRST, LockX and UnlockX; others are LOOP, \
@@ -87,7 +87,7 @@ impl Kind {
         }
     }
 
-    /// How it is written.
+    /// Syntax of the operation's line, for messages.
     pub(super) const fn form(self) -> &'static str {
         match self {
             Self::NtCreateX => "NTCreateX NAME OPTIONS DISPOSITION HANDLE STATUS",
@@ -110,7 +110,7 @@ impl Kind {
         }
     }
 
-    /// Which of its numbers is a handle.
+    /// Index of the number that is a handle.
     pub(crate) const fn handle_at(self) -> Option<usize> {
         match self {
             Self::NtCreateX => Some(2),
@@ -126,7 +126,7 @@ impl Kind {
         }
     }
 
-    /// What is to be done with these names and numbers; `None` where a number is too large.
+    /// Builds the operation from its names and numbers; `None` if a number is out of range.
     pub(crate) fn to_operation(
         self,
         names: &[NameId],

@@ -15,7 +15,7 @@ use crate::panel::{Dial, Panel};
 /// Numbers that an operation has at most.
 const NUMBERS: usize = 4;
 
-/// Where a client is in its load.
+/// Position of a client in its load.
 #[derive(Debug, Default)]
 pub(super) struct Cursor {
     at: usize,
@@ -61,7 +61,7 @@ fn op_number(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// One client.
+/// State of one client.
 pub(super) struct Client {
     pub(super) number: u32,
     pub(super) load: Arc<Load>,
@@ -70,10 +70,10 @@ pub(super) struct Client {
     pub(super) cursor: Cursor,
     pub(super) panel: Panel,
     pub(super) account: ClientAccount,
-    /// Whether the warm-up is over for it.
+    /// True once the client has left its warm-up.
     pub(super) measured: bool,
     pub(super) finished: bool,
-    /// When the present operation began.
+    /// Start of the current operation, in nanoseconds of the trial.
     pub(super) op_began_ns: u64,
     /// Bytes and time of the latest look at the rate.
     pub(super) rate: Option<(u64, u64)>,
@@ -110,7 +110,7 @@ impl Client {
         }
     }
 
-    /// What shows how far it is.
+    /// Sets the shared counters that show the client's progress.
     #[must_use]
     pub(super) fn showing(mut self, panel: Panel) -> Self {
         self.panel = panel;

@@ -16,7 +16,7 @@ const CLOSED: u16 = u16::MAX;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OpenedBy {
     Spot(u32),
-    /// One that was drawn.
+    /// Path that was drawn at run time.
     Path(Vec<u8>),
 }
 
@@ -35,7 +35,8 @@ pub(super) struct Handles {
 }
 
 impl Handles {
-    /// Of a load with so many, with these slots for files.
+    /// Creates the table for a load with `handles` handles; `slots` are the file slots of the
+    /// client.
     pub(super) fn new(handles: usize, slots: Range<u16>) -> Self {
         let open = slots.clone().map(|_| None).collect();
         Self {

@@ -35,19 +35,20 @@ const KEPT: u16 = TREE + 32;
 const OPEN_MAX: u16 = 200;
 /// Clients of one worker, at most.
 pub(super) const CLIENTS_MAX: u32 = 32;
-/// Nothing ends a wait early: it is made in pieces.
+/// Length of one piece of a wait: a pause cannot be interrupted, so the end of the run is checked
+/// between pieces.
 const PIECE_NS: u64 = 20_000_000;
-/// How often another client is asked whether it has come to a point.
+/// Interval at which another client's sync point is polled.
 const POLL_NS: u64 = 1_000_000;
 /// Lines without a call before one is made, so that a signal is heard.
 const SILENT_MAX: u32 = 1000;
 
-/// How a load is played.
+/// Playback options.
 #[derive(Clone, Debug)]
 pub(super) struct Manner {
-    /// Where the load's directory under test is, in the target; empty for the target.
+    /// Path of the load's top directory, relative to the target; empty for the target itself.
     pub(super) base: Vec<u8>,
-    /// Whether a name that is not there is looked for in its directory.
+    /// Search a missing name in its directory without regard to case.
     pub(super) resolve: bool,
     pub(super) sync_dir: bool,
     pub(super) fsync: bool,
@@ -55,7 +56,7 @@ pub(super) struct Manner {
     pub(super) stat_check: bool,
     pub(super) fake_io: bool,
     pub(super) one_byte_write_fix: bool,
-    /// Whether the client's files are removed at the end.
+    /// Remove the client's files at the end.
     pub(super) cleans_up: bool,
     /// Bytes per second of each client.
     pub(super) rate: Option<f64>,
@@ -65,15 +66,15 @@ pub(super) struct Manner {
     pub(super) seed: u64,
 }
 
-/// What is in common to all clients while they play.
+/// State shared by all clients of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Common {
     pub(super) signal: Signal,
-    /// One for each client.
+    /// Shared counters, one set for each client.
     pub(super) panels: Vec<Panel>,
 }
 
-/// What the filesystem answered to a call.
+/// Outcome of a call as the filesystem returned it.
 type Answer<T> = Result<T, Errno>;
 
 /// The code of a worker.
@@ -81,18 +82,18 @@ pub(super) struct Player {
     plan: Arc<Manner>,
     common: Common,
     clients: Vec<Client>,
-    /// Whose turn it is.
+    /// Index of the client whose turn it is.
     present: usize,
     op: Op,
     /// The names of the present operation, and the slots of their directories.
     named: [NameId; 2],
     at: [Dir; 2],
     found: [bool; 2],
-    /// Why a name's directory could not be opened.
+    /// Errno with which opening a name's directory failed.
     lost: [Option<Errno>; 2],
-    /// Whether the next call is the first of an operation.
+    /// True until the first call of the current operation was made.
     begins: bool,
-    /// When the first call of the present operation began, if it was timed.
+    /// Start of the first call of the current operation, if that call was timed.
     op_began_ns: Option<u64>,
     now_ns: u64,
     began_ns: u64,
@@ -157,7 +158,7 @@ impl Player {
         self.clients[self.present].places.spot(self.named[which])
     }
 
-    /// What a name is called in its directory.
+    /// Last component of the name, relative to its directory.
     #[inline]
     fn name(&self, which: usize) -> &CStr {
         &self.spot(which).name
@@ -172,19 +173,19 @@ impl Player {
         self.clients[self.present].expected(&self.op)
     }
 
-    /// What tells the value of an attribute: a new one in four of five writes.
+    /// Number that determines an attribute's value: four of five writes change it.
     fn xattr_value(&mut self) -> u64 {
         self.xattrs += 1;
         self.xattrs - u64::from(self.xattrs.is_multiple_of(5))
     }
 
-    /// Something came out otherwise than the load says.
+    /// Records a message about an operation whose outcome differs from the load's.
     fn say(&mut self, what: String) {
         let line = self.op.line;
         self.account.say(format!("[{line}] {what}"));
     }
 
-    /// It cannot go on; the others need not.
+    /// Records a fatal error of this client and ends the run.
     fn give_up(&mut self, what: String) {
         let (line, number) = (self.op.line, self.clients[self.present].number);
         self.say(what.clone());
@@ -195,7 +196,7 @@ impl Player {
         self.common.signal.set(Part::Over);
     }
 
-    /// What the filesystem answered to the call that was just made. When that was is taken down.
+    /// Outcome of the call just made; records when the call ended.
     #[inline]
     fn heard<T>(&mut self, io: &dyn Io, done: Result<T, Stop>) -> Result<Answer<T>, Stop> {
         self.silent = 0;
@@ -273,7 +274,8 @@ impl Player {
         }
     }
 
-    /// With a rate, how long the present operation has to wait.
+    /// Time the current operation must wait to keep to the rate limit, in nanoseconds; `None` if it
+    /// is not ahead.
     fn behind_rate(&mut self) -> Option<u64> {
         let rate = self.plan.rate?;
         let now_ns = self.now_ns;

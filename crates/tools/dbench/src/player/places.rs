@@ -1,4 +1,4 @@
-//! Where a client's names are: the directories of a load, kept open in slots, and last components.
+//! Table of a client's names: the load's directories, kept open in slots, and the last components.
 //!
 //! All paths are made when the client is, those of drawn names when they are drawn.
 
@@ -30,7 +30,7 @@ pub(super) struct Spot {
 
 #[derive(Debug)]
 struct Place {
-    /// From the target.
+    /// Path relative to the target.
     path: CString,
     slot: Option<usize>,
 }
@@ -55,7 +55,7 @@ fn c_string(bytes: &[u8]) -> CString {
 }
 
 impl Places {
-    /// Those of a client, below `base` in the target, with these slots for directories.
+    /// Names of a client, below `base` in the target; `slots` are its directory slots.
     pub(super) fn new(load: &Load, client: u32, base: &[u8], slots: Range<u16>) -> Self {
         let holders = vec![None; slots.len()];
         let mut places = Self {
@@ -125,7 +125,7 @@ impl Places {
         u32::try_from(at).unwrap_or(u32::MAX)
     }
 
-    /// Whether a name is one of those that are drawn.
+    /// True if the name was drawn at run time.
     pub(super) fn is_drawn(&self, spot: u32) -> bool {
         spot >= self.drawn(0)
     }

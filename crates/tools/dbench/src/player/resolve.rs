@@ -1,5 +1,5 @@
-//! How a name is found: asked for, and where it is not there, its directory read for one that
-//! differs in case only, as a server for clients without case would.
+//! Case-insensitive name lookup: a name is looked up directly, and if it is missing, its directory
+//! is read for one that differs only in case, as a server for case-insensitive clients would.
 //!
 //! As in the original, such a name ends the search and is not used: the operation goes on with the
 //! name as it is written.

@@ -81,7 +81,7 @@ impl Player {
         Ok(self.plan.fsync && last.is_err())
     }
 
-    /// Whether all was written; a write that is too short ends it all.
+    /// Writes in pieces; false after a short write, which ends the run.
     fn write_pieces(&mut self, io: &mut dyn Io, file: File, what: Transfer) -> Result<bool, Stop> {
         let mut moved = 0;
         let failed = loop {

@@ -1,15 +1,15 @@
-//! What a worker of FFSB did, in FFSB's own way of counting: operations, transactions, bytes, and
-//! the times of the calls that it times.
+//! Counters of an FFSB worker as the original counts: operations, transactions, bytes, and the
+//! latencies of timed calls.
 
 use serde::{Deserialize, Serialize};
 
 use crate::language::TimedCall;
 use crate::language::operation::Operation;
 
-/// What was done of one operation.
+/// Counters of one operation kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Done {
-    /// How often it was carried out.
+    /// Number of operations carried out.
     pub operations: u64,
     /// FFSB's transactions: blocks for operations on content, operations for the rest.
     pub transactions: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Done {
 /// Times of one kind of call, in whole microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CallTimes {
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
     /// The time of all.
     pub sum_us: u64,
@@ -32,12 +32,12 @@ pub(crate) struct CallTimes {
     pub in_range: Vec<u64>,
 }
 
-/// What a worker, or all of a group, did.
+/// Counters of a worker, or the sum over a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// By [`Operation::place`].
+    /// Counters by [`Operation::place`].
     pub done: [Done; Operation::COUNT],
-    /// By [`TimedCall::place`].
+    /// Call latencies by [`TimedCall::place`].
     pub calls: [CallTimes; TimedCall::COUNT],
 }
 
@@ -89,10 +89,10 @@ impl CallTimes {
     }
 }
 
-/// Whether the files of an earlier run were taken over; nothing is counted when it went no further.
+/// Result of the preparation of one filesystem; an aborted preparation reports no counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Prepared {
-    /// Whether they were.
+    /// True if the files of an earlier run were reused.
     pub reused: bool,
 }
 

@@ -4,7 +4,7 @@ use super::bytes_per_second;
 use treering_kit::import::log::first_word;
 use treering_kit::import::number::{decimal, whole};
 
-/// What a line says.
+/// Parsed output line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
     /// The first one, with the version.
@@ -25,7 +25,7 @@ pub(super) enum Line {
     TableBegins,
     /// A kind of operation.
     Row(OpRow),
-    /// Of all kinds, per second.
+    /// Transactions per second, over all operation kinds.
     Transactions(f64),
     /// Bytes read or written per second.
     Throughput(&'static str, f64),
@@ -45,7 +45,7 @@ pub(super) struct OpRow {
     pub(super) op: String,
     pub(super) transactions: u64,
     pub(super) transactions_per_second: f64,
-    /// Of all operations that ran, in percent with three decimals.
+    /// Share of all operations that ran, in percent with three decimals.
     pub(super) operations_percent: f64,
     /// `None` where no data are moved.
     pub(super) bytes_per_second: Option<f64>,
@@ -99,7 +99,7 @@ const NAMES: [&str; 25] = [
     "create_blocksize",
     "age_blocksize",
 ];
-/// What else a line may begin with, but for figures and rules.
+/// Other first words of FFSB lines, apart from figures and rules.
 const FIRST_WORDS: [&str; 21] = [
     "FFSB",
     "ThreadGroup",
@@ -124,7 +124,7 @@ const FIRST_WORDS: [&str; 21] = [
     "Aging",
 ];
 
-/// Whether a line, or the first of several that were one, can be one of these.
+/// True if a line can be FFSB output, or could before several lines were joined into this one.
 pub(super) fn may_begin(text: &str) -> bool {
     let first = first_word(text);
     let figure = |byte: u8| byte.is_ascii_digit() || b"[=-".contains(&byte);

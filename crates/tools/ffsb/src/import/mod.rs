@@ -76,10 +76,10 @@ impl Importer for Ffsb {
 #[derive(Default)]
 struct Report {
     trial: ForeignTrial,
-    /// Of one thread group, or of all when there are several: the last table.
+    /// Rows of the last table: that of the only thread group, or the totals.
     rows: Vec<OpRow>,
     seconds: Option<f64>,
-    /// How many thread groups and filesystems came so far.
+    /// Numbers of thread groups and filesystems seen so far.
     groups: u32,
     filesystems: u32,
     /// Bytes of a write and of its blocks, by thread group.
@@ -88,12 +88,12 @@ struct Report {
     /// Opens, unlinks and stats of all blocks of calls, and how many blocks there were.
     calls: u64,
     call_blocks: u32,
-    /// Whether its last line was read.
+    /// True once the last line of the report was read.
     is_complete: bool,
 }
 
 impl Report {
-    /// Whether this line is of another report.
+    /// True if this line belongs to the next report.
     fn is_over(&self, said: &Line) -> bool {
         let has_begun = self.trial.started_unix_ms.is_some() || self.seconds.is_some();
         match said {

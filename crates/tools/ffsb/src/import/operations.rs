@@ -1,6 +1,6 @@
-//! How many operations ran, which FFSB does not print: what it prints may determine it. Evidence is
-//! the share of each kind, printed with three decimals; the kinds whose transactions are operations
-//! or whole appends; and the number of calls.
+//! Inference of the number of operations, which FFSB does not print. Evidence is the share of each
+//! kind, printed with three decimals; the kinds whose transactions are operations or whole appends;
+//! and the number of calls.
 
 use super::lines::OpRow;
 
@@ -10,10 +10,10 @@ const ONE_EACH: [&str; 5] = ["delete", "stat", "open_close", "createdir", "metao
 const APPENDS: [&str; 2] = ["append", "append_fsync"];
 /// Half of the last digit of the shares, and a little for the last bit.
 const ROUNDING_PERCENT: f64 = 0.000_501;
-/// So many numbers are tried.
+/// Maximum number of candidate totals tried.
 const TRIED_MOST: u64 = 200_000;
 
-/// What a report says about the number of operations.
+/// Figures of a report that constrain the number of operations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence<'r> {
     pub(super) rows: &'r [OpRow],
@@ -54,7 +54,7 @@ impl Evidence<'_> {
         possible.next().is_none().then_some(first)
     }
 
-    /// By the calls.
+    /// Total inferred from the number of calls.
     fn counted(&self) -> Option<u64> {
         let calls = self.calls.filter(|calls| *calls > 0)?;
         let without = |row: &&OpRow| matches!(row.op.as_str(), "createdir" | "metaop");
@@ -62,7 +62,7 @@ impl Evidence<'_> {
         others.try_fold(calls, u64::checked_add)
     }
 
-    /// How many operations of a kind ran, where its transactions say it.
+    /// Number of operations of a kind, if its transactions determine it.
     fn known(&self, row: &OpRow) -> Option<u64> {
         let op = row.op.as_str();
         if ONE_EACH.contains(&op) {
@@ -73,7 +73,7 @@ impl Evidence<'_> {
         is_whole.then_some(row.transactions / blocks)
     }
 
-    /// Whether every share can be one of so many operations.
+    /// True if every printed share is possible with `all` operations.
     fn agrees(&self, all: u64) -> bool {
         let agrees = |row: &OpRow| {
             let nearest = (row.operations_percent / 100.0 * all as f64).round();

@@ -1,9 +1,9 @@
-//! Which settings there are, and where.
+//! Table of settings: their keys, sections and value types.
 
 use super::operation::Operation;
 use treering_kit::nearest::closest;
 
-/// Where a setting stands.
+/// Section that a setting belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// Outside of every section.
@@ -14,7 +14,7 @@ pub(super) enum Scope {
 }
 
 impl Scope {
-    /// As in "belongs ...".
+    /// Description of the section that completes "belongs ...".
     pub(super) const fn inside(self) -> &'static str {
         match self {
             Self::Profile => "outside of the sections",
@@ -25,7 +25,7 @@ impl Scope {
     }
 }
 
-/// What a setting's value is.
+/// Value type of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// 0 or 1.
@@ -36,7 +36,7 @@ pub(super) enum Kind {
     Size,
     /// Bytes of a call.
     Block,
-    /// From 0 to 1.
+    /// Fraction, 0 to 1.
     Share,
     /// A path; blanks in it stay.
     Path,
@@ -44,7 +44,7 @@ pub(super) enum Kind {
     Command,
     /// A call whose times are not printed; may be given again.
     Ignore,
-    /// How often an operation is drawn.
+    /// Weight of an operation in the random draw.
     Weight(Operation),
     /// `size_weight SIZE WEIGHT`, without `=`; may be given again.
     SizeWeight,

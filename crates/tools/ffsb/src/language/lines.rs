@@ -22,7 +22,7 @@ pub(super) enum Line<'t> {
     Words(Vec<(&'t str, Place)>),
 }
 
-/// What C calls white space, within a line.
+/// White space of C's `isspace`, except line ends.
 const fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\r' | '\x0b' | '\x0c')
 }
@@ -55,7 +55,7 @@ pub(super) fn lines<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<L
     Ok(found)
 }
 
-/// One line, on its way.
+/// Scanner state for one line.
 struct Cut<'t, 'f> {
     line: &'t [u8],
     place: Place,
@@ -81,7 +81,7 @@ impl<'t> Cut<'t, '_> {
         Ok((!words.is_empty()).then_some(Line::Words(words)))
     }
 
-    /// What stands before the comment, as text without control characters.
+    /// Text before the comment, free of control characters.
     fn content(&self) -> Result<&'t str, Fault> {
         let content = cursor::before(self.line, b"#");
         let content = cursor::text(content, self.place, "a profile is text in UTF-8", self.faults)?;

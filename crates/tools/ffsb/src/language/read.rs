@@ -37,7 +37,7 @@ pub(super) fn profile(sections: &Section, to: &mut Faults) -> Result<Profile, Fa
     })
 }
 
-/// Where the filesystems are: each somewhere, and somewhere else.
+/// Locations of the filesystems; each must be present and distinct.
 fn locations<'s>(sections: &'s [Section], to: &Faults) -> Result<Locations<'s>, Fault> {
     let mut locations = Locations::new();
     for (number, section) in sections.iter().enumerate() {
@@ -107,7 +107,7 @@ fn filesystems(
     Ok(made)
 }
 
-/// Where each chain of clones begins.
+/// Root filesystem of each chain of clones.
 fn origins(next: &[Option<usize>], sections: &[Section], to: &Faults) -> Result<Vec<usize>, Fault> {
     let mut origins: Vec<Option<usize>> = vec![None; next.len()];
     for (start, section) in sections.iter().enumerate() {

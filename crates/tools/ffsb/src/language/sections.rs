@@ -18,10 +18,10 @@ const ROWS_MAX: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Section {
     pub(super) scope: Scope,
-    /// Where it begins.
+    /// Position of the section's header.
     pub(super) place: Place,
     settings: HashMap<&'static str, Setting>,
-    /// In the order of the file.
+    /// Size weights, in the order of the file.
     pub(super) size_weights: Vec<(u64, u64)>,
     pub(super) ranges_ms: Vec<(f64, f64)>,
     pub(super) ignored: [bool; TimedCall::COUNT],
@@ -52,17 +52,17 @@ impl Section {
         }
     }
 
-    /// Where a setting's value stands, or else the section.
+    /// Position of a setting's value, or of the section if the setting is missing.
     pub(super) fn place_of(&self, key: &str) -> Place {
         self.settings.get(key).map_or(self.place, |setting| setting.place)
     }
 
-    /// Whether it is there.
+    /// True if the setting is present.
     pub(super) fn has(&self, key: &str) -> bool {
         self.settings.contains_key(key)
     }
 
-    /// Where settings other than these two stand.
+    /// First setting other than these two, with its position.
     pub(super) fn others_than(&self, keys: [&str; 2]) -> Option<(&'static str, Place)> {
         let others = self.settings.iter().filter(|(key, _)| !keys.contains(*key));
         others.map(|(key, setting)| (*key, setting.place)).min_by_key(|(_, place)| *place)
@@ -76,7 +76,7 @@ impl Section {
         }
     }
 
-    /// Whether a switch is on.
+    /// True if a switch is on.
     pub(super) fn is_on(&self, key: &str) -> bool {
         self.number(key) == Some(1)
     }

@@ -23,12 +23,12 @@ fn refused(text: &str) -> String {
     error.message.lines().next().unwrap().to_owned()
 }
 
-/// What a group with these lines is refused for.
+/// Error for a group with these lines.
 fn group_refused(lines: &str) -> String {
     refused(&format!("{FS}time=1\n[threadgroup0]\nnum_threads=1\n{lines}\n[end]"))
 }
 
-/// What a filesystem with these lines is refused for.
+/// Error for a filesystem with these lines.
 fn filesystem_refused(lines: &str) -> String {
     refused(&format!("[filesystem0]\nlocation=/a\n{lines}\n[end]\n{GROUP}"))
 }

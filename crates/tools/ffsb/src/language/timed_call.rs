@@ -36,7 +36,7 @@ impl TimedCall {
         Self::Stat,
     ];
 
-    /// How many there are.
+    /// Number of timed calls.
     pub(crate) const COUNT: usize = Self::ALL.len();
 
     /// The name in the table and in a profile.
@@ -53,7 +53,7 @@ impl TimedCall {
         }
     }
 
-    /// Its place in tables.
+    /// Index in tables.
     pub(crate) const fn place(self) -> usize {
         self as usize
     }

@@ -1,4 +1,4 @@
-//! What stands behind a key: numbers, sizes, shares and paths.
+//! Values of settings: numbers, sizes, shares and paths.
 //!
 //! Nothing is cut or guessed: what is not entirely a value is refused, with what would be right.
 
@@ -19,7 +19,7 @@ const PATH_BYTES_MAX: usize = 3800;
 /// A value that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
-    /// Also of switches: 0 or 1.
+    /// Integer; switches are 0 or 1.
     Number(u64),
     Share(f64),
     Text(String),

@@ -26,7 +26,7 @@ fn globals(profile: &Profile) -> Vec<Row> {
     rows
 }
 
-/// All but the location and the group that ages.
+/// Rows of a filesystem, without its location and its aging group.
 fn filesystem(filesystem: &Filesystem) -> Vec<Row> {
     let mut rows = vec![
         ("num_files", filesystem.files.to_string()),
@@ -55,7 +55,7 @@ fn filesystem(filesystem: &Filesystem) -> Vec<Row> {
     rows
 }
 
-/// All but the binding and what is printed.
+/// Rows of a group, without its `bindfs` and its stats.
 fn group(group: &ThreadGroup) -> Vec<Row> {
     let mut rows = vec![
         ("num_threads", group.threads.to_string()),
@@ -104,7 +104,7 @@ fn put(prefix: &str, rows: Vec<Row>, into: &mut Vec<(String, String)>) {
     }
 }
 
-/// All names and values.
+/// Names and values of all settings.
 pub(super) fn parameters(profile: &Profile) -> Vec<(String, String)> {
     let prefix = |several: bool, word: &str, number: usize| {
         if several { format!("{word}{number}.") } else { String::new() }

@@ -1,4 +1,4 @@
-//! When a worker ends, and what it looks at to know.
+//! End conditions of a worker and their checks.
 
 use treering_script::{Io, SessionError, Stop};
 
@@ -13,18 +13,18 @@ const LOOK_SHARE: u64 = 500;
 /// Operations without the filesystem getting any fuller.
 const STUCK_AFTER: u64 = 2_000_000;
 
-/// When a worker ends, beside when the deadline is reached.
+/// End condition of a worker, besides the deadline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Ends {
     /// Only then.
     AtDeadline,
     /// After so many operations.
     After(u64),
-    /// When the filesystem has grown by so many bytes.
+    /// The used space has grown by this many bytes.
     Grown(u64),
-    /// When this share of the filesystem is used.
+    /// This share of the filesystem is used, 0 to 1.
     Filled(f64),
-    /// When this share is used; then all that age the filesystem do.
+    /// This share is used; ends all workers that age the filesystem.
     Aged(f64),
 }
 
@@ -70,7 +70,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether it is to end now.
+    /// True if the worker must end now.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.common.deadline.is_reached()

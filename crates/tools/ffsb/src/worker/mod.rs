@@ -24,15 +24,16 @@ use super::tally::{CallTimes, Tally};
 use crate::language::TimedCall;
 pub(super) use ends::Ends;
 
-/// Nothing ends a wait early: it is made in pieces.
+/// Length of one piece of a wait: a pause cannot be interrupted, so the end is checked between
+/// pieces.
 const PIECE_NS: u64 = 20_000_000;
-/// How long is waited when all files are in use, and when there is none.
+/// Pause when all files are in use, and when no file exists.
 const BUSY_NS: u64 = 50_000;
 const NO_FILE_NS: u64 = 1_000_000;
 /// Operations that are drawn in vain before it is said that there are no files.
 const VAIN_MAX: u32 = 1000;
 
-/// What an operation moved.
+/// Data moved by an operation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moved {
     bytes: u64,
@@ -53,7 +54,7 @@ pub(super) struct Worker {
     crowd: Crowd,
     slots: Slots,
     tally: Tally,
-    /// That of the present file or directory.
+    /// Name of the current file or directory.
     name: Name,
     /// Operations carried out.
     done: u64,
@@ -221,7 +222,7 @@ impl Worker {
         Ok(None)
     }
 
-    /// There is no file that the operation could be done to: another operation will be drawn.
+    /// Records that no file was available; another operation is drawn.
     #[cold]
     fn found_nothing(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.vain += 1;

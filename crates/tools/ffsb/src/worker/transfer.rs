@@ -49,7 +49,7 @@ impl Worker {
         Ok(())
     }
 
-    /// How many bytes of a file of this size an operation moves.
+    /// Bytes that an operation moves of a file of this size.
     pub(super) fn draw_wanted(
         &mut self,
         operation: Operation,

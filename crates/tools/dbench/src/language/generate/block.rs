@@ -24,15 +24,15 @@ const PASSING_FILES_MAX: usize = 100;
 struct Open {
     handle: u32,
     file: usize,
-    /// What it is still opened for: all is false when it may be closed.
+    /// Outstanding purposes of the open file; it may be closed when none is left.
     wants: Purpose,
-    /// What it is opened for at all.
+    /// All purposes for which the file was opened.
     purpose: Purpose,
-    /// Where the next read in a row begins.
+    /// Offset of the next sequential read.
     next: u64,
 }
 
-/// What is left to be done in a block.
+/// Budget of operations left in a block.
 #[derive(Clone, Debug, Default)]
 struct Left {
     kinds: [u64; KINDS],
@@ -126,27 +126,27 @@ impl Left {
             + self.of_effect(Effect::Extend)
     }
 
-    /// Whether a file must not be begun yet: the last beginning is kept for the last file, or there
-    /// would be no end of one to straddle.
+    /// True if no new file may be started: the last append or extend is reserved for the last file,
+    /// whose end the remaining straddling writes need.
     const fn keeps_beginning(&self) -> bool {
         let begins = self.of_effect(Effect::Append) + self.of_effect(Effect::Extend);
         begins == 1 && self.made > 0 && self.of_effect(Effect::Straddle) > 0
     }
 }
 
-/// How strictly an operation is asked whether it can be done.
+/// Strictness of the check whether an operation is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
-    /// As what a file was opened for says.
+    /// Only operations that match the purpose of an open file.
     Strict,
-    /// With any open file: towards the end of a block.
+    /// Any open file will do; used towards the end of a block.
     Lax,
 }
 
 /// The walk through all blocks.
 pub(super) struct Walk {
     random: Random,
-    /// How often each kind is still to follow each other, in thousandths.
+    /// Deficit of each transition (row: kind, column: next kind), in thousandths of an operation.
     due: [[i64; KINDS]; KINDS],
     open: Vec<Open>,
     left: Left,
@@ -227,7 +227,7 @@ impl Walk {
         }
     }
 
-    /// What may be closed: a file that everything was done with that it was opened for.
+    /// Index of an open file that may be closed: all purposes it was opened for are fulfilled.
     fn closable(&self, rule: Rule, files: &Files) -> Option<usize> {
         let opens_left = self.left.opens + self.left.opens_plain;
         let lasting = self.open.iter().filter(|open| open.file < LASTING).count();
@@ -288,7 +288,7 @@ impl Walk {
         pick(&shares, drawn)
     }
 
-    /// One of these, in the directory that is drawn if there is one.
+    /// Draws one of `among`, preferring files of a drawn directory.
     fn draw_among(&mut self, files: &Files, among: &[usize]) -> usize {
         let dir = self.draw_dir();
         let there: Vec<usize> =
@@ -305,7 +305,7 @@ impl Walk {
     }
 }
 
-/// Which of these weights a number below their sum falls on.
+/// Index of the weight that `number`, below the sum of all weights, falls on.
 fn pick(weights: &[u64], mut number: u64) -> usize {
     for (at, &weight) in weights.iter().enumerate() {
         if number < weight {

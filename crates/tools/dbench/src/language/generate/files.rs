@@ -12,7 +12,7 @@ pub(super) const DIRS: [(&str, u64); 9] = [
     ("STOCK", 5),
     ("RECORDS", 2),
 ];
-/// Where they are.
+/// Directory that holds the generated files.
 pub(super) const TOP: &str = r"\clients\client1\work";
 
 /// Files that are there in every block, and names of others.
@@ -32,7 +32,7 @@ pub(super) struct Named {
     pub(super) open: u32,
 }
 
-/// All names: those that last come first.
+/// All file names; lasting files come first.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     pub(super) all: Vec<Named>,

@@ -3,7 +3,7 @@
 /// Blocks of which these are the sums.
 pub(super) const BLOCKS: u64 = 129;
 
-/// How many of a sum fall on a block, so that whole numbers add up to it.
+/// Share of `sum` that falls on a block, rounded so that the shares of all blocks add up to `sum`.
 pub(super) fn share(sum: u64, block: u32) -> u64 {
     let block = u64::from(block);
     sum * (block + 1) / BLOCKS - sum * block / BLOCKS
@@ -48,8 +48,8 @@ impl Kind {
     ];
 }
 
-/// Which follows which: rows and columns in the order of [`Kind::ALL`]. After a lock and its unlock
-/// always comes a question for the file.
+/// Transition counts: rows and columns in the order of [`Kind::ALL`]. A lock and its unlock are
+/// always followed by a file query.
 pub(super) const FOLLOWING: [[u32; KINDS]; KINDS] = [
     [91602, 13462, 4968, 3003, 3613, 3465, 0, 1892, 258, 1936, 0, 0, 0],
     [26112, 17932, 3378, 15257, 6004, 5785, 0, 259, 2967, 1278, 0, 0, 258],
@@ -92,17 +92,17 @@ pub(super) fn odd_read(number: u64) -> u32 {
     u32::try_from(31 + 52 * (number % 93)).unwrap_or(31)
 }
 
-/// What a write does to its file.
+/// Effect of a write on its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub(super) enum Effect {
-    /// It stays within.
+    /// Stays within the file.
     Over,
-    /// It begins within and ends beyond the end.
+    /// Begins within the file and ends beyond its end.
     Straddle,
-    /// It begins at the end.
+    /// Begins at the end of the file.
     Append,
-    /// One byte beyond the end.
+    /// Writes one byte beyond the end.
     Extend,
 }
 
@@ -128,7 +128,7 @@ pub(super) const WRITES_ODD: [(Effect, u64, u32, u32, u32); 3] = [
     (Effect::Append, 1_937, 3000, 2986, 15),
 ];
 
-/// What becomes of a file that is opened.
+/// Purpose of an open: operations done to the file while it is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Purpose {
     pub(super) reads: bool,
@@ -140,7 +140,7 @@ const fn purpose(reads: bool, writes: bool, flushes: bool) -> Purpose {
     Purpose { reads, writes, flushes }
 }
 
-/// How many are opened for what.
+/// Number of opens for each purpose.
 pub(super) const PURPOSES: [(Purpose, u64); 6] = [
     (purpose(false, false, false), 21_806),
     (purpose(true, false, false), 21_487),

@@ -176,8 +176,8 @@ fn a_load_as_long_as_the_published_one_has_its_statistics() {
     }
 }
 
-/// Which operation follows which: the published probabilities, within what a walk that must be
-/// possible allows.
+/// Checks the transition frequencies against the published probabilities, within the tolerance that
+/// a feasible walk needs.
 fn following(found: &Statistics) {
     let mut far = Vec::new();
     for (from, to, published) in [

@@ -1,4 +1,4 @@
-//! What FFSB 6.0-RC2 prints, byte for byte.
+//! Output of FFSB 6.0-RC2, byte for byte.
 //!
 //! Only formatting. Texts end with a newline. Some lines are a tab and nothing else; the original
 //! has them. Minima and maxima of calls are as exact as the clock: a 64-bit build of the original
@@ -9,10 +9,10 @@ use crate::language::{Aging, Filesystem, Profile, Sizes, Stats, ThreadGroup, Tim
 
 use super::tally::{CallTimes, Tally};
 
-/// What a group did, and what of it is printed.
+/// Counters of a group, and its settings for the report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GroupReport<'r> {
-    /// What its workers did, added up.
+    /// Sum of the workers' counters.
     pub tally: &'r Tally,
     /// The calls that are timed, and their ranges.
     pub stats: Option<&'r Stats>,
@@ -56,12 +56,12 @@ fn size(bytes: f64) -> String {
     three_digits(number) + unit
 }
 
-/// What one of a sum is, in percent.
+/// `part` as a percentage of `sum`; 0 for an empty sum.
 fn percent(part: f64, sum: f64) -> f64 {
     if sum > 0.0 { part / sum * 100.0 } else { 0.0 }
 }
 
-/// How much that is in a second.
+/// Rate per second; 0 if no time passed.
 fn per_second(number: f64, took_s: f64) -> f64 {
     if took_s > 0.0 { number / took_s } else { 0.0 }
 }
@@ -223,8 +223,8 @@ pub(crate) fn finished(ctime: &str) -> String {
     format!("FFSB benchmark finished   at: {ctime}\n\n")
 }
 
-/// From `Results:` to the end. Several groups have a table each, with their calls below, before
-/// that of all; a single one only has the latter.
+/// Report from `Results:` to the end. Several groups each have a table, followed by their call
+/// times, before the table of the totals; a single group has only the latter.
 pub(crate) fn report(
     groups: &[GroupReport<'_>],
     took_s: f64,

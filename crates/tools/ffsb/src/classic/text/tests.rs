@@ -15,7 +15,8 @@ fn profile(text: &str) -> Profile {
     parse("f", text.as_bytes()).unwrap()
 }
 
-/// What the original printed in 2012; where it was made, and what comes later, are put in.
+/// Configuration printed by the original in 2012; the location and the lines of later versions are
+/// filled in.
 const CONFIGURATION: &str = "FFSB version 6.0-RC2 started
 
 benchmark time = 10
@@ -142,8 +143,9 @@ fn tally(done: &[(&str, u64, u64)], calls: &[(TimedCall, u64, u64, u64, u64)]) -
     tally
 }
 
-/// What the original printed in 2012. The list's archive has the last column on lines of its own
-/// and one of the three empty lines before the CPU's; other reports of RC2 have them all.
+/// Report printed by the original in 2012. The list's archive wraps the last column onto lines of
+/// its own and has one of the three empty lines before the CPU's; other reports of RC2 have them
+/// all.
 const REPORT: &str = "Results:
 Benchmark took 11.44 sec
 
@@ -222,7 +224,7 @@ fn the_report_is_that_of_2012() {
     assert_eq!(report(&[group], 11.43965, 0.0915, 1.052), REPORT);
 }
 
-/// What RC2 printed on a loop device.
+/// Table rows printed by RC2 on a loop device.
 const LOOP_ROWS: &str = "
              readall :       179533\t  34030.76\t31.131%\t\t10.252%\t    133MB/sec
               create :       110457\t  20937.29\t19.153%\t\t10.281%\t   81.8MB/sec

@@ -4,7 +4,7 @@ use super::saying::{line, say};
 use super::{Files, LASTING, OPEN_MAX, Open, PASSING_FILES_MAX, Rule, Walk, pick};
 use crate::language::generate::mix::Purpose;
 
-/// What a `NTCreateX` is for.
+/// Purpose of a `NTCreateX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Opening {
     Open,
@@ -87,7 +87,7 @@ impl Walk {
         self.draw_among(files, &idle)
     }
 
-    /// What it is opened for, of what is left: new files are mostly written.
+    /// Draws the purpose of an open from those left: newly created files are mostly written.
     fn purpose(&mut self, made: bool) -> Purpose {
         let favoured = |purpose: &Purpose| match (made, purpose.reads, purpose.writes) {
             (true, _, true) => 6,

@@ -11,13 +11,14 @@ impl Walk {
         left.map(|(size, _)| u64::from(*size)).min().unwrap_or(u64::MAX)
     }
 
-    /// Whether there are more reads than files that are still to be read once.
+    /// True if more reads are left than open files that still need one.
     fn spare_reads(&self) -> bool {
         let wanting = self.open.iter().filter(|open| open.wants.reads).count() as u64;
         self.left.of_kind(Kind::Read) > wanting + self.left.to_read
     }
 
-    /// The same of writes: of those that make no file larger, for files that last.
+    /// True if more writes are left than open files that still need one; for files that last, only
+    /// writes that do not grow the file count.
     fn spare_writes(&self, lasts: bool) -> bool {
         let wanting = self.open.iter().filter(|open| open.wants.writes).count() as u64;
         let over = || self.left.of_effect(Effect::Over);
@@ -70,7 +71,7 @@ impl Walk {
         line(out, &format!("ReadX {} {offset} {size} {size}", open.handle));
     }
 
-    /// Whether a write of this effect and size can be done to an open file.
+    /// True if an open file can take a write of this effect and size.
     fn takes(&self, at: usize, effect: Effect, size: u32, files: &Files) -> bool {
         let open = &self.open[at];
         let bytes = files.all[open.file].bytes.unwrap_or_default();
@@ -82,7 +83,7 @@ impl Walk {
         }
     }
 
-    /// Whether an open file may be written at all, and larger.
+    /// Permission to write an open file, and to grow it.
     fn may_write(&self, at: usize, rule: Rule, files: &Files) -> (bool, bool) {
         if rule == Rule::Lax {
             return (true, true);
@@ -111,7 +112,7 @@ impl Walk {
         self.writers(rule).any(|at| self.has_write(at, rule, files))
     }
 
-    /// Whether a write is left for an open file: what [`Walk::writes_for`] says, sooner.
+    /// True if a write is left for an open file; a cheaper test than calling [`Walk::writes_for`].
     fn has_write(&self, at: usize, rule: Rule, files: &Files) -> bool {
         let left = |effect| self.left.of_effect(effect) > 0;
         let (may, grows) = self.may_write(at, rule, files);
