@@ -7,9 +7,9 @@ use super::locator::Locator;
 use super::naming::mix;
 use super::shape::Shape;
 
-/// With fewer pairs of names that are expected to be alike, nobody looks.
+/// Minimum expected number of name collisions that makes the search worthwhile.
 const EXPECTED_LEAST: f64 = 1e-6;
-/// So many names are remembered; after that nobody looks any more.
+/// Maximum number of names kept in memory; the search ends there.
 const NAMES_MAX: usize = 10_000_000;
 
 /// Looks for names that were given twice.
@@ -60,7 +60,7 @@ impl Collisions {
         }
     }
 
-    /// What was found, in words.
+    /// Caution text; `None` without collisions.
     pub(super) fn message(&self) -> Option<String> {
         (self.found > 0).then(|| {
             format!(

@@ -1,4 +1,4 @@
-//! From settings to the shape of a run, with the refusals of the original in its words.
+//! Conversion of settings to the shape of a run, with the original's error messages.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use treering_kit::ranks::worker_kind;
 
 /// The longest name that Linux takes.
 const NAME_MAX: usize = 255;
-/// One call moves no more.
+/// Maximum bytes of a write call.
 const WRITE_MAX: u32 = 4 << 20;
 
 /// Names and values that are recorded.
 type Parameters = Vec<(String, String)>;
 
-/// What a classic command line asks for, beyond the shape.
+/// Classic command line: the shape, and the options beyond it.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
     pub(super) shape: Shape,
@@ -106,7 +106,7 @@ fn classic_policy(settings: &Settings, options: &Classic) -> Result<Policy, Conf
     }
 }
 
-/// One worker a root at least, else a multiple.
+/// Number of workers: at least one for each root, and a multiple of the roots.
 fn classic_workers(asked: u64, roots: usize) -> Result<u16, ConfigError> {
     let roots = roots as u64;
     let workers = asked.max(roots);
@@ -149,7 +149,7 @@ fn random_bytes(settings: &Settings, naming: &Naming) -> Result<usize, ConfigErr
     Ok(random)
 }
 
-/// What native settings ask for: its shape, its workers and its parameters.
+/// Shape, workers and parameters of native settings.
 pub(super) fn native(settings: &Settings) -> Result<(Shape, WorkerKind, Parameters), ConfigError> {
     let mut options = Native::read(settings)?;
     let random_bytes = random_bytes(settings, &options.naming)?;

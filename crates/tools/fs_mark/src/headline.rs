@@ -13,7 +13,7 @@ pub(super) const CREATE: &str = "create";
 /// The kind of task that unlinks them.
 pub(super) const UNLINK: &str = "unlink";
 
-/// One worker's part.
+/// Timing and counts of one worker.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     began_ns: u64,
@@ -29,7 +29,7 @@ struct Sums {
     present: Vec<Part>,
     tasks: u64,
     groups: u64,
-    /// From the first start to the last end, over all groups.
+    /// Time from the first start to the last end, over all groups.
     wall_ns: u64,
     files: u64,
     bytes: u64,

@@ -1,4 +1,5 @@
-//! Where a worker's files are: which subdirectory, which name, relative to which open directory.
+//! Location of a worker's files: subdirectory, name, and the open directory that paths are relative
+//! to.
 //!
 //! Nothing is kept for each file: only when the time in the names, or the subdirectory that it
 //! decides, changes, is that taken down.
@@ -27,7 +28,7 @@ pub(super) struct Locator {
     paths: Paths,
     /// The changes so far, the first one for file 0.
     since: Vec<Since>,
-    /// When the time hash moved on.
+    /// Second at which the time hash last moved on.
     moved_seconds: u64,
     /// Native workers keep their subdirectories open: which are.
     open: Option<Vec<bool>>,
@@ -53,7 +54,7 @@ impl Locator {
         Self::new(shape, key, 0, iteration, open)
     }
 
-    /// The same with the changes that a worker took down.
+    /// Locator that replays the changes a worker recorded.
     pub(super) fn recalling(shape: &Shape, key: u64, since: Vec<Since>) -> Self {
         let mut locator = Self::new(shape, key, 0, 0, None);
         locator.since = since;
@@ -145,7 +146,7 @@ impl Locator {
         if std::mem::replace(open, true) { None } else { Some((subdir, slot(subdir))) }
     }
 
-    /// Where a file of the present subdirectory is: from which directory by which path.
+    /// Path of a file in the current subdirectory, and the directory the path is relative to.
     #[inline]
     pub(super) fn place(&mut self, file: u64, root: Dir) -> (Dir, &CStr) {
         let at = match (self.subdir, &self.open) {
@@ -166,7 +167,7 @@ impl Locator {
         (self.subdir, self.paths.path(file).to_bytes())
     }
 
-    /// What was taken down.
+    /// Recorded changes of time stamp and subdirectory.
     pub(super) fn since(&self) -> &[Since] {
         &self.since
     }

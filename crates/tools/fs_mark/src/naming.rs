@@ -9,7 +9,7 @@ use std::ffi::CStr;
 const STAMP_BYTES: usize = 8;
 const ALPHABET: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// All pairs of characters: a name takes half as many draws.
+/// All pairs of characters; drawing pairs halves the number of draws for a name.
 const PAIRS: [[u8; 2]; 1296] = pairs();
 /// Pairs that come from one draw of 64 bits: 1296^6 is below 2^63.
 const PAIRS_A_DRAW: usize = 6;
@@ -52,7 +52,7 @@ fn next_pair(draw: &mut u64) -> [u8; 2] {
 pub(super) struct Paths {
     /// The path with its closing NUL.
     buffer: Vec<u8>,
-    /// Where the name begins.
+    /// Offset of the name within the path.
     name_at: usize,
     name_bytes: usize,
     random_bytes: usize,

@@ -14,7 +14,7 @@ use super::config::ClassicConfig;
 use super::text::{Asked, Row, closing, header};
 use treering_kit::cautions;
 
-/// How a classic command line is run.
+/// Output of a classic command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let config = ClassicConfig::read(settings)?;
     Ok(ClassicMode {
@@ -38,7 +38,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 
 struct Output {
     config: ClassicConfig,
-    /// What the workers of the present iteration took down.
+    /// Counters of the workers that have ended the current iteration.
     present: Vec<FileCounters>,
     expected: usize,
     /// Files so far.

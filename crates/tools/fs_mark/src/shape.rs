@@ -1,4 +1,4 @@
-//! What a run of fs_mark is made of: how many files of which size, where, and how they are synced.
+//! Shape of an fs_mark run: numbers and sizes of files, their directories, and the sync method.
 
 use super::methods::{Policy, SyncMethod};
 
@@ -15,21 +15,21 @@ pub(super) struct Shape {
     pub(super) name_bytes: usize,
     /// Random ones among them.
     pub(super) random_bytes: usize,
-    /// How files are synced.
+    /// Sync method.
     pub(super) sync: SyncMethod,
-    /// Where they are made.
+    /// Subdirectory policy.
     pub(super) policy: Policy,
     /// Number of iterations.
     pub(super) iterations: u32,
-    /// Whether it is done until the filesystem is full instead.
+    /// True repeats iterations until the filesystem is full.
     pub(super) until_full: bool,
-    /// Whether the files of an iteration stay.
+    /// True keeps the files of an iteration.
     pub(super) keep: bool,
     /// Workers.
     pub(super) workers: u16,
     /// Roots at which they take turns.
     pub(super) roots: u16,
-    /// What decides the names.
+    /// Random seed of names and placement.
     pub(super) seed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a native run does around its timed part: makes roots and subdirectories, unlinks files.
+//! Untimed work around a native run: creating roots and subdirectories, unlinking files.
 
 use std::ffi::CString;
 
@@ -46,7 +46,7 @@ pub(super) struct UnlinkFiles {
 }
 
 impl UnlinkFiles {
-    /// So many files of the worker with this key.
+    /// Unlinks `files` files of the worker with this key.
     pub(super) fn new(shape: &Shape, key: u64, iteration: u32, root: CString, files: u64) -> Self {
         Self { root, files, locator: Locator::native(shape, key, iteration) }
     }

@@ -15,7 +15,7 @@ const FILE: File = File(0);
 /// The slot of the subdirectory in which a classic worker unlinks.
 const UNLINK_DIR: Dir = Dir(2);
 
-/// What a classic worker has beyond a native one.
+/// State of a classic worker beyond that of a native one.
 #[derive(Debug)]
 struct Classic {
     account: Account,
@@ -35,7 +35,7 @@ impl Classic {
     }
 }
 
-/// As the original does it, or natively.
+/// Classic or native behaviour.
 #[derive(Debug)]
 enum Manner {
     /// Paths from the root, a mkdir before each file, unlinks at the end, own accounts.
@@ -51,11 +51,11 @@ pub(super) struct Worker {
     key: u64,
     manner: Manner,
     locator: Locator,
-    /// How many files were made.
+    /// Number of files created.
     files: u64,
-    /// Whether there is no more room.
+    /// True once the filesystem is full.
     full: bool,
-    /// Whether it has not begun since there was no room for all files.
+    /// True if the worker did not start because there was no room for all files.
     no_room: bool,
 }
 
@@ -111,13 +111,14 @@ impl Worker {
         }
     }
 
-    /// Whether there was room for what was done, where its end is looked for.
+    /// False if `done` failed because the filesystem is full; only in runs that fill it, other
+    /// errors are passed on.
     fn fitted<T>(&self, done: Result<T, Stop>) -> Result<bool, Stop> {
         if self.shape.until_full { Ok(done.unless_full()?.is_ok()) } else { done.map(|_| true) }
     }
 
-    /// Whether there is room for all files: as the original, each worker for itself, metadata not
-    /// counted.
+    /// Checks for room for all files: as in the original, each worker counts only its own, without
+    /// metadata.
     fn has_room(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let room = io.room(Dir::TARGET)?;
         self.account(Timed::Before, io);
@@ -138,8 +139,8 @@ impl Worker {
         Ok(())
     }
 
-    /// What comes before a file: the original's mkdir, or opening a subdirectory the first time.
-    /// Whether there was room.
+    /// Prepares the directory of the next file: the original's mkdir, or the first open of a
+    /// subdirectory. False if the filesystem is full.
     fn make_directory(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let made = match &mut self.manner {
             Manner::Native { .. } => {
@@ -165,7 +166,7 @@ impl Worker {
         }
     }
 
-    /// Whether it is whole.
+    /// Creates and writes a file; false if the filesystem ran full.
     fn make_file(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let (at, path) = self.locator.place(self.files, self.top());
         let created = io.create(at, path, CreateHow::TruncateToRead, FILE);
@@ -180,7 +181,8 @@ impl Worker {
         Ok(is_whole)
     }
 
-    /// At least one write, also of nothing. Whether there was room.
+    /// Writes a file's data, with one write of 0 bytes for an empty file. False if the filesystem
+    /// is full.
     fn write(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let mut position = 0;
         loop {
@@ -255,7 +257,7 @@ impl Worker {
         Ok(())
     }
 
-    /// As the original: paths from the root, a mkdir before each file, unlinks at the end.
+    /// Runs as the original: paths from the root, a mkdir before each file, unlinks at the end.
     fn run_classic(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         if let Manner::Classic(classic) = &mut self.manner {
             classic.account.begin(io.began_ns());

@@ -14,7 +14,7 @@ const TOP: Dir = Dir(MAX_DIRS - 1);
 pub(super) struct InDirectory {
     pub(super) directory: CString,
     pub(super) inner: Box<dyn Script>,
-    /// Whether the filesystem is synced at the end, in the time of the task.
+    /// Sync the filesystem at the end, within the time of the task.
     pub(super) syncs: bool,
 }
 
@@ -23,7 +23,7 @@ struct Beneath<'i> {
     io: &'i mut dyn Io,
 }
 
-/// The same directory, seen from the real target.
+/// Directory slot in the real target that corresponds to `at`.
 fn moved(at: Dir) -> Dir {
     if at == Dir::TARGET { TOP } else { at }
 }

@@ -14,7 +14,7 @@ use treering_script::{CreateHow, Dir, EntryKind, Expect, File, Io, Script, Stop}
 pub(super) const TOP_DIRECTORY: &str = "io500-0";
 const TIMESTAMP: &CStr = c"timestampfile";
 const FILE: File = File(0);
-/// What the search looks for in names.
+/// Substring that the search looks for in names.
 const SEARCHED: &[u8] = b"01";
 
 /// The search of one worker, in the directory of the rehearsal.

@@ -1,4 +1,4 @@
-//! What a phase of IO500 consists of here: parts of the tests, and what is around them.
+//! Decomposition of IO500 phases into parts: phases of the tests, and the work around them.
 
 use treering_model::workloads::io500::{Benchmark, StepKind};
 

@@ -20,7 +20,7 @@ fn settings(words: &str) -> Settings {
     Settings::new(given.collect())
 }
 
-/// What a worker did in a phase: its calls, with the time limit and the kinds of its tasks.
+/// Record of a worker in a phase: its calls, the time limit, and the kinds of its tasks.
 #[derive(Default)]
 struct Done {
     phase: String,

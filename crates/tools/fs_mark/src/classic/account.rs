@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// From which file on names and subdirectories follow which time.
+/// Change of the time stamp in names and of the subdirectory, effective from one file on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Since {
     /// The first file.
@@ -42,7 +42,7 @@ impl Times {
         self.max_us = self.max_us.max(us);
     }
 
-    /// As a column of the row, the mean being by file.
+    /// Column of the row; the mean is the sum divided by the number of files.
     fn column(&self, files: u64) -> MinAvgMax {
         MinAvgMax {
             min_us: self.min_us.unwrap_or(0),
@@ -52,10 +52,10 @@ impl Times {
     }
 }
 
-/// Which call a worker made last.
+/// Kind of a worker's call, as the original accounts for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timed {
-    /// One that the original counts as overhead.
+    /// Call that the original counts as overhead.
     Other,
     /// The open of a new file.
     Create,
@@ -73,16 +73,16 @@ pub(crate) enum Timed {
     CloseAgain,
     /// An unlink.
     Unlink,
-    /// One that is neither in the loop nor printed.
+    /// Call outside the timed loop that is not printed.
     Outside,
-    /// One before the loop, which begins after it.
+    /// Call before the timed loop; the loop starts when the call ends.
     Before,
 }
 
 /// The accounts of one worker in one iteration.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
-    /// Whether only one file is reopened: then its time is in the mean only.
+    /// True if only one file is reopened: its time then enters only the mean.
     only_first: bool,
     began_ns: u64,
     loop_ended_ns: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Account {
     sync_us: u64,
     close: Times,
     unlink: Times,
-    /// When the present reopened file was opened.
+    /// Start of the open of the currently reopened file, in nanoseconds.
     reopened_ns: Option<u64>,
 }
 
@@ -149,12 +149,12 @@ impl Account {
         }
     }
 
-    /// When the last call ended, that is not an unlink.
+    /// End of the last call other than an unlink, in nanoseconds.
     pub(crate) fn now_ns(&self) -> u64 {
         self.loop_ended_ns
     }
 
-    /// What it comes to.
+    /// Totals of the iteration.
     pub(crate) fn close(&self, files: u64, full: bool, since: &[Since]) -> FileCounters {
         let loop_us = self.loop_ended_ns.saturating_sub(self.began_ns) / 1000;
         let in_calls = self.create.sum_us
@@ -180,19 +180,19 @@ impl Account {
     }
 }
 
-/// What a worker of an iteration took down: the line of its log in the original, and where its
-/// files are.
+/// Counters of a worker in one iteration: its log line in the original, and the data needed to find
+/// its files again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileCounters {
     /// Files that were made whole.
     pub files: u64,
-    /// Whether the filesystem was full.
+    /// True if the filesystem ran full.
     pub full: bool,
-    /// Whether nothing was begun since there was no room for all files.
+    /// True if the worker did not start because there was no room for all files.
     pub no_room: bool,
     /// Duration of the loop, unlinking excluded.
     pub loop_us: u64,
-    /// What of it was not spent in open, write, fsync, sync or close.
+    /// Part of the loop spent outside open, write, fsync, sync and close.
     pub overhead_us: u64,
     /// Open.
     pub create: MinAvgMax,
@@ -206,7 +206,7 @@ pub(crate) struct FileCounters {
     pub close: MinAvgMax,
     /// Unlink.
     pub unlink: MinAvgMax,
-    /// Where names changed.
+    /// Changes of time stamp and subdirectory, with the files they start at.
     pub since: Vec<Since>,
 }
 

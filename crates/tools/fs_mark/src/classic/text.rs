@@ -6,7 +6,7 @@
 use super::account::{FileCounters, MinAvgMax};
 use super::methods::{HASH_SECONDS, Policy, SyncMethod};
 
-/// What the header says of a run.
+/// Parameters shown in the header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     /// Bytes of each file.
@@ -17,15 +17,15 @@ pub(crate) struct Asked {
     pub name_bytes: usize,
     /// Random ones among them.
     pub random_bytes: usize,
-    /// How files are synced.
+    /// Sync method.
     pub sync: SyncMethod,
-    /// Where they are made.
+    /// Subdirectory policy.
     pub policy: Policy,
     /// Workers.
     pub workers: u16,
 }
 
-/// What the header says of a method.
+/// Header text of a sync method.
 fn sync_words(method: SyncMethod) -> &'static str {
     match method {
         SyncMethod::Nothing => "NO SYNC: Test does not issue sync() or fsync() calls.",
@@ -108,7 +108,7 @@ pub(crate) fn header(
     text + "\n"
 }
 
-/// One iteration, all workers together.
+/// Result row of one iteration, over all workers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
     /// Files of the iteration.
@@ -199,7 +199,7 @@ mod tests {
         text.split(' ').map(str::to_owned).collect()
     }
 
-    /// What Debian's fs_mark 3.3 printed.
+    /// Header printed by Debian's fs_mark 3.3.
     const HEADER: &str = "
 #  /usr/bin/fs_mark  -D  100  -S0  -n  1000  -s  1  -L  3  -d  /m/0  -d  /m/1 
 #\tVersion 3.3, 8 thread(s) starting at Fri Nov 20 17:39:05 2026

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use treering_kit::import::log::shortened;
 
-/// What a command line asks for.
+/// Parsed fs_mark command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Command {
     /// Options that shape the work, by their long names; of the directories only how many.

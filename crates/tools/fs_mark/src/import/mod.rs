@@ -26,7 +26,7 @@ pub(crate) struct FsMark;
 
 /// A command line with so many directories is broken into no more lines.
 const HEADER_LINES_MOST: usize = 400;
-/// So many lines of somebody else's may stand between two rows.
+/// Maximum number of foreign lines between two rows.
 const GAP_LINES_MOST: usize = 20;
 /// The kind of task that makes files, as in native runs.
 const CREATE: &str = "create";
@@ -73,7 +73,7 @@ impl Importer for FsMark {
     }
 }
 
-/// From a command line in a comment, where the comment about the version is that follows it.
+/// Index of the version comment that follows a command line in a comment.
 fn version_line(log: &Log<'_>, at: usize) -> Option<usize> {
     let comment = log.line(at).strip_prefix('#')?;
     if comment.starts_with('\t') || !comment.contains("fs_mark") && !comment.contains(" -d") {
@@ -119,7 +119,7 @@ struct Table {
     rows: Rows,
     first: Option<Row>,
     last: Option<Row>,
-    /// What the rows took, by their files and their rates.
+    /// Total time of the rows in seconds, from their files and rates.
     seconds: f64,
     stretch: Stretch,
     /// The line that says that there was too little room.
@@ -188,15 +188,14 @@ impl Table {
         self.last = Some(row);
     }
 
-    /// All files over the time that the rows' rates come to: what the tool's own figure says of the
-    /// whole run.
+    /// Overall rate: all files divided by the time that the rows' rates imply.
     fn whole_rate(&self, files: u64) -> Option<Metric> {
         let value = files as f64 / self.seconds;
         let rate = CLASSIC_FILES_PER_SECOND.of(Scope::Kind(CREATE.to_owned()), value);
         (value.is_finite() && value > 0.0).then(|| rate.primary().of_tasks(self.rows.len() as u64))
     }
 
-    /// What the rows say of the whole run, and the rows.
+    /// Adds the rows and the metrics and facts of the whole run.
     fn tell(&mut self, trial: &mut ForeignTrial) {
         let (Some(first), Some(last)) = (&self.first, &self.last) else { return };
         trial.metrics.extend(self.whole_rate(last.count));

@@ -11,7 +11,7 @@ pub(super) struct Row {
     pub(super) size_bytes: u64,
     /// The sum of the workers' own rates.
     pub(super) files_per_second: f64,
-    /// Of all workers together, microseconds.
+    /// Overhead of all workers together, in microseconds.
     pub(super) overhead_us: u64,
     /// Verbose output: least, mean and most microseconds of each kind of call.
     pub(super) calls: Vec<(&'static str, [u64; 3])>,
@@ -20,7 +20,7 @@ pub(super) struct Row {
 const CALLS: [&str; 6] = ["create", "write", "fsync", "sync", "close", "unlink"];
 
 impl Row {
-    /// Whether it can be the row after another one.
+    /// True if the row can follow `before`.
     pub(super) fn follows(&self, before: &Self) -> bool {
         self.count > before.count
             && self.size_bytes == before.size_bytes
@@ -59,9 +59,9 @@ pub(super) fn is_heading(text: &str) -> bool {
 /// Lines behind the rows, or between their names and them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closing {
-    /// Of the newer version: its mean and percentiles of the rows.
+    /// Mean or percentile of the rows, from newer versions.
     Statistic,
-    /// It gave up: a directory had too little room for the next files.
+    /// Early end: a directory had too little room for the next files.
     NoSpace,
     /// The rest of the names of verbose columns, on a line of their own.
     Verbose,

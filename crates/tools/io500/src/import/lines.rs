@@ -31,7 +31,7 @@ pub(super) enum Line {
     Phase(Phase),
     /// The last line of the summary.
     Scores(Scores),
-    /// Why something is invalid.
+    /// Reason why a result is invalid.
     Invalid(String),
     /// A section of the long result.
     Section(String),
@@ -39,12 +39,12 @@ pub(super) enum Line {
     Value(String, String),
     /// A remark in it.
     Comment,
-    /// One that looks like one of these, and is none.
+    /// Malformed line that resembles a result line.
     Wrong,
 }
 
 impl Line {
-    /// Whether it is one of the summary.
+    /// True if the line can stand in a summary.
     pub(super) const fn is_summary(&self) -> bool {
         !matches!(self, Self::Section(_) | Self::Value(..) | Self::Comment)
     }

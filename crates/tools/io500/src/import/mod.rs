@@ -63,7 +63,7 @@ impl Importer for Io500 {
     }
 }
 
-/// Whether a line of the long result names the version.
+/// True for the line of a long result that names the version.
 fn is_version(text: &str) -> bool {
     let Some(Line::Value(key, value)) = line(text) else { return false };
     key == "version" && value.starts_with("io500")

@@ -16,7 +16,8 @@ use treering_kit::import::trial::ForeignTrial;
 
 /// The fact that names the phases that the program called invalid; `all` for the whole run.
 const INVALID_FACT: &str = "import.io500_invalid";
-/// With this and a number begin the facts with its reasons, of which no more are kept.
+/// Fact name prefix, followed by a number, of the reasons for invalidity; at most `REASONS_MOST`
+/// are kept.
 const REASON_FACT: &str = "import.io500_invalid_why";
 const REASONS_MOST: usize = 20;
 /// A score follows from the phases where it is no further from what they give, as a share.
@@ -65,18 +66,17 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// What a line says, if it can be one of this run: in the summary there are no sections and no
-    /// values.
+    /// Parses a line of this run; a summary has no sections and no values.
     pub(super) fn own_line(&self, text: &str) -> Option<Line> {
         line(text).filter(|said| !self.is_summary || said.is_summary())
     }
 
-    /// Whether a first line was taken.
+    /// True once the first line was taken.
     pub(super) fn has_begun(&self) -> bool {
         self.version.is_some()
     }
 
-    /// Whether this line still belongs to the head of a run whose version is known.
+    /// True if this line still belongs to the head of a run whose version is known.
     pub(super) fn is_head(&self, said: &Line) -> bool {
         let in_head = self.section.as_deref().is_none_or(|name| name == "run");
         matches!(said, Line::Value(..)) && in_head && self.phases.is_empty() && {
