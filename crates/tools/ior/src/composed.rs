@@ -12,7 +12,7 @@ use super::shape::{AsOriginal, Fsync, Order, Shape, Shift};
 /// The tests that are composed into another workload.
 #[derive(Clone, Copy, Debug)]
 pub struct DataTests {
-    /// How many ranks work.
+    /// Number of ranks.
     pub ranks: u16,
     /// Bytes of a block: a whole number of transfers.
     pub block_bytes: u64,
@@ -20,17 +20,17 @@ pub struct DataTests {
     pub transfer_bytes: u32,
     /// Blocks of each rank, at most.
     pub segments: u64,
-    /// Whether each rank has a file.
+    /// Each rank has a file of its own.
     pub own_files: bool,
     /// The name of the file; where each rank has one, its number is put behind.
     pub file: &'static str,
-    /// By how many ranks reading is shifted.
+    /// Number of ranks by which reads are shifted.
     pub shift: u64,
     /// Seconds after which writing ends; then all write as much as the fastest has.
     pub seconds: u64,
     /// The seed of the data.
     pub data_seed: u32,
-    /// What a rank is.
+    /// Threads or processes as ranks.
     pub workers: WorkerKind,
 }
 

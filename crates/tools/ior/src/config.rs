@@ -1,4 +1,4 @@
-//! From settings to the shape of a run, with the refusals of the original in its words.
+//! Conversion of settings to the shape of a run, with the original's error messages.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,7 +19,7 @@ const WORD_BYTES: u64 = 8;
 /// The file with the number of transfers holds one number.
 const NUMBER_BYTES_MAX: u64 = 64;
 
-/// How the results are printed.
+/// Output format of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Format {
     #[default]
@@ -28,7 +28,7 @@ pub(super) enum Format {
     Json,
 }
 
-/// What the directives of `-O` ask for.
+/// Directives of `-O` that are not options.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directives {
     pub(super) wears_out: bool,
@@ -38,7 +38,7 @@ pub(super) struct Directives {
     pub(super) summary_file: Option<String>,
 }
 
-/// What a classic command line asks for, beyond the shape.
+/// Classic command line: the shape, and the options beyond it.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
     pub(super) shape: Shape,
@@ -120,7 +120,7 @@ fn format(word: &str) -> Result<Format, ConfigError> {
     }
 }
 
-/// What the original refuses, in its order.
+/// Checks the options that the original refuses, in its order.
 fn validate(options: &Classic, directives: &Directives) -> Result<(), ConfigError> {
     let Classic { block, transfer, tests, .. } = options;
     if !options.others.api.eq_ignore_ascii_case("posix") {
@@ -242,7 +242,7 @@ fn shape(
     })
 }
 
-/// What is taken away of each machine's memory.
+/// Memory to occupy on each machine.
 fn memory(
     settings: &Settings,
     options: &Classic,
@@ -252,12 +252,12 @@ fn memory(
     Memory::read(text, &settings.machine, nodes.ranks_on_first)
 }
 
-/// By how many ranks the next machine is further.
+/// Distance in ranks from a rank to one on the next machine.
 const fn to_next(nodes: Nodes) -> u64 {
     if nodes.in_blocks { nodes.ranks_on_first } else { 1 }
 }
 
-/// Whose data a rank reads.
+/// Shift of the ranks for reading.
 fn shift(options: &Classic, nodes: Nodes) -> Shift {
     if options.reorder_random {
         let machines = options.task_offset.min(nodes.count - 1);
@@ -271,7 +271,8 @@ fn shift(options: &Classic, nodes: Nodes) -> Shift {
     }
 }
 
-/// How many transfers there are, where nothing is written and the user or a file says it.
+/// Transfers of each rank in an earlier write, given by the user or a status file; only if nothing
+/// is written.
 fn transfers_before(
     settings: &Settings,
     options: &Classic,
@@ -290,7 +291,7 @@ fn transfers_before(
     })
 }
 
-/// What native settings ask for, and its parameters.
+/// Shape and parameters of native settings.
 pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigError> {
     let mut options = Native::read(settings)?;
     if !options.block.is_multiple_of(options.transfer) {

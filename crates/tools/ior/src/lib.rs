@@ -67,7 +67,7 @@ impl Workload for Ior {
     }
 }
 
-/// Whether a script can be read; `file` is its name in messages.
+/// Checks that a script can be read; `file` is its name in messages.
 ///
 /// # Errors
 /// When it cannot; says where, and what would be right.

@@ -17,7 +17,7 @@ use super::test_output::TestOutput;
 use treering_kit::cautions;
 use treering_kit::ranks::ABORTED;
 
-/// How a classic command line is run.
+/// Output of a classic command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let configs = script::tests(settings)?;
     // As with the original, the last test decides for all.
@@ -48,14 +48,14 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 
 struct Output {
     tests: Vec<TestOutput>,
-    /// How many tests have begun.
+    /// Number of tests that have begun.
     begun: usize,
     /// The phase that ended last, until it is known whether the run failed in it.
     ended_part: Option<String>,
     format: Format,
     summary_file: Option<PathBuf>,
     machine: String,
-    /// What goes to the summary's own file.
+    /// Text for the summary file.
     kept: String,
     scene: ClassicScene,
 }
@@ -80,7 +80,7 @@ impl Output {
         self.tests.get_mut(self.begun.checked_sub(1)?)
     }
 
-    /// All tests up to this one have begun.
+    /// Begins all tests up to this one; returns their headers.
     fn begin(&mut self, test: usize, witness: &mut dyn Witness) -> String {
         let mut text = String::new();
         while self.begun <= test && self.begun < self.tests.len() {

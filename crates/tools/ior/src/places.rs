@@ -1,4 +1,4 @@
-//! Which part of its file each transfer of a rank goes to, and whose data a rank reads.
+//! File offsets of a rank's transfers, and the rank whose data a rank reads.
 
 use treering_script::Random;
 
@@ -11,16 +11,16 @@ pub(super) struct Places {
     transfer_bytes: u64,
     /// Transfers of a segment.
     each: u64,
-    /// From a segment of the rank to its next one.
+    /// Distance between successive segments of the rank, in bytes.
     segment_bytes: u64,
-    /// Where its first segment begins.
+    /// Offset of the rank's first segment.
     first: u64,
-    /// Their order in a segment, where it is drawn.
+    /// Offsets in a segment in drawn order; `None` for sequential order.
     drawn: Option<Vec<u64>>,
 }
 
 impl Places {
-    /// Those of a rank.
+    /// Offsets of a rank.
     pub(super) fn of(shape: &Shape, rank: u16) -> Self {
         let transfer_bytes = u64::from(shape.transfer_bytes).max(1);
         let each = shape.block_bytes / transfer_bytes;
@@ -44,12 +44,12 @@ impl Places {
         Self { transfer_bytes, each, segment_bytes, first, drawn }
     }
 
-    /// How many transfers there are in all segments.
+    /// Number of transfers in `segments` segments.
     pub(super) fn count(&self, segments: u64) -> u64 {
         self.each.saturating_mul(segments)
     }
 
-    /// Where one begins.
+    /// Offset of a transfer.
     #[inline]
     pub(super) fn at(&self, transfer: u64) -> u64 {
         let (segment, within) = (transfer / self.each.max(1), transfer % self.each.max(1));
@@ -83,7 +83,7 @@ fn original(shape: &Shape, seed: u32, rank: u16) -> Vec<u64> {
     all.into_iter().map(|number| number * transfer_bytes).collect()
 }
 
-/// Whose data a rank reads in a test.
+/// Rank whose data a rank reads in a test.
 pub(super) fn read_of(shape: &Shape, rank: u16, part: Part) -> u16 {
     let ranks = u64::from(shape.ranks.max(1));
     let shift = match shape.shift {

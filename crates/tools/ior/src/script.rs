@@ -11,7 +11,7 @@ use treering_script::{ConfigError, OptionSpec, Settings};
 use super::config::ClassicConfig;
 use super::options::{Classic, only_posix};
 
-/// What a directive means.
+/// Meaning of a directive.
 #[derive(Clone, Copy, Debug)]
 enum Means {
     /// An option with its value.
@@ -22,7 +22,7 @@ enum Means {
     Flag(&'static str),
     /// A flag that the original counts.
     Level(&'static str),
-    /// One of those that stand behind `-O`.
+    /// Directive that is given through `-O`.
     Directive,
     /// Only 0 is possible, for this reason.
     Never(&'static str),
@@ -36,7 +36,7 @@ const PER_RANK: &str = "what each rank did is in the store";
 const NO_GPU: &str = "all memory is that of the CPU";
 const STATUS: &str = "each line of ior that reads what another one wrote names it by -O";
 
-/// All directives of the original.
+/// Directives of the original.
 const KEYS: &[(&str, Means)] = &[
     ("api", Means::Option("api")),
     ("summaryFile", Means::Directive),
@@ -149,7 +149,7 @@ pub(super) fn of_text(
     Ok(configs)
 }
 
-/// What the command line gives before the script's directives, those of `-O` one by one.
+/// Settings from the command line that precede the script's directives; those of `-O` are split.
 fn given_before(settings: &Settings) -> Vec<(String, String)> {
     let mut given = Vec::new();
     for (name, value) in settings.given().iter().filter(|(name, _)| name != SCRIPT) {
@@ -233,7 +233,7 @@ fn take(
     Ok(())
 }
 
-/// What a directive of this name means, and how the original spells it.
+/// Meaning of a directive, and the original's spelling of its name.
 fn key(directive: &Directive<'_>, faults: &Faults) -> Result<(&'static str, Means), Fault> {
     let name = directive.name;
     if let Some(found) = KEYS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
@@ -250,7 +250,7 @@ fn key(directive: &Directive<'_>, faults: &Faults) -> Result<(&'static str, Mean
     })
 }
 
-/// Whether the value is one for its option, whatever the others are.
+/// Checks the value of a single option, independent of the others.
 fn alone(
     option: &str,
     directive: &Directive<'_>,
@@ -270,7 +270,7 @@ fn alone(
     })
 }
 
-/// What an option is on the command line.
+/// Description of an option as on the command line.
 fn in_words(spec: &OptionSpec) -> String {
     let short = spec.short.map_or_else(|| format!("--{}", spec.name), |short| format!("-{short}"));
     format!("it is {short} of the command line: {}", spec.doc)

@@ -1,4 +1,4 @@
-//! What a test of a run came to, and the lines of it.
+//! Results of one test and the output lines made of them.
 
 use crate::classic::json::{self, TestRun};
 use crate::classic::outliers::Outliers;
@@ -77,25 +77,25 @@ fn parameters(options: &Classic, original: Option<AsOriginal>) -> Parameters {
 /// A test with its results so far.
 pub(super) struct TestOutput {
     pub(super) config: ClassicConfig,
-    /// How the results of all tests are printed.
+    /// Output format of all tests.
     format: Format,
     asked: Asked,
     outliers: Outliers,
-    /// Which ranks are on the machine of rank 0.
+    /// Per rank: true if it is on the machine of rank 0.
     on_first: Vec<bool>,
-    /// When it began.
+    /// Start time, as printed.
     started: String,
     filesystem: Filesystem,
     /// The tasks of the present part, with the worker of each.
     present: Vec<(usize, TransferCounts)>,
-    /// When the removal began and ended.
+    /// Start and end of the removal, in nanoseconds of the trial.
     removed: Option<(u64, u64)>,
     writes: Vec<TestResult>,
     reads: Vec<TestResult>,
     removals: usize,
     /// Transfers whose data were wrong.
     pub(super) wrong: u64,
-    /// What the parts came to, where JSON is asked for.
+    /// Result entries, in JSON format only.
     lines: Vec<json::Line>,
 }
 
@@ -125,7 +125,7 @@ impl TestOutput {
         }
     }
 
-    /// It begins at this time, on a filesystem with this room, if that is known.
+    /// Begins the test at `now`; `room` is the filesystem's space, if known. Returns the header.
     pub(super) fn begin(&mut self, now: &str, room: Option<Room>) -> String {
         now.clone_into(&mut self.started);
         let filesystem = room.map(|room| Filesystem {
@@ -162,7 +162,7 @@ impl TestOutput {
         }
     }
 
-    /// What a phase of this name, which is one of its own, came to.
+    /// Output for a phase of this test that has ended.
     pub(super) fn part_ended(&mut self, name: &str) -> String {
         let present = std::mem::take(&mut self.present);
         let kind = name.strip_prefix(&self.config.shape.prefix).unwrap_or(name);
@@ -226,7 +226,7 @@ impl TestOutput {
         }
     }
 
-    /// What is said when it is over.
+    /// Output at the end of the test.
     pub(super) fn end(&self) -> String {
         if self.format == Format::Text && self.asked.verbose {
             best(&self.asked, &self.writes, &self.reads)
@@ -235,12 +235,12 @@ impl TestOutput {
         }
     }
 
-    /// Its lines in the summary.
+    /// Summary rows of the test.
     pub(super) fn summary(&self) -> String {
         summary(&self.asked, &self.writes, &self.reads)
     }
 
-    /// The same for JSON.
+    /// Test entry of the JSON document.
     pub(super) fn run(&self) -> TestRun<'_> {
         TestRun {
             started: &self.started,

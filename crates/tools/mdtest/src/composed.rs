@@ -13,21 +13,21 @@ use super::tree::Tree;
 /// The tests of files that are composed into another workload.
 #[derive(Clone, Copy, Debug)]
 pub struct FileTests {
-    /// How many ranks work.
+    /// Number of ranks.
     pub ranks: u16,
     /// Files of each rank, at most.
     pub items: u64,
-    /// Whether each rank has a tree of its own, of one directory.
+    /// Each rank has a tree of its own, of one directory.
     pub own_trees: bool,
     /// Bytes that are written to each file, and read and compared.
     pub bytes: u32,
-    /// Whether files are read.
+    /// Files are read.
     pub reads: bool,
     /// Seconds after which creation ends; then all make as many as the fastest has.
     pub seconds: u64,
     /// The seed of the data.
     pub data_seed: u32,
-    /// What a rank is.
+    /// Threads or processes as ranks.
     pub workers: WorkerKind,
 }
 

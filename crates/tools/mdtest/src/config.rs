@@ -1,5 +1,4 @@
-//! From a classic command line to the shape of a run, with the refusals of the original in its
-//! words.
+//! Conversion of a classic command line to the shape of a run, with the original's error messages.
 
 use std::path::PathBuf;
 
@@ -15,7 +14,7 @@ use treering_kit::ranks::worker_kind;
 /// The file of a creation that time ended holds one number.
 const NUMBER_BYTES_MAX: u64 = 64;
 
-/// What a classic command line asks for, beyond the shape.
+/// Classic command line: the shape, and the options beyond it.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
     pub(super) shape: Shape,
@@ -23,7 +22,7 @@ pub(super) struct ClassicConfig {
     pub(super) dirs: Vec<PathBuf>,
     pub(super) parameters: Parameters,
     pub(super) nodes: Nodes,
-    /// Which ranks are on the machine of rank 0.
+    /// Per rank: true if it is on the machine of rank 0.
     pub(super) on_first: Vec<bool>,
 }
 
@@ -63,7 +62,7 @@ fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
     (name, full.to_string_lossy().into_owned())
 }
 
-/// Where none is asked for, all tests are done.
+/// Selected tests; all if none is selected.
 fn acts(options: &Classic) -> Acts {
     let tests = &options.tests;
     let all = !(tests.only_create
@@ -80,7 +79,8 @@ fn acts(options: &Classic) -> Acts {
     }
 }
 
-/// What the original refuses, in its order, and what we do besides.
+/// Checks the options that the original refuses, in its order, and the limits of this
+/// implementation.
 fn validate(options: &Classic, acts: &Acts, dirs: usize) -> Result<(), ConfigError> {
     let Classic { branch, collective, shared_file, unique_dir, data, .. } = options;
     let walls = options.stonewall > 0;
@@ -214,7 +214,7 @@ fn shape(
     })
 }
 
-/// How many items there are, where nothing is created and a file says it.
+/// Number of items from a status file; only if nothing is created.
 fn made_before(
     settings: &Settings,
     options: &Classic,

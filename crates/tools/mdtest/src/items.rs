@@ -1,4 +1,4 @@
-//! What a rank does in a test: to each of its items, one after the other.
+//! Work of a rank in a test: one operation on each of its items in turn.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use super::trees::sync_everything;
 
 const FILE: File = File(0);
 
-/// How files are made.
+/// Way in which files are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Making {
     /// Created, and written.
     Whole,
     /// Created and closed again: rank 0 does it for all.
     Empty,
-    /// What rank 0 made is opened and written.
+    /// Files created by rank 0 are opened and written.
     Existing,
 }
 
@@ -46,17 +46,17 @@ pub(super) struct Items {
     pub(super) rank: u16,
     /// The ranks as which it works: itself, or all in turn.
     pub(super) acts_as: Vec<u16>,
-    /// Which items of each, by their place in the order in which they are made.
+    /// Range of items of each acting rank, by their place in the order of creation.
     pub(super) range: Range<u64>,
-    /// What ends creation early.
+    /// Time limit that ends creation early.
     pub(super) wall: Option<Deadline>,
     pub(super) data: Option<OwnData>,
     pub(super) counts: ItemCounts,
-    /// What is compared with what was read.
+    /// Buffer with the expected data of a read.
     pub(super) expected: Vec<u8>,
 }
 
-/// Whether a test goes on.
+/// Control flow of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Goes {
     On,
@@ -127,7 +127,7 @@ impl Items {
         Ok(goes)
     }
 
-    /// By their numbers, or at random.
+    /// Stats or reads the items in the order of their numbers, or in a drawn order.
     fn in_drawn_order(
         &mut self,
         io: &mut dyn Io,
@@ -154,8 +154,8 @@ impl Items {
         Ok(Goes::On)
     }
 
-    /// In a circle: the first one is put aside, each other one gets the name of the one before it,
-    /// and the first one that of the last.
+    /// Renames items in a circle: the first is moved aside, each other one gets the name of the one
+    /// before it, and the first gets the name of the last.
     fn rename(
         &mut self,
         io: &mut dyn Io,
@@ -275,7 +275,7 @@ impl Items {
         Ok(())
     }
 
-    /// Whether the buffer holds what a rank wrote to an item.
+    /// Compares the buffer with the data that `owner` wrote to an item; counts a mismatch.
     fn compare(&mut self, item: u64, read: u64, bytes: u32, owner: u16) {
         let Some(OwnData { buffers, pattern }) = &self.data else { return };
         let pattern = Pattern { rank: owner.into(), ..*pattern };

@@ -1,4 +1,4 @@
-//! From native settings to the shape of a run.
+//! Conversion of native settings to the shape of a run.
 
 use treering_script::{ConfigError, Settings};
 
@@ -24,7 +24,7 @@ pub(super) fn directories(tree: &Tree) -> Result<u64, ConfigError> {
     })
 }
 
-/// What native settings ask for, and its parameters.
+/// Shape and parameters of native settings.
 pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigError> {
     let mut options = Native::read(settings)?;
     let tree =

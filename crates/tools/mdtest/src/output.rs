@@ -19,7 +19,7 @@ use super::shape::Order;
 use treering_kit::cautions;
 use treering_kit::ranks::ABORTED;
 
-/// How a classic command line is run.
+/// Output of a classic command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let config = ClassicConfig::read(settings)?;
     Ok(ClassicMode {
@@ -56,7 +56,7 @@ impl Output {
         self.config.shape.ranks.into()
     }
 
-    /// What a part came to, and what is said of it at once.
+    /// Records the result of a part; returns the text printed at once.
     fn part_ended(&mut self) -> Said {
         let present = std::mem::take(&mut self.present);
         let Some(test) = present.first().and_then(|(task, _)| Test::from_name(&task.tally)) else {

@@ -10,7 +10,7 @@ use super::tree::Directory;
 const ASIDE: Dir = Dir(1);
 /// The slot of the first directory of the tree.
 const FIRST: u16 = 2;
-/// So many are kept open.
+/// Maximum number of open directories.
 const OPEN_MOST: u64 = 1000;
 
 /// A tree, and which of its directories are open.

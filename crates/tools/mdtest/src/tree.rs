@@ -14,12 +14,12 @@ pub(super) struct Tree {
     pub(super) branch: u64,
     /// Levels below the top.
     pub(super) depth: u32,
-    /// Whether only the lowest level holds items.
+    /// Only the lowest level holds items.
     pub(super) leaves_only: bool,
 }
 
 impl Tree {
-    /// How many directories it has; `None` where there are too many to count.
+    /// Number of directories; `None` on overflow.
     pub(super) fn directories(&self) -> Option<u64> {
         let mut level = 1_u64;
         let mut all = 1_u64;
@@ -30,7 +30,7 @@ impl Tree {
         Some(all)
     }
 
-    /// How many directories hold items.
+    /// Number of directories that hold items.
     pub(super) fn holders(&self) -> u64 {
         let all = self.directories().unwrap_or(u64::MAX);
         if self.leaves_only { self.branch.saturating_pow(self.depth) } else { all }

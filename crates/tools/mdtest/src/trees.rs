@@ -1,5 +1,5 @@
-//! What is around the tests: test directories and trees are made and removed. What was there before
-//! is looked at: tests by whole paths follow whatever is on the way.
+//! Work around the tests: creating, checking and removing test directories and trees. Existing
+//! directories are checked, since tests by whole paths follow links on the way.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::shape::Shape;
 /// The slot of a directory that is looked at.
 const LOOKED_AT: Dir = Dir(1);
 
-/// What is done with the test directories of an iteration.
+/// Action on the test directories of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
     Make,

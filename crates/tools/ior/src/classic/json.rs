@@ -1,4 +1,4 @@
-//! What ior prints where JSON is asked for: its keys in its order, one document a run.
+//! JSON output of ior: the original's keys in their order, one document for each run.
 
 use serde::Serialize;
 
@@ -80,7 +80,7 @@ struct AllParameters<'d> {
     block_size: u64,
 }
 
-/// What is not done here, under the names of the original: 0 each.
+/// Parameters without a counterpart here, under the original's names; always 0.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Never {
@@ -134,7 +134,7 @@ struct Options<'d> {
     wears_out: Option<u8>,
 }
 
-/// What a test, or a removal, came to.
+/// Result entry of a test or of a removal.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Line {
@@ -144,7 +144,7 @@ pub(crate) enum Line {
     Removed {
         /// `remove`.
         access: &'static str,
-        /// In seconds.
+        /// Total time in seconds.
         #[serde(rename = "totalTime")]
         seconds: f64,
     },
@@ -233,7 +233,7 @@ fn rounded(figure: f64) -> f64 {
     (figure * 1e4).round() / 1e4
 }
 
-/// What a test came to.
+/// Result entry of a write or read test.
 pub(crate) fn moved(access: Access, result: &TestResult, asked: &Asked) -> Line {
     let [rate, iops, latency, block, transfer, open_time, wr_rd_time, close_time, total_time] =
         super::text::figures(result, asked).map(rounded);
@@ -251,17 +251,17 @@ pub(crate) fn moved(access: Access, result: &TestResult, asked: &Asked) -> Line 
     })
 }
 
-/// What a removal took.
+/// Result entry of a removal.
 pub(crate) fn removed(seconds: f64) -> Line {
     Line::Removed { access: "remove", seconds: rounded(seconds) }
 }
 
-/// When it began and how it was called, and when it ended.
+/// Start, end, command line and machine of the run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Run<'r> {
-    /// As `ctime` writes it.
+    /// Start time in the format of `ctime`.
     pub started: &'r str,
-    /// Likewise.
+    /// End time in the format of `ctime`.
     pub finished: &'r str,
     /// The command line.
     pub words: &'r [String],
@@ -272,17 +272,17 @@ pub(crate) struct Run<'r> {
 /// A test of it.
 #[derive(Clone, Debug)]
 pub(crate) struct TestRun<'r> {
-    /// When it began, as `ctime` writes it.
+    /// Start time in the format of `ctime`.
     pub started: &'r str,
     /// The filesystem.
     pub filesystem: Filesystem,
-    /// What it was to do.
+    /// Parameters of the test.
     pub asked: &'r Asked,
-    /// What it came to, test by test.
+    /// Result entries, one for each write, read or removal.
     pub lines: &'r [Line],
-    /// What its writes came to.
+    /// Results of the writes.
     pub writes: &'r [TestResult],
-    /// What its reads came to.
+    /// Results of the reads.
     pub reads: &'r [TestResult],
 }
 

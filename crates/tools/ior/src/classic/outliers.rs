@@ -1,4 +1,4 @@
-//! What is said of ranks whose times are far from the mean of all.
+//! Warnings about ranks whose times are far from the mean of all ranks.
 
 use super::results::Access;
 use treering_model::workloads::ior::TransferCounts;
@@ -6,7 +6,7 @@ use treering_model::workloads::ior::TransferCounts;
 /// A time of a rank: what it is called, and what it is in seconds.
 type Figure = (&'static str, fn(&RankTimes) -> f64);
 
-/// In the order of the original.
+/// Checked times, in the order of the original.
 const FIGURES: [Figure; 5] = [
     ("start time", |rank| rank.open.0),
     ("elapsed create time", |rank| rank.open.1 - rank.open.0),
@@ -15,19 +15,19 @@ const FIGURES: [Figure; 5] = [
     ("end time", |rank| rank.close.1),
 ];
 
-/// When a rank did what, in seconds since 1970.
+/// Start and end of a rank's open, transfers and close, in seconds since 1970.
 struct RankTimes {
     open: (f64, f64),
     moved: (f64, f64),
     close: (f64, f64),
 }
 
-/// Which times are told of, and from when they count.
+/// Threshold of the outlier warnings, and the time origin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outliers {
-    /// So many seconds from the mean are too many; 0 for whatever they are.
+    /// Distance from the mean in seconds above which a rank is reported; 0 disables the warnings.
     pub threshold_seconds: u64,
-    /// When the trial began.
+    /// Start of the trial, in milliseconds since 1970.
     pub started_unix_ms: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What ior prints, byte for byte: how it was run, a line for each test, and the summary.
+//! Text output of ior, byte for byte: the header, a row for each test, and the summary.
 
 use super::parameters::Parameters;
 use super::results::{Access, TestResult, Wall};
@@ -7,7 +7,7 @@ use super::results::{Access, TestResult, Wall};
 pub(crate) const VERSION: &str = "4.1.0+dev";
 pub(super) const MIB: f64 = 1_048_576.0;
 
-/// What is shown of a run.
+/// Parameters of a test as printed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
     /// The number of the test in its run.
@@ -20,15 +20,15 @@ pub(crate) struct Asked {
     pub file: String,
     /// The file of rank 0.
     pub first_file: String,
-    /// Whether each rank has a file.
+    /// File per process: each rank has a file of its own.
     pub file_per_process: bool,
-    /// Whether transfers are in a random order.
+    /// Random order of transfers.
     pub is_random: bool,
-    /// Whether tasks are ordered otherwise for reading, by a constant or at random.
+    /// Ranks read data of other ranks, shifted by a constant or drawn at random.
     pub reorder: bool,
-    /// At random.
+    /// The rank to read from is drawn at random.
     pub reorder_random: bool,
-    /// By how much.
+    /// Number of machines by which the rank to read from is shifted.
     pub task_offset: u64,
     /// The seed of the random order of tasks.
     pub reorder_seed: u64,
@@ -50,17 +50,17 @@ pub(crate) struct Asked {
     pub transfer_bytes: u64,
     /// Seconds after which a test ends.
     pub wall_seconds: u64,
-    /// Whether all go on to what the fastest has then.
+    /// After the time limit, all ranks go on to the transfer count of the fastest (wear-out).
     pub wears_out: bool,
     /// A number of the user's for the summary.
     pub reference: u64,
-    /// Whether data are written.
+    /// Write tests are done.
     pub writes: bool,
-    /// Whether they are read.
+    /// Read tests are done.
     pub reads: bool,
-    /// How much is said.
+    /// Verbose output.
     pub verbose: bool,
-    /// What is only shown in JSON.
+    /// Parameters shown only in JSON.
     pub parameters: Parameters,
 }
 
@@ -199,7 +199,7 @@ pub(crate) fn row(access: Access, result: &TestResult, asked: &Asked, repetition
     text + &format!("{repetition:<4}\n")
 }
 
-/// The same as comma-separated values.
+/// Result row as comma-separated values.
 pub(crate) fn csv_row(
     access: Access,
     result: &TestResult,
@@ -233,7 +233,7 @@ pub(crate) fn wall(wall: &Wall) -> String {
     )
 }
 
-/// What is said where not as much was moved as was to be.
+/// Warning for a total size that differs from the requested one.
 pub(crate) fn unexpected_size(expected: u64, there: u64, moved: u64, has_wall: bool) -> String {
     let mut text = format!(
         "WARNING: Expected aggregate file size       = {expected}\n\

@@ -31,15 +31,15 @@ pub(super) struct Summary {
 /// A line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// Which version: every output begins with it.
+    /// Version line, the first of every output.
     Version(String),
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     Began(Option<i64>),
-    /// When it ended.
+    /// End time, in milliseconds since 1970.
     Finished(Option<i64>),
     /// The file.
     Path(String),
-    /// How full the filesystem was, in percent.
+    /// Used share of the filesystem, in percent.
     Used(f64),
     /// An option, in the words of classic runs.
     Option(&'static str, String),
@@ -47,7 +47,7 @@ pub(super) enum Line {
     Row(Side, f64),
     /// A line of the summary.
     Summary(Summary),
-    /// Nothing that is wanted.
+    /// Line of ior that is not imported.
     Furniture,
 }
 

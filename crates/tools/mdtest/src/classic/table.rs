@@ -3,27 +3,27 @@
 
 use super::results::{Iteration, Test};
 
-/// What a table shows.
+/// Quantity shown in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figure {
     /// Operations a second.
     Rate,
-    /// What the original calls ms/op: the seconds of the phase.
+    /// Phase time in seconds, under the original's heading ms/op.
     Time,
 }
 
-/// What is asked of the tables.
+/// Options that select the contents of the tables.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shown {
     /// Ranks.
     pub ranks: usize,
-    /// Whether directories were tested.
+    /// Directory tests were done.
     pub dirs: bool,
-    /// Whether files were.
+    /// File tests were done.
     pub files: bool,
-    /// Whether each process's figures are printed.
+    /// Print the figures of each process.
     pub each_process: bool,
-    /// Whether the table also has the extremes over single ranks.
+    /// Also show the extremes over single ranks.
     pub rank_statistics: bool,
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn summary(iterations: &[Iteration], shown: &Shown, figure: Figure) -
     text
 }
 
-/// One line of the upper part.
+/// Row of the upper part, with the items.
 fn row(iterations: &[Iteration], shown: &Shown, figure: Figure, test: Test) -> String {
     let (mut each, mut all) = (Range::NONE, Range::NONE);
     let mut values = Vec::with_capacity(iterations.len());
@@ -131,7 +131,7 @@ fn row(iterations: &[Iteration], shown: &Shown, figure: Figure, test: Test) -> S
     )
 }
 
-/// One line of the lower part.
+/// Row of the lower part, with the trees.
 fn tree_row(iterations: &[Iteration], shown: &Shown, figure: Figure, test: Test) -> String {
     let mut range = Range::NONE;
     let value = |iteration: &Iteration| match figure {

@@ -1,4 +1,4 @@
-//! What mdtest says before and after its tables, byte for byte.
+//! Output of mdtest before and after its tables, byte for byte.
 
 use std::fmt::Write as _;
 
@@ -10,30 +10,30 @@ pub(crate) const VERSION: &str = "4.1.0+dev";
 /// The line of the original's source that tells the shift.
 const SHIFT_LINE: u32 = 2594;
 
-/// What the first lines say of a run.
+/// Parameters shown in the header.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
     /// Ranks.
     pub ranks: usize,
     /// The first directory, as it was typed.
     pub path: String,
-    /// How far each phase is shifted.
+    /// Number of ranks by which each phase is shifted.
     pub stride: u64,
     /// Machines.
     pub nodes: u64,
-    /// Which ranks are on the machine of rank 0.
+    /// Per rank: true if it is on the machine of rank 0.
     pub on_first: Vec<bool>,
     /// The seed of rank 0's order, where the order is random.
     pub random_seed: Option<u64>,
-    /// Whether files are read, but nothing of them.
+    /// Files are opened for reading, but no bytes are read.
     pub reads_nothing: bool,
     /// Items of all ranks.
     pub items: u64,
-    /// Whether directories are tested.
+    /// Directory tests are done.
     pub dirs: bool,
-    /// Whether files are.
+    /// File tests are done.
     pub files: bool,
-    /// Whether all ranks have the same file.
+    /// All ranks use the same file.
     pub shared_file: bool,
 }
 

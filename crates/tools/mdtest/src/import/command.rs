@@ -42,7 +42,7 @@ const FLAGS: [(char, &str); 19] = [
     ('Z', "print-time"),
 ];
 
-/// What the words say of the work.
+/// Parameters of the work, from the words of a command line.
 pub(super) fn parameters(words: &[String]) -> Vec<(String, String)> {
     let mut parameters = Vec::new();
     let mut words = words.iter();

@@ -8,15 +8,15 @@ use treering_kit::import::number::{decimal, whole};
 /// A line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     Started(Option<i64>),
-    /// Which version, and how many ranks on how many machines.
+    /// Version, number of ranks and number of machines.
     Launched { version: String, ranks: u64, nodes: u64 },
-    /// How it was called, without the program's name.
+    /// Command line without the program's name.
     Command(Vec<String>),
-    /// Where it worked.
+    /// Test directory.
     Path(String),
-    /// How full the filesystem was, in percent.
+    /// Used share of the filesystem, in percent.
     Used(f64),
     /// A table begins.
     Table { is_time: bool, iterations: u64 },
@@ -26,22 +26,22 @@ pub(super) enum Line {
     Wall([f64; 3]),
     /// Data were not what was written.
     WrongData,
-    /// When it ended.
+    /// End time, in milliseconds since 1970.
     Finished(Option<i64>),
-    /// Nothing that is wanted.
+    /// Line of mdtest that is not imported.
     Furniture,
 }
 
 /// A line of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
-    /// What it is about, as native runs call it.
+    /// Task kind, as native runs name it.
     pub(super) kind: &'static str,
     /// The greatest, the least, the mean and the standard deviation over the iterations.
     pub(super) numbers: [f64; 4],
 }
 
-/// What rows are called in its versions, and in ours.
+/// Row names in mdtest's versions, and the task kinds here.
 const TESTS: [(&str, &str); 10] = [
     ("Directory creation", "dir-create"),
     ("Directory stat", "dir-stat"),

@@ -69,7 +69,7 @@ struct Run {
     used_percent: Option<f64>,
     iterations: u64,
     rows: Vec<Row>,
-    /// Whether the rows that come are of the table of rates.
+    /// True once the table of rates has begun; its rows follow.
     has_rates: bool,
     has_times: bool,
     wall: Option<[f64; 3]>,
@@ -78,7 +78,7 @@ struct Run {
 }
 
 impl Run {
-    /// Whether this line can be the next one of the run.
+    /// True if `said` can be the next line of the run.
     fn goes_on(&self, said: &Line) -> bool {
         let has_table = self.has_rates || self.has_times;
         match said {
