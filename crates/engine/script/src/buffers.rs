@@ -13,7 +13,7 @@ pub struct Buffers {
     all: Arc<Mutex<Vec<Pages>>>,
 }
 
-/// All buffers, for as long as this is held.
+/// Guard that gives access to the buffers of a task.
 #[derive(Debug)]
 pub struct OpenBuffers<'b>(MutexGuard<'b, Vec<Pages>>);
 

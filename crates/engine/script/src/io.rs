@@ -1,4 +1,4 @@
-//! What the code of a task may ask for: one method for each call to the kernel.
+//! Calls available to the code of a task: one method for each call to the kernel.
 //!
 //! A task is written against [`Io`] as straight code. The engine's [`Io`] makes the call, counts
 //! and times it; one in memory is the oracle of tests; others print or record what is asked. What
@@ -12,20 +12,20 @@ use treering_sys::Errno;
 use crate::call::{Call, Completion, CreateHow, Dir, File, OpenHow, Request};
 use crate::{Entries, Room, Signal, SyncScope};
 
-/// What came of a call that was done.
+/// Result of a successful call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// It was done, and there is no more to say.
+    /// Success without a value.
     Plain,
-    /// So many bytes were moved.
+    /// Number of bytes moved.
     Bytes(u64),
-    /// It is there, and a file of so many bytes; 0 when it is none.
+    /// Size of an existing file in bytes; 0 if the entry is not a regular file.
     Size(u64),
     /// The filesystem has this room.
     Room(Room),
     /// Directory entries were read: [`Io::entries`].
     Entries,
-    /// So many requests were taken, the first ones of those given.
+    /// Number of requests accepted, from the first on.
     Taken(u32),
     /// Requests have ended: [`Io::reaped`].
     Reaped,
@@ -48,7 +48,7 @@ impl From<Errno> for CallError {
     }
 }
 
-/// Why the code of a task ends before its end. A task hands it on with `?`.
+/// Reason why the code of a task stops early; a task passes it on with `?`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The run was asked to end.
@@ -81,20 +81,20 @@ pub trait Io {
     /// The requests that the last [`Call::Reap`] brought.
     fn reaped(&self) -> &[Completion];
 
-    /// When the last call began and ended, if it was timed, in nanoseconds from the start of the
-    /// trial.
+    /// Start and end of the last call in nanoseconds since the start of the trial, if the call was
+    /// timed.
     fn timed(&self) -> Option<(u64, u64)>;
 
-    /// When the task began, in nanoseconds from the start of the trial.
+    /// Start of the task, in nanoseconds since the start of the trial.
     fn began_ns(&self) -> u64;
 
-    /// What the task has used so far; nothing where that is not known.
+    /// Resource usage of the task so far; zero if unknown.
     fn spent(&self) -> Spent {
         Spent::default()
     }
 }
 
-/// What a task used beside time and CPU.
+/// Resource usage of a task besides time and CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Switches of context, of its own will or not.
@@ -105,7 +105,7 @@ pub struct Usage {
     pub minor_faults: u64,
 }
 
-/// What a task has used.
+/// CPU time and other resource usage of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// CPU time.
@@ -114,7 +114,7 @@ pub struct Spent {
     pub usage: Usage,
 }
 
-/// What of a call may be expected to fail.
+/// Conversion of expected call failures to values.
 pub trait Expect<T>: Sized {
     /// `None` where the name exists already (`EEXIST`).
     ///
@@ -128,7 +128,7 @@ pub trait Expect<T>: Sized {
     /// All other failures.
     fn unless_missing(self) -> Result<Option<T>, Stop>;
 
-    /// Where the filesystem is full (`ENOSPC`, `EDQUOT`), the bytes that fitted.
+    /// `Err` with the bytes that fitted if the filesystem is full (`ENOSPC`, `EDQUOT`).
     ///
     /// # Errors
     /// All other failures.

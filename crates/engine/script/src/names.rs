@@ -18,13 +18,13 @@ impl NameId {
     /// The top of the tree.
     pub const ROOT: Self = Self(0);
 
-    /// As an index into an array with a place for every name.
+    /// Index into an array with an element for each name.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What a name stands for.
+/// File type of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -45,9 +45,9 @@ struct Node {
 #[derive(Debug)]
 pub struct Names {
     nodes: Vec<Node>,
-    /// All names, each closed by a NUL.
+    /// Names, each terminated by a NUL.
     bytes: Vec<u8>,
-    /// All names but the root, sorted by parent, then by name.
+    /// Indices of all names but the root, sorted by parent, then by name.
     children: Vec<u32>,
 }
 
@@ -183,12 +183,12 @@ impl NamesBuilder {
         Ok(NameId(id))
     }
 
-    /// How many names there are, the root included.
+    /// Number of names, including the root.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is no name but the root.
+    /// True if the tree has only its root.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() == 1
     }
@@ -215,12 +215,12 @@ fn name_bytes(bytes: &[u8], node: Node) -> &[u8] {
 }
 
 impl Names {
-    /// How many names there are, the root included.
+    /// Number of names, including the root.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is no name but the root.
+    /// True if the tree has only its root.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() == 1
     }
@@ -238,12 +238,12 @@ impl Names {
         NameId(self.nodes[id.index()].parent)
     }
 
-    /// What it is.
+    /// File type of a name.
     pub fn kind(&self, id: NameId) -> Kind {
         self.nodes[id.index()].kind
     }
 
-    /// What is directly in a directory, sorted by name.
+    /// Children of a directory, sorted by name.
     pub fn children(&self, dir: NameId) -> impl ExactSizeIterator<Item = NameId> + '_ {
         self.child_ids(dir).iter().map(|&id| NameId(id))
     }

@@ -30,7 +30,7 @@ fn row(spec: &OptionSpec) -> String {
     format!("| {option} | {} | {default} | {} |\n", value(spec), spec.doc.trim_end_matches('.'))
 }
 
-/// What kind of value it takes, and from where to where.
+/// Value column of an option: its unit or words, and its range.
 fn value(spec: &OptionSpec) -> String {
     let unit = match spec.value {
         ValueKind::Flag => return String::new(),

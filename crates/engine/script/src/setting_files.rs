@@ -16,18 +16,17 @@ pub struct SettingFiles {
 }
 
 impl SettingFiles {
-    /// Whether they are those of a run that was recorded: its directories need not be there any
-    /// more.
+    /// True for the files of a recorded run, whose directories need not exist any more.
     pub const fn are_recorded(&self) -> bool {
         self.recorded
     }
 
-    /// Those of a run that was recorded.
+    /// Files of a recorded run.
     pub(crate) fn of_record(texts: BTreeMap<PathBuf, String>) -> Self {
         Self { recorded: true, texts: Arc::new(Mutex::new(texts)) }
     }
 
-    /// What was read so far, where it is text and not too long.
+    /// Texts of the files read so far; binary and long files are left out.
     pub(crate) fn texts(&self) -> BTreeMap<PathBuf, String> {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

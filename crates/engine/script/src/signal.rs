@@ -17,13 +17,13 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// How often it was raised.
+    /// Number of times the signal was raised.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::SeqCst)
     }
 
-    /// Something happened: all who wait go on.
+    /// Raises the signal and wakes all waiting threads.
     pub fn raise(&self) {
         self.count.fetch_add(1, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) > 0 {

@@ -11,18 +11,18 @@ pub struct Spans {
     rows: Vec<SpanRow>,
 }
 
-/// What the operations of one kind took.
+/// Counts and latencies of one operation kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpanRow {
-    /// How many there were.
+    /// Number of operations.
     pub count: u64,
-    /// How many of them failed.
+    /// Number of failed operations.
     pub failed: u64,
-    /// Their time in all.
+    /// Total duration in nanoseconds.
     pub total_ns: u64,
     /// The longest.
     pub longest_ns: u64,
-    /// How their latencies are distributed.
+    /// Latency distribution.
     pub latency: Latency,
 }
 
@@ -34,7 +34,7 @@ impl SpanRow {
 }
 
 impl Spans {
-    /// For so many kinds.
+    /// Empty rows for `kinds` kinds.
     pub fn new(kinds: usize) -> Self {
         Self { rows: vec![SpanRow::default(); kinds] }
     }
@@ -61,7 +61,7 @@ impl Spans {
         }
     }
 
-    /// What the operations of a kind took.
+    /// Row of a kind.
     ///
     /// # Panics
     /// When there is no such kind.
@@ -69,7 +69,7 @@ impl Spans {
         &self.rows[kind]
     }
 
-    /// All kinds in their order.
+    /// Rows of all kinds, in order.
     pub fn rows(&self) -> &[SpanRow] {
         &self.rows
     }

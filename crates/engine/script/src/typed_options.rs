@@ -8,7 +8,8 @@ use crate::{ConfigError, OptionSpec, Settings, ValueKind};
 
 /// A type that a field of [`options!`](macro@crate::options) may have.
 pub trait OptionValue: Sized {
-    /// Whether the declaration must have a default: without one there would be no value.
+    /// True if the declaration must have a default, since the type has no value for an absent
+    /// option.
     const NEEDS_DEFAULT: bool;
 
     /// The value as given, else the default.
@@ -17,11 +18,11 @@ pub trait OptionValue: Sized {
     /// When what was given is not of this type, or out of range; says what would be right.
     fn read(settings: &Settings, spec: &OptionSpec) -> Result<Self, ConfigError>;
 
-    /// As it is recorded with a trial; `None` where there is nothing to say.
+    /// Text recorded with a trial; `None` records nothing.
     fn recorded(&self) -> Option<String>;
 }
 
-/// What is always there, since the declaration has a default.
+/// Unwraps a value that the declaration guarantees by its default.
 fn present<T>(value: Option<T>, spec: &OptionSpec) -> Result<T, ConfigError> {
     value.ok_or_else(|| ConfigError::new(format!("--{}: no value is given", spec.name)))
 }
@@ -78,7 +79,7 @@ impl OptionValue for bool {
     }
 }
 
-/// One of the words of a choice.
+/// Choice among fixed words.
 impl OptionValue for &'static str {
     const NEEDS_DEFAULT: bool = true;
 
@@ -105,7 +106,7 @@ impl OptionValue for String {
     }
 }
 
-/// All values of an option that may be given several times, recorded with commas between.
+/// Repeatable option, recorded with commas between the values.
 impl OptionValue for Vec<String> {
     const NEEDS_DEFAULT: bool = false;
 
@@ -118,7 +119,7 @@ impl OptionValue for Vec<String> {
     }
 }
 
-/// What means something of its own where it is not given.
+/// Option whose absence has a meaning of its own.
 impl<T: OptionValue> OptionValue for Option<T> {
     const NEEDS_DEFAULT: bool = false;
 
@@ -156,7 +157,7 @@ impl OptionSpec {
         name
     }
 
-    /// That name as text.
+    /// Spelling as a string.
     pub const fn name(spelling: &'static [u8]) -> &'static str {
         match std::str::from_utf8(spelling) {
             Ok(name) => name,
@@ -164,7 +165,7 @@ impl OptionSpec {
         }
     }
 
-    /// How many options there are in several lists.
+    /// Total length of several lists.
     pub const fn count(lists: &[&[Self]]) -> usize {
         let (mut all, mut at) = (0, 0);
         while at < lists.len() {
@@ -248,7 +249,7 @@ macro_rules! options {
                 &ALL
             };
 
-            /// What was given, else the defaults.
+            /// Reads the given values, or the defaults.
             ///
             /// # Errors
             /// When a value is wrong; says which and what would be right.
