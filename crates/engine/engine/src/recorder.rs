@@ -1,4 +1,4 @@
-//! What a worker's calls came to: counts and latencies by kind, and the rate of each second.
+//! Statistics of a worker's calls: counts and latencies by kind, and the rate in each second.
 //!
 //! One recorder per worker, never shared. Between two samples nothing is allocated, locked or
 //! printed; only the list of seconds may grow, at a tick, when a phase lasts longer than an hour.
@@ -7,15 +7,15 @@
 use treering_model::{Interval, Latency, Op, OpTotals};
 use treering_sys::monotonic_ns;
 
-/// Which calls are timed.
+/// Selection of timed calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LatencyMode {
-    /// All: two readings of the clock a call.
+    /// Times every call: two clock readings a call.
     All,
     /// Every sync, and of each other kind one call in 32 on average, at random distances.
     #[default]
     Sampled,
-    /// None.
+    /// Times no call.
     Off,
 }
 
@@ -27,7 +27,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Seconds for which there is room from the start.
 const SECONDS_RESERVED: usize = 4096;
 
-/// What is counted of one kind: half a cache line, so that a call touches one.
+/// Counters of one call kind: half a cache line, so that a call touches one.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Counts {
@@ -44,14 +44,14 @@ pub struct Recorder {
     mode: LatencyMode,
     counts: [Counts; Op::COUNT],
     unclocked: u32,
-    /// When the step before ended, if it was timed.
+    /// End of the previous step, if it was timed.
     ended_ns: Option<u64>,
     next_tick_ns: u64,
     random: u64,
     phase_began_ns: u64,
     /// The second that is being counted, with what earlier tasks did in it.
     present: Interval,
-    /// What of the present task's counts stands in `present` or in `intervals` already.
+    /// Calls and bytes of the current task already added to `present` or `intervals`.
     placed: (u64, u64),
     intervals: Vec<Interval>,
     latencies: Vec<Latency>,
@@ -100,8 +100,8 @@ impl Recorder {
         self.tick(now_ns);
     }
 
-    /// To be called before a step: when it began, if it is to be timed. Waiting for requests begins
-    /// where the step before ended: the clock is read once less for each.
+    /// Starts a step: returns the start time if the step is to be timed. Waiting for requests
+    /// starts at the end of the previous step, which saves a clock reading.
     #[inline]
     pub fn before(&mut self, op: Op) -> Option<u64> {
         let gap = &mut self.counts[place(op)].gap;
@@ -113,8 +113,8 @@ impl Recorder {
         Some(known.unwrap_or_else(monotonic_ns))
     }
 
-    /// To be called after a step, with what [`Recorder::before`] said, the calls it took, the bytes
-    /// it moved and whether it was refused. When the step began and ended, if it was timed.
+    /// Ends a step, given the result of [`Recorder::before`], the number of calls, the bytes moved
+    /// and whether it failed. Returns start and end if the step was timed.
     #[inline]
     pub fn after(
         &mut self,

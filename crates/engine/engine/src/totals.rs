@@ -31,7 +31,7 @@ pub(crate) fn add_op(ops: &mut Vec<OpTotals>, more: &OpTotals) {
     }
 }
 
-/// What several workers did in each second.
+/// Sum of several workers' calls and bytes in each second.
 pub(crate) fn merge_intervals(workers: impl Iterator<Item = Vec<Interval>>) -> Vec<Interval> {
     let mut seconds = BTreeMap::new();
     for interval in workers.flatten() {

@@ -18,7 +18,7 @@ use treering_sys::{Errno, is_single_name};
 use crate::call::memory_tree::{Body, CAPACITY_BYTES, MemoryFilesystem, NodeId, ROOT, Tree};
 use crate::{Caller, LARGEST_CALL_BYTES, Reply};
 
-/// Nothing takes time here but waiting for others.
+/// Cap on waits for other threads; no other call takes time here.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
 /// Bytes of packed entries after which a batch is full.
 const BATCH_BYTES: usize = 4096;
@@ -151,7 +151,7 @@ impl MemoryCaller {
         Ok(Reply::once(Done::Plain))
     }
 
-    /// What is asked of an open file.
+    /// Calls on an open file.
     fn attempt_on_file(&mut self, tree: &mut Tree, call: &Call<'_>) -> Result<Reply, Errno> {
         match *call {
             Call::Read { file, bytes } => return read(tree, self.file(file)?, bytes),
@@ -325,7 +325,7 @@ fn size(tree: &Tree, node: NodeId) -> u64 {
     }
 }
 
-/// The same bytes in calls of one each; a read at the end takes one more.
+/// Reply for the same bytes moved by calls of one byte each; a read at the end takes one more call.
 fn one_by_one(reply: Reply, wanted: u32) -> Reply {
     let Done::Bytes(bytes) = reply.done else { return reply };
     let calls = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -412,7 +412,7 @@ impl Caller for MemoryCaller {
         }
     }
 
-    /// There is no page cache here.
+    /// Ignored: there is no page cache here.
     fn open_through(&mut self, _direct: bool, _synchronous: Synchronous) {}
 
     fn open_queue(&mut self, _queue: Option<Queue>) -> io::Result<()> {

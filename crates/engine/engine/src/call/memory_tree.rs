@@ -12,13 +12,13 @@ use treering_sys::{Errno, is_single_name};
 
 use crate::oracle::Snapshot;
 
-/// In which order directories tell their entries.
+/// Order in which a directory lists its entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EntryOrder {
-    /// As they were made.
+    /// Order of creation.
     #[default]
     Creation,
-    /// In an order that the seed decides: what hashed directories look like from outside.
+    /// Pseudo-random order from a seed, similar to that of hashed directories.
     Seeded(u64),
 }
 
@@ -56,7 +56,7 @@ type Place = u64;
 pub(super) struct Node {
     parent: NodeId,
     name: Vec<u8>,
-    /// How many entries lead to it; a directory has one.
+    /// Number of entries that refer to the node; 1 for a directory.
     links: u32,
     pub(super) body: Body,
 }
@@ -107,7 +107,7 @@ impl Default for Tree {
     }
 }
 
-/// What the filesystem says that it has. More fits in, since nothing is kept but sizes.
+/// Reported capacity in bytes. More fits in, since only sizes are kept.
 pub(super) const CAPACITY_BYTES: u64 = 1 << 30;
 /// The longest name and path that Linux takes, the path with its closing NUL.
 const NAME_MAX: usize = 255;
@@ -190,7 +190,7 @@ impl Tree {
         Ok(id)
     }
 
-    /// The same, unless there is something of that name.
+    /// Adds a node; fails if the name exists.
     pub(super) fn add_new(
         &mut self,
         dir: NodeId,
@@ -260,7 +260,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Whether a node is another one or beneath it.
+    /// True if a node is `other` or lies beneath it.
     fn is_within(&self, mut node: NodeId, other: NodeId) -> bool {
         while node != other && node != ROOT {
             node = self.nodes[node].parent;
@@ -304,7 +304,7 @@ impl Tree {
         }
     }
 
-    /// What files have left of the room, in whole blocks.
+    /// Free bytes of the reported capacity, with file sizes rounded up to blocks.
     pub(super) fn free_bytes(&self) -> u64 {
         let used = self.nodes.iter().filter(|node| node.links > 0).map(|node| match node.body {
             Body::File { bytes } => bytes.next_multiple_of(4096),

@@ -1,5 +1,5 @@
-//! Who makes calls: the kernel, one system call at a time (`sync`), or a filesystem in memory, the
-//! oracle of tests.
+//! Callers: the kernel, one system call at a time (`sync`), or a filesystem in memory, the oracle
+//! of tests.
 //!
 //! A caller only does what a call says and answers what came of it. Time, counts and the stop flag
 //! are the worker's.
@@ -64,18 +64,18 @@ pub trait Caller: Send {
     /// The requests that the last reaping brought.
     fn reaped(&self) -> &[Completion];
 
-    /// Where that is which a call is about.
+    /// Path of the object of a call, for messages.
     fn path_of(&self, subject: Subject<'_>) -> PathBuf;
 
     /// Says whether files that are opened from now on bypass the page cache (`O_DIRECT`), and
     /// whether they are written synchronously (`O_SYNC`, `O_DSYNC`).
     fn open_through(&mut self, direct: bool, synchronous: Synchronous);
 
-    /// Whether reads and writes at places of their own are made by the calls that take vectors.
+    /// Selects the vector calls (`readv`, `pwritev`, …) for the reads and writes of the next task.
     fn by_vectors(&mut self, _are: bool) {}
 
-    /// Whether the task that begins gives the kernel the whole path of each item, from where the
-    /// user's own words begin, and opens no directory.
+    /// Selects whole paths for the next task: the kernel gets the full path of each item, starting
+    /// with the user's own, and no directory is opened.
     ///
     /// # Errors
     /// When the user's words lead to another directory than the target.
@@ -97,16 +97,16 @@ pub trait Caller: Send {
     /// have ended then.
     fn close_all(&mut self);
 
-    /// What was read and written since this was asked last, where a book of it is kept.
+    /// Takes the heat recorded since the last call, if it is recorded.
     fn take_heat(&mut self) -> Option<HeatBook> {
         None
     }
 }
 
-/// What came of a call.
+/// Result of a call, and its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// For the task.
+    /// Result for the task.
     pub done: Done,
     /// System calls of its kind that it took: more than one after a short write, and when more is
     /// asked for than [`LARGEST_CALL_BYTES`].
@@ -114,7 +114,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// What took one system call.
+    /// Result of one system call.
     pub const fn once(done: Done) -> Self {
         Self { done, calls: 1 }
     }
@@ -128,9 +128,9 @@ impl Reply {
 /// A call that failed in a way that nobody expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallFailure {
-    /// What was asked.
+    /// Kind of the call.
     pub op: Op,
-    /// Of what.
+    /// Path the call is about.
     pub path: PathBuf,
     /// The kernel's error number.
     pub errno: i32,
@@ -147,7 +147,7 @@ impl CallFailure {
         Self::at(caller, call.op(), call.subject(), error)
     }
 
-    /// The same, of a call that is known by its kind and by what it is about.
+    /// Failure of a call, from its kind and subject.
     #[cold]
     pub(crate) fn at<C: Caller>(
         caller: &C,

@@ -7,7 +7,7 @@ use treering_sys::{Ended, Errno, QueueKind as Kind, RequestQueue, Transfer};
 
 use crate::{LARGEST_CALL_BYTES, Payload};
 
-/// Where the bytes of writes come from.
+/// Source of written data.
 pub(crate) struct Source<'s> {
     pub(crate) payload: &'s mut Payload,
     pub(crate) buffers: Option<&'s Buffers>,
@@ -87,7 +87,7 @@ impl Requests {
         Ok(calls)
     }
 
-    /// Those that the last reaping brought.
+    /// Completions of the last reap.
     pub(crate) fn reaped(&self) -> &[Completion] {
         &self.completions
     }

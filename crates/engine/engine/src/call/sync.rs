@@ -106,19 +106,19 @@ impl SyncCaller {
         })
     }
 
-    /// The same, for a target that its user calls this.
+    /// Sets the path of the target as its user gave it.
     #[must_use]
     pub fn named(self, given: &Path) -> Self {
         Self { given: given.to_owned(), ..self }
     }
 
-    /// The same, with a record of the directories that are made in the target.
+    /// Sets the manifest that records directories made in the target.
     #[must_use]
     pub(crate) fn recorded_in(self, manifest: Option<Arc<dyn TreeManifest>>) -> Self {
         Self { manifest, ..self }
     }
 
-    /// The same, in a place where workers take turns at these directories.
+    /// Sets the roots at which workers take turns.
     ///
     /// # Errors
     /// When one of them cannot be opened again.

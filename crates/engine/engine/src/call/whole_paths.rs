@@ -22,19 +22,19 @@ use crate::call::translated::{created, found, opened};
 /// Paths of open directories, and room for the path of an item.
 #[derive(Debug)]
 pub(super) struct WholePaths {
-    /// By slot, each with a slash behind it unless it is empty.
+    /// Paths by slot, each with a trailing slash unless it is empty.
     dirs: Vec<Option<Vec<u8>>>,
     path: Vec<u8>,
     other: Vec<u8>,
 }
 
-/// What came of a call by path.
+/// Outcome of a call by path.
 pub(super) enum ByPath {
-    /// It was done.
+    /// The call was made.
     Done(Reply),
     /// A file was opened for this slot.
     Opened(OwnedFd, u16),
-    /// It has nothing to do with paths.
+    /// The call does not take a path.
     Other,
 }
 

@@ -18,7 +18,7 @@ use crate::{Caller, Reply};
 /// A file that a worker has open.
 #[derive(Clone, Copy, Debug)]
 struct OpenFile {
-    /// None when the book is full.
+    /// Number of the file; `None` if the book is full.
     number: Option<FileNumber>,
     position: u64,
     appends: bool,
@@ -141,7 +141,7 @@ impl Notes {
         format!("{dir}{}", name.to_string_lossy())
     }
 
-    /// What a call that succeeded did.
+    /// Records a successful call.
     fn note(&mut self, call: &Call<'_>, done: Done) {
         match *call {
             Call::OpenDir { at, path, into } => {
@@ -200,7 +200,7 @@ impl Notes {
         number
     }
 
-    /// What a call moved, where it moves anything.
+    /// Records the data that a call moved, if any.
     fn moved(&mut self, call: &Call<'_>, done: Done) {
         if let (Call::Submit { requests }, Done::Taken(taken)) = (call, done) {
             let taken = usize::try_from(taken).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! Where sessions can run: a directory, several at which workers take turns, or memory.
+//! Places in which sessions run: a directory, several at which workers take turns, or memory.
 
 pub(crate) mod manifest;
 mod program;
@@ -22,7 +22,7 @@ use program::run_program;
 
 /// A place where sessions can run.
 pub trait Place {
-    /// What does the steps there.
+    /// Maker of the calls of a worker.
     type Caller: Caller;
 
     /// A caller for one more worker, which writes its own numbering of the payload.
@@ -61,7 +61,7 @@ pub trait Place {
         Err(io::Error::other("no program can work in memory"))
     }
 
-    /// What must be said of the place before the first phase.
+    /// Cautions about the place, reported before the first phase.
     fn cautions(&self) -> Vec<Caution> {
         Vec::new()
     }
@@ -69,7 +69,8 @@ pub trait Place {
     /// Takes the book of a task that ended, where one is kept.
     fn gather(&self, _book: HeatBook) {}
 
-    /// Whether it is renewed between two phases: no worker has anything open there meanwhile.
+    /// True if the place is renewed between two phases; no worker has anything open there
+    /// meanwhile.
     fn is_renewed(&self) -> bool {
         false
     }

@@ -15,7 +15,7 @@ use treering_sys::{StopFlag, interrupt, leave_with_parent, memory_file, monotoni
 use super::watched_program::run_watched;
 use crate::{Target, TrialClock};
 
-/// How often it is asked whether it has ended.
+/// Interval at which the program's end is polled.
 const ASK_EVERY: Duration = Duration::from_millis(10);
 /// More than this of what it says is not read.
 const SAID_BYTES_MAX: u64 = 256 << 20;

@@ -86,27 +86,27 @@ impl Target {
         Ok(Self { dir, path, given, confinement, manifest: None })
     }
 
-    /// The same target with another way to confine names: what tests and doctors ask for.
+    /// Sets the confinement method; for tests and `doctor`.
     pub fn confined_by(self, confinement: Confinement) -> Self {
         Self { confinement, ..self }
     }
 
-    /// Who sees to it that names stay beneath.
+    /// Confinement method that keeps names beneath the target.
     pub fn confinement(&self) -> Confinement {
         self.confinement
     }
 
-    /// Its path without links, for messages.
+    /// Resolved path, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its path in the words of the user.
+    /// Path as given by the user.
     pub fn given(&self) -> &Path {
         &self.given
     }
 
-    /// Its descriptor.
+    /// Descriptor of the directory.
     pub fn dir(&self) -> BorrowedFd<'_> {
         self.dir.as_fd()
     }
@@ -119,7 +119,7 @@ impl Target {
         lock_exclusive(&self.dir)
     }
 
-    /// What its filesystem says of itself now.
+    /// Current `statfs` data of the filesystem.
     ///
     /// # Errors
     /// As `fstatfs`.
@@ -135,7 +135,7 @@ impl Target {
         Ok(room(&self.filesystem()?))
     }
 
-    /// What a job may know of it now: names that are there, and room.
+    /// Current facts for a job: existing names, and space.
     ///
     /// # Errors
     /// When it cannot be listed or examined.

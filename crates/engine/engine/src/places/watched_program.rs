@@ -20,9 +20,9 @@ use treering_sys::{
 
 use crate::{Target, TrialClock};
 
-/// How often it is asked whether we are to stop.
+/// Interval at which the stop flag is polled.
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// The same where the kernel does not tell us that a process has ended.
+/// Polling interval without a pidfd, when the kernel does not notify us of a process's end.
 const ASK_OFTEN: Duration = Duration::from_millis(1);
 /// The signals that ask it to end, one after the other.
 const SIGNALS: [i32; 3] = [2, 15, 9];
@@ -30,7 +30,7 @@ const SIGTERM: i32 = 15;
 const SIGKILL: i32 = 9;
 /// Between two of them.
 const GRACE: Duration = Duration::from_secs(3);
-/// So long a process may take to end that was already asked to.
+/// Time allowed for a process to end that was already asked to.
 const ENDING: Duration = Duration::from_secs(1);
 /// After its end so many pieces are read of what waits in its pipes, which is more than fit.
 const PIECES_AFTER_END: usize = 64;
@@ -168,7 +168,7 @@ struct Kept {
     first: Vec<u8>,
     last: Vec<u8>,
     left_out: u64,
-    /// At most so many bytes of each; of the last twice as many until they are cut.
+    /// Maximum bytes of each part; `last` may hold twice as many until it is cut.
     most: usize,
 }
 
@@ -192,7 +192,8 @@ impl Kept {
         self.left_out += more as u64;
     }
 
-    /// All of it, or beginning and end with a line between that says how much is not there.
+    /// Kept bytes: everything, or the beginning and the end with a line between that tells how much
+    /// was left out.
     fn bytes(mut self) -> Vec<u8> {
         self.cut();
         if self.left_out > 0 {
@@ -252,7 +253,7 @@ impl Outlived {
         Some(format!("{} {plural} still running at its end, and had to be ended", names.len()))
     }
 
-    /// Those that run, after those that have ended were taken.
+    /// Processes that still run; those that have ended are reaped first.
     fn left(&self) -> Vec<u32> {
         let ours = children().into_iter().filter(|process| !self.before.contains(process));
         ours.filter(|process| matches!(take_ended(*process), Ok(None))).collect()

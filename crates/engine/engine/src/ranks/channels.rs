@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::Link;
 
-/// Who sent it, and what.
+/// Sender and content of a message.
 type Message = (usize, Arc<[u8]>);
 
 /// The end of one rank.

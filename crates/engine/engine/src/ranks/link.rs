@@ -1,4 +1,4 @@
-//! What ranks need of whatever connects them: to send, and to look for what has come.
+//! Connection between ranks: sending, and looking for received messages.
 //!
 //! Barriers, gathering and broadcasting are made of these two in `world`, and not asked of MPI:
 //! its own cannot be left when a rank does not come.
@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 /// The connection of one rank with all others.
 pub trait Link {
-    /// Which rank this is, counted from 0.
+    /// Number of this rank, counted from 0.
     fn rank(&self) -> usize;
 
-    /// How many ranks there are, at least 1.
+    /// Number of ranks, at least 1.
     fn size(&self) -> usize;
 
     /// Sends a message to a rank; does not wait until it was received. Messages from one rank to

@@ -6,7 +6,7 @@ use std::io;
 const LONG: usize = 256;
 /// Fast: it is done between groups, and others wait for it.
 const LEVEL: i32 = 1;
-/// What the first byte says of the others.
+/// Encoding of the bytes that follow the first one.
 const PLAIN: u8 = 0;
 const COMPRESSED: u8 = 1;
 

@@ -20,26 +20,26 @@ pub fn own_directory(rank: usize) -> String {
     format!("rank-{rank}")
 }
 
-/// What a rank says before a phase or a group.
+/// Message of a rank that is ready for a phase or a group.
 #[derive(Serialize, Deserialize)]
 struct Ready {
-    /// What it is about to do: the same as all others, or they have come apart.
+    /// Name of the next step, which must be equal on all ranks.
     what: String,
     signal: Option<i32>,
     problem: Option<String>,
 }
 
-/// What rank 0 answers.
+/// Start message of rank 0.
 #[derive(Serialize, Deserialize)]
 struct Go {
-    /// When to begin, by the clock of rank 0.
+    /// Start time, by the clock of rank 0.
     at_ns: u64,
     signal: Option<i32>,
-    /// Which rank cannot go, and why.
+    /// Rank that cannot start, and its reason.
     problem: Option<(usize, String)>,
 }
 
-/// What a task came to: at this rank, or as another one told it.
+/// Result of a task: run by this rank, or reported by another.
 pub(crate) enum Answer {
     Here(Box<TaskRun>),
     Told(Box<ReportedRun>),
@@ -131,7 +131,8 @@ impl World<'_> {
         Ok(go)
     }
 
-    /// How long after the last rank has come a group begins: until all have heard of it.
+    /// Delay between the last rank's arrival and the start of a group, so that all ranks receive
+    /// the start message in time.
     pub(crate) fn head_start(&self) -> Duration {
         // Who waits may be asleep.
         LONGEST_REST + Duration::from_micros(500 + 20 * self.size() as u64)
@@ -175,7 +176,7 @@ impl World<'_> {
         parts.bytes
     }
 
-    /// At rank 0: takes in what all have to tell, and tells all.
+    /// Gathers the results of all ranks at rank 0, and broadcasts them.
     fn collect(
         &self,
         tasks: usize,
@@ -228,7 +229,7 @@ impl World<'_> {
         TaskRun { began_ns, ..run }
     }
 
-    /// What all ranks did in each second of a phase, at rank 0; elsewhere its own.
+    /// Calls and bytes of all ranks in each second of a phase, at rank 0; the own ones elsewhere.
     pub(crate) fn merge_seconds(&self, own: &[Interval]) -> Result<Vec<Interval>, RankError> {
         let told = serde_json::to_vec(own).unwrap_or_default();
         let Some(parts) = self.gather(&told)? else { return Ok(own.to_vec()) };

@@ -6,12 +6,12 @@
 
 use std::time::{Duration, Instant};
 
-/// Why a rank counts as lost.
+/// Reason why a rank counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overdue {
-    /// Nothing was received from it.
+    /// No message was received within the limit.
     Silent,
-    /// It is there, but its count of calls does not change.
+    /// The rank responds, but its call count does not change.
     Stuck { calls: u64 },
 }
 
@@ -63,7 +63,7 @@ impl SilenceWatch {
         }
     }
 
-    /// Why a rank counts as lost, if it does.
+    /// Reason why a rank counts as lost; `None` if it does not.
     pub(crate) fn overdue(&self, rank: usize, limit: Duration) -> Option<Overdue> {
         let (calls, since) = self.calls[rank];
         if self.watched - self.heard[rank] > limit {

@@ -23,17 +23,17 @@ use crate::{ClockRelation, Link, RankSkew};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("rank {rank} on {host}: {why}")]
 pub struct RankError {
-    /// Which.
+    /// Number of the rank.
     pub rank: usize,
     /// The machine that it is on; `?` where it has not said.
     pub host: String,
-    /// What became of it.
+    /// Description of the failure.
     pub why: String,
 }
 
-/// How many times the clock of a rank is asked.
+/// Number of round trips to measure the clock offset of a rank.
 const QUESTIONS: usize = 24;
-/// How long ranks wait for the last words of another.
+/// Time that ranks wait for the farewell of another.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Another rank asked the present group to stop.
@@ -42,12 +42,12 @@ struct Halt {
     signal: Option<i32>,
 }
 
-/// All ranks of a run, as one of them sees them.
+/// Set of all ranks of a run, as seen by one of them.
 pub struct World<'l> {
     link: &'l dyn Link,
     limit: Cell<Duration>,
     state: RefCell<State>,
-    /// How many calls this rank has made.
+    /// Number of calls made by this rank.
     calls: Cell<u64>,
     beaten: Cell<Instant>,
 }
@@ -55,19 +55,19 @@ pub struct World<'l> {
 struct State {
     inbox: HashMap<(Kind, usize), VecDeque<Vec<u8>>>,
     silence: SilenceWatch,
-    /// Whether a group works that has not exchanged its results yet.
+    /// True while a group works that has not exchanged its results yet.
     works: bool,
     hosts: Vec<String>,
     clocks: Vec<ClockRelation>,
     skews: Vec<RankSkew>,
-    /// When the last rank came to the last meeting before a group, at rank 0.
+    /// Arrival of the last rank at the last meeting before a group; only at rank 0.
     met_ns: u64,
-    /// How often rank 0 has spoken to all.
+    /// Number of broadcasts so far.
     told: u32,
     /// The present group, counted from 1, and the last one that was halted.
     group: u64,
     halted: u64,
-    /// Who is missing since it was lost.
+    /// Rank that was lost, if any.
     lost: Option<RankError>,
     sent_bytes: u64,
     received_bytes: u64,
@@ -101,22 +101,22 @@ impl<'l> World<'l> {
         }
     }
 
-    /// From now on a rank that is not heard of for longer than this is lost.
+    /// Sets the time limit after which a silent rank counts as lost.
     pub fn set_limit(&self, limit: Duration) {
         self.limit.set(limit);
     }
 
-    /// Which rank this is.
+    /// Number of this rank.
     pub fn rank(&self) -> usize {
         self.link.rank()
     }
 
-    /// How many there are.
+    /// Number of ranks.
     pub fn size(&self) -> usize {
         self.link.size()
     }
 
-    /// Whether this is the one that keeps results and speaks.
+    /// True for the rank that keeps the results and prints.
     pub fn is_first(&self) -> bool {
         self.rank() == 0
     }
@@ -137,7 +137,7 @@ impl<'l> World<'l> {
         self.state.borrow().clocks.clone()
     }
 
-    /// How unequal the ranks were in each phase so far, at rank 0.
+    /// Skew of each phase so far, at rank 0.
     pub fn skews(&self) -> Vec<RankSkew> {
         self.state.borrow().skews.clone()
     }
@@ -169,7 +169,7 @@ impl<'l> World<'l> {
         }
     }
 
-    /// The same as far as it can be had, and who is lost, at rank 0.
+    /// Gathers the bytes of all ranks as far as they arrive, and the rank that was lost; at rank 0.
     pub(crate) fn gather_most(&self, bytes: &[u8]) -> (Vec<Option<Vec<u8>>>, Option<RankError>) {
         {
             let mut state = self.state.borrow_mut();
@@ -214,7 +214,8 @@ impl<'l> World<'l> {
         }
     }
 
-    /// What rank 0 says, at all of them; the others' bytes are not looked at.
+    /// Sends the bytes of rank 0 to all ranks and returns them there; the bytes of other ranks are
+    /// ignored.
     ///
     /// # Errors
     /// When rank 0 has left.
@@ -316,7 +317,7 @@ impl<'l> World<'l> {
         self.state.borrow_mut().met_ns = monotonic_ns();
     }
 
-    /// When the last rank came to the last meeting, at rank 0.
+    /// Arrival of the last rank at the last meeting, at rank 0.
     pub(crate) fn met_ns(&self) -> u64 {
         self.state.borrow().met_ns
     }
@@ -340,7 +341,8 @@ impl<'l> World<'l> {
         self.send_to(self.others(), Kind::Halt, &word);
     }
 
-    /// To be called now and then while tasks work: listens, and says that we are here.
+    /// Receives messages and reports that this rank is alive; to be called regularly while tasks
+    /// work.
     pub(crate) fn turn(&self, calls: u64, stop: &StopFlag) {
         self.calls.set(calls);
         self.listen();
@@ -362,8 +364,8 @@ impl<'l> World<'l> {
         }
     }
 
-    /// Whether another rank asked the present group to stop, and the signal that asked it to. Rank
-    /// 0 tells the others.
+    /// Takes a request of another rank to stop the current group, with the signal that caused it.
+    /// Rank 0 passes it on to the others.
     fn take_halt(&self) -> Option<Halt> {
         let (halts, group) = {
             let mut state = self.state.borrow_mut();
@@ -390,7 +392,8 @@ impl<'l> World<'l> {
         self.send_to(self.others(), Kind::Left, &word);
     }
 
-    /// Why a rank has left, unless what it said before must still come, by way of others.
+    /// Reason why a rank has left; `None` while a broadcast it sent before may still arrive through
+    /// other ranks.
     fn has_left(&self, from: usize, awaited: u32, began: Instant) -> Option<RankError> {
         let mut state = self.state.borrow_mut();
         let queue = state.inbox.get_mut(&(Kind::Left, from))?;
@@ -404,7 +407,7 @@ impl<'l> World<'l> {
         Some(self.error(from, why))
     }
 
-    /// Whom this rank speaks to: rank 0 to all others, these to rank 0.
+    /// Ranks that this rank talks to: all others for rank 0, rank 0 for the others.
     fn others(&self) -> Range<usize> {
         if self.is_first() { 1..self.size() } else { 0..1 }
     }
@@ -497,7 +500,8 @@ impl<'l> World<'l> {
         }
     }
 
-    /// Whether a rank that is waited for is there and works. Rank 0 may have much else to do.
+    /// Fails if an awaited rank is silent or stuck. Rank 0 is exempt, since it may be busy for
+    /// long.
     fn overdue(&self, rank: usize) -> Result<(), RankError> {
         let limit = self.limit.get();
         let overdue = self.state.borrow().silence.overdue(rank, limit);
@@ -514,8 +518,8 @@ impl<'l> World<'l> {
         Err(self.error(rank, why))
     }
 
-    /// The same for those of these ranks whose message for the present meeting has not come, at
-    /// rank 0.
+    /// Fails if one of `ranks` whose message for the current meeting is missing is overdue; at rank
+    /// 0.
     fn any_overdue(&self, ranks: Range<usize>) -> Result<(), RankError> {
         ranks.filter(|rank| !self.has_come(*rank)).try_for_each(|rank| self.overdue(rank))
     }
@@ -541,7 +545,7 @@ impl<'l> World<'l> {
         self.send_to(to..to + 1, kind, bytes);
     }
 
-    /// The same to several ranks, from one piece of memory.
+    /// Sends a message to several ranks, from one allocation.
     fn send_to(&self, to: Range<usize>, kind: Kind, bytes: &[u8]) {
         let message: Arc<[u8]> = [&[kind as u8], bytes].concat().into();
         self.state.borrow_mut().sent_bytes += (message.len() * to.len()) as u64;

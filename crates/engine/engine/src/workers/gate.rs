@@ -14,7 +14,7 @@ pub(crate) struct Gate {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// So many are still missing.
+    /// Number of workers still missing.
     Waiting(usize),
     Open,
     Cancelled,

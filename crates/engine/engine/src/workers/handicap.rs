@@ -23,7 +23,7 @@ pub(crate) fn lag(percent: u32, began_ns: u64, stop: &StopFlag) {
     }
 }
 
-/// What so much work costs more.
+/// Extra time for `worked_ns` of work, in nanoseconds.
 fn due_ns(worked_ns: u64, percent: u32) -> u64 {
     worked_ns.saturating_mul(u64::from(percent)) / 100
 }

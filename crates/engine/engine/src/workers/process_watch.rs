@@ -28,7 +28,7 @@ pub(crate) struct ProcessState {
 /// Signals for a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remedy {
-    /// Its task is lost: the run has to end.
+    /// Ends the run: the task of the process is lost.
     Halt,
     /// SIGCONT.
     Resume,
@@ -88,7 +88,7 @@ impl ProcessWatch {
         None
     }
 
-    /// Why the process counts as lost, if it does.
+    /// Reason why the process counts as lost; `None` if it does not.
     pub(crate) fn into_fault(self) -> Option<String> {
         self.fault
     }

@@ -1,4 +1,4 @@
-//! What a task came to, as bytes: from the process of a worker, or from another machine.
+//! Serialized result of a task, from a worker process or another machine.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -103,7 +103,7 @@ impl ReportedRun {
 }
 
 impl TaskRun {
-    /// Of a task of which nothing was heard, and why.
+    /// Result of a task whose worker or rank did not report.
     pub(crate) fn lost(why: String, began_ns: u64) -> Self {
         Self {
             end: TaskEnd::Lost(why),

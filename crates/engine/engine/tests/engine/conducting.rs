@@ -1,4 +1,4 @@
-//! What a session leaves: events in their order, totals that add up, cautions, ends.
+//! Results of a session: events in their order, totals that add up, cautions, ends.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
