@@ -16,13 +16,13 @@ pub enum EngineError {
     /// A call failed in a way that its script did not expect.
     #[error("{failure}")]
     Call {
-        /// The task it was part of: its kind and subject.
+        /// Kind and subject of the task that made the call.
         task: String,
         /// The call.
         #[source]
         failure: Box<CallFailure>,
     },
-    /// A signal asked to stop.
+    /// A signal requested the end of the run.
     #[error("interrupted by signal {signal}")]
     Interrupted {
         /// Signal number.

@@ -24,7 +24,7 @@ pub struct EngineOptions {
     pub stopped_max: Duration,
 }
 
-/// The limit where nobody has set one; that of ranks is the same.
+/// Default time limit for stopped processes; the same as that of ranks.
 const STOPPED_MAX: Duration = Duration::from_secs(300);
 
 impl EngineOptions {
@@ -41,11 +41,11 @@ pub struct RunOptions<'r> {
     pub engine: &'r EngineOptions,
     /// Hears of phases, tasks and cautions.
     pub sink: &'r mut dyn TrialSink,
-    /// Counts as the run goes on.
+    /// Progress counters, updated as the run goes on.
     pub progress: &'r Progress,
     /// Ends the run early when it is raised.
     pub stop: &'r StopFlag,
-    /// A log of what is read and written, where one is kept.
+    /// Record of reads and writes, if requested.
     pub heat: Option<&'r HeatLog>,
     /// Ranks that run this session together; `None` for a single process.
     pub world: Option<&'r World<'r>>,
@@ -55,7 +55,7 @@ pub struct RunOptions<'r> {
 }
 
 impl<'r> RunOptions<'r> {
-    /// Without a log of what is read and written, in one process.
+    /// Options of a run in one process, without a record of reads and writes.
     pub fn new(
         engine: &'r EngineOptions,
         sink: &'r mut dyn TrialSink,

@@ -27,7 +27,7 @@ const WINDOW_BYTES: usize = 64 * 1024;
 pub enum PayloadKind {
     /// The letter `a`, over and over: what compilebench writes.
     Classic,
-    /// Zeros: what fs_mark writes.
+    /// Zeros, as fs_mark writes.
     Zeros,
     /// Random bytes, of which a part can be zero.
     Native {
@@ -37,7 +37,7 @@ pub enum PayloadKind {
     },
 }
 
-/// The bytes that one worker writes.
+/// Data written by one worker.
 #[derive(Clone, Debug)]
 pub struct Payload {
     /// Buffer shared by all workers.
@@ -188,7 +188,7 @@ mod tests {
     use crate::LARGEST_CALL_BYTES;
     use std::collections::HashSet;
 
-    /// A file of so many bytes, written in pieces of so many.
+    /// Content of a file of `bytes`, written in pieces of `piece` bytes.
     fn file(payload: &mut Payload, bytes: usize, piece: usize) -> Vec<u8> {
         let mut file = Vec::new();
         while file.len() < bytes {

@@ -49,7 +49,7 @@ pub struct Recorder {
     next_tick_ns: u64,
     random: u64,
     phase_began_ns: u64,
-    /// The second that is being counted, with what earlier tasks did in it.
+    /// Interval that is being counted, including earlier tasks.
     present: Interval,
     /// Calls and bytes of the current task already added to `present` or `intervals`.
     placed: (u64, u64),
@@ -93,7 +93,7 @@ impl Recorder {
         self.intervals.clear();
     }
 
-    /// Begins a task at `now_ns`: what came before stays in its own second.
+    /// Starts a task at `now_ns`: earlier calls stay in their own intervals.
     pub(crate) fn begin_task(&mut self, now_ns: u64) {
         self.unclocked = 0;
         self.ended_ns = None;
@@ -279,7 +279,7 @@ mod tests {
         let began = recorder.before(Op::Reap);
         assert_eq!(began, Some(submitted.1));
         let seen = recorder.after(Op::Reap, began, 0, 10, false).unwrap();
-        // What had ended already took no call, and is no sample of one.
+        // Requests that had already completed took no call, and are no sample.
         let began = recorder.before(Op::Reap);
         assert_eq!(began, Some(seen.1));
         recorder.after(Op::Reap, began, 1, 10, false);

@@ -1,4 +1,4 @@
-//! Totals of a phase: what its tasks did, put together.
+//! Totals of a phase, summed over its tasks.
 
 use std::collections::BTreeMap;
 

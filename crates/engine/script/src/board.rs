@@ -54,7 +54,7 @@ impl Default for Deadline {
 }
 
 impl Deadline {
-    /// Rings it.
+    /// Marks the deadline as reached.
     pub fn reach(&self) {
         self.reached[0].store(1, Ordering::Relaxed);
     }
@@ -140,7 +140,7 @@ impl Snapshot {
                 == self.words[ASKED].load(Ordering::Relaxed)
     }
 
-    /// The last text; `None` where there is none, or where it is just being written.
+    /// Last text shown; `None` if there is none, or if it is being written.
     pub fn text(&self) -> Option<String> {
         let before = self.words[WRITES].load(Ordering::Acquire);
         let bytes = usize::try_from(self.words[BYTES].load(Ordering::Relaxed)).ok()?;

@@ -43,15 +43,15 @@ pub const MAX_FILES: u16 = 4096;
 pub enum CreateHow {
     /// `O_RDWR | O_CREAT | O_APPEND`: what is there stays and is appended to.
     Append,
-    /// `O_WRONLY | O_CREAT | O_TRUNC`: what is there goes.
+    /// `O_WRONLY | O_CREAT | O_TRUNC`: discards existing content.
     Truncate,
     /// `O_RDWR | O_CREAT | O_TRUNC`: the same, to be read as well.
     TruncateToRead,
-    /// `O_WRONLY | O_CREAT | O_EXCL`: it must not be there.
+    /// `O_WRONLY | O_CREAT | O_EXCL`: fails if the file exists.
     Exclusive,
     /// `O_RDWR | O_CREAT | O_EXCL`: the same, to be read as well.
     ExclusiveToRead,
-    /// `O_RDWR | O_CREAT`: what is there stays.
+    /// `O_RDWR | O_CREAT`: keeps existing content.
     OrOpen,
 }
 
@@ -352,7 +352,7 @@ pub enum Call<'a> {
         /// New name.
         to: &'a CStr,
     },
-    /// Gives a file one more name.
+    /// Creates a hard link.
     Link {
         /// Parent directory.
         at: Dir,

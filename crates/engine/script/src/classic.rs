@@ -1,4 +1,4 @@
-//! A workload as the tool it imitates: where it works, how it runs, what it says.
+//! Classic mode: a workload imitates a tool, with its directories, execution and output.
 //!
 //! An output only turns events into words. The command line prints them, reads clocks and looks at
 //! filesystems.
@@ -60,7 +60,7 @@ impl Said {
 pub struct ClassicTraces {
     /// Prefix of the trace file names.
     pub prefix: String,
-    /// The device; without it there are no traces, and the tool says so.
+    /// Block device; without one there are no traces, and the tool reports that.
     pub device: Option<PathBuf>,
     /// Phase names, each with the original's name for it in trace file names.
     pub names: &'static [(&'static str, &'static str)],
@@ -88,8 +88,7 @@ pub struct Room {
     pub free_bytes: u64,
     /// Unused bytes, including those reserved for root.
     pub unused_bytes: u64,
-    /// Files that there are, of how many there can be; `None` where their number is not limited
-    /// beforehand.
+    /// Used inodes, and their maximum; `None` if the filesystem has no fixed maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inodes: Option<(u64, u64)>,
 }
@@ -103,9 +102,9 @@ pub struct DiskCounts {
     pub requests: [u64; 2],
     /// Requests that were merged with others, likewise.
     pub merges: [u64; 2],
-    /// Milliseconds that requests took, likewise.
+    /// Milliseconds spent by requests, for reads and writes.
     pub ticks_ms: [u64; 2],
-    /// Milliseconds in which it was busy.
+    /// Milliseconds in which the disk was busy.
     pub busy_ms: u64,
     /// Milliseconds that requests took, weighted with their number.
     pub queue_ms: u64,
@@ -132,9 +131,9 @@ impl DiskCounts {
 /// A directory that a tool cannot work in.
 #[derive(Clone, Copy, Debug)]
 pub struct NoDirectory<'d> {
-    /// The directory, as it was named.
+    /// Directory as named by the user.
     pub path: &'d Path,
-    /// The reason, in the system's words.
+    /// System message of the error.
     pub why: &'d str,
     /// The error number of that.
     pub errno: i32,
@@ -156,7 +155,7 @@ pub trait Witness {
         None
     }
 
-    /// Waits until a line comes on standard input, or its end.
+    /// Waits for a line on standard input, or its end.
     fn wait_for_line(&mut self) {}
 
     /// Waits until all have come to the meeting of this number. What fails ends the run.
@@ -182,7 +181,7 @@ pub enum Meeting {
         /// Number of barriers.
         meetings: u16,
     },
-    /// The run goes to them.
+    /// Joins the barriers.
     Join {
         /// The key.
         key: i32,
@@ -201,8 +200,8 @@ pub trait ClassicOutput {
     /// Before everything.
     fn open(&mut self, scene: &ClassicScene) -> Said;
 
-    /// A directory cannot be worked in: what the tool says until it fails of that; nothing where it
-    /// says nothing of its own. Its exit code is then `exit_code`.
+    /// Text of the tool when it cannot work in a directory, up to its failure; empty if it prints
+    /// nothing of its own. The exit code is then `exit_code`.
     fn without_directory(&mut self, _scene: &ClassicScene, _lacking: &NoDirectory<'_>) -> Said {
         Said::default()
     }
@@ -213,8 +212,8 @@ pub trait ClassicOutput {
         false
     }
 
-    /// The log cannot be opened, for this reason in the system's words: what the tool says of it;
-    /// nothing where it has no words of its own.
+    /// Text of the tool when the log cannot be opened, given the system message `why`; empty if it
+    /// has none of its own.
     fn without_log(&mut self, _log: &Path, _why: &str) -> Said {
         Said::default()
     }
@@ -235,7 +234,7 @@ pub trait ClassicOutput {
         None
     }
 
-    /// Words that are all there is to say: nothing is done.
+    /// Text that is printed instead of running.
     fn only_says(&self) -> Option<String> {
         None
     }
@@ -250,7 +249,7 @@ pub trait ClassicOutput {
         None
     }
 
-    /// After everything, unless it failed; a signal may have ended it early.
+    /// Text after a run that did not fail; `signal` may have ended it early.
     fn close(&mut self, signal: Option<i32>) -> Said;
 }
 

@@ -51,14 +51,14 @@ impl From<Errno> for CallError {
 /// Reason why the code of a task stops early; a task passes it on with `?`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The run was asked to end.
+    /// The run was requested to end.
     Asked,
     /// A call failed in a way that the task did not expect.
     Failed(CallError),
 }
 
 impl Stop {
-    /// The error of a call, where it is one of these.
+    /// Error of the call, if its errno is one of `expected`.
     fn one_of(self, expected: &[Errno]) -> Result<CallError, Self> {
         match self {
             Self::Failed(error) if expected.contains(&error.errno) => Ok(error),
@@ -169,7 +169,7 @@ impl<T> Expect<T> for Result<T, Stop> {
     }
 }
 
-/// A call for its effect alone: nothing is to be known of it but that it was done.
+/// Methods for calls without a result.
 macro_rules! plain {
     ($($(#[$doc:meta])* $method:ident($($name:ident: $kind:ty),*) $call:ident;)*) => {
         impl dyn Io + '_ {
@@ -188,7 +188,8 @@ macro_rules! plain {
 }
 
 plain! {
-    /// Opens the directory `path` beneath another into a slot; one that is open there is closed.
+    /// Opens the directory `path` beneath another into a slot; a directory open in that slot is
+    /// closed.
     open_dir(at: Dir, path: &CStr, into: Dir) OpenDir;
     /// Opens one of the places at which workers take turns; 0 is the first.
     open_root(root: u16, into: Dir) OpenRoot;
@@ -238,7 +239,7 @@ plain! {
     rename(at: Dir, from: &CStr, to_at: Dir, to: &CStr) Rename;
     /// `link`.
     link(at: Dir, from: &CStr, to_at: Dir, to: &CStr) Link;
-    /// `symlink`; nothing here ever follows it.
+    /// `symlink`; the link is never followed.
     symlink(at: Dir, name: &CStr, target: &CStr) Symlink;
     /// `lstat`.
     stat(at: Dir, name: &CStr) Stat;
@@ -274,7 +275,7 @@ macro_rules! moving {
 moving! {
     /// `read`: bytes read, 0 at the end.
     read(file: File, bytes: u32) Read;
-    /// `write` of payload; `position` tells which payload comes.
+    /// `write` of payload; `position` selects the payload.
     write(file: File, bytes: u32, position: u64) Write;
     /// `pread`: bytes read, 0 at the end.
     read_at(file: File, bytes: u32, position: u64) ReadAt;
@@ -282,7 +283,7 @@ moving! {
     write_at(file: File, bytes: u32, position: u64) WriteAt;
     /// `read` of one byte, so many times: bytes read, fewer at the end.
     read_each(file: File, bytes: u32) ReadEach;
-    /// `write` of one byte, so many times.
+    /// `write` of one byte, `bytes` times.
     write_each(file: File, bytes: u32, position: u64) WriteEach;
     /// `lseek` to the end: the position.
     seek_end(file: File) SeekEnd;
@@ -290,13 +291,13 @@ moving! {
     read_mapped(file: File, bytes: u32, position: u64) ReadMapped;
     /// Writes to a mapped file.
     write_mapped(file: File, bytes: u32, position: u64) WriteMapped;
-    /// `lstat` for the size of a file; 0 where it is none.
+    /// `lstat` for the size of a file; 0 for other file types.
     size(at: Dir, name: &CStr) Size;
     /// `fstat` for the size of a file.
     file_size(file: File) FileStat;
-    /// `lgetxattr` of `user.DosAttrib`: its bytes.
+    /// `lgetxattr` of `user.DosAttrib`; returns its length in bytes.
     get_xattr(at: Dir, name: &CStr) GetXattr;
-    /// `fgetxattr` of `user.DosAttrib`: its bytes.
+    /// `fgetxattr` of `user.DosAttrib`; returns its length in bytes.
     get_file_xattr(file: File) GetFileXattr;
     /// `fsetxattr` of `user.DosAttrib` to so many bytes of payload.
     set_file_xattr(file: File, bytes: u32, position: u64) SetFileXattr;

@@ -136,7 +136,7 @@ impl Default for NamesBuilder {
 }
 
 impl NamesBuilder {
-    /// Adds a path and the directories above it, or finds it when it is there.
+    /// Adds a path and its parent directories, or finds an existing one.
     ///
     /// # Errors
     /// When the path could lead outside, or a file is used as a directory or the reverse.
@@ -225,7 +225,7 @@ impl Names {
         self.nodes.len() == 1
     }
 
-    /// The name alone, without its directory.
+    /// Last component of a name.
     pub fn name(&self, id: NameId) -> &CStr {
         let node = self.nodes[id.index()];
         let start = node.name as usize;

@@ -6,7 +6,7 @@ use crate::{OptionSpec, ValueKind};
 const BEGIN: &str = "<!-- native options: made by `cargo run --example option_tables` -->\n";
 const END: &str = "<!-- end of native options -->\n";
 
-/// The document with the table of these options between its marks; as it is when it has none.
+/// Document with the option table inserted between its marks; unchanged without marks.
 pub fn with_option_table(document: &str, specs: &[OptionSpec]) -> String {
     let parts = document.split_once(BEGIN).and_then(|(before, rest)| {
         let (_, after) = rest.split_once(END)?;

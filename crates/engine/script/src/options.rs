@@ -25,19 +25,19 @@ pub enum ValueKind {
     Path,
     /// A path; the option may be given several times.
     Paths,
-    /// A path that stands by itself, without the option's name before it.
+    /// Path given as an operand, without an option name.
     Operand,
-    /// Several of them.
+    /// Several operands.
     Operands,
     /// Choice among these words.
     Choice(&'static [&'static str]),
-    /// The words of a command, the last of the line: what stands behind the first is one of them.
+    /// Words of a command, up to the end of the line: all that follow the first belong to it.
     Words,
-    /// Any text; the doc says its form.
+    /// Text; its form is described by the help text.
     Text,
     /// Any text; the option may be given several times.
     Texts,
-    /// Text that may be left out; this stands for it then.
+    /// Text that may be omitted; defaults to the given one.
     Optional(&'static str),
 }
 
@@ -46,11 +46,11 @@ pub enum ValueKind {
 pub enum Support {
     /// Behaves as the original.
     Full,
-    /// Nearly; says what differs.
+    /// Behaves nearly as the original; the text tells the difference.
     Approximate(&'static str),
-    /// Accepted without effect; says why.
+    /// Accepted without effect; the text tells why.
     Ignored(&'static str),
-    /// Refused; says why and what to do.
+    /// Refused; the text tells why and what to do instead.
     Rejected(&'static str),
 }
 
@@ -63,7 +63,7 @@ pub struct OptionSpec {
     pub short: Option<char>,
     /// Value type.
     pub value: ValueKind,
-    /// The value when it is not given, as text; `None` where absence means something of its own.
+    /// Default value as text; `None` if the absence of the option has a meaning of its own.
     pub default: Option<&'static str>,
     /// The least and the largest whole number that are allowed, or bytes.
     pub range: (u64, u64),
@@ -168,8 +168,8 @@ pub trait Workload: Sync {
         OverRanks::Never
     }
 
-    /// The classic option that says how many ranks there are, where the imitated tool is started by
-    /// a launcher, which decides it. `None` where it knows nothing of launchers.
+    /// Classic option that gives the number of ranks, for tools that a launcher starts, which
+    /// determines the number. `None` for tools without launchers.
     fn ranks_option(&self) -> Option<&'static str> {
         None
     }
@@ -196,7 +196,7 @@ pub struct Machine {
     pub memory_bytes: u64,
     /// True if the effective user is root.
     pub is_root: bool,
-    /// The number of our process.
+    /// Process ID.
     pub process: u32,
     /// Machine of each rank, numbered from that of rank 0; empty if all ranks are on this machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

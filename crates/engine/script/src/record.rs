@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use self::job::JobRecord;
 use crate::{ClassicScene, DiskCounts, Machine, Room, SettingFiles, Settings};
 
-/// A classic run as it was given: enough to make its output again.
+/// Settings of a classic run, sufficient to rebuild its output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassicRecord {
     given: Vec<(String, String)>,
@@ -29,9 +29,9 @@ pub struct ClassicRecord {
 }
 
 impl ClassicRecord {
-    /// The kind of its artifact.
+    /// Artifact kind.
     pub const KIND: &str = "classic_run";
-    /// The version of its form.
+    /// Version of the format.
     pub const VERSION: u32 = 1;
 
     /// Records the settings of the job and all files that were read for it.
@@ -84,9 +84,9 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The kind of its artifact.
+    /// Artifact kind.
     pub const KIND: &str = "classic_answer";
-    /// The version of its form.
+    /// Version of the format.
     pub const VERSION: u32 = 1;
 }
 

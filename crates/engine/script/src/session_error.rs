@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{}{what}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
 pub struct SessionError {
-    /// The test, job, operation, line or directory it is about; `None` where it is the whole run.
+    /// Test, job, operation, line or directory of the error; `None` for the whole run.
     pub place: Option<String>,
     /// Error message, with advice if there is any.
     pub what: String,

@@ -31,7 +31,7 @@ impl SettingFiles {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The content of a file, at most so many bytes of it.
+    /// Content of a file, up to `bytes_max` bytes.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -46,7 +46,7 @@ impl SettingFiles {
         Ok(content)
     }
 
-    /// Keeps what somebody else read of a file, where it is text and not too long.
+    /// Keeps the content of a file that was read elsewhere, if it is UTF-8 and at most 1 MiB long.
     pub fn note(&self, path: &Path, content: &[u8]) {
         keep(&mut self.texts.lock().unwrap_or_else(PoisonError::into_inner), path, content);
     }

@@ -27,7 +27,7 @@ impl Signal {
     pub fn raise(&self) {
         self.count.fetch_add(1, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) > 0 {
-            // Who is about to wait holds the lock until it does.
+            // A thread that is about to wait holds the lock until it waits.
             drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
             self.raised.notify_all();
         }
@@ -51,7 +51,7 @@ impl Signal {
     }
 }
 
-/// Two signals are equal when they are one.
+/// Compares by identity: two signals are equal if they are the same object.
 impl PartialEq for Signal {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)

@@ -175,7 +175,7 @@ impl OptionSpec {
         all
     }
 
-    /// Several lists as one.
+    /// Concatenation of several lists.
     pub const fn joined<const N: usize>(lists: &[&[Self]]) -> [Self; N] {
         let mut all = [Self::long("", ValueKind::Flag, None, ""); N];
         let (mut list, mut at, mut next) = (0, 0, 0);

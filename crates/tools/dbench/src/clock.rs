@@ -8,13 +8,13 @@ use super::tick::{Part, Tick};
 /// Extra warm-up granted to clients that do operations but move no bytes, in seconds.
 const PATIENCE_SECONDS: f64 = 10.0;
 
-/// Decides which part it is.
+/// State machine of the run's phases.
 #[derive(Debug)]
 pub(super) struct Clock {
     warmup: u64,
     /// Counter that shows activity of a client: bytes, or lines if the load moves no bytes.
     works: Dial,
-    /// Seconds that count; `None` where something else ends it.
+    /// Length of the measured time in seconds; `None` if passes end the run.
     seconds: Option<u64>,
     /// Bytes before the measured time.
     bytes_before: u64,
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_follow_each_other_as_in_the_original() {
+    fn phases_change_as_in_the_original() {
         let (signal, panels) = (Signal::default(), [Panel::default(), Panel::default()]);
         let mut clock = Clock::new(2, Some(3), Dial::Bytes, Duration::from_secs(1));
         panels[0].set(Dial::Bytes, 1000);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_move_nothing_do_not_warm_up_for_ever() {
+    fn warm_up_ends_for_clients_that_move_no_bytes() {
         let (signal, panels) = (Signal::default(), [Panel::default()]);
         let mut clock = Clock::new(1, Some(1), Dial::Bytes, Duration::from_secs(1));
         panels[0].set(Dial::Lines, 1);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_warm_up_all_counts_from_the_start() {
+    fn without_warm_up_counting_starts_at_once() {
         let (signal, panels) = (Signal::default(), [Panel::default()]);
         let mut clock = Clock::new(0, None, Dial::Lines, Duration::from_secs(1));
         assert_eq!(tick(&mut clock, 1, &signal, &panels).unwrap().part, Part::WarmUp);

@@ -15,7 +15,7 @@ use crate::language::{Lines, Load, parse};
 /// Native runs work below this directory.
 pub(super) const BASE: &str = "dbench-0";
 
-/// A load and where it is from.
+/// Load and its origin.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     /// Name of the load in messages.
@@ -29,7 +29,7 @@ pub(super) struct Source {
 /// End condition of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// After so many seconds of warm-up and so many that count.
+    /// Ends after `warmup` and then `seconds` of measured time.
     Time { warmup: u64, seconds: u64 },
     /// After so many passes of each client.
     Passes(u64),

@@ -98,7 +98,7 @@ impl Headline {
         headline.metrics()
     }
 
-    /// The numbers so far.
+    /// Metrics of the run so far.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let seconds = self.seconds();
         let operations = self.operations();

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_unpacks_without_end_is_refused_with_its_line() {
+    fn overlong_line_of_a_packed_load_is_refused() {
         let mut text = b"a\nb\n".to_vec();
         text.resize(3 << 20, 0);
         let refused = reading(&packed(&text)).unwrap_err();

@@ -146,7 +146,7 @@ options! {
 }
 
 impl Classic {
-    /// Reads it, with what depends on other options.
+    /// Reads the options and resolves defaults that depend on other options.
     pub(super) fn resolved(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Self::read(settings)?;
         options.warmup.get_or_insert(options.timelimit / 5);

@@ -6,7 +6,7 @@ use treering_script::Board;
 
 use super::tick::Part;
 
-/// Says to all clients which part it is.
+/// Run phase, shared with all clients.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signal {
     board: Board,
@@ -29,7 +29,7 @@ impl Signal {
     }
 }
 
-/// The numbers of one client.
+/// Shared counters of one client.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Panel {
     board: Board,
@@ -52,7 +52,7 @@ pub(super) enum Dial {
     Began,
     /// 1 once the client is done.
     Done,
-    /// The latest point it has set, and one.
+    /// Last sync point set, plus 1; 0 before the first.
     Point,
 }
 

@@ -91,13 +91,13 @@ fn play<P: Run + ?Sized>(text: &str, options: &[(&str, &str)], place: &P) -> Opt
     perform(job.as_ref(), place).failure
 }
 
-struct Ran {
+struct RunOutcome {
     metrics: Vec<Metric>,
     cautions: Vec<String>,
     failure: Option<String>,
 }
 
-fn perform<P: Run + ?Sized>(job: &dyn treering_script::Job, place: &P) -> Ran {
+fn perform<P: Run + ?Sized>(job: &dyn treering_script::Job, place: &P) -> RunOutcome {
     let mut session = job.begin(&TargetFacts::unknown());
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let (progress, stop) = (Progress::new(), StopFlag::new());
@@ -109,7 +109,7 @@ fn perform<P: Run + ?Sized>(job: &dyn treering_script::Job, place: &P) -> Ran {
     assert!(ended.is_ok() || failure.is_some(), "{ended:?}");
     let cautions = session.cautions().iter().map(|caution| caution.message.clone()).collect();
     assert_was_foreseen(job, &session.metrics());
-    Ran { metrics: session.metrics(), cautions, failure }
+    RunOutcome { metrics: session.metrics(), cautions, failure }
 }
 
 /// Options that make clients take turns: when concurrent clients create the same directory, the one
@@ -151,7 +151,7 @@ proptest! {
 }
 
 #[test]
-fn a_load_that_was_made_plays_without_a_surprise_pass_after_pass() {
+fn generated_load_plays_repeatedly_without_unexpected_outcomes() {
     let dir = temp_dir();
     let path = dir.path().join("load");
     let load = generate::text(5, 1);

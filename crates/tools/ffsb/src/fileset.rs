@@ -70,7 +70,7 @@ impl Fileset {
         u32::try_from(dir).unwrap_or(0)
     }
 
-    /// A file of one size has another one.
+    /// Records a change of a file's size.
     pub(super) fn resized(&self, from: u64, to: u64) {
         let blocks = |bytes: u64| i64::try_from(bytes.div_ceil(BLOCK_BYTES)).unwrap_or(i64::MAX);
         let change = blocks(to).saturating_sub(blocks(from));
@@ -82,8 +82,8 @@ impl Fileset {
         let _first_word_stands = self.room_before.set(room);
     }
 
-    /// The share of it that is used, and by how many bytes it has grown. A filesystem that writes
-    /// later says so later: what was written counts at once.
+    /// Used share of the filesystem, 0 to 1, and its growth in bytes. Written data counts at once,
+    /// even if the filesystem allocates it later.
     pub(super) fn fullness(&self, room: Room) -> (f64, u64) {
         let before = self.room_before.get().copied().unwrap_or(room);
         let used = |room: Room| room.capacity_bytes.saturating_sub(room.unused_bytes);
@@ -171,7 +171,7 @@ fn makers(filesystems: usize) -> Arc<[AtomicU32]> {
 /// State shared by the workers of a run, apart from the files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Common {
-    /// Rings when they are to end.
+    /// Deadline of the workers.
     pub(super) deadline: Deadline,
     /// Number of running workers that create files, for each filesystem.
     makers: Arc<[AtomicU32]>,
@@ -184,7 +184,7 @@ impl Common {
         Self { makers: makers(filesystems), ..Self::default() }
     }
 
-    /// Another common, with a deadline of its own, of the same run.
+    /// Shared state with a new deadline, for another group of the same run.
     pub(super) fn another(&self) -> Self {
         let (deadline, trouble) = (Deadline::default(), Arc::clone(&self.trouble));
         Self { deadline, makers: makers(self.makers.len()), trouble }
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_an_earlier_run_have_sizes_that_new_ones_could_have() {
+    fn reused_files_must_have_possible_sizes() {
         let could = |sizes: Sizes, direct, bytes: &[u64]| {
             let fileset = Fileset::new(&filesystem(sizes), direct);
             bytes.iter().map(|&bytes| fileset.could_make(bytes)).collect::<Vec<_>>()
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn fullness_is_what_the_filesystem_says_or_what_was_written() {
+    fn fullness_is_the_larger_of_statfs_and_written_bytes() {
         let fileset = Fileset::new(&filesystem(Sizes::Range(0, 0)), false);
         let room = |used: u64| Room {
             capacity_bytes: 1 << 20,

@@ -20,7 +20,7 @@ pub(super) const METAFILE: &[u8; 8] = b"metafile";
 
 /// An entry that a run can have made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ours {
+pub(super) enum GeneratedName {
     /// `datafileN`.
     Data(u64),
     /// `fillfileN`.
@@ -31,7 +31,7 @@ pub(super) enum Ours {
     Meta(u64, u32),
 }
 
-impl Ours {
+impl GeneratedName {
     /// Classifies an entry of `data`; `None` if FFSB does not create such an entry.
     pub(super) fn in_data(name: &[u8], kind: EntryKind) -> Option<Self> {
         match kind {
@@ -138,19 +138,22 @@ impl Name {
 
 #[cfg(test)]
 mod tests {
-    use super::{Name, Ours};
+    use super::{GeneratedName, Name};
     use treering_script::EntryKind::{Directory, File, Other};
 
     #[test]
-    fn names_that_a_run_gives_are_read_again_and_no_others() {
-        for ours in [Ours::Data(0), Ours::Data(98_765), Ours::Fill(9)] {
-            assert_eq!(Ours::in_data(&ours.name(), File), Some(ours));
-            assert_eq!(Ours::in_data(&ours.name(), Directory), None);
+    fn only_generated_names_are_recognized() {
+        for ours in [GeneratedName::Data(0), GeneratedName::Data(98_765), GeneratedName::Fill(9)] {
+            assert_eq!(GeneratedName::in_data(&ours.name(), File), Some(ours));
+            assert_eq!(GeneratedName::in_data(&ours.name(), Directory), None);
         }
-        assert_eq!(Ours::in_data(&Ours::Dir(7).name(), Directory), Some(Ours::Dir(7)));
-        for ours in [Ours::Meta(3, 0), Ours::Meta(30, 25)] {
-            assert_eq!(Ours::in_meta(&ours.name(), Directory), Some(ours));
-            assert_eq!(Ours::in_meta(&ours.name(), File), None);
+        assert_eq!(
+            GeneratedName::in_data(&GeneratedName::Dir(7).name(), Directory),
+            Some(GeneratedName::Dir(7))
+        );
+        for ours in [GeneratedName::Meta(3, 0), GeneratedName::Meta(30, 25)] {
+            assert_eq!(GeneratedName::in_meta(&ours.name(), Directory), Some(ours));
+            assert_eq!(GeneratedName::in_meta(&ours.name(), File), None);
         }
         let odd: [&[u8]; 8] = [
             b"datafile",
@@ -163,14 +166,14 @@ mod tests {
             b"\xffdatafile1",
         ];
         for name in odd {
-            assert_eq!(Ours::in_data(name, File), None, "{name:?}");
+            assert_eq!(GeneratedName::in_data(name, File), None, "{name:?}");
         }
-        assert_eq!(Ours::in_data(b"datadir4294967296", Directory), None);
-        assert_eq!(Ours::in_data(b"datadir4294967295", Directory), None);
-        assert_eq!(Ours::in_data(b"datafile1", Other), None);
-        assert_eq!(Ours::in_datadir(b"fillfile1", File), None);
-        assert_eq!(Ours::in_meta(b"metafile1b", Directory), None);
-        assert_eq!(Ours::in_meta(b"metafilea", Directory), None);
+        assert_eq!(GeneratedName::in_data(b"datadir4294967296", Directory), None);
+        assert_eq!(GeneratedName::in_data(b"datadir4294967295", Directory), None);
+        assert_eq!(GeneratedName::in_data(b"datafile1", Other), None);
+        assert_eq!(GeneratedName::in_datadir(b"fillfile1", File), None);
+        assert_eq!(GeneratedName::in_meta(b"metafile1b", Directory), None);
+        assert_eq!(GeneratedName::in_meta(b"metafilea", Directory), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The filesystems of a run: where they are, and what they hold.
+//! Filesystems of a run: their locations and files.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) enum Place {
     Below,
 }
 
-/// The files of all filesystems, and where they are.
+/// Files of all filesystems, and their locations.
 #[derive(Clone, Debug)]
 pub(super) struct Namespace {
     pub(super) filesets: Arc<[Fileset]>,

@@ -16,7 +16,7 @@ const fn values(choices: u64) -> u64 {
     }
 }
 
-/// A number below `choices` as the original draws it; 0 where there is no choice.
+/// Number below `choices`, drawn as by the original; 0 for a single choice.
 pub(super) fn below(choices: u64, random: &mut Random) -> u64 {
     if choices < 2 { 0 } else { random.below(values(choices)) % choices }
 }
@@ -63,7 +63,7 @@ mod tests {
                 number < sum
             })
         };
-        // What the weights stand for: every byte, modulo the sum.
+        // Expected weights: every byte value, modulo the sum.
         for (bytes, weight) in &drawn {
             let count = (0..256).filter(|byte| by_draw(byte % 100).unwrap().0 == *bytes).count();
             assert_eq!(count as u64, *weight, "{bytes}");

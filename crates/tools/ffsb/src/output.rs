@@ -52,7 +52,7 @@ struct Output {
     profile: Profile,
     /// The share of each filesystem that was used at the start.
     shares: Vec<f64>,
-    /// Filesystems of which it was said that they age.
+    /// Per filesystem: true once its aging was announced.
     aging: Vec<bool>,
     /// Duration of the file setup, until it is printed.
     set_up_ns: Option<u64>,
@@ -142,7 +142,7 @@ impl Output {
         words.map(out).unwrap_or_default()
     }
 
-    /// The report, once, of what was done so far.
+    /// Report of the work done so far; printed only once.
     fn report(&mut self) -> Said {
         let Some(began_ns) = self.began_ns.filter(|_| !std::mem::replace(&mut self.reported, true))
         else {
@@ -216,7 +216,7 @@ impl ClassicOutput for Output {
                     out(text::set_up(seconds(wall_ns)) + &text::set_up_only())
                 })
             }
-            // What was done before it failed is not lost.
+            // A failed run still reports the work done before the failure.
             TrialEvent::Ended { ending: Ending::Failed { .. }, .. } => {
                 let has_done = self.groups.iter().any(|group| group.operations() > 0);
                 if has_done { self.report() } else { Said::default() }

@@ -30,7 +30,7 @@ pub(super) enum Kept {
 pub(super) struct Plan {
     pub(super) manner: Manner,
     pub(super) files: Kept,
-    /// The filesystem that it keeps to.
+    /// Filesystem to work in; `None` for any.
     pub(super) bound: Option<usize>,
     /// Between two operations.
     pub(super) delay_ns: u64,
@@ -129,7 +129,7 @@ impl Plan {
         }
     }
 
-    /// The next operation, each as likely as its weight says.
+    /// Draws the next operation by the weights.
     #[inline]
     pub(super) fn draw(&self, random: &mut Random) -> Operation {
         let all = self.draws.last().map_or(0, |&(sum, _)| sum);

@@ -19,7 +19,7 @@ const FILE: &str = "num_files=1\nmin_filesize=10000\nmax_filesize=10000";
 /// Whole blocks and a rest.
 const SIZES: &str = "read_size=9000\nread_blocksize=4096\nwrite_size=9000\nwrite_blocksize=4096";
 
-/// A call in words.
+/// Text form of a call.
 fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().to_owned();
     match *call {
@@ -80,14 +80,14 @@ fn calls(
 }
 
 /// Calls and results of a run.
-struct Ran {
+struct RunOutcome {
     /// The phases' calls, each task's by itself.
     phases: Vec<(String, Vec<Vec<String>>)>,
     metrics: Vec<Metric>,
     memory: MemoryFilesystem,
 }
 
-impl Ran {
+impl RunOutcome {
     /// The calls of the first worker, without those that open directories.
     fn work(&self) -> Vec<String> {
         let (_, tasks) = self.phases.iter().find(|(name, _)| name == "benchmark").unwrap();
@@ -111,7 +111,7 @@ impl Ran {
 }
 
 /// Runs a session, each task for a second of made-up time; a classic one until `last`.
-fn perform(session: &mut dyn Session, last: Last<'_>) -> Ran {
+fn perform(session: &mut dyn Session, last: Last<'_>) -> RunOutcome {
     let memory = MemoryFilesystem::default();
     let mut phases = Vec::new();
     while let Some(phase) = session.next_phase() {
@@ -138,10 +138,10 @@ fn perform(session: &mut dyn Session, last: Last<'_>) -> Ran {
         }
         phases.push((phase.name, tasks));
     }
-    Ran { phases, metrics: session.metrics(), memory }
+    RunOutcome { phases, metrics: session.metrics(), memory }
 }
 
-fn run(profile: &str, classic: bool, given: &[(&str, &str)], last: Last<'_>) -> Ran {
+fn run(profile: &str, classic: bool, given: &[(&str, &str)], last: Last<'_>) -> RunOutcome {
     let dir = temp_dir();
     let path = dir.path().join("p");
     std::fs::write(&path, profile).unwrap();
@@ -155,7 +155,7 @@ fn run(profile: &str, classic: bool, given: &[(&str, &str)], last: Last<'_>) -> 
     perform(job.begin(&facts).as_mut(), last)
 }
 
-/// A profile of one filesystem and one thread.
+/// Profile of one filesystem and one thread.
 fn profile(filesystem: &str, group: &str) -> String {
     format!(
         "time=1\n[filesystem]\nlocation=/m\n{filesystem}\n[end]\n[threadgroup]\nnum_threads=1\n\
@@ -188,7 +188,7 @@ fn is(operation: &str, filesystem: &str, group: &str, calls: &str, counted: [f64
     assert_eq!(of_native, counted, "{operation}, natively");
 }
 
-/// The place where the only `seek` of these calls goes to, and the calls with it left out.
+/// Position of the only `seek` in these calls, and the calls without it.
 fn seek(calls: &str) -> (u64, String) {
     let mut to = None;
     let words: Vec<String> = calls
@@ -383,7 +383,7 @@ fn a_classic_run_removes_makes_syncs_works_and_syncs() {
 }
 
 #[test]
-fn numbers_of_deleted_files_come_again() {
+fn numbers_of_deleted_files_are_reused() {
     let group = "create_weight=1\ndelete_weight=1\nwrite_blocksize=4k";
     let text = profile("num_files=3\nmin_filesize=0\nmax_filesize=0\nnum_dirs=2", group);
     let ran = run(&text, false, &[("operations", "300")], &|_| false);

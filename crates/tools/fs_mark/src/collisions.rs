@@ -36,7 +36,7 @@ impl Collisions {
         self.seen.clear();
     }
 
-    /// A worker made so many files in its root.
+    /// Records the names of `files` files that a worker made in its root.
     pub(super) fn add(&mut self, shape: &Shape, key: u64, root: u16, files: u64, since: &[Since]) {
         if !self.looks {
             return;

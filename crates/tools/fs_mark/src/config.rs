@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_original_cannot_do_is_done() {
+    fn limits_of_the_original_are_lifted() {
         let many: Vec<(&str, &str)> = vec![("dir", "/m"); 70];
         let config = ClassicConfig::read(&settings(&many)).unwrap();
         assert_eq!((config.shape.workers, config.shape.roots), (70, 70));

@@ -17,7 +17,7 @@ use super::shape::Shape;
 pub(super) const ROOT: Dir = Dir(1);
 /// Subdirectories that a native worker keeps open; with more, paths have two components.
 const OPEN_MAX: u32 = 1000;
-/// The slot of the first one.
+/// Slot of the first subdirectory.
 const FIRST_SUBDIR: u16 = 2;
 
 /// Finds a worker's files.
@@ -26,7 +26,7 @@ pub(super) struct Locator {
     policy: Policy,
     key: u64,
     paths: Paths,
-    /// The changes so far, the first one for file 0.
+    /// Changes so far; the first is for file 0.
     since: Vec<Since>,
     /// Second at which the time hash last moved on.
     moved_seconds: u64,

@@ -47,10 +47,10 @@ fn next_pair(draw: &mut u64) -> [u8; 2] {
     PAIRS.get(pair).copied().unwrap_or(*b"00")
 }
 
-/// Makes paths: a directory where there is one, and a name.
+/// Buffer that builds paths: an optional directory and a name.
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
-    /// The path with its closing NUL.
+    /// Path with its terminating NUL.
     buffer: Vec<u8>,
     /// Offset of the name within the path.
     name_at: usize,
@@ -61,7 +61,7 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    /// Paths of names with so many bytes, of which so many are random, decided by a key.
+    /// Paths with names of `name_bytes`, of which `random_bytes` are derived from `key`.
     pub(super) fn new(name_bytes: usize, random_bytes: usize, key: u64) -> Self {
         let random_bytes = random_bytes.min(name_bytes);
         let mut paths =
@@ -89,7 +89,7 @@ impl Paths {
         let hex = format!("{seconds:08x}");
         let room = self.name_bytes - self.random_bytes;
         let place = &mut self.buffer[self.name_at..self.name_at + room];
-        // Where there is little room, the digits that change.
+        // In a short name, keep the low digits, which change.
         let digits = &hex.as_bytes()[STAMP_BYTES - room.min(STAMP_BYTES)..];
         place[..digits.len()].copy_from_slice(digits);
     }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_the_same_again_and_no_two_are_alike() {
+    fn names_are_reproducible_and_distinct() {
         let mut paths = Paths::new(40, 24, 7);
         let first: Vec<_> = (0..20_000).map(|file| paths.path(file).to_owned()).collect();
         let again: Vec<_> = (0..20_000).rev().map(|file| paths.path(file).to_owned()).collect();

@@ -13,7 +13,7 @@ pub(super) struct Shape {
     pub(super) write_bytes: u32,
     /// Bytes of a name.
     pub(super) name_bytes: usize,
-    /// Random ones among them.
+    /// Number of random bytes in each name.
     pub(super) random_bytes: usize,
     /// Sync method.
     pub(super) sync: SyncMethod,
@@ -27,7 +27,7 @@ pub(super) struct Shape {
     pub(super) keep: bool,
     /// Workers.
     pub(super) workers: u16,
-    /// Roots at which they take turns.
+    /// Number of roots; workers take turns at them.
     pub(super) roots: u16,
     /// Random seed of names and placement.
     pub(super) seed: u64,
@@ -39,7 +39,7 @@ impl Shape {
         self.files.saturating_mul(u64::from(self.workers))
     }
 
-    /// Iterations of which files stand at the same time.
+    /// Number of iterations whose files exist at the same time.
     pub(super) fn standing_iterations(&self) -> u64 {
         if self.keep { u64::from(self.iterations) } else { 1 }
     }

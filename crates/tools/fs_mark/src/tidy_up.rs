@@ -17,7 +17,7 @@ pub(super) struct MakeRoots {
 }
 
 impl MakeRoots {
-    /// Roots of these names.
+    /// Script that makes roots of these names.
     pub(super) fn new(shape: &Shape, roots: Vec<CString>) -> Self {
         let subdirs = all_subdirs(shape.policy).map(|name| c_string(&name)).collect();
         Self { roots, subdirs }
@@ -61,7 +61,7 @@ impl Script for UnlinkFiles {
                 io.open_dir(ROOT, &c_string(&dir_name(subdir)), into)?;
             }
             let (at, path) = self.locator.place(file, ROOT);
-            // One of two files of the same name is gone with the other.
+            // Of two files with the same name, the second unlink finds nothing.
             io.unlink(at, path).unless_missing()?;
         }
         Ok(())

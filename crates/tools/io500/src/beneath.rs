@@ -18,7 +18,7 @@ pub(super) struct InDirectory {
     pub(super) syncs: bool,
 }
 
-/// Calls whose target is a directory in it.
+/// Calls redirected to a directory beneath the target.
 struct Beneath<'i> {
     io: &'i mut dyn Io,
 }
@@ -41,7 +41,7 @@ impl Io for Beneath<'_> {
             Call::Stat { at, name } => Call::Stat { at: moved(at), name },
             Call::Size { at, name } => Call::Size { at: moved(at), name },
             Call::ReadDir { dir } => Call::ReadDir { dir: moved(dir) },
-            // All others name files by their slots, or nothing.
+            // Other calls refer to files by slot, or to nothing.
             other => other,
         };
         self.io.call(&call)

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_known_the_defaults_of_io500_count() {
+    fn unknown_free_space_gives_the_defaults_of_io500() {
         let limits = limits(&[], u64::MAX);
         assert_eq!((limits.easy_items, limits.segments), (DEFAULT_ITEMS, 10_000_000));
         assert_eq!(limits.block_bytes, 9_920_000 << 20);

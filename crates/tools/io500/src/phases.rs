@@ -17,8 +17,8 @@ pub(super) enum Part {
     RemoveDirectories,
 }
 
-/// The parts of a phase, in their order. mdtest makes its trees before it creates, and removes them
-/// after its files.
+/// Parts of a phase, in order. mdtest creates its trees before its items and removes them after its
+/// files.
 pub(super) fn parts(kind: StepKind) -> Vec<Part> {
     match kind {
         StepKind::Prepare => vec![Part::MakeDirectories],

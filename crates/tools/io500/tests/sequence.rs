@@ -22,14 +22,14 @@ fn settings(words: &str) -> Settings {
 
 /// Record of a worker in a phase: its calls, the time limit, and the kinds of its tasks.
 #[derive(Default)]
-struct Done {
+struct WorkerRecord {
     phase: String,
     calls: Vec<(u16, String)>,
     limits: BTreeSet<u64>,
     kinds: BTreeSet<String>,
 }
 
-impl Done {
+impl WorkerRecord {
     fn of(&self, worker: u16) -> Vec<&str> {
         let own = self.calls.iter().filter(|(number, _)| *number == worker);
         own.map(|(_, call)| call.as_str()).collect()
@@ -63,14 +63,14 @@ fn words(call: &Call<'_>) -> String {
 }
 
 /// A whole run, the facts at its end, and the names that stand then.
-fn run(given: &str) -> (Vec<Done>, Vec<(String, String)>) {
+fn run(given: &str) -> (Vec<WorkerRecord>, Vec<(String, String)>) {
     let job = Io500.native(&settings(given)).unwrap();
     let facts = TargetFacts::unknown();
     let memory = MemoryFilesystem::new(EntryOrder::Creation);
     let mut session = job.begin(&facts);
     let mut all = Vec::new();
     while let Some(phase) = session.next_phase() {
-        let mut done = Done { phase: phase.name, ..Done::default() };
+        let mut done = WorkerRecord { phase: phase.name, ..WorkerRecord::default() };
         while let Some(group) = session.next_group() {
             done.limits.extend(group.time_limit.map(|limit| limit.after.as_secs()));
             for (worker, mut task) in (0..).zip(group.tasks) {
@@ -166,7 +166,7 @@ fn all_workers_search_every_file_once() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_settings_are_refused() {
     for words in ["workers=0", "seconds=0", "block-size=1M", "space=1", "segment-count=3000000000"]
     {
         assert!(Io500.native(&settings(words)).is_err(), "{words}");

@@ -7,7 +7,7 @@ use treering_kit::packet::PacketType;
 use treering_script::{Session, WorkerKind};
 
 use super::session::IorSession;
-use super::shape::{AsOriginal, Fsync, Order, Shape, Shift};
+use super::shape::{ClassicCompat, Fsync, Order, Shape, Shift};
 
 /// The tests that are composed into another workload.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ pub struct DataTests {
     pub segments: u64,
     /// Each rank has a file of its own.
     pub own_files: bool,
-    /// The name of the file; where each rank has one, its number is put behind.
+    /// File name; with a file for each rank, its number is appended.
     pub file: &'static str,
     /// Number of ranks by which reads are shifted.
     pub shift: u64,
@@ -35,7 +35,7 @@ pub struct DataTests {
 }
 
 impl DataTests {
-    /// A run of them. Its phases: writing with an fsync at its end, reading, removal.
+    /// Session of the ranks. Its phases: writing with an fsync at its end, reading, removal.
     pub fn session(&self) -> Box<dyn Session> {
         Box::new(IorSession::new(Arc::new(self.shape())))
     }
@@ -71,7 +71,7 @@ impl DataTests {
             cold: false,
             direct: false,
             workers: self.workers,
-            as_original: Some(AsOriginal {
+            as_original: Some(ClassicCompat {
                 packet: PacketType::Timestamp,
                 data_seed: self.data_seed,
             }),

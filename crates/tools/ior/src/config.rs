@@ -8,7 +8,7 @@ use treering_script::{ConfigError, Nodes, Settings};
 
 use super::memory::Memory;
 use super::options::{Classic, Native, only_posix};
-use super::shape::{AsOriginal, Fsync, Order, Shape, Shift};
+use super::shape::{ClassicCompat, Fsync, Order, Shape, Shift};
 use treering_kit::ranks::worker_kind;
 
 /// Names and values that are recorded.
@@ -220,7 +220,7 @@ fn shape(
         keeps: options.keep,
         uses_existing: options.use_existing,
         shift: shift(options, nodes),
-        // One machine further than who reads.
+        // One machine further than the rank that reads.
         check_shift: if options.reorder { (options.task_offset + 1) * to_next(nodes) } else { 0 },
         order: sequential,
         fsync: match (options.fsync_each, options.fsync) {
@@ -238,7 +238,7 @@ fn shape(
         cold: false,
         direct: options.direct,
         workers: worker_kind(options.worker_kind),
-        as_original: Some(AsOriginal { packet, data_seed: word(data_seed) }),
+        as_original: Some(ClassicCompat { packet, data_seed: word(data_seed) }),
     })
 }
 
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_original_refuses_is_refused_in_its_words() {
+    fn invalid_options_get_the_originals_messages() {
         for (words, message) in [
             ("block:4M transfer:3M", "block size must be a multiple of transfer size"),
             ("block:9", "block size must be a multiple of access size"),
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn both_tests_are_done_where_none_is_asked_for() {
+    fn default_tests_are_write_and_read() {
         let config = ClassicConfig::read(&settings("file:/m/d/f ranks:4")).unwrap();
         assert!(config.shape.writes && config.shape.reads);
         assert_eq!(config.directory, std::path::Path::new("/m/d"));

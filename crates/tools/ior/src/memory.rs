@@ -14,7 +14,7 @@ const LEFT_BYTES: u64 = 128 << 20;
 pub(super) struct Memory {
     /// Bytes on each machine.
     pub(super) node_bytes: u64,
-    /// Bytes in each of our processes on that machine; there is one without a launcher.
+    /// Bytes in each of the run's processes on a machine; a run without a launcher has one process.
     pub(super) process_bytes: u64,
 }
 
@@ -63,7 +63,7 @@ fn enough(asked_bytes: u64, available_bytes: u64) -> Result<(), Lack> {
     if has_all { Ok(()) } else { Err(Lack { asked_bytes, available_bytes }) }
 }
 
-/// Memory that is taken.
+/// Memory occupied by this process.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pieces: Vec<Vec<u8>>,
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn taking_ends_before_too_little_is_left() {
+    fn memory_allocation_stops_before_the_reserve() {
         let bytes = 3 * PIECE_BYTES - 5;
         let taken = Taken::while_enough(bytes, || LEFT_BYTES + bytes).unwrap();
         assert_eq!(taken.pieces.iter().map(Vec::len).sum::<usize>() as u64, bytes);

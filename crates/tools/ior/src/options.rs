@@ -44,7 +44,7 @@ options! {
 
 options! {
     /// Options that are refused or have no effect.
-    pub(super) struct Others {
+    pub(super) struct IgnoredOptions {
         /// The interface.
         #[recorded = false]
         api('a'): String = Text, "POSIX";
@@ -147,7 +147,7 @@ options! {
         #[recorded = false]
         script('f'): Option<String> = Path;
         /// Options that are refused or have no effect.
-        others: Others;
+        others: IgnoredOptions;
         /// Number of ranks; with the original mpirun decides it.
         ranks: u16 = Number[1..=RANKS_MAX], "1";
         /// Open files past the page cache, which is --posix.odirect.

@@ -61,7 +61,7 @@ struct Output {
 }
 
 impl Output {
-    /// Says it, or keeps it for the file of the summary.
+    /// Text for standard output, or for the summary file if one is named.
     fn says(&mut self, text: String) -> Said {
         if self.summary_file.is_some() {
             self.kept += &text;

@@ -37,7 +37,7 @@ impl Places {
                 Random::for_part(seed, &format!("transfers of rank {rank}")).shuffle(&mut all);
                 (Some(all), first)
             }
-            // What is drawn for a shared file counts from its beginning.
+            // Offsets drawn for a shared file are relative to its start.
             Order::Original(seed) => (Some(original(shape, seed, rank)), 0),
         };
         let each = drawn.as_ref().map_or(each, |drawn| drawn.len() as u64);

@@ -18,7 +18,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// The kind of its tasks.
+    /// Task kind of the part.
     pub(super) const fn kind(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -52,13 +52,13 @@ pub(super) enum Order {
     Sequential,
     /// Drawn by the C library from this seed; in a shared file it is also drawn who does which.
     Original(u32),
-    /// Drawn by our generator, for each worker in its own blocks.
+    /// Drawn by treering's generator, for each worker in its own blocks.
     Random(u64),
 }
 
 /// Settings that only the classic mode has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AsOriginal {
+pub(super) struct ClassicCompat {
     pub(super) packet: PacketType,
     pub(super) data_seed: u32,
 }
@@ -87,7 +87,7 @@ pub(super) struct Shape {
     pub(super) keeps: bool,
     pub(super) uses_existing: bool,
     pub(super) shift: Shift,
-    /// The rank that checks what a rank wrote is so many before it.
+    /// Distance from the rank that wrote a block to the rank that checks it.
     pub(super) check_shift: u64,
     pub(super) order: Order,
     pub(super) fsync: Fsync,
@@ -107,7 +107,7 @@ pub(super) struct Shape {
     pub(super) direct: bool,
     pub(super) workers: WorkerKind,
     /// Classic settings; `None` in native mode.
-    pub(super) as_original: Option<AsOriginal>,
+    pub(super) as_original: Option<ClassicCompat>,
 }
 
 impl Shape {
@@ -139,7 +139,7 @@ impl Shape {
         .collect()
     }
 
-    /// The directory of a rank's file, where it has one.
+    /// Directory of a rank's file, if it has one of its own.
     pub(super) fn directory_of(&self, rank: u16) -> Option<String> {
         (self.own_files && self.own_directories).then(|| rank.to_string())
     }

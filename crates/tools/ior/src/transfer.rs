@@ -193,7 +193,7 @@ impl Script for OwnDirectory {
         if self.makes {
             match io.make_dir(Dir::TARGET, &self.path).unless_existing()? {
                 Some(()) => Ok(()),
-                // Whole paths follow what is on the way: this refuses a link.
+                // Calls by whole paths follow links on the way; this call refuses them.
                 None => io.open_dir(Dir::TARGET, &self.path, OWN_DIR),
             }
         } else {

@@ -7,7 +7,7 @@ use treering_kit::packet::PacketType;
 use treering_script::{Session, WorkerKind};
 
 use super::session::TestSession;
-use super::shape::{Acts, AsOriginal, Data, Order, Shape};
+use super::shape::{ClassicCompat, Data, EnabledTests, Order, Shape};
 use super::tree::Tree;
 
 /// The tests of files that are composed into another workload.
@@ -52,7 +52,13 @@ impl FileTests {
             collective: false,
             dirs: false,
             files: true,
-            acts: Acts { create: true, stat: true, rename: false, read: self.reads, remove: true },
+            acts: EnabledTests {
+                create: true,
+                stat: true,
+                rename: false,
+                read: self.reads,
+                remove: true,
+            },
             data: Data {
                 write_bytes: self.bytes,
                 read_bytes: self.bytes,
@@ -66,7 +72,7 @@ impl FileTests {
             order: Order::Sequential,
             cold: false,
             workers: self.workers,
-            as_original: Some(AsOriginal {
+            as_original: Some(ClassicCompat {
                 packet: PacketType::Timestamp,
                 data_seed: self.data_seed,
             }),

@@ -7,7 +7,7 @@ use treering_script::{ConfigError, Nodes, Settings};
 
 use super::native::{Parameters, directories};
 use super::options::{Classic, only_posix};
-use super::shape::{Acts, AsOriginal, Data, Order, Shape};
+use super::shape::{ClassicCompat, Data, EnabledTests, Order, Shape};
 use super::tree::Tree;
 use treering_kit::ranks::worker_kind;
 
@@ -55,7 +55,7 @@ impl ClassicConfig {
     }
 }
 
-/// A directory as it is recorded.
+/// Parameter name and absolute path of a directory, as recorded with a trial.
 fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
     let full = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
     let name = if number == 1 { "dir".to_owned() } else { format!("dir.{number}") };
@@ -63,14 +63,14 @@ fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
 }
 
 /// Selected tests; all if none is selected.
-fn acts(options: &Classic) -> Acts {
+fn acts(options: &Classic) -> EnabledTests {
     let tests = &options.tests;
     let all = !(tests.only_create
         || tests.only_stat
         || tests.only_read
         || tests.only_remove
         || tests.rename_dirs);
-    Acts {
+    EnabledTests {
         create: all || tests.only_create,
         stat: all || tests.only_stat,
         rename: all || tests.rename_dirs,
@@ -81,7 +81,7 @@ fn acts(options: &Classic) -> Acts {
 
 /// Checks the options that the original refuses, in its order, and the limits of this
 /// implementation.
-fn validate(options: &Classic, acts: &Acts, dirs: usize) -> Result<(), ConfigError> {
+fn validate(options: &Classic, acts: &EnabledTests, dirs: usize) -> Result<(), ConfigError> {
     let Classic { branch, collective, shared_file, unique_dir, data, .. } = options;
     let walls = options.stonewall > 0;
     let several = dirs > 1;
@@ -153,7 +153,7 @@ fn validate(options: &Classic, acts: &Acts, dirs: usize) -> Result<(), ConfigErr
 fn shape(
     settings: &Settings,
     options: &mut Classic,
-    acts: Acts,
+    acts: EnabledTests,
     dirs: usize,
 ) -> Result<Shape, ConfigError> {
     let tree =
@@ -173,7 +173,7 @@ fn shape(
         ));
     };
     let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    // Where neither is asked for, both are.
+    // Without a selection, both directories and files are tested.
     let neither = !options.tests.only_dirs && !options.tests.only_files;
     Ok(Shape {
         ranks: options.ranks,
@@ -210,7 +210,7 @@ fn shape(
         },
         cold: false,
         workers: worker_kind(options.worker_kind),
-        as_original: Some(AsOriginal { packet, data_seed: word(data_seed) }),
+        as_original: Some(ClassicCompat { packet, data_seed: word(data_seed) }),
     })
 }
 
@@ -218,7 +218,7 @@ fn shape(
 fn made_before(
     settings: &Settings,
     options: &Classic,
-    acts: &Acts,
+    acts: &EnabledTests,
 ) -> Result<Option<u64>, ConfigError> {
     let Some(name) = options.stonewall_file.as_ref().filter(|_| !acts.create) else {
         return Ok(None);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_original_refuses_is_refused_in_its_words() {
+    fn invalid_options_get_the_originals_messages() {
         for (words, message) in [
             (
                 "no-barriers=1",

@@ -58,7 +58,7 @@ pub(super) struct Items {
 
 /// Control flow of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Goes {
+enum LoopControl {
     On,
     ToItsEnd,
 }
@@ -81,7 +81,7 @@ impl Items {
                 Act::Rename => self.rename(io, &mut place, &mut names)?,
                 Act::Stat | Act::Read => self.in_drawn_order(io, &mut place, &mut names, acting)?,
             };
-            if goes == Goes::ToItsEnd {
+            if goes == LoopControl::ToItsEnd {
                 break;
             }
         }
@@ -94,12 +94,12 @@ impl Items {
         io: &mut dyn Io,
         place: &mut Place<'_>,
         names: &mut ItemNames,
-    ) -> Result<Goes, Stop> {
+    ) -> Result<LoopControl, Stop> {
         let shape = Arc::clone(&self.shape);
         let (first_holder, each) = (shape.tree.first_holder(), shape.per_directory);
-        let (mut before, mut goes) = (0_u64, Goes::On);
+        let (mut before, mut goes) = (0_u64, LoopControl::On);
         shape.tree.each(&mut |directory| {
-            if directory < first_holder || goes == Goes::ToItsEnd {
+            if directory < first_holder || goes == LoopControl::ToItsEnd {
                 return Ok(());
             }
             let from = self.range.start.max(before);
@@ -115,7 +115,7 @@ impl Items {
                     }
                     self.counts.done += 1;
                     if self.wall.as_ref().is_some_and(Deadline::is_reached) {
-                        goes = Goes::ToItsEnd;
+                        goes = LoopControl::ToItsEnd;
                         return Ok(());
                     }
                 }
@@ -123,7 +123,7 @@ impl Items {
             before += each;
             Ok(())
         })?;
-        self.counts.ended_by_time |= goes == Goes::ToItsEnd;
+        self.counts.ended_by_time |= goes == LoopControl::ToItsEnd;
         Ok(goes)
     }
 
@@ -134,7 +134,7 @@ impl Items {
         place: &mut Place<'_>,
         names: &mut ItemNames,
         acting: u16,
-    ) -> Result<Goes, Stop> {
+    ) -> Result<LoopControl, Stop> {
         let items = self.range.end - self.range.start;
         let drawn = order(self.shape.order, acting, items);
         let (each, first) = (self.shape.per_directory, self.shape.tree.first_holder());
@@ -151,7 +151,7 @@ impl Items {
             }
             self.counts.done += 1;
         }
-        Ok(Goes::On)
+        Ok(LoopControl::On)
     }
 
     /// Renames items in a circle: the first is moved aside, each other one gets the name of the one
@@ -161,7 +161,7 @@ impl Items {
         io: &mut dyn Io,
         place: &mut Place<'_>,
         names: &mut ItemNames,
-    ) -> Result<Goes, Stop> {
+    ) -> Result<LoopControl, Stop> {
         let (each, first) =
             (self.shape.per_directory, self.shape.tree.first_holder() * self.shape.per_directory);
         let items = self.range.end - self.range.start;
@@ -183,7 +183,7 @@ impl Items {
             self.counts.done += 1;
             before = item;
         }
-        Ok(Goes::On)
+        Ok(LoopControl::On)
     }
 
     fn create(

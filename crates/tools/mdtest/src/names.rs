@@ -63,7 +63,7 @@ pub(super) struct ItemNames {
 }
 
 impl ItemNames {
-    /// The names of directories or files of a rank; of nobody where all have the same.
+    /// Names of a rank's directories or files; `None` if all ranks share the names.
     pub(super) fn new(is_directory: bool, rank: Option<u16>) -> Self {
         let kind = if is_directory { "dir" } else { "file" };
         let bytes = match rank {

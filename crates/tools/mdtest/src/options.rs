@@ -75,7 +75,7 @@ options! {
 
 options! {
     /// Options for the output.
-    pub(super) struct Printing {
+    pub(super) struct OutputOptions {
         /// Print rates and times.
         rate_and_time('P'): bool = Flag;
         /// Print times instead of rates.
@@ -105,7 +105,7 @@ options! {
 
 options! {
     /// Options that are refused or have no effect.
-    pub(super) struct Others {
+    pub(super) struct IgnoredOptions {
         /// The interface.
         #[recorded = false]
         api('a'): String = Text, "POSIX";
@@ -185,9 +185,9 @@ options! {
         /// Data options.
         data: DataOptions;
         /// Output options.
-        printing: Printing;
+        printing: OutputOptions;
         /// Options that are refused or have no effect.
-        others: Others;
+        others: IgnoredOptions;
         /// Number of ranks; with the original mpirun decides it.
         ranks: u16 = Number[1..=RANKS_MAX], "1";
         /// What a rank is.

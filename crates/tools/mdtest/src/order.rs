@@ -5,7 +5,7 @@ use treering_script::Random;
 use super::shape::Order;
 use treering_kit::c_random::CRandom;
 
-/// The items of a rank in the order in which it reaches them; nothing where that is their own.
+/// Items of a rank in the order of access; `None` for sequential order.
 pub(super) fn order(order: Order, rank: u16, items: u64) -> Option<Vec<u64>> {
     match order {
         Order::Sequential => None,

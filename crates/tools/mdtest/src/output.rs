@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::classic::results::{Iteration, RankTime, Test, TestResult};
-use crate::classic::table::{Figure, Shown, rank_details, summary};
-use crate::classic::text::{Asked, footer, header, wall_hit};
+use crate::classic::table::{Figure, TableOptions, rank_details, summary};
+use crate::classic::text::{HeaderParams, footer, header, wall_hit};
 use treering_kit::space::{Filesystem, wrong_data};
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Ending, TaskTotals, TrialEvent};
@@ -45,9 +45,9 @@ struct Output {
     iterations: Vec<Iteration>,
     /// The tasks of the present part.
     present: Vec<(TaskTotals, ItemCounts)>,
-    /// Items that were not there.
+    /// Number of missing items.
     missed: u64,
-    /// Items whose data were wrong.
+    /// Number of items with wrong data.
     wrong: u64,
 }
 
@@ -107,7 +107,7 @@ impl Output {
                 .filter(move |task| usize::from(task.worker) == rank)
         };
         let time = |rank: usize| {
-            // Where rank 0 works for all, the others wait from the beginning.
+            // With -c rank 0 does all the work, and the others wait from the start.
             let began = of(rank).map(|task| task.began_ns).min().filter(|_| !shape.collective);
             let began = began.unwrap_or(first);
             let until = of(rank).map(ended).max().unwrap_or(began);
@@ -146,7 +146,7 @@ impl Output {
 
     fn tables(&self, now: &str) -> Said {
         let ClassicConfig { shape, options, .. } = &self.config;
-        let shown = Shown {
+        let shown = TableOptions {
             ranks: self.ranks(),
             dirs: shape.dirs,
             files: shape.files,
@@ -181,7 +181,7 @@ impl ClassicOutput for Output {
     fn open(&mut self, scene: &ClassicScene) -> Said {
         let ClassicConfig { shape, options, .. } = &self.config;
         let path = options.dir.split('@').next().unwrap_or_default().to_owned();
-        let asked = Asked {
+        let asked = HeaderParams {
             ranks: self.ranks(),
             path,
             stride: shape.stride,

@@ -18,7 +18,7 @@ pub(super) enum Act {
 
 /// Selection of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Acts {
+pub(super) struct EnabledTests {
     pub(super) create: bool,
     pub(super) stat: bool,
     pub(super) rename: bool,
@@ -59,7 +59,7 @@ impl Part {
         }
     }
 
-    /// The kind of its tasks.
+    /// Task kind of the part.
     pub(super) const fn kind(self) -> &'static str {
         match self.test() {
             Test::DirectoryCreation => "dir-create",
@@ -102,7 +102,7 @@ impl Data {
 
 /// Settings that only the classic mode has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AsOriginal {
+pub(super) struct ClassicCompat {
     /// Data packet type.
     pub(super) packet: PacketType,
     /// Seed of the data.
@@ -125,7 +125,7 @@ pub(super) enum Order {
 pub(super) struct Shape {
     /// Number of ranks, from the options alone.
     pub(super) ranks: u16,
-    /// Directories at which they take turns.
+    /// Number of directories at which the ranks take turns.
     pub(super) roots: u16,
     pub(super) iterations: u32,
     pub(super) tree: Tree,
@@ -143,7 +143,7 @@ pub(super) struct Shape {
     pub(super) collective: bool,
     pub(super) dirs: bool,
     pub(super) files: bool,
-    pub(super) acts: Acts,
+    pub(super) acts: EnabledTests,
     pub(super) data: Data,
     /// Sync everything at the end of each test, within its time.
     pub(super) sync_each_test: bool,
@@ -156,7 +156,7 @@ pub(super) struct Shape {
     pub(super) cold: bool,
     pub(super) workers: WorkerKind,
     /// Classic settings; `None` in native mode.
-    pub(super) as_original: Option<AsOriginal>,
+    pub(super) as_original: Option<ClassicCompat>,
 }
 
 impl Shape {

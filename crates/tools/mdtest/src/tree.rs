@@ -4,7 +4,7 @@
 //! Directories are numbered as in a heap: the children of `d` are `d * branch + 1` and those behind
 //! it. A directory holds the items from `d * items` on.
 
-/// A directory by its number.
+/// Number of a directory.
 pub(super) type Directory = u64;
 
 /// A tree.
@@ -56,7 +56,7 @@ impl Tree {
         if depth < self.depth { first..first + self.branch } else { first..first }
     }
 
-    /// Visits directories as the original does: each before those below it.
+    /// Visits directories in the original's order: each before its subdirectories.
     ///
     /// # Errors
     /// The first error of a visit.
@@ -77,7 +77,7 @@ impl Tree {
         self.children(directory, depth).try_for_each(|child| self.before(child, depth + 1, visit))
     }
 
-    /// Visits directories, each after those below it.
+    /// Visits directories, each after its subdirectories.
     ///
     /// # Errors
     /// The first error of a visit.

@@ -18,7 +18,7 @@ const LOOKED_AT: Dir = Dir(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
     Make,
-    /// An earlier run has made them.
+    /// Checks directories that an earlier run made.
     LookAt,
     Remove,
 }
@@ -32,7 +32,7 @@ pub(super) struct TestDirectories {
 }
 
 impl TestDirectories {
-    /// Opens each directory that is there beneath the target, which refuses links.
+    /// Opens each existing directory beneath the target; links are refused.
     fn look_at(&self, io: &mut dyn Io, test: &str) -> Result<(), Stop> {
         let shape = &self.shape;
         let makers = 0..shape.tree_makers();
@@ -59,7 +59,7 @@ impl Script for TestDirectories {
                 }
                 Care::LookAt => self.look_at(io, &test)?,
                 Care::Remove => {
-                    // Where something is left in it, it stays, as with the original.
+                    // A directory that is not empty stays, as with the original.
                     let _gone_or_not = io.remove_dir(Dir::TARGET, &name).or_errno()?;
                 }
             }
@@ -97,7 +97,7 @@ impl Trees {
         shape.tree.each_last(&mut |directory| {
             let name = bare_directory(tree, directory);
             let above = place.above(io, directory).or_errno()?;
-            // What is not there, or not empty, is left, as with the original.
+            // A directory that is missing or not empty is skipped, as with the original.
             let is_gone = match above {
                 Ok(above) => io.remove_dir(above, &name).or_errno()?.is_ok(),
                 Err(_missing) => false,

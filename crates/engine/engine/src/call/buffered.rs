@@ -1,5 +1,5 @@
-//! Reads and writes of a task that has buffers of its own: what a script put there is written, and
-//! what is read is left there. One call moves all of it, however large it is.
+//! Reads and writes of tasks with buffers of their own: data that a script put into a buffer is
+//! written, and read data is left in it. One call moves the whole request, however large.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};

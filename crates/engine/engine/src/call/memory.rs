@@ -46,7 +46,7 @@ pub struct MemoryCaller {
     dirs: Vec<Option<OpenDirectory>>,
     files: Vec<Option<OpenFile>>,
     packed: Vec<u8>,
-    /// Requests end when they are given.
+    /// Completions; a request completes as soon as it is submitted.
     ended: Vec<Completion>,
     reaped: Vec<Completion>,
 }
@@ -144,7 +144,7 @@ impl MemoryCaller {
                 self.dir(dir)?;
                 return Ok(Reply::once(Done::Room(room(tree))));
             }
-            // Nothing happens meanwhile.
+            // No effect in memory.
             Call::Pause { .. } | Call::Sync { .. } => {}
             _ => return self.attempt_on_file(tree, call),
         }
@@ -211,7 +211,7 @@ impl MemoryCaller {
                 self.reaped = std::mem::take(&mut self.ended);
                 return Ok(Reply::once(Done::Reaped));
             }
-            // All others were attempted before.
+            // All other calls were handled before.
             _ => return Err(Errno::NOSYS),
         }
         Ok(Reply::once(Done::Plain))

@@ -34,7 +34,7 @@ impl MemoryFilesystem {
         Self { tree: Arc::new(Mutex::new(Tree { order, ..Tree::default() })) }
     }
 
-    /// Everything in it, as [`Snapshot`]s compare it.
+    /// Contents of the tree as a comparable [`Snapshot`].
     pub fn snapshot(&self) -> Snapshot {
         self.lock().snapshot()
     }
@@ -73,7 +73,7 @@ pub(super) enum Body {
         children: HashMap<Vec<u8>, (NodeId, Place)>,
         listing: Listing,
     },
-    /// A symbolic one, which nothing follows.
+    /// Symbolic link; it is never followed.
     Link,
 }
 
@@ -146,7 +146,7 @@ impl Tree {
         }
     }
 
-    /// Looks a name up: `None` when it is not there.
+    /// Child of this name; `None` if there is none.
     pub(super) fn child(&self, dir: NodeId, name: &[u8]) -> Result<Option<NodeId>, Errno> {
         let Body::Directory { children, .. } = &self.nodes[dir].body else {
             return Err(Errno::NOTDIR);
@@ -163,7 +163,7 @@ impl Tree {
         self.child(dir, name)?.ok_or(Errno::NOENT)
     }
 
-    /// Adds an empty node that is not there yet.
+    /// Adds an empty node under a new name.
     pub(super) fn add(
         &mut self,
         dir: NodeId,
@@ -268,7 +268,7 @@ impl Tree {
         node == other
     }
 
-    /// Gives a file one more name.
+    /// Adds a hard link to a file.
     pub(super) fn link(
         &mut self,
         dir: NodeId,

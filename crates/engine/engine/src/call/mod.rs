@@ -44,7 +44,7 @@ pub trait Caller: Send {
         Ok(())
     }
 
-    /// Is told that it was made.
+    /// Called after the directory was made.
     ///
     /// # Errors
     /// When it cannot be recorded; the directory is gone then.
@@ -52,7 +52,7 @@ pub trait Caller: Send {
         Ok(())
     }
 
-    /// Is told that it could not be made.
+    /// Called after making the directory has failed.
     fn has_not_made(&mut self, _name: &CStr) {}
 
     /// Is told that a directory of this name in the target was removed.
@@ -108,8 +108,8 @@ pub trait Caller: Send {
 pub struct Reply {
     /// Result for the task.
     pub done: Done,
-    /// System calls of its kind that it took: more than one after a short write, and when more is
-    /// asked for than [`LARGEST_CALL_BYTES`].
+    /// Number of system calls of this kind: more than one after a short write, and for requests
+    /// above [`LARGEST_CALL_BYTES`].
     pub calls: u32,
 }
 
@@ -134,14 +134,14 @@ pub struct CallFailure {
     pub path: PathBuf,
     /// The kernel's error number.
     pub errno: i32,
-    /// Calls made for it, the failing one included.
+    /// Number of system calls, including the failing one.
     pub calls: u32,
     /// Bytes that were moved before it failed.
     pub bytes: u64,
 }
 
 impl CallFailure {
-    /// Names what failed.
+    /// Failure of `call`, with its path.
     #[cold]
     pub(crate) fn of<C: Caller>(caller: &C, call: &Call<'_>, error: CallError) -> Self {
         Self::at(caller, call.op(), call.subject(), error)

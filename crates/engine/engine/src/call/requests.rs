@@ -13,7 +13,7 @@ pub(crate) struct Source<'s> {
     pub(crate) buffers: Option<&'s Buffers>,
 }
 
-/// A queue, when the task has one, and what has ended of it.
+/// Request queue of the task, if it has one, and its completions.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     queue: Option<RequestQueue>,

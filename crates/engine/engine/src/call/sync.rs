@@ -41,7 +41,7 @@ const ENTRY_BYTES: usize = 32 * 1024;
 /// The extended attribute that calls speak of, which dbench keeps as Samba does.
 const ATTRIBUTE: &CStr = c"user.DosAttrib";
 
-/// The room that a filesystem says it has.
+/// Space of a filesystem, from its `statfs` data.
 pub(crate) fn room(facts: &FilesystemFacts) -> Room {
     let FilesystemFacts { capacity_bytes, free_bytes, unused_bytes, used_inodes, .. } = *facts;
     Room { capacity_bytes, free_bytes, unused_bytes, inodes: used_inodes }
@@ -56,7 +56,7 @@ pub struct SyncCaller {
     confinement: Confinement,
     through: Through,
     vectored: bool,
-    /// The target as its user named it.
+    /// Path of the target as given by the user.
     given: PathBuf,
     whole_paths: Option<WholePaths>,
     /// The places at which workers take turns, when there are several.
@@ -295,7 +295,7 @@ impl SyncCaller {
                 mappings.get(&file.0).ok_or(Errno::BADF)?.sync()?;
                 Ok(Reply::once(Done::Plain))
             }
-            // All others were attempted before.
+            // All other calls were handled before.
             _ => Err(Errno::NOSYS),
         }
     }
@@ -323,7 +323,7 @@ impl SyncCaller {
     fn open_dir(&mut self, at: Dir, path: &CStr, into: Dir) -> Result<(), Errno> {
         self.changeable(into)?;
         let opened = open_dir(self.confinement, self.dir(at)?, path)?;
-        // Only now: the slot may hold the very directory that the path begins at.
+        // Looked up only now, since the slot may hold the directory that the path begins at.
         match self.changeable(into)?.replace(opened) {
             None => Ok(()),
             Some(before) => close(before),
@@ -333,7 +333,7 @@ impl SyncCaller {
     fn open_root(&mut self, root: u16, into: Dir) -> Result<(), Errno> {
         let opened = match self.roots.get(usize::from(root)) {
             Some(place) => dir_again(place)?,
-            // Of one place alone there are no roots beside it.
+            // A single place has no list of roots.
             None if root == 0 => dir_again(self.dir(Dir::TARGET)?)?,
             None => return Err(Errno::BADF),
         };
@@ -524,7 +524,7 @@ impl Caller for SyncCaller {
         // Waits for those that are under way.
         self.requests = Requests::default();
         self.mappings.clear();
-        // What is left open was not closed by the task: nobody asked what the close says.
+        // Slots the task left open are closed here; errors of these closes are ignored.
         self.dirs.iter_mut().skip(1).for_each(|slot| *slot = None);
         self.files.iter_mut().for_each(|slot| *slot = None);
     }

@@ -39,7 +39,7 @@ pub(super) enum ByPath {
 }
 
 impl WholePaths {
-    /// Paths beneath the target as its user named it.
+    /// Paths beneath the target, which start with the path given by the user.
     ///
     /// # Errors
     /// `ESTALE` when another directory has its name now, else as `stat`.
@@ -65,7 +65,7 @@ impl WholePaths {
         Some(path)
     }
 
-    /// Does a call, where it is one by path.
+    /// Makes a call by its whole path, if it takes one.
     #[inline]
     pub(super) fn attempt(&mut self, call: &Call<'_>, through: Through) -> Result<ByPath, Errno> {
         let done = match *call {
@@ -117,7 +117,7 @@ impl WholePaths {
         let kept = self.dirs[slot].get_or_insert_default();
         kept.clear();
         kept.extend_from_slice(&self.path);
-        // Where the NUL is.
+        // Replaces the terminating NUL.
         kept.last_mut().into_iter().for_each(|last| *last = b'/');
         Ok(())
     }

@@ -22,7 +22,7 @@ struct FileHeat {
     all: Heat,
     /// Empty as long as all was in the first range.
     ranges: BTreeMap<u64, Heat>,
-    /// Behind the last byte that is known to be there.
+    /// Known end of the file, in bytes.
     end: u64,
     removed: bool,
 }
@@ -98,7 +98,7 @@ impl HeatBook {
         Some(FileNumber(number))
     }
 
-    /// Behind the last byte that is known to be there.
+    /// Known end of a file, in bytes.
     pub(super) fn end(&self, file: FileNumber) -> u64 {
         self.files[file.0].1.end
     }

@@ -1,4 +1,4 @@
-//! A caller that notes what each call reads and writes, and where.
+//! Caller that records the reads and writes of another caller.
 
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -24,7 +24,7 @@ struct OpenFile {
     appends: bool,
 }
 
-/// Does what another caller does, and keeps a book of it.
+/// Wrapper that passes calls to another caller and records their accesses.
 #[derive(Debug)]
 pub(crate) struct Noting<C> {
     caller: C,
@@ -56,7 +56,7 @@ impl<C> Noting<C> {
     }
 }
 
-/// A name with a slash behind it, where it is one.
+/// Adds a trailing slash to a name that is not empty.
 fn as_dir(mut name: String) -> String {
     if !name.is_empty() && !name.ends_with('/') {
         name.push('/');
@@ -69,7 +69,7 @@ impl<C: Caller> Caller for Noting<C> {
         let reply = self.caller.call(call);
         match &reply {
             Ok(reply) => self.notes.note(call, reply.done),
-            // What fitted was written.
+            // Counts the bytes that were written before the failure.
             Err(error) => self.notes.moved(call, Done::Bytes(error.bytes)),
         }
         reply

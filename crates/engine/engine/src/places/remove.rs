@@ -56,16 +56,16 @@ pub enum RemoveError {
         #[source]
         source: io::Error,
     },
-    /// The caller asked to stop.
+    /// The `progress` callback requested a stop.
     #[error("stopped after {} files and {} directories", .0.files, .0.dirs)]
     Stopped(Removed),
 }
 
-/// A directory that is being emptied.
+/// Directory that is being emptied.
 struct Level {
     name: CString,
     dir: OwnedFd,
-    /// Directories in it that still stand.
+    /// Subdirectories still to be removed.
     pending: Vec<CString>,
     /// True if an entry was removed since the last listing.
     progressed: bool,

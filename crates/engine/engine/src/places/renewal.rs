@@ -13,10 +13,10 @@ use crate::{EngineError, Payload, Place, SyncCaller, Target, TrialClock};
 
 /// Has a target that can be renewed. Nothing of it is open while it is.
 pub trait Renewable {
-    /// The target as it is now.
+    /// Current target.
     fn target(&self) -> &Target;
 
-    /// Lets go of it and takes it again.
+    /// Releases the target and opens it again.
     ///
     /// # Errors
     /// When it cannot be had again.

@@ -1,4 +1,4 @@
-//! The directory under test: opened once, with what it says of itself.
+//! Directory under test: opened once, with facts about its filesystem.
 
 use std::ffi::CString;
 use std::io;
@@ -36,7 +36,7 @@ impl Target {
     pub fn open(path: &Path) -> Result<Self, TargetError> {
         let dir = open_top(path).map_err(|errno| error("open", path, errno))?;
         let confinement = Confinement::probe(&dir);
-        // Where /proc is not mounted the user's words must do.
+        // Without /proc the path given by the user must do.
         let given = path.to_owned();
         let path = fd_path(&dir).unwrap_or_else(|| given.clone());
         Ok(Self { dir, path, given, confinement, manifest: None })
@@ -47,12 +47,12 @@ impl Target {
         self.manifest = manifest;
     }
 
-    /// The record of what runs make directly in it.
+    /// Record of entries that runs make directly in the target.
     pub(crate) fn manifest(&self) -> Option<Arc<dyn TreeManifest>> {
         self.manifest.clone()
     }
 
-    /// Makes a directory of this name in it, with its record where one is kept.
+    /// Makes a directory of this name in the target, and records it if a record is kept.
     ///
     /// # Errors
     /// When it cannot be made or recorded; also where the name is taken.
@@ -63,7 +63,7 @@ impl Target {
         made.map_err(|errno| error("make", &self.path.join(name), errno))
     }
 
-    /// The identity of what has this name in it.
+    /// Identity of the entry of this name in the target.
     ///
     /// # Errors
     /// When there is nothing, or the name is not a plain one.
@@ -127,7 +127,7 @@ impl Target {
         filesystem_facts(&self.dir).map_err(|errno| error("examine", &self.path, errno))
     }
 
-    /// The room of its filesystem now.
+    /// Current space of the filesystem.
     ///
     /// # Errors
     /// As `fstatfs`.

@@ -23,7 +23,7 @@ impl Barriers {
     }
 }
 
-/// The middle of sorted numbers; 0 where there are none.
+/// Median of sorted numbers; 0 without any.
 pub fn middle_ns(sorted: &[u64]) -> u64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0 };
     u64::midpoint(sorted[last / 2], sorted[sorted.len() / 2])

@@ -1,4 +1,4 @@
-//! Ranks started by us: one launch of `mpirun`, `srun` or the like, from its start to its end.
+//! Launch of ranks by `mpirun`, `srun` or the like, from start to end.
 //!
 //! The first rank gets its job on its standard input, a line of JSON, and says on its standard
 //! output what happens, a line of JSON each. What the job is only its two ends know. The launcher
@@ -20,7 +20,7 @@ use treering_sys::{StopFlag, is_root, kill_group, leave_with_parent, memory_file
 
 /// Argument that tells the program that a plan has launched it.
 const RANK_ARGUMENT: &str = "--rank-of-a-plan";
-/// The launcher that is looked for where a plan names none.
+/// Launcher used if a plan names none.
 pub const USUAL_LAUNCHER: &str = "mpirun";
 
 /// Without these Open MPI starts nothing for root.
@@ -64,7 +64,7 @@ pub enum LaunchError {
     Start {
         /// Name of the launcher.
         name: String,
-        /// The system's words.
+        /// System error.
         #[source]
         source: io::Error,
     },
@@ -89,7 +89,7 @@ pub enum LaunchEnd {
     },
 }
 
-/// A launcher with its options, and what it starts.
+/// Launcher with its options, and the program it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launcher {
     name: String,
@@ -99,8 +99,8 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// The launcher of these words ([`USUAL_LAUNCHER`] where there are none), along this search
-    /// path, for this program.
+    /// Launcher from its command line ([`USUAL_LAUNCHER`] if empty), looked up in the search path,
+    /// for this program.
     ///
     /// # Errors
     /// When there is no such program.
@@ -120,7 +120,7 @@ impl Launcher {
         }
     }
 
-    /// The words of a launch of so many ranks, the launcher as it is called.
+    /// Command line that launches `ranks` ranks; the first word is the launcher as given.
     pub fn words(&self, ranks: u32) -> Vec<OsString> {
         let own = std::iter::once(&self.name).chain(&self.options).map(OsString::from);
         own.chain(["-n".into(), ranks.to_string().into()])
@@ -148,8 +148,8 @@ impl Launcher {
         Ok(Launched { child, errors, said: String::new(), lines: output.map(lines) })
     }
 
-    /// Starts so many ranks, gives the first its job, and passes on what it says, but for its last
-    /// word. All of them have ended when this returns.
+    /// Launches `ranks` ranks, passes the first its job, and forwards its reports except for the
+    /// last one. All ranks have ended when this returns.
     ///
     /// # Errors
     /// When the launcher cannot be started, or by whoever takes the reports.
@@ -245,7 +245,8 @@ impl Launched {
         self.child.try_wait().is_ok_and(|status| status.is_some())
     }
 
-    /// Waits for its end, for a while, then kills it; says how it ended.
+    /// Waits for the launcher's end, and kills it after a timeout; returns a description of its
+    /// end.
     fn leave(&mut self) -> String {
         let began = Instant::now();
         while !self.has_ended() {
@@ -325,7 +326,7 @@ mod tests {
 
     use super::{LaunchEnd, LaunchError, Launcher, RankReport};
 
-    /// A launcher that is a script.
+    /// Launcher that is a shell script.
     fn scripted(dir: &Path, script: &str) -> Launcher {
         let path = dir.join("launch");
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();

@@ -17,7 +17,7 @@ pub trait Link {
     /// another arrive in their order.
     fn send(&self, to: usize, message: &Arc<[u8]>);
 
-    /// The next message and who sent it, if one has come; does not wait.
+    /// Next message and its sender, if one has arrived; does not wait.
     fn receive(&self) -> Option<(usize, Vec<u8>)>;
 }
 

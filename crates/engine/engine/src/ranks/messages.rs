@@ -7,7 +7,7 @@ pub(super) enum Kind {
     Meeting = b'm' as isize,
     /// Broadcast of rank 0.
     Told = b't' as isize,
-    /// The sender is there, and has made so many calls.
+    /// Heartbeat, with the number of calls made by the sender.
     Beat = b'b' as isize,
     /// The group of this number is to stop, or a signal asks to.
     Halt = b'h' as isize,

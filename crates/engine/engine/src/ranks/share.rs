@@ -15,7 +15,7 @@ use crate::workers::reported::ReportedRun;
 use crate::workers::worker::{TaskEnd, TaskRun};
 use crate::{EngineError, RankError, World};
 
-/// The name of the directory of a rank where each has one of its own.
+/// Name of a rank's directory, if each rank has one of its own.
 pub fn own_directory(rank: usize) -> String {
     format!("rank-{rank}")
 }
@@ -55,7 +55,7 @@ impl Answer {
     }
 }
 
-/// A run as another rank told it.
+/// Parses the result reported by another rank.
 fn told_run(bytes: &[u8]) -> ReportedRun {
     serde_json::from_slice(bytes).unwrap_or_else(|error| {
         let why = format!("not understood: {error}");
@@ -74,8 +74,8 @@ impl World<'_> {
         task * self.size() / tasks.max(1)
     }
 
-    /// Goes on when all are about to do the same and nobody has a problem; says when to begin, by
-    /// the clock here: so long after the last has come.
+    /// Waits until all ranks are ready for the same step without a problem; returns the start time
+    /// by the local clock, `begins_after` the arrival of the last rank.
     pub(crate) fn agree(
         &self,
         what: &str,
@@ -86,7 +86,7 @@ impl World<'_> {
         let problem = own.as_ref().err().map(EngineError::why);
         let ready = Ready { what: what.to_owned(), signal: stop.signal(), problem };
         let go = self.ask(&ready, begins_after).map_err(EngineError::Rank);
-        // What we know ourselves says more.
+        // The local error says more than the one relayed by rank 0.
         own?;
         let go = go?;
         if let Some((rank, why)) = go.problem {
@@ -134,12 +134,12 @@ impl World<'_> {
     /// Delay between the last rank's arrival and the start of a group, so that all ranks receive
     /// the start message in time.
     pub(crate) fn head_start(&self) -> Duration {
-        // Who waits may be asleep.
+        // Waiting ranks may be asleep.
         LONGEST_REST + Duration::from_micros(500 + 20 * self.size() as u64)
     }
 
-    /// Exchanges what the tasks of a group came to: those of all ranks, in their order. The ranks
-    /// other than 0 get them without what only whoever keeps results needs.
+    /// Exchanges the results of a group: returns those of all tasks, in task order. Ranks other
+    /// than 0 get them without latencies, intervals and heat.
     pub(crate) fn exchange(
         &self,
         tasks: usize,

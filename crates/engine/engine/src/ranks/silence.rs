@@ -19,7 +19,7 @@ pub(crate) enum Overdue {
 #[derive(Debug)]
 pub(crate) struct SilenceWatch {
     looked: Instant,
-    /// Time that was watched so far.
+    /// Total watched time so far.
     watched: Duration,
     /// Watched time at the last message of each rank.
     heard: Vec<Duration>,

@@ -18,7 +18,7 @@ pub(super) struct Heading {
 }
 
 impl Heading {
-    /// The word with its heading.
+    /// Message with its header.
     pub(super) fn head(self, bytes: &[u8]) -> Vec<u8> {
         [&self.number.to_le_bytes(), &[u8::from(self.is_passed_on)][..], bytes].concat()
     }

@@ -25,7 +25,7 @@ use crate::{ClockRelation, Link, RankSkew};
 pub struct RankError {
     /// Number of the rank.
     pub rank: usize,
-    /// The machine that it is on; `?` where it has not said.
+    /// Host name of the rank; `?` if unknown.
     pub host: String,
     /// Description of the failure.
     pub why: String,
@@ -38,7 +38,7 @@ const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Another rank asked the present group to stop.
 struct Halt {
-    /// The signal that asked it to.
+    /// Signal that caused the halt.
     signal: Option<i32>,
 }
 
@@ -121,7 +121,7 @@ impl<'l> World<'l> {
         self.rank() == 0
     }
 
-    /// Names the machines of the ranks, for what is said of them.
+    /// Sets the host names of the ranks, for messages.
     pub fn name_hosts(&self, hosts: Vec<String>) {
         self.state.borrow_mut().hosts = hosts;
     }
@@ -174,7 +174,7 @@ impl<'l> World<'l> {
         {
             let mut state = self.state.borrow_mut();
             if !std::mem::take(&mut state.works) {
-                // They had other things to do until now.
+                // The ranks were not working until now: their silence does not count.
                 state.silence.restart();
             }
         }
@@ -201,7 +201,7 @@ impl<'l> World<'l> {
         (parts, lost)
     }
 
-    /// The message of a rank for the present meeting; nobody waits for one that is lost.
+    /// Message of a rank for the current meeting; a lost rank is not waited for.
     fn next_of_meeting(
         &self,
         from: usize,
@@ -231,7 +231,7 @@ impl<'l> World<'l> {
             let not_understood = |error| self.error(0, format!("it is not understood: {error}"));
             return unpacked(&message).map_err(not_understood);
         }
-        // Of a rank that is lost others would wait in vain.
+        // The children of a lost rank would wait in vain.
         let is_passed_on = bytes.len() > LONG && self.lost().is_none();
         let to = if is_passed_on { next_ranks(0, self.size()) } else { 1..self.size() };
         let heading = Heading { number, is_passed_on };
@@ -239,7 +239,7 @@ impl<'l> World<'l> {
         Ok(bytes.to_vec())
     }
 
-    /// The word of rank 0 with this number, whichever way it came.
+    /// Broadcast of this number, from rank 0 or from the parent in the tree.
     fn take_told(&self, number: u32) -> Option<Vec<u8>> {
         let mut state = self.state.borrow_mut();
         [0, before(self.rank())].into_iter().find_map(|from| {
@@ -348,7 +348,7 @@ impl<'l> World<'l> {
         self.listen();
         self.beat();
         if self.is_first() && self.lost().is_none() {
-            // Our own tasks may go on for much longer than the limit.
+            // The tasks of this rank may go on for much longer than the limit.
             if let Err(lost) = self.any_overdue(1..self.size()) {
                 self.state.borrow_mut().lost = Some(lost);
                 stop.halt();
@@ -384,8 +384,8 @@ impl<'l> World<'l> {
         Some(Halt { signal })
     }
 
-    /// Leaves the run before its end, or because it ended so: whoever waits for us hears why, and
-    /// how many words of rank 0 are under way.
+    /// Leaves the run early, or because of a failure: ranks that wait for this one get the reason,
+    /// and the number of broadcasts under way.
     pub fn leave(&self, why: &str) {
         let told = self.state.borrow().told;
         let word = [&told.to_le_bytes(), why.as_bytes()].concat();
@@ -448,8 +448,8 @@ impl<'l> World<'l> {
         }
     }
 
-    /// The next message of this kind. Who hurries since some time takes what is there or comes
-    /// soon after.
+    /// Next message of this kind. With `hurried`, it waits only for a limited time after that
+    /// instant.
     fn next(
         &self,
         kind: Kind,
@@ -457,7 +457,7 @@ impl<'l> World<'l> {
         hurried: Option<Instant>,
     ) -> Result<Vec<u8>, RankError> {
         let is_gathering = kind == Kind::Meeting && self.is_first() && hurried.is_none();
-        // What those before it had to say was taken already.
+        // The messages of lower ranks have been taken already.
         let awaited = if is_gathering { from..self.size() } else { 0..0 };
         self.wait_for((from, u32::MAX), hurried, &mut || {
             let message = self.take(kind, from).map(Ok);
@@ -465,7 +465,7 @@ impl<'l> World<'l> {
         })
     }
 
-    /// Waits until there is a message that depends on this rank, and the word of rank 0 that it is,
+    /// Waits until `take` returns a message; `awaited` is the number of the broadcast it waits for,
     /// if it is one.
     fn wait_for(
         &self,
@@ -477,7 +477,7 @@ impl<'l> World<'l> {
         let mut idle = Idle::default();
         loop {
             if self.listen() {
-                // Who asks for our clock asks again at once.
+                // A rank that asks for the clock asks again at once.
                 idle = Idle::default();
             }
             if let Some(message) = take() {
@@ -492,7 +492,7 @@ impl<'l> World<'l> {
             }
             self.beat();
             if self.is_first() {
-                // Our own tasks are done; those of others are not.
+                // This rank's tasks are done, but those of others are not.
                 let _told_to_the_others = self.take_halt();
             }
             self.overdue(from)?;

@@ -1,4 +1,4 @@
-//! Workers as processes: the tasks of a group, each in a forked child that tells what came of it.
+//! Workers as processes: each task of a group runs in a forked child, which reports its result.
 //!
 //! The child works with its copy of the worker and ends. What it must tell goes through a pipe;
 //! that it is to stop, and how far it is, through memory that both have.

@@ -88,7 +88,7 @@ impl ReportedRun {
         }
     }
 
-    /// Without what only whoever keeps results needs: latencies, seconds, heat.
+    /// Copy without the data that only the rank with the results needs: latencies, intervals, heat.
     pub(crate) fn slim(&self) -> Self {
         let without = |op: &OpTotals| OpTotals { latency: Latency::new(), ..op.clone() };
         Self {

@@ -159,7 +159,7 @@ impl<C: Caller> Worker<C> {
     }
 }
 
-/// The calls of one task, as its code makes them.
+/// Calls of one task.
 struct Calls<'w, C> {
     caller: &'w mut C,
     recorder: &'w mut Recorder,
@@ -204,7 +204,7 @@ impl<C: Caller> Calls<'_, C> {
         })
     }
 
-    /// Records what came of it, outside of its time.
+    /// Records the result of making or removing a tree, outside of the call's time.
     #[cold]
     fn record(
         &mut self,
@@ -319,12 +319,12 @@ struct FailedCall {
     subject: OwnSubject,
 }
 
-/// A [`Subject`] with its own name.
+/// Owned copy of a [`Subject`].
 #[derive(Debug, Default)]
 struct OwnSubject {
     at: Dir,
     file: Option<File>,
-    /// Closed by a NUL; empty where it is the directory itself.
+    /// Name with its terminating NUL; empty for the directory itself.
     name: Vec<u8>,
 }
 

@@ -192,7 +192,7 @@ fn slots_are_closed_between_tasks() {
     assert_eq!(text, "stat directory slot 5/x: Bad file descriptor (os error 9)");
 }
 
-/// A place that is not allowed to drop caches, and counts how often it is asked.
+/// Place that is not allowed to drop caches, and counts the requests.
 struct Unprivileged {
     memory: MemoryFilesystem,
     asked: AtomicU32,

@@ -1,5 +1,5 @@
-//! Ranks as threads of this process: together they do what one process does, and none waits for
-//! ever for one that does not come.
+//! Tests of ranks as threads of this process: together they do what one process does, and no rank
+//! waits for ever for a missing one.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -14,7 +14,7 @@ use treering_script::{ParallelGroup, Phase, Script, Session, SyncScope, Task};
 
 use crate::operations::{Operation, OperationScript};
 
-/// A session of given phases, each of given groups.
+/// Session of given phases, each of given groups.
 pub(crate) struct Play {
     phases: VecDeque<(String, VecDeque<ParallelGroup>)>,
     groups: VecDeque<ParallelGroup>,
@@ -171,7 +171,7 @@ pub(crate) struct TinyMount {
 }
 
 impl TinyMount {
-    /// Mounts one of these options on a directory; `None`, with a word, when we are not root.
+    /// Mounts a tmpfs with these options on a directory; `None`, with a message, without root.
     pub(crate) fn new(point: &Path, options: &str) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             skipped("");

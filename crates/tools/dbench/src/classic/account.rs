@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 use treering_script::Spans;
 
-/// Passes of a client that are reported one by one.
+/// Maximum number of passes of a client that are reported individually.
 const PASSES_MAX: usize = 65_536;
-/// Messages of a worker that are reported one by one.
+/// Maximum number of messages of a worker that are reported individually.
 pub(crate) const MESSAGES_MAX: usize = 100;
 /// The longest message.
 const MESSAGE_BYTES_MAX: usize = 4096;
@@ -34,13 +34,13 @@ pub(crate) struct ClientAccount {
     pub read: u64,
     /// Bytes written.
     pub written: u64,
-    /// Operations that came out otherwise than the load says.
+    /// Number of operations whose outcome differs from the load's.
     pub surprises: u64,
     /// End of the warm-up, in nanoseconds of the trial.
     pub from_ns: u64,
     /// End of the last operation, in nanoseconds of the trial.
     pub to_ns: u64,
-    /// The passes that it ended.
+    /// Completed passes, at most `PASSES_MAX`.
     pub passes: Vec<Pass>,
     /// The operations, by [`Kind`].
     pub spans: Spans,
@@ -93,7 +93,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Keeps a message, or counts it.
+    /// Stores a message; beyond `MESSAGES_MAX`, only counts it.
     pub(crate) fn say(&mut self, message: String) {
         if self.messages.len() < MESSAGES_MAX {
             self.messages.push(message);

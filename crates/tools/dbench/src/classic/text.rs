@@ -10,12 +10,12 @@ use super::tick::{FIRST_SECOND, Part, Tick};
 
 /// Result line of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Result<'r> {
+pub(crate) struct RunResult<'r> {
     /// Megabytes in a second.
     pub megabytes: f64,
     /// Number of clients, over all processes.
     pub clients: u32,
-    /// The processes in which they are.
+    /// Number of processes that run the clients.
     pub processes: u32,
     /// The longest wait.
     pub latency_ns: u64,
@@ -135,8 +135,8 @@ pub(crate) fn machine_passes(client: u64, passes: &[Pass]) -> String {
 }
 
 /// The result.
-pub(crate) fn result(result: &Result<'_>) -> String {
-    let Result { clients, processes, latency_ns, labels, .. } = *result;
+pub(crate) fn result(result: &RunResult<'_>) -> String {
+    let RunResult { clients, processes, latency_ns, labels, .. } = *result;
     let labels = labels.iter().fold(String::new(), |all, label| all + " (" + label + ")");
     let (megabytes, latency) = (general(result.megabytes), ms(latency_ns));
     format!(
@@ -146,8 +146,8 @@ pub(crate) fn result(result: &Result<'_>) -> String {
 }
 
 /// Machine-readable result line.
-pub(crate) fn machine_result(result: &Result<'_>) -> String {
-    let Result { clients, processes, latency_ns, .. } = *result;
+pub(crate) fn machine_result(result: &RunResult<'_>) -> String {
+    let RunResult { clients, processes, latency_ns, .. } = *result;
     let (megabytes, latency) = (general(result.megabytes), ms(latency_ns));
     format!(";{megabytes};{clients};{processes};{latency:.3};\n")
 }
@@ -174,7 +174,7 @@ fn general(number: f64) -> String {
 mod tests {
     use treering_script::Spans;
 
-    use super::{Result, general, machine_passes, machine_result, passes, per_client, result};
+    use super::{RunResult, general, machine_passes, machine_result, passes, per_client, result};
     use super::{machine_table, machine_tick, table, tick};
     use crate::classic::account::{ClientAccount, Pass};
     use crate::classic::tick::{Part, Tick};
@@ -216,7 +216,7 @@ mod tests {
         (client.lines, client.all_bytes, client.spans) = (47, 50_000, spans);
         let text = format!("Per client results:\nClient 1 did 47 lines and 50000 bytes\n{rows}\n");
         assert_eq!(per_client(&[client]), text);
-        let mut end = Result {
+        let mut end = RunResult {
             megabytes: 94.99844,
             clients: 2,
             processes: 2,

@@ -49,7 +49,7 @@ pub(crate) const FIRST_SECOND: f64 = 0.9;
 pub(crate) struct Seen {
     /// The latest second that counted.
     pub latest: Option<Tick>,
-    /// The one in which it was over.
+    /// First tick after the end of the run.
     pub limit: Option<Tick>,
     /// The longest wait of all that counted.
     pub latency_ns: u64,

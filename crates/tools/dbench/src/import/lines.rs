@@ -6,7 +6,7 @@ use treering_kit::import::number::{decimal, whole};
 /// Parsed output line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// The first one, with the version.
+    /// First line of an output, with the version.
     Started(String),
     /// Start of a run: its time limit, load file and warm-up.
     Running { seconds: u64, load: String, warm_up_seconds: u64 },
@@ -16,19 +16,19 @@ pub(super) enum Line {
     Pass(Pass),
     /// The names of the columns of the table of operations.
     TableBegins,
-    /// A row of it.
+    /// Row of the operation table.
     Row(Row),
-    /// The table of one client follows.
+    /// Heading of the table of one client.
     OfClient,
     /// The result.
     Result(Outcome),
-    /// A client failed, or none could be started, in these words.
+    /// Error message of a client that failed, or could not be started.
     Failed(String),
-    /// Belongs to it and says nothing.
+    /// Line of dbench that is not imported.
     Furniture,
 }
 
-/// A line that comes each second.
+/// Progress line of one second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tick {
     pub(super) is_warm_up: bool,
@@ -126,7 +126,7 @@ fn tick(words: &[&str], phase: &str) -> Option<Line> {
     let [clients, lines, rate, _, _, seconds, "sec", rest @ ..] = words else { return None };
     let latency_ms = match rest {
         [] => None,
-        // What somebody wrote behind it is no second tick.
+        // Text appended to the line by others must not be read as a second tick.
         ["latency", ms, "ms", noted @ ..] if !noted.contains(&"MB/sec") => Some(decimal(ms)?),
         _ => return None,
     };
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_print_is_not_read() {
+    fn foreign_lines_are_ignored() {
         for text in [
             "",
             "Throughput 5 MB/sec",

@@ -17,11 +17,11 @@ use treering_kit::import::{Importer, Reading, Remark, any_begins};
 /// Reads output of dbench.
 pub(crate) struct Dbench;
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "dbench";
 /// Maximum number of foreign lines, or of error messages, between two lines of a run.
 const GAP_LINES_MOST: usize = 200;
-/// And so many between the result and the seconds, where they are shown below it.
+/// Maximum number of foreign lines between the result and per-second progress shown below it.
 const DETAIL_GAP_LINES_MOST: usize = 10;
 
 impl Importer for Dbench {
@@ -105,7 +105,7 @@ impl Run {
         }
     }
 
-    /// True if the tick is later than those before it.
+    /// True if the tick continues the ticks of its phase.
     fn has_tick_before(&self, tick: &Tick) -> bool {
         let of_phase = if tick.is_warm_up { &self.warm_up } else { &self.ticks };
         let is_later = of_phase.last().is_none_or(|last| last.seconds < tick.seconds);

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_that_cannot_be_reported_are_not() {
+    fn ambiguous_rates_give_no_intervals() {
         assert_eq!(intervals(&[], None), None);
         assert_eq!(intervals(&[tick(1, 100.0, 1), tick(3, 100.0, 2)], None), None);
         assert_eq!(intervals(&[tick(1, 0.04, 1)], None), None, "two digits are not enough");

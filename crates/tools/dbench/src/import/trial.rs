@@ -50,30 +50,30 @@ const OPS: [&str; 17] = [
 /// A wait so many times as long as any operation was none of theirs.
 const WAIT_RATIO: f64 = 2.0;
 
-/// The trial, when there is one, and what is to be said about it.
+/// Converts a run to a trial, if possible, and remarks about it.
 pub(super) fn trial(run: &Run) -> (Option<ForeignTrial>, Vec<String>) {
-    let mut telling = Telling::new(run);
-    if run.ticks.is_empty() && run.rows.is_empty() && run.passes.is_empty() && !telling.has_rate() {
+    let mut builder = TrialBuilder::new(run);
+    if run.ticks.is_empty() && run.rows.is_empty() && run.passes.is_empty() && !builder.has_rate() {
         let what = "dbench has no result: it failed, or its output is truncated";
         return (None, vec![what.to_owned()]);
     }
-    telling.parameters();
-    telling.timeline();
-    telling.operations();
-    telling.rates();
-    telling.longest();
-    telling.results();
-    (Some(telling.trial), telling.remarks)
+    builder.parameters();
+    builder.timeline();
+    builder.operations();
+    builder.rates();
+    builder.longest();
+    builder.results();
+    (Some(builder.trial), builder.remarks)
 }
 
 /// Builder of the trial of an imported run.
-struct Telling<'r> {
+struct TrialBuilder<'r> {
     run: &'r Run,
     trial: ForeignTrial,
     remarks: Vec<String>,
 }
 
-impl<'r> Telling<'r> {
+impl<'r> TrialBuilder<'r> {
     fn new(run: &'r Run) -> Self {
         let trial = ForeignTrial { workload: TOOL, ..ForeignTrial::default() };
         Self { run, trial, remarks: Vec::new() }
@@ -114,7 +114,7 @@ impl<'r> Telling<'r> {
         }
     }
 
-    /// The measured time, and what was moved in each of its seconds.
+    /// Adds the measured phase and the bytes moved in each of its seconds.
     fn timeline(&mut self) {
         let ticks = &self.run.ticks;
         let Some(last) = ticks.last() else { return };
@@ -275,7 +275,7 @@ impl<'r> Telling<'r> {
         }
     }
 
-    /// The time of the passes. Says whether there are any.
+    /// Adds the pass times; false if there are none.
     fn passes(&mut self) -> bool {
         let seconds: Vec<f64> = self.run.passes.iter().map(|one| one.ms as f64 / 1e3).collect();
         let (Some(least), Some(most)) =

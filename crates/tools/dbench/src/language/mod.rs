@@ -129,9 +129,9 @@ pub(crate) enum Disposition {
 pub(crate) enum Operation {
     /// `NTCreateX`.
     Create {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
         /// Create disposition.
         how: Disposition,
@@ -140,7 +140,7 @@ pub(crate) enum Operation {
     },
     /// Closes a handle.
     Close {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
     },
     /// Renames.
@@ -152,89 +152,89 @@ pub(crate) enum Operation {
     },
     /// Removes a file, or files that match a pattern.
     Unlink {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
     },
     /// Removes a directory with everything in it.
     Deltree {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
     },
     /// Removes an empty directory.
     Rmdir {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
     },
     /// Creates a directory.
     Mkdir {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
     },
     /// `QUERY_PATH_INFORMATION`.
     QueryPath {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
     },
     /// `QUERY_FILE_INFORMATION`.
     QueryFile {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
     },
     /// `QUERY_FS_INFORMATION`.
     QueryFs,
     /// `SET_FILE_INFORMATION`.
     SetFile {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
     },
     /// Lists a directory.
     Find {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
         /// Entries that are listed at most.
         most: u32,
     },
     /// `WriteX`.
     Write {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
         /// Bytes from the start of the file.
         offset: u64,
-        /// Bytes that are asked for.
+        /// Requested bytes.
         bytes: u32,
         /// Bytes that moved when the load was recorded.
         moved: u32,
     },
     /// `ReadX`.
     Read {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
         /// Bytes from the start of the file.
         offset: u64,
-        /// Bytes that are asked for.
+        /// Requested bytes.
         bytes: u32,
         /// Bytes that moved when the load was recorded.
         moved: u32,
     },
     /// `LockX` or `UnlockX`.
     Lock {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
         /// The first byte of the range.
         start: u32,
-        /// Bytes that are asked for.
+        /// Requested bytes.
         bytes: u32,
         /// True locks the range; false unlocks it.
         locks: bool,
     },
     /// An fsync.
     Flush {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
     },
     /// The numbers or names of this operation are drawn each time.
     Drawn(u32),
-    /// Waits so many microseconds.
+    /// Waits.
     Sleep {
         /// Microseconds.
         us: u32,
@@ -256,14 +256,14 @@ pub(crate) enum Operation {
         /// The number of the operation that begins it.
         start: u32,
     },
-    /// Says that this point is reached.
+    /// Sets a sync point.
     SetPoint {
         /// The number of the point.
         point: u64,
     },
     /// Waits until a client has reached a point.
     WaitPoint {
-        /// The client that is waited for.
+        /// Client to wait for.
         client: u32,
         /// The number of the point.
         point: u64,
@@ -288,18 +288,18 @@ pub(crate) enum Expected {
     Either,
 }
 
-/// A line that is done.
+/// Executable line of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Op {
     /// Operation to carry out.
     pub operation: Operation,
-    /// The line in its file.
+    /// Line number in the load file.
     pub line: u32,
-    /// The status that stands at its end.
+    /// Index of the status at the end of the line.
     pub status: u16,
 }
 
-/// An operation whose numbers or names are drawn when it is done.
+/// Operation with numbers or names that are drawn at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Drawn {
     /// The kind of operation.

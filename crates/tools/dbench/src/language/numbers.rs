@@ -14,14 +14,14 @@ pub(crate) enum Shape {
     Plus(u64),
 }
 
-/// A number as it is written.
+/// Number as written in a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Number {
     /// A literal.
     Fixed(u64),
     /// `*…`: 64 random bits, shaped.
     Drawn(Vec<Shape>),
-    /// `+n`: so much more than the same number of the line before.
+    /// `+n`: the same number of the previous line plus n.
     More(u64),
     /// `+child`: the client's number more.
     MoreByClient,
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn others_count_on_from_the_line_before() {
+    fn counting_numbers_continue_from_the_previous_line() {
         assert_eq!(number(b"+16").unwrap().now(|| 0, 100, 3, 8), 116);
         assert_eq!(number(b"+child").unwrap().now(|| 0, 100, 3, 8), 103);
         assert_eq!(number(b"+NUM_CHILDREN").unwrap().now(|| 0, 100, 3, 8), 108);

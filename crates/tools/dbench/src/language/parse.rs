@@ -321,7 +321,7 @@ impl Parser<'_> {
                 self.push(Operation::SetPoint { point }, head.place, 0);
             }
             Verb::WaitPoint => self.wait_point(head, rest)?,
-            // All data is the engine's: what is written has no meaning for a filesystem.
+            // Data comes from the engine: written values have no meaning for a filesystem.
             Verb::WritePattern => {}
             Verb::RandomString => self.random_string(head, rest)?,
             Verb::Operation(_) => {}

@@ -1,4 +1,4 @@
-//! The language: what is read, and what is refused with its place.
+//! Tests of the load language: accepted input, and refused input with its position.
 
 use proptest::prelude::{any, proptest};
 
@@ -95,7 +95,7 @@ Sleep 10 NT_STATUS_OK
 }
 
 #[test]
-fn loops_and_the_rest_of_the_newer_language() {
+fn directives_of_dbench_5_are_parsed() {
     let text = r#"LOOP 3
 REPEAT 2
 QUERY_FS_INFORMATION 1 *
@@ -132,7 +132,7 @@ SLEEP 17
 }
 
 #[test]
-fn what_is_wrong_is_reported_with_its_place() {
+fn errors_are_reported_with_their_position() {
     refused("", "f:1:1: there is no operation");
     refused("# nothing\nSLEEP 1\n", "f:1:1: there is no operation");
     refused("\n Foo 1 *", "f:2:2: 'Foo' is no operation");
@@ -164,7 +164,7 @@ fn what_is_wrong_is_reported_with_its_place() {
 }
 
 #[test]
-fn a_part_of_a_file_can_be_taken() {
+fn only_the_requested_lines_are_played() {
     let text = b"Foo\nMkdir \"\\a\" *\nMkdir \"\\b\" *\nFoo\n";
     let found = parse("f", text, Some(&(2..=3))).unwrap();
     assert_eq!((found.ops.len(), found.ops[0].line), (2, 2));
@@ -177,7 +177,7 @@ fn handles_without_a_line_that_opens_them_are_warned_of() {
     assert_eq!(found.warnings, ["f:1:7: the handle 5 is opened by no line before"]);
 }
 
-/// Words of the language, and others.
+/// Words of the language and foreign words.
 const WORDS: [&str; 24] = [
     "NTCreateX",
     "Close",

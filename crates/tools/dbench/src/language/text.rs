@@ -145,7 +145,7 @@ fn set(text: &[u8]) -> Vec<u8> {
 }
 
 impl RandomText {
-    /// Draws one; `index` gives a number below its argument.
+    /// Draws a text; `index` returns a random number below its argument.
     pub(crate) fn draw(&self, mut index: impl FnMut(usize) -> usize) -> Vec<u8> {
         self.0.iter().map(|set| set[index(set.len()).min(set.len() - 1)]).collect()
     }

@@ -16,7 +16,7 @@ pub(super) enum Verb {
     RandomString,
 }
 
-/// The operations as they stand in load files.
+/// Operation names in load files.
 const OPERATIONS: [(&str, Kind); Kind::COUNT] = [
     ("NTCreateX", Kind::NtCreateX),
     ("Close", Kind::Close),
@@ -69,8 +69,7 @@ pub(crate) fn long_name(kind: Kind) -> &'static str {
 }
 
 impl Kind {
-    /// The names it has, and the numbers between them and the status: how many it needs, and how
-    /// many it may have.
+    /// Arguments before the status: number of names, and minimum and maximum number of numbers.
     pub(super) const fn words(self) -> (usize, usize, usize) {
         match self {
             Self::NtCreateX => (1, 3, 3),

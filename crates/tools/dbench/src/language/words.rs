@@ -5,10 +5,10 @@ use treering_kit::faults::{Fault, Faults, Place};
 
 /// The longest line; the original cuts them after 1023 bytes.
 const LINE_MAX: usize = 8192;
-/// The most words in a line.
+/// Maximum number of words in a line.
 const WORDS_MAX: usize = 20;
 
-/// A word and where it begins.
+/// Word and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word<'t> {
     /// Without quotes.
@@ -21,7 +21,7 @@ const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c')
 }
 
-/// The words of a line; none where it is empty or a comment.
+/// Splits a line into words; none for an empty line or a comment.
 pub(super) fn words<'t>(
     line: &'t [u8],
     place: Place,
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_refused_with_its_place() {
+    fn malformed_lines_are_refused_with_their_position() {
         assert_eq!(refused(b"a \"b"), "f:3:3: the quotation mark is never closed");
         assert_eq!(refused(b"a \"b\0\""), "f:3:5: the control character 0x00");
         assert_eq!(refused(&[b'a'; 8193]), "f:3:1: the line has 8193 bytes");

@@ -26,7 +26,7 @@ impl Player {
         if self.heard(io, opened)?.is_ok() { self.empty(io, 0) } else { Ok(()) }
     }
 
-    /// Removes what is below the directory that is open at a level, and closes it.
+    /// Empties the directory that is open at this level, and closes it.
     fn empty(&mut self, io: &mut dyn Io, level: usize) -> Result<(), Stop> {
         let dir = slot(level);
         loop {

@@ -30,7 +30,7 @@ pub(super) struct Handles {
     /// Files that are open under a handle that another one has already: a load may use a number
     /// again before it is closed.
     doubles: usize,
-    /// Handles that do not stand in the load, by their number there.
+    /// Handles that were drawn at run time, by their number in the load.
     drawn: HashMap<u64, HandleId>,
 }
 
@@ -73,7 +73,7 @@ impl Handles {
         self.slots.get(handle as usize).filter(|&&slot| slot != CLOSED).map(|&slot| File(slot))
     }
 
-    /// A slot for one more file.
+    /// Free file slot.
     #[inline]
     pub(super) fn free(&self) -> Option<File> {
         let free = self.open.iter().position(Option::is_none)?;
@@ -116,7 +116,7 @@ impl Handles {
         self.open[usize::from(file.0 - self.first)].as_ref().map(|(_, by)| by)
     }
 
-    /// Any file that is still open.
+    /// Slot of any open file.
     pub(super) fn any(&self) -> Option<File> {
         let open = self.open.iter().position(Option::is_some)?;
         u16::try_from(open).ok().map(|open| File(self.first + open))

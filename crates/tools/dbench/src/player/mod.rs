@@ -33,7 +33,7 @@ const TREE_LEVELS: usize = 32;
 const KEPT: u16 = TREE + 32;
 /// Files that a client has open, at most; as the original.
 const OPEN_MAX: u16 = 200;
-/// Clients of one worker, at most.
+/// Maximum number of clients of one worker.
 pub(super) const CLIENTS_MAX: u32 = 32;
 /// Length of one piece of a wait: a pause cannot be interrupted, so the end of the run is checked
 /// between pieces.
@@ -60,7 +60,7 @@ pub(super) struct Manner {
     pub(super) cleans_up: bool,
     /// Bytes per second of each client.
     pub(super) rate: Option<f64>,
-    /// Passes after which a client ends; else it is told when.
+    /// Number of passes after which a client ends; `None` ends clients by the run phase.
     pub(super) passes: Option<u64>,
     pub(super) clients: u32,
     pub(super) seed: u64,
@@ -75,7 +75,7 @@ pub(super) struct Common {
 }
 
 /// Outcome of a call as the filesystem returned it.
-type Answer<T> = Result<T, Errno>;
+type CallOutcome<T> = Result<T, Errno>;
 
 /// The code of a worker.
 pub(super) struct Player {
@@ -154,7 +154,7 @@ impl Player {
     }
 
     #[inline]
-    fn spot(&self, which: usize) -> &places::Spot {
+    fn spot(&self, which: usize) -> &places::NameLocation {
         self.clients[self.present].places.spot(self.named[which])
     }
 
@@ -198,7 +198,7 @@ impl Player {
 
     /// Outcome of the call just made; records when the call ended.
     #[inline]
-    fn heard<T>(&mut self, io: &dyn Io, done: Result<T, Stop>) -> Result<Answer<T>, Stop> {
+    fn heard<T>(&mut self, io: &dyn Io, done: Result<T, Stop>) -> Result<CallOutcome<T>, Stop> {
         self.silent = 0;
         if let Some((began_ns, ended_ns)) = io.timed() {
             self.now_ns = ended_ns;
@@ -292,12 +292,12 @@ impl Player {
         if left_ms == 0 {
             return None;
         }
-        // From the end of the wait on.
+        // The next interval starts at the end of the wait.
         client.rate = Some((bytes, now_ns + left_ms * 1_000_000));
         Some(left_ms * 1_000_000)
     }
 
-    /// Waits so long; `false` where all is over before.
+    /// Waits for `ns` nanoseconds; false if the run ended meanwhile.
     fn wait(&mut self, io: &mut dyn Io, ns: u64) -> Result<bool, Stop> {
         let mut left = ns;
         while left > 0 {
@@ -311,7 +311,7 @@ impl Player {
         Ok(true)
     }
 
-    /// A line that is no operation.
+    /// Carries out a directive: a line that is not an operation.
     fn directive(&mut self, io: &mut dyn Io, op: Op) -> Result<(), Stop> {
         let now_ns = self.now_ns;
         let rated = self.plan.rate.is_some();
@@ -357,7 +357,7 @@ impl Player {
         Ok(self.plan.passes.is_some_and(|most| passes >= most))
     }
 
-    /// The present client is over: it removes its files, if it is to.
+    /// Ends the current client; it removes its files if cleanup is requested.
     fn leave(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         if self.plan.cleans_up && self.account.failure.is_none() {
             let own = self.client().own_directory();

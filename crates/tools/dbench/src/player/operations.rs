@@ -1,4 +1,4 @@
-//! The operations of a load. Each says whether it came out otherwise than was recorded.
+//! Operations of a load. Each returns true if its outcome differs from the recorded one.
 
 use treering_script::{CreateHow, Errno, File, Io, OpenHow, Stop};
 
@@ -275,7 +275,7 @@ impl Player {
         Ok(self.heard(io, room)?.is_err())
     }
 
-    /// The file of a handle; said where there is none.
+    /// Open file of a handle; a missing one is reported.
     pub(super) fn file_of(&mut self, handle: HandleId) -> Option<File> {
         let file = self.client().handles.file(handle);
         if file.is_none() {

@@ -6,10 +6,10 @@ use super::Player;
 use super::client::words;
 use crate::language::HandleId;
 
-/// The most that one call moves.
+/// Maximum bytes of a call.
 const PIECE: u32 = 4 << 20;
 
-/// A read or a write of a load: what is asked for, and what was moved when it was recorded.
+/// Read or write of a load: requested bytes, and bytes moved in the recording.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
     pub(super) handle: HandleId,

@@ -8,12 +8,12 @@ use crate::language::operation::Operation;
 
 /// Counters of one operation kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Done {
+pub(crate) struct OperationCounts {
     /// Number of operations carried out.
     pub operations: u64,
     /// FFSB's transactions: blocks for operations on content, operations for the rest.
     pub transactions: u64,
-    /// Bytes as FFSB counts them.
+    /// Bytes as FFSB counts them, which differs from bytes moved.
     pub bytes: u64,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct CallTimes {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tally {
     /// Counters by [`Operation::place`].
-    pub done: [Done; Operation::COUNT],
+    pub done: [OperationCounts; Operation::COUNT],
     /// Call latencies by [`TimedCall::place`].
     pub calls: [CallTimes; TimedCall::COUNT],
 }
@@ -52,7 +52,7 @@ impl Tally {
         self.done.iter().map(|done| done.transactions).sum()
     }
 
-    /// Adds what another did, of the same group or of one with the same ranges.
+    /// Adds the counters of another worker, whose call ranges must be equal.
     pub(crate) fn add(&mut self, other: &Self) {
         for (done, more) in self.done.iter_mut().zip(&other.done) {
             done.operations += more.operations;
@@ -66,7 +66,7 @@ impl Tally {
 }
 
 impl CallTimes {
-    /// A call took so long.
+    /// Records a call that took `us` microseconds.
     #[inline]
     pub(crate) fn record(&mut self, us: u64) {
         self.min_us = if self.calls == 0 { us } else { self.min_us.min(us) };
@@ -100,11 +100,11 @@ pub(crate) struct Prepared {
 mod tests {
     use treering_model::Counters;
 
-    use super::{CallTimes, Done, Tally};
+    use super::{CallTimes, OperationCounts, Tally};
 
     fn tally() -> Tally {
         let mut tally = Tally::default();
-        tally.done[3] = Done { operations: 2, transactions: 20, bytes: 81_920 };
+        tally.done[3] = OperationCounts { operations: 2, transactions: 20, bytes: 81_920 };
         for us in [7, 3, 11] {
             tally.calls[0].record(us);
         }

@@ -7,19 +7,19 @@ use treering_kit::import::number::{decimal, whole};
 /// Parsed output line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// The first one, with the version.
+    /// First line of an output, with the version.
     Started(String),
     /// A thread group follows.
     Group(u64),
     /// A filesystem follows.
     Filesystem(String),
-    /// A name and its value: of the profile, its weights and sizes.
+    /// Name and value of a profile setting, a weight or a size.
     Setting(String, String),
     /// The file set was made, in so many seconds.
     SetUp(u64),
     /// The benchmark began.
     StartingAt(String),
-    /// And took so many seconds.
+    /// Duration of the run in seconds.
     Took(f64),
     /// The names of the columns.
     TableBegins,
@@ -35,7 +35,7 @@ pub(super) enum Line {
     Call(&'static str, [f64; 3], u64),
     /// User, system or all CPU in percent.
     Cpu(&'static str, f64),
-    /// Belongs to it and says nothing.
+    /// Line of FFSB that is not imported.
     Furniture,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct OpRow {
     pub(super) transactions_per_second: f64,
     /// Share of all operations that ran, in percent with three decimals.
     pub(super) operations_percent: f64,
-    /// `None` where no data are moved.
+    /// Bytes per second; `None` for operations that move no data.
     pub(super) bytes_per_second: Option<f64>,
 }
 
@@ -251,7 +251,7 @@ mod tests {
     use super::{Line, line};
 
     #[test]
-    fn the_lines_that_count_are_read() {
+    fn result_lines_are_parsed() {
         let Some(Line::Row(row)) = line(
             "       create_fsync :         8234\t    719.78\t77.878%\t\t15.789%\t   2.81MB/sec",
         ) else {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_print_is_not_read() {
+    fn foreign_lines_are_ignored() {
         for text in ["", "x = 3", "[   sync] 1 2 3 4", "create : 1 2 3", "anything at all"] {
             assert_eq!(line(text), None, "{text}");
         }

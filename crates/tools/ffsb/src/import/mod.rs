@@ -141,7 +141,7 @@ impl Report {
                 self.seconds = Some(seconds);
                 trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
             }
-            // Of several tables that of all groups comes last.
+            // The last of several tables is that of the totals.
             Line::TableBegins => self.rows.clear(),
             Line::Row(row) => self.rows.push(row),
             Line::Transactions(rate) => {
@@ -163,7 +163,7 @@ impl Report {
         }
     }
 
-    /// Takes a figure of the whole run, of which the last one printed stands.
+    /// Sets a metric of the whole run; a later figure replaces an earlier one.
     fn replace(&mut self, metric: Metric) {
         self.trial.metrics.retain(|known| known.name != metric.name);
         self.trial.metrics.push(metric);
@@ -175,13 +175,13 @@ impl Report {
         }
         let count = CALL_COUNT.of_member(&[call], Scope::Trial, calls as f64);
         match self.trial.metrics.iter_mut().find(|metric| metric.name == count.name) {
-            // Of another thread group.
+            // Same metric of another thread group.
             Some(known) => known.value += count.value,
             None => self.trial.metrics.push(count),
         }
         for (what, ms) in ["min", "mean", "max"].into_iter().zip(times_ms) {
             let metric = CALL_LATENCY_NS.of_member(&[call, what], Scope::Trial, ms * 1e6);
-            // Of several thread groups the first one's stands.
+            // With several thread groups, that of the first is kept.
             if self.trial.metrics.iter().all(|known| known.name != metric.name) {
                 self.trial.metrics.push(metric);
             }

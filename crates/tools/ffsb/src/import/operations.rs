@@ -4,7 +4,7 @@
 
 use super::lines::OpRow;
 
-/// Kinds of which each transaction is one operation.
+/// Kinds whose transactions are single operations.
 const ONE_EACH: [&str; 5] = ["delete", "stat", "open_close", "createdir", "metaop"];
 /// Kinds that write the same number of blocks each time.
 const APPENDS: [&str; 2] = ["append", "append_fsync"];
@@ -25,7 +25,7 @@ pub(super) struct Evidence<'r> {
 }
 
 impl Evidence<'_> {
-    /// The number of operations, where exactly one agrees with all that is printed.
+    /// Number of operations, if exactly one number agrees with everything printed.
     pub(super) fn operations(&self) -> Option<u64> {
         if self.rows.is_empty() {
             return None;
@@ -119,23 +119,23 @@ mod tests {
     ];
 
     #[test]
-    fn the_number_behind_the_shares_is_found() {
+    fn number_of_operations_is_inferred_from_shares() {
         assert_eq!(by_shares(&rows(&PUBLISHED, 38)), Some(38));
     }
 
     #[test]
-    fn a_number_that_is_not_determined_is_unknown() {
+    fn ambiguous_number_of_operations_is_unknown() {
         // No kind says how many of it ran: 38, 76 and all their multiples have these shares.
         assert_eq!(by_shares(&rows(&PUBLISHED[..3], 38)), None);
         // A single kind has 100 %, whatever its number was.
         assert_eq!(by_shares(&rows(&[("readall", 1_000_000, 500)], 500)), None);
-        // Of a hundred thousand several agree with three decimals.
+        // Among a hundred thousand, several numbers agree with three decimals.
         let many = [("stat", 33_333, 33_333), ("readall", 1_000_000, 66_667)];
         assert_eq!(by_shares(&rows(&many, 100_000)), None);
     }
 
     #[test]
-    fn appended_blocks_and_calls_determine_it() {
+    fn number_of_operations_is_inferred_from_appends_and_calls() {
         let appends = rows(&[("append", 20, 2), ("readall", 900, 36)], 38);
         let evidence = Evidence { rows: &appends, append_blocks: Some(10), calls: None };
         assert_eq!(evidence.operations(), Some(38));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_that_do_not_fit_together_give_no_number() {
+    fn inconsistent_shares_give_no_number() {
         assert_eq!(by_shares(&rows(&[("delete", 4, 4), ("stat", 300, 3)], 38)), None);
         assert_eq!(by_shares(&[]), None);
     }

@@ -38,11 +38,11 @@ pub(super) enum Kind {
     Block,
     /// Fraction, 0 to 1.
     Share,
-    /// A path; blanks in it stay.
+    /// Path; inner blanks are kept.
     Path,
     /// A shell command; blanks in it stay.
     Command,
-    /// A call whose times are not printed; may be given again.
+    /// Call whose times are not printed; repeatable.
     Ignore,
     /// Weight of an operation in the random draw.
     Weight(Operation),
@@ -58,7 +58,7 @@ pub(super) enum Kind {
     FsyncFile,
 }
 
-/// A setting that there is.
+/// Declaration of a setting.
 #[derive(Debug)]
 pub(super) struct Key {
     pub(super) name: &'static str,
@@ -81,7 +81,7 @@ const fn weight(name: &'static str, operation: Operation) -> Key {
     key(Scope::Group, name, Kind::Weight(operation))
 }
 
-/// Every one.
+/// Table of all settings.
 pub(super) static ALL: &[Key] = &[
     key(Scope::Profile, "time", Kind::Number(NUMBER_MAX)),
     key(Scope::Profile, "directio", Kind::Switch),
@@ -153,7 +153,7 @@ pub(super) fn weight_key(operation: Operation) -> &'static str {
     keys.find(|key| key.kind == Kind::Weight(operation)).map_or("", |key| key.name)
 }
 
-/// The most similar of the words, when one is similar.
+/// Most similar word, if one is similar enough.
 pub(super) fn nearest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
     let (changes, meant) = closest(word, words)?;
     (changes <= 1 + word.len() / 4).then_some(meant)
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_almost_right_are_understood() {
+    fn similar_words_are_suggested() {
         let near = |word| nearest(word, ALL.iter().map(|key| key.name));
         assert_eq!(near("num_thread"), Some("num_threads"));
         assert_eq!(near("read_block_size"), Some("read_blocksize"));

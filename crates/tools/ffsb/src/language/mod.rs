@@ -1,4 +1,4 @@
-//! FFSB's profile: what stands in the file, read and checked.
+//! FFSB profiles: parsed and checked.
 //!
 //! `lines` cuts the text, `keys` knows which settings there are and `values` what they may be,
 //! `sections` sorts them, `read` makes the profile of them and `check` looks at the whole of it.
@@ -29,7 +29,7 @@ use treering_kit::faults::{Fault, Faults};
 pub(crate) fn parse(file: &str, text: &[u8]) -> Result<Profile, ConfigError> {
     let mut faults = Faults::new(file, text);
     let sections = sections::sort(text, &mut faults).map_err(|fault| faults.refuse(fault))?;
-    // What would be missing may stand in a line that is wrong.
+    // A faulty line may hold a setting that would seem missing below.
     faults.check()?;
     let checked = understood(&sections, &mut faults);
     let mut profile = checked.map_err(|fault| faults.refuse(fault))?;
@@ -125,12 +125,12 @@ pub(crate) struct Aging {
     pub until_share: f64,
 }
 
-/// Workers that do the same.
+/// Group of identical workers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ThreadGroup {
     /// Number of threads; at least one.
     pub threads: u16,
-    /// The filesystem in which they work, by its number; any when `None`.
+    /// Index of the filesystem to work in; `None` for any.
     pub bound: Option<usize>,
     /// Milliseconds between two operations.
     pub delay_ms: u32,

@@ -1,4 +1,4 @@
-//! The operations of FFSB, in its order: names, what locks a file, what is counted.
+//! Operations of FFSB in its order: names, locking and accounting.
 
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ pub(crate) enum Operation {
     WriteAll,
     /// `WriteAll` followed by an fsync.
     WriteAllFsync,
-    /// Opens a file and closes it.
+    /// Opens and closes a file.
     OpenClose,
     /// `Write` with an fsync at the end.
     WriteFsync,

@@ -1,4 +1,4 @@
-//! The profile of what stands in the sections, with the original's defaults.
+//! Conversion of sections to a profile, with the original's defaults.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -85,7 +85,7 @@ fn bound(
     named(section, "bindfs", filesystems, locations, to)
 }
 
-/// The filesystems, clones as what they are clones of.
+/// Filesystems of the profile; a clone gets the settings of its origin.
 fn filesystems(
     sections: &[Section],
     locations: &Locations<'_>,

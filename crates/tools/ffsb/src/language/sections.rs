@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::keys::{ALL, Key, Kind, Scope, find, nearest};
 use super::lines::{Line, lines};
 use super::timed_call::TimedCall;
-use super::values::{Given, Value};
+use super::values::{RawValue, Value};
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
 /// The most filesystems, and the most groups: each group has a thread at least.
@@ -14,7 +14,7 @@ const GROUPS_MAX: usize = 4096;
 /// The most sizes of a filesystem, and the most ranges of a group.
 const ROWS_MAX: usize = 1000;
 
-/// A section, or what stands outside of them.
+/// Section of a profile; also used for the settings outside of all sections.
 #[derive(Debug)]
 pub(super) struct Section {
     pub(super) scope: Scope,
@@ -68,7 +68,7 @@ impl Section {
         others.map(|(key, setting)| (*key, setting.place)).min_by_key(|(_, place)| *place)
     }
 
-    /// A number, when it is there.
+    /// Value of a number, if present.
     pub(super) fn number(&self, key: &str) -> Option<u64> {
         match self.settings.get(key)?.value {
             Value::Number(number) => Some(number),
@@ -81,7 +81,7 @@ impl Section {
         self.number(key) == Some(1)
     }
 
-    /// A share, when it is there.
+    /// Value of a share, if present.
     pub(super) fn share(&self, key: &str) -> Option<f64> {
         match self.settings.get(key)?.value {
             Value::Share(share) => Some(share),
@@ -89,7 +89,7 @@ impl Section {
         }
     }
 
-    /// A path or a command, when it is there.
+    /// Value of a path or a command, if present.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         match &self.settings.get(key)?.value {
             Value::Text(text) => Some(text),
@@ -98,7 +98,8 @@ impl Section {
     }
 }
 
-/// Sorts the text; what comes back stands outside of the sections and has them.
+/// Sorts the lines of a profile into sections; returns the settings outside of all sections, which
+/// contain the sections.
 pub(super) fn sort<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Section, Fault> {
     let mut sorter = Sorter { open: Vec::new(), faults };
     let mut current = Section::new(Scope::Profile, Place::START);
@@ -137,7 +138,7 @@ struct Sorter<'m, 't> {
 }
 
 impl Sorter<'_, '_> {
-    /// A section begins or ends; comes back with the one that is current then.
+    /// Handles a section header or end; returns the section that is current afterwards.
     fn section(&mut self, current: Section, word: &str, place: Place) -> Result<Section, Fault> {
         let scope = match word {
             "end" => return self.end(current, place),
@@ -184,7 +185,7 @@ impl Sorter<'_, '_> {
         Ok(Section::new(scope, place))
     }
 
-    /// The current section ends; comes back with the one around it.
+    /// Ends the current section; returns the enclosing one.
     fn end(&mut self, current: Section, place: Place) -> Result<Section, Fault> {
         let Some(mut around) = self.open.pop() else {
             let right = "each [end] ends one [filesystem], [threadgroup] or [stats]";
@@ -244,7 +245,7 @@ impl Sorter<'_, '_> {
             self.faults.warn(place, format!("FFSB 6.0-RC2 refuses {name}; it is read as {now}"));
             key = self.key(section.scope, now, place)?;
         }
-        let given = Given { key: name, text: value, place: value_place };
+        let given = RawValue { key: name, text: value, place: value_place };
         match key.kind {
             Kind::SizeWeight | Kind::Range => {
                 let words = if key.kind == Kind::Range { "FROM TO" } else { "SIZE WEIGHT" };
@@ -291,7 +292,7 @@ impl Sorter<'_, '_> {
             let what = format!("{name} has {} values, not two", rest.len());
             return Err(self.faults.error(*place, what).hint(right));
         };
-        let given = |text, place| Given { key: key.name, text, place };
+        let given = |text, place| RawValue { key: key.name, text, place };
         let (first, second) = (given(first, first_place), given(second, second_place));
         if section.size_weights.len().max(section.ranges_ms.len()) >= ROWS_MAX {
             let what = format!("there are more than {ROWS_MAX} {name}");

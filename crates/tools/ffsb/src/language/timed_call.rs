@@ -1,4 +1,4 @@
-//! The calls whose times FFSB takes.
+//! Calls whose latency FFSB measures.
 
 /// The calls whose times FFSB takes, in the order of its table. `create` stands in a profile's
 /// `ignore` only: creates count as opens.

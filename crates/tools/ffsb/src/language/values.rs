@@ -25,15 +25,15 @@ pub(super) enum Value {
     Text(String),
 }
 
-/// A text with its place and the key it belongs to.
+/// Unparsed value with its position and key.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Given<'t> {
+pub(super) struct RawValue<'t> {
     pub(super) key: &'t str,
     pub(super) text: &'t str,
     pub(super) place: Place,
 }
 
-impl Given<'_> {
+impl RawValue<'_> {
     /// The value of a key of this kind.
     pub(super) fn read(self, kind: Kind, to: &mut Faults) -> Result<Value, Fault> {
         if self.text.is_empty() {
@@ -179,11 +179,11 @@ impl Given<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Faults, Given, Kind, Place, TimedCall, Value};
+    use super::{Faults, Kind, Place, RawValue, TimedCall, Value};
 
     fn read(kind: Kind, text: &str) -> Result<(Value, Vec<String>), String> {
         let mut faults = Faults::new("f", b"");
-        let given = Given { key: "key", text, place: Place::new(2, 7) };
+        let given = RawValue { key: "key", text, place: Place::new(2, 7) };
         match given.read(kind, &mut faults) {
             Ok(value) => Ok((value, faults.into_warnings())),
             Err(error) => {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn junk_behind_numbers_is_refused() {
+    fn trailing_junk_after_numbers_is_refused() {
         for text in ["1k", "-1", "+1", "0x10", "1.0", "18446744073709551616", "a\u{a0}b"] {
             assert!(read(Kind::Number(u64::MAX), text).is_err(), "{text}");
         }
@@ -250,7 +250,7 @@ mod tests {
     fn calls_are_known_by_their_beginning() {
         let mut faults = Faults::new("f", b"");
         let mut call = |text| {
-            Given { key: "ignore", text, place: Place::START }
+            RawValue { key: "ignore", text, place: Place::START }
                 .call(&mut faults)
                 .map(TimedCall::name)
                 .ok()

@@ -8,7 +8,7 @@ use super::operation::Operation;
 use super::timed_call::TimedCall;
 use super::{Aging, Filesystem, Profile, Sizes, Stats, ThreadGroup};
 
-/// A setting and its value; one of several rows when its name is that of the row before.
+/// Name and value of a setting; repeated names are adjacent.
 type Row = (&'static str, String);
 
 fn switch(on: bool) -> String {
@@ -90,7 +90,7 @@ fn stats(stats: &Stats) -> Vec<Row> {
     rows
 }
 
-/// Puts rows under names with a prefix, those of the same name into one.
+/// Adds rows with a name prefix; rows of the same name are joined into one.
 fn put(prefix: &str, rows: Vec<Row>, into: &mut Vec<(String, String)>) {
     for (key, value) in rows {
         let name = format!("{prefix}{key}");

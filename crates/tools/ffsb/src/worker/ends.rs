@@ -18,7 +18,7 @@ const STUCK_AFTER: u64 = 2_000_000;
 pub(crate) enum Ends {
     /// Only then.
     AtDeadline,
-    /// After so many operations.
+    /// After this many operations.
     After(u64),
     /// The used space has grown by this many bytes.
     Grown(u64),

@@ -18,7 +18,7 @@ use super::names::{DATA, DATADIR, DATAFILE, FILLFILE, META, Name};
 use super::namespace::{Namespace, Place, directory};
 use super::operation::Operation;
 use super::plan::{Kept, Plan};
-use super::population::{Crowd, Found, Held, Hold};
+use super::population::{Concurrency, FileLookup, LockMode, LockedFile};
 use super::slots::{Part, Slots};
 use super::tally::{CallTimes, Tally};
 use crate::language::TimedCall;
@@ -30,14 +30,14 @@ const PIECE_NS: u64 = 20_000_000;
 /// Pause when all files are in use, and when no file exists.
 const BUSY_NS: u64 = 50_000;
 const NO_FILE_NS: u64 = 1_000_000;
-/// Operations that are drawn in vain before it is said that there are no files.
+/// Number of draws without an available file after which missing files are checked for.
 const VAIN_MAX: u32 = 1000;
 
 /// Data moved by an operation.
 #[derive(Clone, Copy, Debug, Default)]
-struct Moved {
+struct TransferCounts {
     bytes: u64,
-    /// Blocks, as transactions count them.
+    /// Blocks, the unit of transactions.
     blocks: u64,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Worker {
     choices: Random,
     /// Draws files, directories and offsets.
     random: Random,
-    crowd: Crowd,
+    concurrency: Concurrency,
     slots: Slots,
     tally: Tally,
     /// Name of the current file or directory.
@@ -66,7 +66,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// A worker with a generator of its own, one of so many.
+    /// Worker with its own random generator, one of `workers`.
     pub(super) fn new(
         plan: Arc<Plan>,
         namespace: Namespace,
@@ -83,7 +83,7 @@ impl Worker {
         }
         Self {
             slots: Slots::new(namespace.filesets.len(), workers),
-            crowd: if workers == 1 { Crowd::One } else { Crowd::Many },
+            concurrency: if workers == 1 { Concurrency::One } else { Concurrency::Many },
             plan,
             namespace,
             common,
@@ -99,8 +99,8 @@ impl Worker {
         }
     }
 
-    /// Draws an operation, and where it is done, and carries it out. Whether it did: there may be
-    /// no file for it.
+    /// Draws an operation and a filesystem, and carries the operation out; false if no file was
+    /// available.
     fn operate(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let operation = self.plan.draw(&mut self.choices);
         let filesystem = match self.plan.bound {
@@ -113,7 +113,7 @@ impl Worker {
         if self.common.deadline.is_reached() {
             return Ok(false);
         }
-        let mut moved = Moved::default();
+        let mut moved = TransferCounts::default();
         match operation {
             Operation::MetaOp => self.metaop(io, filesystem, dir)?,
             Operation::CreateDir => self.create_dir(io, filesystem, dir)?,
@@ -191,28 +191,28 @@ impl Worker {
         Ok(dir)
     }
 
-    /// A file for an operation, or the number of a new one; `None` where there is none, or where it
-    /// is to end.
+    /// Locks a file for an operation, or allocates the number of a new one; `None` if no file is
+    /// available or the worker must end.
     #[inline]
     fn choose_file(
         &mut self,
         io: &mut dyn Io,
         operation: Operation,
         filesystem: usize,
-    ) -> Result<Option<Held>, Stop> {
-        let Self { plan, namespace, common, random, crowd, .. } = self;
+    ) -> Result<Option<LockedFile>, Stop> {
+        let Self { plan, namespace, common, random, concurrency, .. } = self;
         let fileset = &namespace.filesets[filesystem];
         let files = fileset.files(plan.files);
         if operation.makes() {
             let dir = || if plan.files == Kept::Fill { 0 } else { fileset.draw_dir(random) };
             return Ok(Some(files.conceive(dir)));
         }
-        let hold = if operation == Operation::Delete { Hold::Alone } else { Hold::Shared };
+        let hold = if operation == Operation::Delete { LockMode::Alone } else { LockMode::Shared };
         loop {
-            match files.find(random, hold, *crowd) {
-                Found::File(file) => return Ok(Some(file)),
-                Found::Busy => io.pause(BUSY_NS)?,
-                Found::Nothing => break,
+            match files.find(random, hold, *concurrency) {
+                FileLookup::File(file) => return Ok(Some(file)),
+                FileLookup::Busy => io.pause(BUSY_NS)?,
+                FileLookup::Nothing => break,
             }
             if common.deadline.is_reached() {
                 return Ok(None);
@@ -248,8 +248,8 @@ impl Worker {
         operation: Operation,
         filesystem: usize,
         dir: Dir,
-        file: Held,
-    ) -> Result<Moved, Stop> {
+        file: LockedFile,
+    ) -> Result<TransferCounts, Stop> {
         let word = match self.plan.files {
             Kept::Data => DATAFILE,
             Kept::Fill => FILLFILE,
@@ -266,7 +266,7 @@ impl Worker {
             }
             _ => {
                 self.open(io, operation, dir)?;
-                let mut moved = Moved::default();
+                let mut moved = TransferCounts::default();
                 if operation != Operation::OpenClose {
                     let wanted = self.draw_wanted(operation, filesystem, file.bytes);
                     moved = self.transfer(io, operation, wanted, file.bytes)?;
@@ -275,12 +275,12 @@ impl Worker {
                 return Ok(moved);
             }
         }
-        Ok(Moved::default())
+        Ok(TransferCounts::default())
     }
 
     /// The operation is done: the files are taken to be as they are now.
     #[inline]
-    fn let_go(&self, operation: Operation, filesystem: usize, file: Held, moved: u64) {
+    fn let_go(&self, operation: Operation, filesystem: usize, file: LockedFile, moved: u64) {
         let fileset = &self.namespace.filesets[filesystem];
         let files = fileset.files(self.plan.files);
         if operation.makes() {
@@ -294,11 +294,11 @@ impl Worker {
                 fileset.resized(file.bytes, file.bytes + moved);
                 files.grow(file.number, moved);
             }
-            files.let_go(file.number, Hold::Shared, self.crowd);
+            files.let_go(file.number, LockMode::Shared, self.concurrency);
         }
     }
 
-    /// `createdir`: one more directory for files.
+    /// `createdir`: creates another directory for files.
     fn create_dir(&mut self, io: &mut dyn Io, filesystem: usize, data: Dir) -> Result<(), Stop> {
         let dirs = &self.namespace.filesets[filesystem].dirs;
         let number = dirs.give();

@@ -2,7 +2,7 @@
 
 use treering_script::{CreateHow, Dir, File, Io, OpenHow, Stop};
 
-use super::{Moved, Worker};
+use super::{TransferCounts, Worker};
 use crate::language::TimedCall;
 use crate::operation::Operation;
 use crate::plan::Transfer;
@@ -78,7 +78,7 @@ impl Worker {
         operation: Operation,
         wanted: u64,
         size: u64,
-    ) -> Result<Moved, Stop> {
+    ) -> Result<TransferCounts, Stop> {
         let reads = operation.reads();
         let Transfer { block_bytes, random, .. } =
             if reads { self.plan.read } else { self.plan.write };
@@ -90,7 +90,7 @@ impl Worker {
         let anywhere = partial && !random && skip.is_none();
         let mut position = if anywhere { self.draw_offset(size - wanted) } else { 0 };
         let mut seeks = random || position > 0;
-        let mut moved = Moved::default();
+        let mut moved = TransferCounts::default();
         while moved.bytes < wanted {
             if seeks {
                 if random {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Since {
     /// The first file.
     pub file: u64,
-    /// The time in its name.
+    /// Time stamp in the name, in seconds.
     pub stamp: u32,
     /// The subdirectory that the time decides: the start of a round robin, or all of a hash.
     pub subdir: u32,
@@ -54,7 +54,7 @@ impl Times {
 
 /// Kind of a worker's call, as the original accounts for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Timed {
+pub(crate) enum CallKind {
     /// Call that the original counts as overhead.
     Other,
     /// The open of a new file.
@@ -79,7 +79,7 @@ pub(crate) enum Timed {
     Before,
 }
 
-/// The accounts of one worker in one iteration.
+/// Call times of one worker in one iteration.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     /// True if only one file is reopened: its time then enters only the mean.
@@ -114,26 +114,26 @@ impl Account {
 
     /// A call was made.
     #[inline]
-    pub(crate) fn add(&mut self, timed: Timed, began_ns: u64, ended_ns: u64) {
+    pub(crate) fn add(&mut self, kind: CallKind, began_ns: u64, ended_ns: u64) {
         let us = ended_ns.saturating_sub(began_ns) / 1000;
-        match timed {
-            Timed::Before => return self.begin(ended_ns),
-            Timed::Other | Timed::Outside => {}
-            Timed::Create => self.create.add(us),
-            Timed::Write => {
+        match kind {
+            CallKind::Before => return self.begin(ended_ns),
+            CallKind::Other | CallKind::Outside => {}
+            CallKind::Create => self.create.add(us),
+            CallKind::Write => {
                 self.write.add(us);
                 self.file_writes = (self.file_writes.0 + us, self.file_writes.1 + 1);
             }
-            Timed::Fsync if self.reopened_ns.is_none() => self.fsync.add(us),
-            Timed::Fsync => {}
-            Timed::Close => {
+            CallKind::Fsync if self.reopened_ns.is_none() => self.fsync.add(us),
+            CallKind::Fsync => {}
+            CallKind::Close => {
                 self.close.add(us);
                 let (sum, count) = std::mem::take(&mut self.file_writes);
                 self.write_means_us += sum.checked_div(count).unwrap_or(0);
             }
-            Timed::Sync => self.sync_us += us,
-            Timed::Reopen => self.reopened_ns = Some(began_ns),
-            Timed::CloseAgain => {
+            CallKind::Sync => self.sync_us += us,
+            CallKind::Reopen => self.reopened_ns = Some(began_ns),
+            CallKind::CloseAgain => {
                 let opened_ns = self.reopened_ns.take().unwrap_or(began_ns);
                 let us = ended_ns.saturating_sub(opened_ns) / 1000;
                 if self.only_first {
@@ -142,9 +142,9 @@ impl Account {
                     self.fsync.add(us);
                 }
             }
-            Timed::Unlink => self.unlink.add(us),
+            CallKind::Unlink => self.unlink.add(us),
         }
-        if !matches!(timed, Timed::Unlink | Timed::Outside) {
+        if !matches!(kind, CallKind::Unlink | CallKind::Outside) {
             self.loop_ended_ns = ended_ns;
         }
     }
@@ -200,7 +200,7 @@ pub(crate) struct FileCounters {
     pub write: MinAvgMax,
     /// Fsync, or open, fsync and close of a reopened file.
     pub fsync: MinAvgMax,
-    /// Sync: the sum stands as mean.
+    /// Sync; the total time stands in place of the mean.
     pub sync: MinAvgMax,
     /// Close of a written file.
     pub close: MinAvgMax,
@@ -227,7 +227,7 @@ impl FileCounters {
 mod tests {
     use treering_model::Counters;
 
-    use super::{Account, MinAvgMax, Since, Timed};
+    use super::{Account, CallKind, MinAvgMax, Since};
 
     const US: u64 = 1000;
 
@@ -240,24 +240,24 @@ mod tests {
         let mut account = Account::default();
         account.begin(100 * US);
         let mut now = 100 * US;
-        let mut call = |timed, us: u64| {
-            account.add(timed, now, now + us * US);
+        let mut call = |kind, us: u64| {
+            account.add(kind, now, now + us * US);
             now += us * US;
         };
         for (create, first, second) in [(10, 3, 4), (21, 5, 9)] {
-            call(Timed::Other, 2);
-            call(Timed::Create, create);
-            call(Timed::Write, first);
-            call(Timed::Write, second);
-            call(Timed::Close, 1);
+            call(CallKind::Other, 2);
+            call(CallKind::Create, create);
+            call(CallKind::Write, first);
+            call(CallKind::Write, second);
+            call(CallKind::Close, 1);
         }
-        call(Timed::Sync, 500);
+        call(CallKind::Sync, 500);
         for us in [40, 60] {
-            call(Timed::Reopen, us);
-            call(Timed::Fsync, us);
-            call(Timed::CloseAgain, us);
+            call(CallKind::Reopen, us);
+            call(CallKind::Fsync, us);
+            call(CallKind::CloseAgain, us);
         }
-        call(Timed::Unlink, 1000);
+        call(CallKind::Unlink, 1000);
         let since = [Since { file: 0, stamp: 5, subdir: 3 }];
         let counters = account.close(2, false, &since);
         assert_eq!(counters.loop_us, 17 + 3 + 37 + 1 + 500 + 120 + 180);
@@ -275,9 +275,9 @@ mod tests {
     fn the_fsync_of_the_first_file_alone_has_no_minimum() {
         let mut account = Account { only_first: true, ..Account::default() };
         account.begin(0);
-        account.add(Timed::Reopen, 0, 10 * US);
-        account.add(Timed::Fsync, 10 * US, 290 * US);
-        account.add(Timed::CloseAgain, 290 * US, 300 * US);
+        account.add(CallKind::Reopen, 0, 10 * US);
+        account.add(CallKind::Fsync, 10 * US, 290 * US);
+        account.add(CallKind::CloseAgain, 290 * US, 300 * US);
         let counters = account.close(3, false, &[]);
         assert_eq!(counters.fsync, column(0, 100, 0));
         assert_eq!(counters.overhead_us, 0);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_account_divides_by_nothing() {
+    fn empty_account_has_zero_means() {
         let counters = Account::default().close(0, true, &[]);
         assert_eq!(counters.columns(), [MinAvgMax::default(); 6]);
         assert!(counters.files_per_second().abs() < 1e-9);

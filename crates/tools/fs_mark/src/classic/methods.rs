@@ -21,7 +21,7 @@ pub(crate) enum SyncMethod {
 
 /// Files that are reopened and fsynced after all are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reopened {
+pub(crate) enum ReopenOrder {
     /// No file.
     Nothing,
     /// The first.
@@ -69,12 +69,12 @@ impl SyncMethod {
     }
 
     /// Files to reopen and fsync after that.
-    pub(crate) const fn reopened(self) -> Reopened {
+    pub(crate) const fn reopened(self) -> ReopenOrder {
         match self {
-            Self::Nothing | Self::Inband => Reopened::Nothing,
-            Self::SystemFirst => Reopened::First,
-            Self::Reverse | Self::SystemReverse => Reopened::Backward,
-            Self::Post | Self::SystemPost => Reopened::Forward,
+            Self::Nothing | Self::Inband => ReopenOrder::Nothing,
+            Self::SystemFirst => ReopenOrder::First,
+            Self::Reverse | Self::SystemReverse => ReopenOrder::Backward,
+            Self::Post | Self::SystemPost => ReopenOrder::Forward,
         }
     }
 }

@@ -8,14 +8,14 @@ use super::methods::{HASH_SECONDS, Policy, SyncMethod};
 
 /// Parameters shown in the header.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct HeaderParams {
     /// Bytes of each file.
     pub bytes: u64,
     /// Bytes of each write.
     pub write_bytes: u32,
     /// Bytes of a name.
     pub name_bytes: usize,
-    /// Random ones among them.
+    /// Number of random bytes in each name.
     pub random_bytes: usize,
     /// Sync method.
     pub sync: SyncMethod,
@@ -67,15 +67,15 @@ fn directories_words(policy: Policy) -> String {
 pub(crate) fn header(
     words: &[String],
     started: &str,
-    asked: &Asked,
+    params: &HeaderParams,
     verbose: bool,
     is_log: bool,
 ) -> String {
     let typed = words.iter().fold(String::new(), |typed, word| typed + " " + word + " ");
-    let Asked { name_bytes, random_bytes, bytes, write_bytes, workers, .. } = asked;
+    let HeaderParams { name_bytes, random_bytes, bytes, write_bytes, workers, .. } = params;
     let stamp_bytes = name_bytes - random_bytes;
-    let sync = sync_words(asked.sync);
-    let directories = directories_words(asked.policy);
+    let sync = sync_words(params.sync);
+    let directories = directories_words(params.policy);
     let mut text = format!(
         "\n# {typed}\n\
          #\tVersion 3.3, {workers} thread(s) starting at {started}\n\
@@ -120,7 +120,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The row of these workers.
+    /// Row for these workers.
     pub(crate) fn of(workers: &[FileCounters]) -> Self {
         let mut row = Self::default();
         for counters in workers {
@@ -181,11 +181,11 @@ pub(crate) fn closing(rates: &[f64]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Row, closing, header};
+    use super::{HeaderParams, Row, closing, header};
     use crate::classic::account::{FileCounters, MinAvgMax};
     use crate::classic::methods::{Policy, SyncMethod};
 
-    const ASKED: Asked = Asked {
+    const ASKED: HeaderParams = HeaderParams {
         bytes: 1,
         write_bytes: 16_384,
         name_bytes: 40,
@@ -223,14 +223,14 @@ FSUse%        Count         Size    Files/sec     App Overhead
 
     #[test]
     fn the_verbose_header_is_that_of_the_original() {
-        let asked = Asked {
+        let params = HeaderParams {
             sync: SyncMethod::Reverse,
             policy: Policy::RoundRobin { subdirs: 4, files: 2 },
             workers: 2,
             bytes: 20_000,
             ..ASKED
         };
-        let text = header(&words("fs_mark -v"), "now", &asked, true, false);
+        let text = header(&words("fs_mark -v"), "now", &params, true, false);
         let end = "#\tAll system call times are reported in microseconds.\n\n\
                    FSUse%        Count         Size    Files/sec     App Overhead        \
                    CREAT (Min/Avg/Max)        WRITE (Min/Avg/Max)        FSYNC (Min/Avg/Max)         \
@@ -240,9 +240,9 @@ FSUse%        Count         Size    Files/sec     App Overhead
             "\n#\tDirectories:  Round Robin between directories across 4 subdirectories with 2 \
              files per subdirectory.\n"
         ));
-        let log = header(&words("fs_mark -v"), "now", &asked, true, true);
+        let log = header(&words("fs_mark -v"), "now", &params, true, true);
         assert!(log.ends_with(&format!("calls.\n#{end}")), "{log}");
-        let flat = Asked { policy: Policy::Flat, ..asked };
+        let flat = HeaderParams { policy: Policy::Flat, ..params };
         let text = header(&[], "now", &flat, true, true);
         assert!(text.contains("\n#\tDirectories:  no subdirectories used\n"), "{text}");
     }
@@ -278,7 +278,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
             "    78            6        20000       1033.5              371{columns}"
         )));
         assert_eq!(line.len(), 62 + 6 * 27 + 1);
-        // What scripts do: the fourth column of what follows the header.
+        // Scripts read the fourth column of the lines after the header.
         assert_eq!(line.split_whitespace().nth(3), Some("1033.5"));
     }
 

@@ -13,7 +13,7 @@ use treering_model::{
     IMPORT_FACT, ITERATION_PHASE, Metric, Scope, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
 };
 
-use rows::{Closing, Row, closing, is_heading, row};
+use rows::{Row, TrailingLine, closing, is_heading, row};
 use treering_kit::import::log::{Log, shortened};
 use treering_kit::import::number::ctime_unix_ms;
 use treering_kit::import::rows::Rows;
@@ -122,7 +122,7 @@ struct Table {
     /// Total time of the rows in seconds, from their files and rates.
     seconds: f64,
     stretch: Stretch,
-    /// The line that says that there was too little room.
+    /// Index of the line that reports too little space.
     ran_out_at: Option<usize>,
 }
 
@@ -157,11 +157,13 @@ impl Table {
                     self.stretch.take(log, count);
                 }
                 _ => match closing(log.line(here)) {
-                    Some(Closing::NoSpace) => {
+                    Some(TrailingLine::NoSpace) => {
                         self.ran_out_at = Some(here);
                         self.stretch.take(log, 1);
                     }
-                    Some(Closing::Statistic | Closing::Verbose) => self.stretch.take(log, 1),
+                    Some(TrailingLine::Statistic | TrailingLine::Verbose) => {
+                        self.stretch.take(log, 1)
+                    }
                     None => self.stretch.pass(log),
                 },
             }

@@ -35,9 +35,9 @@ pub(super) enum Line {
     Invalid(String),
     /// A section of the long result.
     Section(String),
-    /// A value in it.
+    /// Key and value in a section.
     Value(String, String),
-    /// A remark in it.
+    /// Comment in a section.
     Comment,
     /// Malformed line that resembles a result line.
     Wrong,
@@ -50,7 +50,7 @@ impl Line {
     }
 }
 
-/// Reads a line; `None` where it is somebody else's.
+/// Parses a line; `None` for a foreign one.
 pub(super) fn line(text: &str) -> Option<Line> {
     let text = text.trim();
     if let Some(rest) = text.strip_prefix("IO500 version ") {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_wrong() {
+    fn malformed_numbers_are_rejected() {
         for text in [
             "[RESULT] find nan kIOPS : time 1.5 seconds",
             "[RESULT] find 1e9 kIOPS : time 1.5 seconds",

@@ -3,7 +3,7 @@
 use super::results::Access;
 use treering_model::workloads::ior::TransferCounts;
 
-/// A time of a rank: what it is called, and what it is in seconds.
+/// Name of a rank's time, and its value in seconds.
 type Figure = (&'static str, fn(&RankTimes) -> f64);
 
 /// Checked times, in the order of the original.
@@ -87,7 +87,7 @@ mod tests {
     use treering_model::workloads::ior::{Times, TransferCounts};
 
     #[test]
-    fn a_rank_far_from_the_mean_is_told_of_in_the_words_of_the_original() {
+    fn outlier_ranks_get_the_originals_warning() {
         let second = 1_000_000_000;
         let task = |seconds: u64| {
             let ended_ns = seconds * second;

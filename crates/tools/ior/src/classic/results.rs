@@ -37,12 +37,12 @@ pub(crate) struct TestResult {
     /// The mean time of a transfer, of the rank where it is least.
     pub latency_seconds: f64,
     /// Work done when the time limit ended the test; `None` without one.
-    pub wall: Option<Wall>,
+    pub wall: Option<StonewallResult>,
 }
 
 /// Work of the ranks at the time limit (stonewall).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Wall {
+pub(crate) struct StonewallResult {
     /// The fewest transfers of a rank.
     pub least: u64,
     /// The most.
@@ -98,10 +98,10 @@ fn latency(tasks: &[(usize, TransferCounts)], rank: usize) -> Option<f64> {
     Some(seconds(began, ended) / transfers.max(1) as f64)
 }
 
-fn wall(tasks: &[(usize, TransferCounts)]) -> Option<Wall> {
+fn wall(tasks: &[(usize, TransferCounts)]) -> Option<StonewallResult> {
     let until_then = || tasks.iter().map(|(_, counts)| counts).filter(|counts| !counts.is_wear_out);
     let bytes: u64 = until_then().map(|one| one.bytes).sum();
-    Some(Wall {
+    Some(StonewallResult {
         least: until_then().map(|one| one.transfers).min()?,
         most: until_then().map(|one| one.transfers).max()?,
         least_bytes: until_then().map(|one| one.bytes).min()?,

@@ -51,7 +51,7 @@ pub(super) enum Line {
     Furniture,
 }
 
-/// Options as they are printed, and as classic runs call them.
+/// Option names as printed, and as in classic runs.
 const OPTIONS: [(&str, &str); 13] = [
     ("api", "api"),
     ("access", "access"),
@@ -140,7 +140,7 @@ fn result(text: &str) -> Option<Line> {
         _ => return None,
     };
     let words: Vec<&str> = words.collect();
-    // Of the summary there are many more, and the name of the interface is among them.
+    // Rows of the summary have many more columns, and the interface name among them.
     if words.len() > 12 {
         let [max, min, mean] = words[..3] else { return None };
         let (max, min, mean) = (decimal(max)?, decimal(min)?, decimal(mean)?);

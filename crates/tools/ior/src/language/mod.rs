@@ -1,5 +1,5 @@
-//! ior's scripts: the tests between `IOR START` and `IOR STOP`, each with the directives that stand
-//! before its `RUN`. Which directives there are and what they mean is the workload's.
+//! Parser of ior's scripts: the tests between `IOR START` and `IOR STOP`, each with the directives
+//! before its `RUN`. The workload checks names and values of directives.
 
 use treering_kit::cursor;
 use treering_kit::faults::{Fault, Faults, Place, shown};
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_directive_is_shown_with_its_place() {
+    fn malformed_directives_are_reported_with_position() {
         assert_eq!(refused(b"RUN\n"), "f:1:1: there is no line IOR START");
         let after_start = |line: &str| refused(format!("IOR START\n{line}\n").as_bytes());
         for (line, message) in [

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use treering_kit::space::{Filesystem, space};
 
-/// The version whose words these are.
+/// Version of mdtest that the output imitates.
 pub(crate) const VERSION: &str = "4.1.0+dev";
 
 /// The line of the original's source that tells the shift.
@@ -12,7 +12,7 @@ const SHIFT_LINE: u32 = 2594;
 
 /// Parameters shown in the header.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct HeaderParams {
     /// Ranks.
     pub ranks: usize,
     /// The first directory, as it was typed.
@@ -62,21 +62,21 @@ pub(crate) fn typed(words: &[String]) -> String {
 pub(crate) fn header(
     started: &str,
     words: &[String],
-    asked: &Asked,
+    params: &HeaderParams,
     filesystem: Option<Filesystem>,
 ) -> String {
-    let Asked { ranks, path, stride, items, .. } = asked;
+    let HeaderParams { ranks, path, stride, items, .. } = params;
     let mut text = format!(
         "-- started at {} --\n\nmdtest-{VERSION} was launched with {ranks} total task(s) on {} \
          node(s)\nCommand line used: {}\n",
         stamp(started),
-        asked.nodes,
+        params.nodes,
         typed(words)
     );
-    if asked.reads_nothing {
+    if params.reads_nothing {
         text += "WARNING: Read bytes is 0, thus, a read test will actually just open/close\n";
     }
-    let map = asked.on_first.iter().map(|&is_on_first| if is_on_first { '1' } else { '0' });
+    let map = params.on_first.iter().map(|&is_on_first| if is_on_first { '1' } else { '0' });
     text += &format!("Nodemap: {}\n", map.collect::<String>());
     text += &format!("{:<20}: {path}\n", "Path");
     text += &space(filesystem);
@@ -86,12 +86,12 @@ pub(crate) fn header(
             0
         );
     }
-    if let Some(seed) = asked.random_seed {
+    if let Some(seed) = params.random_seed {
         text += &format!("random seed: {seed}\n");
     }
-    text += &match (asked.dirs, asked.files) {
+    text += &match (params.dirs, params.files) {
         (true, true) => format!("{ranks} tasks, {items} files/directories\n"),
-        (false, true) if asked.shared_file => format!("{ranks} tasks, 1 file\n"),
+        (false, true) if params.shared_file => format!("{ranks} tasks, 1 file\n"),
         (false, true) => format!("{ranks} tasks, {items} files\n"),
         (true, false) => format!("{ranks} tasks, {items} directories\n"),
         (false, false) => String::new(),
@@ -113,12 +113,12 @@ pub(crate) fn footer(now: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Filesystem, footer, header, stamp};
+    use super::{Filesystem, HeaderParams, footer, header, stamp};
 
     #[test]
     fn the_first_lines_are_those_of_the_original() {
         let words = ["mdtest", "-n", "10"].map(str::to_owned);
-        let asked = Asked {
+        let params = HeaderParams {
             ranks: 4,
             path: "./out".to_owned(),
             stride: 1,
@@ -136,7 +136,7 @@ mod tests {
             unused_bytes: 12_670_153_523,
             inodes: (30, 3_040_870),
         };
-        let text = header("Tue Nov  4 05:48:01 2026", &words, &asked, Some(filesystem));
+        let text = header("Tue Nov  4 05:48:01 2026", &words, &params, Some(filesystem));
         let wanted = "\
 -- started at 11/04/2026 05:48:01 --
 

@@ -20,11 +20,11 @@ pub(super) enum Line {
     Used(f64),
     /// A table begins.
     Table { is_time: bool, iterations: u64 },
-    /// A line of it.
+    /// Row of a table.
     Row(Row),
     /// Items that a rank had when time ended creation: the fewest, the most, the mean.
     Wall([f64; 3]),
-    /// Data were not what was written.
+    /// Report of wrong data.
     WrongData,
     /// End time, in milliseconds since 1970.
     Finished(Option<i64>),

@@ -17,7 +17,7 @@ use treering_kit::import::{Importer, Reading, Remark};
 /// Reads output of mdtest.
 pub(crate) struct Mdtest;
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "mdtest";
 
 impl Importer for Mdtest {

@@ -1,4 +1,4 @@
-//! The files of the load that is written: our own names, what exists, and how large it is.
+//! Files of the generated load: names, existence and sizes.
 
 /// Directories of files, and of a hundred opens how many are in each.
 pub(super) const DIRS: [(&str, u64); 9] = [
@@ -23,19 +23,19 @@ const ENDINGS: [&str; 6] = ["DAT", "DOC", "IDX", "PIC", "TMP", "BAK"];
 
 /// A name, and the file that has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct GeneratedFile {
     pub(super) dir: usize,
     pub(super) path: String,
-    /// The size of the file; `None` where there is none.
+    /// File size in bytes; `None` if the file does not exist.
     pub(super) bytes: Option<u64>,
-    /// Handles it is open under.
+    /// Number of handles that have the file open.
     pub(super) open: u32,
 }
 
 /// All file names; lasting files come first.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
-    pub(super) all: Vec<Named>,
+    pub(super) all: Vec<GeneratedFile>,
     next_handle: u32,
 }
 
@@ -47,7 +47,7 @@ impl Files {
         let named = |(dir, letter, number): (usize, char, usize)| {
             let (name, ending) = (DIRS[dir].0, ENDINGS[number % ENDINGS.len()]);
             let path = format!(r"{TOP}\{name}\{letter}{number:07}.{ending}");
-            Named { dir, path, bytes: None, open: 0 }
+            GeneratedFile { dir, path, bytes: None, open: 0 }
         };
         Self { all: lasting.chain(passing).map(named).collect(), next_handle: 100 }
     }

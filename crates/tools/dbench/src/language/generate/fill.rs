@@ -23,7 +23,7 @@ fn size(number: usize) -> u64 {
     }
 }
 
-/// Writes it.
+/// Writes the load that creates the lasting files.
 pub(super) fn write(files: &mut Files, out: &mut Vec<u8>) {
     let mut say = |line: String| {
         // A buffer takes all.
@@ -53,7 +53,7 @@ pub(super) fn write(files: &mut Files, out: &mut Vec<u8>) {
     }
 }
 
-/// Makes a file: where a block is begun by its last byte but one, it is written over a hole.
+/// Creates a file of `size(number)` bytes.
 fn file(number: usize, files: &mut Files, out: &mut Vec<u8>) {
     let mut say = |line: String| {
         let _written = writeln!(out, "{line} NT_STATUS_OK");
@@ -71,7 +71,7 @@ fn file(number: usize, files: &mut Files, out: &mut Vec<u8>) {
         _ => 1,
     };
     if bytes == LARGEST {
-        // All of it is a hole at first.
+        // The whole file is a hole at first.
         mark(bytes - 2).into_iter().for_each(&mut say);
     }
     for block in 0..bytes.div_ceil(BLOCK) {

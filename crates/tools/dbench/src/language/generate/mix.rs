@@ -1,6 +1,6 @@
 //! The figures of the published load: counts over its 129 blocks, without the part before them.
 
-/// Blocks of which these are the sums.
+/// Number of blocks over which the counts below are summed.
 pub(super) const BLOCKS: u64 = 129;
 
 /// Share of `sum` that falls on a block, rounded so that the shares of all blocks add up to `sum`.
@@ -9,7 +9,7 @@ pub(super) fn share(sum: u64, block: u32) -> u64 {
     sum * (block + 1) / BLOCKS - sum * block / BLOCKS
 }
 
-/// The kinds of operation; the unlock comes with its lock.
+/// Operation kinds of the generator; a lock includes its unlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub(super) enum Kind {
@@ -66,13 +66,13 @@ pub(super) const FOLLOWING: [[u32; KINDS]; KINDS] = [
     [0, 0, 0, 0, 0, 0, 0, 0, 258, 0, 0, 0, 0],
 ];
 
-/// Opens of what is there, with either option; of what is not there; files that are made.
+/// Opens: of existing files, with either option; of missing files; and of files that are created.
 pub(super) const OPENS: u64 = 38_519;
 pub(super) const OPENS_PLAIN: u64 = 3_613;
 pub(super) const OPENS_MISSING: u64 = 21_029;
 pub(super) const MADE: u64 = 124 * BLOCKS;
 pub(super) const PATHS: u64 = 47_429;
-/// Questions for a name that is not there; one in each block for one whose directory is not.
+/// Path queries of missing names; in each block, one for a name in a missing directory.
 pub(super) const PATHS_MISSING: u64 = 24_384;
 pub(super) const FINDS: u64 = 13_437;
 pub(super) const FINDS_NOTHING: u64 = 14_327;

@@ -166,7 +166,7 @@ fn a_load_as_long_as_the_published_one_has_its_statistics() {
     near("bytes written", sum(&found.writes), 1_015_974_170, 0.5);
     assert!(found.most_open <= 23 && found.most_bytes <= 24_000_000, "{}", found.most_bytes);
     following(&found);
-    // What files are opened for: neither, to be read, to be written, both.
+    // Purposes of opens: neither, reading, writing, both.
     let opens: u64 = found.uses.values().sum();
     for (used, published) in
         [((false, false), 0.37), ((true, false), 0.37), ((false, true), 0.13), ((true, true), 0.13)]

@@ -42,8 +42,8 @@ fn three_digits(number: f64) -> String {
     }
 }
 
-/// Bytes in the largest unit up to GB of which there is one: 1000 to 1023 of a unit are `1e+03` of
-/// it.
+/// Size in the largest unit up to GB in which it is at least 1; 1000 to 1023 of a unit print as
+/// `1e+03`.
 fn size(bytes: f64) -> String {
     let mut number = bytes;
     let mut units = ["B", "KB", "MB", "GB"].into_iter();
@@ -198,7 +198,7 @@ pub(crate) fn aging(location: &str, from: f64, to: f64) -> String {
     format!("aging fs {location} from {from:.2} to {to:.2}\n")
 }
 
-/// The files are there.
+/// Line printed after the file setup.
 pub(crate) fn set_up(seconds: u64) -> String {
     format!("fs setup took {seconds} secs\n")
 }
@@ -218,7 +218,7 @@ pub(crate) fn starting(ctime: &str) -> String {
     format!("Starting Actual Benchmark At: {ctime}\n\n")
 }
 
-/// The threads have ended and what they wrote is synced.
+/// Line printed after the threads have ended and their data is synced.
 pub(crate) fn finished(ctime: &str) -> String {
     format!("FFSB benchmark finished   at: {ctime}\n\n")
 }

@@ -5,7 +5,7 @@ use super::{
     GroupReport, aging, configuration, creating, finished, report, reusing, set_up, set_up_only,
     size, starting, syncing, three_digits,
 };
-use crate::classic::tally::{CallTimes, Done, Tally};
+use crate::classic::tally::{CallTimes, OperationCounts, Tally};
 use crate::language::operation::Operation;
 use crate::language::{Profile, Stats, TimedCall, parse};
 
@@ -85,7 +85,7 @@ fn the_configuration_is_that_of_the_published_report() {
 }
 
 #[test]
-fn everything_that_can_be_on_is_printed() {
+fn all_switches_are_printed() {
     let text = "time=1\ndirectio=1\nbufferio=1\n[filesystem]\nlocation=/a\nmin_filesize=8k\n\
                 max_filesize=1000000\nnum_files=7\nagefs=1\ndesired_util=.2\n[threadgroup]\n\
                 num_threads=2\ncreate_weight=1\nwrite_blocksize=4k\n[end]\n[end]\n[filesystem]\n\
@@ -131,7 +131,7 @@ fn tally(done: &[(&str, u64, u64)], calls: &[(TimedCall, u64, u64, u64, u64)]) -
         let operation =
             Operation::ALL.into_iter().find(|operation| operation.name() == *name).unwrap();
         let moves = operation.reads() || operation.writes();
-        tally.done[operation.place()] = Done {
+        tally.done[operation.place()] = OperationCounts {
             operations: *operations,
             transactions: *transactions,
             bytes: if moves { transactions * 4096 } else { 0 },
@@ -371,7 +371,7 @@ fn numbers_have_three_digits_as_in_c() {
 }
 
 #[test]
-fn lines_on_the_way_are_those_of_the_original() {
+fn progress_lines_match_the_original() {
     assert_eq!(creating("/m/f") + &set_up(0), "creating new fileset /m/f\nfs setup took 0 secs\n");
     assert_eq!(aging("/m/f", 0.0232, 0.2), "aging fs /m/f from 0.02 to 0.20\n");
     let time = "Fri Nov 20 17:47:47 2026";

@@ -5,12 +5,12 @@ use std::io::Write;
 use super::{Files, Kind, LASTING, TOP, Walk};
 use crate::language::generate::files::DIRS;
 
-/// A line that is to succeed.
+/// Writes a line whose operation is to succeed.
 pub(super) fn line(out: &mut Vec<u8>, words: &str) {
     say(out, words, "NT_STATUS_OK");
 }
 
-/// A line with its status.
+/// Writes a line with its expected status.
 pub(super) fn say(out: &mut Vec<u8>, words: &str, status: &str) {
     // A buffer takes all.
     let _written = writeln!(out, "{words} {status}");
