@@ -198,9 +198,9 @@ fn native_loads(
     }
     let text =
         generate::text(options.load_seed.unwrap_or_default(), options.blocks.unwrap_or_default());
-    let all = u32::try_from(text.iter().filter(|&&byte| byte == b'\n').count());
+    let line_count = u32::try_from(text.iter().filter(|&&byte| byte == b'\n').count());
     // The last line removes it all.
-    let last = all.unwrap_or(u32::MAX).saturating_sub(1);
+    let last = line_count.unwrap_or(u32::MAX).saturating_sub(1);
     filled = filled.or(Some(1..=generate::FILL_LINES));
     played = played.or(Some(generate::FILL_LINES + 1..=last));
     let name = "the load that was made".to_owned();

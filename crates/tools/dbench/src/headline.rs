@@ -81,9 +81,9 @@ impl Headline {
 
     /// The share of all operations' time that fsync takes.
     fn flush_percent(&self) -> f64 {
-        let all: u64 = self.spans.rows().iter().map(|row| row.total_ns).sum();
+        let total_ns: u64 = self.spans.rows().iter().map(|row| row.total_ns).sum();
         let flush = self.spans.row(Kind::Flush as usize).total_ns;
-        flush as f64 / all.max(1) as f64 * 100.0
+        flush as f64 / total_ns.max(1) as f64 * 100.0
     }
 
     /// The metrics of clients that play operations of these kinds, and passes. Their values mean

@@ -148,9 +148,10 @@ impl Output {
         else {
             return Said::default();
         };
-        let all = self.profile.groups.iter().zip(&self.groups);
-        let groups: Vec<GroupReport<'_>> =
-            all.map(|(group, tally)| GroupReport { tally, stats: group.stats.as_ref() }).collect();
+        let groups = self.profile.groups.iter().zip(&self.groups);
+        let groups: Vec<GroupReport<'_>> = groups
+            .map(|(group, tally)| GroupReport { tally, stats: group.stats.as_ref() })
+            .collect();
         let in_seconds = |ns: u64| ns as f64 / 1e9;
         let took = in_seconds(self.ended_ns.saturating_sub(began_ns));
         let (user, system) = (in_seconds(self.user_ns), in_seconds(self.system_ns));
@@ -174,9 +175,9 @@ impl ClassicOutput for Output {
     }
 
     fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
-        let mut said = self.open(scene);
-        said.err += &format!("{}: {}\n", lacking.path.display(), lacking.why);
-        said
+        let mut printed = self.open(scene);
+        printed.err += &format!("{}: {}\n", lacking.path.display(), lacking.why);
+        printed
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {

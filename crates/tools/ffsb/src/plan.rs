@@ -132,8 +132,8 @@ impl Plan {
     /// Draws the next operation by the weights.
     #[inline]
     pub(super) fn draw(&self, random: &mut Random) -> Operation {
-        let all = self.draws.last().map_or(0, |&(sum, _)| sum);
-        let drawn = if self.draws.len() > 1 { random.below(all) } else { 0 };
+        let weight_sum = self.draws.last().map_or(0, |&(sum, _)| sum);
+        let drawn = if self.draws.len() > 1 { random.below(weight_sum) } else { 0 };
         let chosen = self.draws.iter().find(|&&(sum, _)| drawn < sum);
         chosen.map_or(Operation::Stat, |&(_, operation)| operation)
     }

@@ -62,7 +62,7 @@ impl Output {
             // The closing text replaces the row.
             return Said::default();
         }
-        let row = Row::of(&present);
+        let row = Row::from_workers(&present);
         self.count += row.files;
         self.rates.push(row.files_per_second);
         let used = witness.room().map_or(0, used_percent);
@@ -81,7 +81,7 @@ fn used_percent(room: Room) -> u64 {
 impl ClassicOutput for Output {
     fn open(&mut self, scene: &ClassicScene) -> Said {
         let ClassicConfig { shape, verbose, .. } = &self.config;
-        let asked = HeaderParams {
+        let params = HeaderParams {
             bytes: shape.bytes,
             write_bytes: shape.write_bytes,
             name_bytes: shape.name_bytes,
@@ -90,7 +90,7 @@ impl ClassicOutput for Output {
             policy: shape.policy,
             workers: shape.workers,
         };
-        let text = |is_log| header(&scene.words, &scene.started, &asked, *verbose, is_log);
+        let text = |is_log| header(&scene.words, &scene.started, &params, *verbose, is_log);
         Said { out: text(false), log: text(true), ..Said::default() }
     }
 

@@ -79,7 +79,7 @@ impl ClassicConfig {
 }
 
 fn directives(given: &[String]) -> Result<Directives, ConfigError> {
-    let mut asked = Directives::default();
+    let mut directives = Directives::default();
     for directive in given.iter().flat_map(|text| text.split(',')).filter(|one| !one.is_empty()) {
         let Some((name, value)) = directive.split_once('=') else {
             return refuse(format!("Syntax error in configuration options: {directive}"));
@@ -88,15 +88,15 @@ fn directives(given: &[String]) -> Result<Directives, ConfigError> {
         let wrong = || ConfigError::new(format!("-O {name}: '{value}' is not a whole number"));
         match name.to_ascii_lowercase().as_str() {
             "stonewallingwearout" => {
-                asked.wears_out = value.parse::<u64>().map_err(|_| wrong())? > 0;
+                directives.wears_out = value.parse::<u64>().map_err(|_| wrong())? > 0;
             }
             "stonewallingwearoutiterations" => {
                 let number: u64 = value.parse().map_err(|_| wrong())?;
-                asked.transfers = Some(number).filter(|&number| number > 0);
+                directives.transfers = Some(number).filter(|&number| number > 0);
             }
-            "stonewallingstatusfile" => asked.status_file = Some(value.to_owned()),
-            "summaryfile" => asked.summary_file = Some(value.to_owned()),
-            "summaryformat" => asked.format = format(value)?,
+            "stonewallingstatusfile" => directives.status_file = Some(value.to_owned()),
+            "summaryfile" => directives.summary_file = Some(value.to_owned()),
+            "summaryformat" => directives.format = format(value)?,
             _ => {
                 return Err(ConfigError::new(format!(
                     "-O {name}: this directive is not supported"
@@ -108,7 +108,7 @@ fn directives(given: &[String]) -> Result<Directives, ConfigError> {
             }
         }
     }
-    Ok(asked)
+    Ok(directives)
 }
 
 fn format(word: &str) -> Result<Format, ConfigError> {

@@ -120,21 +120,21 @@ impl Output {
             Format::Json => self.document(now),
         };
         let wrong = self.tests.iter().map(|test| test.wrong).sum();
-        let mut said = self.says(text);
+        let mut printed = self.says(text);
         if wrong > 0 {
-            said.out += &wrong_data(wrong);
+            printed.out += &wrong_data(wrong);
         }
         if let Some(path) = &self.summary_file {
-            said.files.push((path.clone(), self.kept.clone().into_bytes()));
+            printed.files.push((path.clone(), self.kept.clone().into_bytes()));
         }
         for test in &self.tests {
             if let (Some(path), Some(most)) =
                 (&test.config.directives.status_file, test.most_written())
             {
-                said.files.push((PathBuf::from(path), most.to_string().into_bytes()));
+                printed.files.push((PathBuf::from(path), most.to_string().into_bytes()));
             }
         }
-        said
+        printed
     }
 
     fn document(&self, now: &str) -> String {
@@ -165,9 +165,9 @@ impl ClassicOutput for Output {
 
     fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
         let file = self.tests.first().map(TestOutput::first_file).unwrap_or_default().to_owned();
-        let mut said = self.open(scene);
-        said.err += &format!("ERROR: open64(\"{file}\") failed: {}\n", lacking.why);
-        said
+        let mut printed = self.open(scene);
+        printed.err += &format!("ERROR: open64(\"{file}\") failed: {}\n", lacking.why);
+        printed
     }
 
     /// The original aborts all ranks.

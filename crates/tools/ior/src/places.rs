@@ -33,9 +33,10 @@ impl Places {
         let (drawn, first) = match shape.order {
             Order::Sequential => (None, first),
             Order::Random(seed) => {
-                let mut all: Vec<u64> = (0..each).map(|number| number * transfer_bytes).collect();
-                Random::for_part(seed, &format!("transfers of rank {rank}")).shuffle(&mut all);
-                (Some(all), first)
+                let mut offsets: Vec<u64> =
+                    (0..each).map(|number| number * transfer_bytes).collect();
+                Random::for_part(seed, &format!("transfers of rank {rank}")).shuffle(&mut offsets);
+                (Some(offsets), first)
             }
             // Offsets drawn for a shared file are relative to its start.
             Order::Original(seed) => (Some(original(shape, seed, rank)), 0),
@@ -68,19 +69,19 @@ fn original(shape: &Shape, seed: u32, rank: u16) -> Vec<u64> {
     let ranks = u64::from(shape.ranks);
     let seed = if shape.own_files { seed.wrapping_add(rank.into()) } else { seed };
     let mut random = CRandom::new(seed);
-    let mut all: Vec<u64> = if shape.own_files {
+    let mut transfers: Vec<u64> = if shape.own_files {
         (0..each).collect()
     } else {
         let own = u64::from(rank);
         let drawn = (0..each * ranks).filter(|_| u64::from(random.draw()) % ranks == own);
         drawn.collect()
     };
-    let count = all.len() as u64;
-    for place in 0..all.len() {
+    let count = transfers.len() as u64;
+    for place in 0..transfers.len() {
         let other = u64::from(random.draw()) % count.max(1);
-        all.swap(usize::try_from(other).unwrap_or(0), place);
+        transfers.swap(usize::try_from(other).unwrap_or(0), place);
     }
-    all.into_iter().map(|number| number * transfer_bytes).collect()
+    transfers.into_iter().map(|number| number * transfer_bytes).collect()
 }
 
 /// Rank whose data a rank reads in a test.

@@ -128,15 +128,16 @@ pub(super) fn of_text(
     let tests = read(text, &mut faults).map_err(|fault| faults.refuse(fault))?;
     // A faulty line may hold a setting that would seem missing below.
     faults.check()?;
-    let mut given = given_before(settings);
+    let mut options_so_far = given_before(settings);
     let mut configs: Vec<ClassicConfig> = Vec::new();
     for test in &tests {
         for directive in &test.directives {
-            let taken = take(directive, &mut given, &faults);
+            let taken = take(directive, &mut options_so_far, &faults);
             faults.taken(taken);
         }
         if !faults.is_full() {
-            let config = configured(&settings.with_given(given.clone()), test, &configs, &faults);
+            let config =
+                configured(&settings.with_given(options_so_far.clone()), test, &configs, &faults);
             configs.extend(faults.taken(config));
         }
     }
@@ -151,16 +152,16 @@ pub(super) fn of_text(
 
 /// Settings from the command line that precede the script's directives; those of `-O` are split.
 fn given_before(settings: &Settings) -> Vec<(String, String)> {
-    let mut given = Vec::new();
+    let mut options_so_far = Vec::new();
     for (name, value) in settings.given().iter().filter(|(name, _)| name != SCRIPT) {
         let several = name == "directives";
         let parts = value.split(',').filter(|part| several && !part.is_empty());
-        given.extend(parts.map(|part| (name.clone(), part.to_owned())));
+        options_so_far.extend(parts.map(|part| (name.clone(), part.to_owned())));
         if !several {
-            given.push((name.clone(), value.clone()));
+            options_so_far.push((name.clone(), value.clone()));
         }
     }
-    given
+    options_so_far
 }
 
 /// Configuration of a test from its accumulated settings.

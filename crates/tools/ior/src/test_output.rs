@@ -176,7 +176,7 @@ impl TestOutput {
 
     fn test(&mut self, access: Access, present: &[(usize, TransferCounts)]) -> String {
         let shape = &self.config.shape;
-        let result = TestResult::of(present, shape.ranks.into());
+        let result = TestResult::from_tasks(present, shape.ranks.into());
         let has_wall = shape.wall_seconds.is_some();
         let mut text = String::new();
         if let Some(found) = result.wall.filter(|_| shape.wears_out) {

@@ -65,17 +65,17 @@ fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
 /// Selected tests; all if none is selected.
 fn acts(options: &Classic) -> EnabledTests {
     let tests = &options.tests;
-    let all = !(tests.only_create
+    let none_selected = !(tests.only_create
         || tests.only_stat
         || tests.only_read
         || tests.only_remove
         || tests.rename_dirs);
     EnabledTests {
-        create: all || tests.only_create,
-        stat: all || tests.only_stat,
-        rename: all || tests.rename_dirs,
-        read: all || tests.only_read,
-        remove: all || tests.only_remove,
+        create: none_selected || tests.only_create,
+        stat: none_selected || tests.only_stat,
+        rename: none_selected || tests.rename_dirs,
+        read: none_selected || tests.only_read,
+        remove: none_selected || tests.only_remove,
     }
 }
 

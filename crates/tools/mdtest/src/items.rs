@@ -144,8 +144,8 @@ impl Items {
             let item = position + first * each;
             let dir = place.directory(io, item / each)?;
             if self.act == Act::Stat {
-                let found = io.stat(dir, names.of(item)).unless_missing()?;
-                self.counts.missed += u64::from(found.is_none());
+                let status = io.stat(dir, names.of(item)).unless_missing()?;
+                self.counts.missed += u64::from(status.is_none());
             } else {
                 self.read(io, dir, names, item)?;
             }

@@ -79,10 +79,10 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
 fn per_directory(settings: &Settings, options: &Native, tree: &Tree) -> Result<u64, ConfigError> {
     if let Some(each) = options.items_per_dir {
         // Recorded parameters name both options, which then agree.
-        let all = each.saturating_mul(tree.holders());
-        if settings.text("items").is_some() && options.items != Some(all) {
+        let item_count = each.saturating_mul(tree.holders());
+        if settings.text("items").is_some() && options.items != Some(item_count) {
             return Err(ConfigError::new("--items and --items-per-dir exclude each other")
-                .hint(format!("--items-per-dir {each} makes {all} items in this tree")));
+                .hint(format!("--items-per-dir {each} makes {item_count} items in this tree")));
         }
         return Ok(each);
     }

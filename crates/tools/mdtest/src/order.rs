@@ -12,21 +12,21 @@ pub(super) fn order(order: Order, rank: u16, items: u64) -> Option<Vec<u64>> {
         Order::Original(seed) => Some(as_original(seed.wrapping_add(rank.into()), items)),
         Order::Random(seed) => {
             let mut random = Random::for_part(seed, &format!("order of rank {rank}"));
-            let mut all: Vec<u64> = (0..items).collect();
-            random.shuffle(&mut all);
-            Some(all)
+            let mut items_in_order: Vec<u64> = (0..items).collect();
+            random.shuffle(&mut items_in_order);
+            Some(items_in_order)
         }
     }
 }
 
 fn as_original(seed: u32, items: u64) -> Vec<u64> {
     let mut random = CRandom::new(seed);
-    let mut all: Vec<u64> = (0..items).collect();
-    for last in (1..all.len()).rev() {
+    let mut items_in_order: Vec<u64> = (0..items).collect();
+    for last in (1..items_in_order.len()).rev() {
         let share = f64::from(random.draw()) / f64::from(i32::MAX);
-        all.swap(cut(share * last as f64).min(last), last);
+        items_in_order.swap(cut(share * last as f64).min(last), last);
     }
-    all
+    items_in_order
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is cut, as in C")]

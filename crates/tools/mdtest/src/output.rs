@@ -96,8 +96,8 @@ impl Output {
         let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
         if test.is_of_tree() {
             let items = shape.tree.directories().unwrap_or(0);
-            let all = seconds(first, last);
-            let ranks = vec![RankTime { seconds_before_barrier: all, seconds: all }];
+            let whole = seconds(first, last);
+            let ranks = vec![RankTime { seconds_before_barrier: whole, seconds: whole }];
             return TestResult { items, ranks };
         }
         let of = |rank: usize| {
@@ -181,7 +181,7 @@ impl ClassicOutput for Output {
     fn open(&mut self, scene: &ClassicScene) -> Said {
         let ClassicConfig { shape, options, .. } = &self.config;
         let path = options.dir.split('@').next().unwrap_or_default().to_owned();
-        let asked = HeaderParams {
+        let params = HeaderParams {
             ranks: self.ranks(),
             path,
             stride: shape.stride,
@@ -202,7 +202,7 @@ impl ClassicOutput for Output {
             unused_bytes: room.unused_bytes,
             inodes: room.inodes.unwrap_or((0, 0)),
         });
-        Said { out: header(&scene.started, &scene.words, &asked, filesystem), ..Said::default() }
+        Said { out: header(&scene.started, &scene.words, &params, filesystem), ..Said::default() }
     }
 
     fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {

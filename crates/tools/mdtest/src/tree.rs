@@ -22,18 +22,18 @@ impl Tree {
     /// Number of directories; `None` on overflow.
     pub(super) fn directories(&self) -> Option<u64> {
         let mut level = 1_u64;
-        let mut all = 1_u64;
+        let mut count = 1_u64;
         for _ in 0..self.depth {
             level = level.checked_mul(self.branch)?;
-            all = all.checked_add(level)?;
+            count = count.checked_add(level)?;
         }
-        Some(all)
+        Some(count)
     }
 
     /// Number of directories that hold items.
     pub(super) fn holders(&self) -> u64 {
-        let all = self.directories().unwrap_or(u64::MAX);
-        if self.leaves_only { self.branch.saturating_pow(self.depth) } else { all }
+        let directories = self.directories().unwrap_or(u64::MAX);
+        if self.leaves_only { self.branch.saturating_pow(self.depth) } else { directories }
     }
 
     /// The first directory that holds items; all behind it do too.
@@ -105,14 +105,14 @@ mod tests {
     use super::Tree;
 
     fn visited(tree: Tree, last: bool) -> Vec<u64> {
-        let mut all = Vec::new();
+        let mut visited = Vec::new();
         let mut visit = |directory| {
-            all.push(directory);
+            visited.push(directory);
             Ok::<_, ()>(())
         };
         let done = if last { tree.each_last(&mut visit) } else { tree.each(&mut visit) };
         done.unwrap();
-        all
+        visited
     }
 
     #[test]

@@ -131,11 +131,11 @@ mod tests {
     fn accounts_are_read_as_they_were_written() {
         let mut account = Account::default();
         for client in 0..2 {
-            let mut one = ClientAccount::new(client);
-            one.spans.record(3, true, Some(5), Some(5005));
-            one.passed(Pass { took_ns: 7, at_ns: 9 });
-            (one.read, one.to_ns) = (100, u64::MAX);
-            account.clients.push(one);
+            let mut client_account = ClientAccount::new(client);
+            client_account.spans.record(3, true, Some(5), Some(5005));
+            client_account.passed(Pass { took_ns: 7, at_ns: 9 });
+            (client_account.read, client_account.to_ns) = (100, u64::MAX);
+            account.clients.push(client_account);
         }
         for number in 0..=MESSAGES_MAX {
             account.say(format!("[{number}] größer"));

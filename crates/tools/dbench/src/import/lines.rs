@@ -269,20 +269,20 @@ mod tests {
             seconds: 9,
             latency_ms: Some(355.893),
         };
-        let said = "   2     90760    95.00 MB/sec  execute   9 sec  latency 355.893 ms";
-        assert_eq!(line(said), Some(Line::Tick(tick)));
-        assert_eq!(line(&format!("{said} *1")), Some(Line::Tick(tick)));
+        let line_text = "   2     90760    95.00 MB/sec  execute   9 sec  latency 355.893 ms";
+        assert_eq!(line(line_text), Some(Line::Tick(tick)));
+        assert_eq!(line(&format!("{line_text} *1")), Some(Line::Tick(tick)));
         assert_eq!(line("@R@2@90760@95.00@9@355.893@"), Some(Line::Tick(tick)));
         let old = "   2     90760    95.00 MB/sec  execute   9 sec   ";
         assert_eq!(line(old), Some(Line::Tick(Tick { latency_ms: None, ..tick })));
         assert_eq!(line("   2  cleanup  10 sec"), Some(Line::Furniture));
         assert_eq!(line("   2  6 95.00 MB/sec  cleanup  10 sec   "), Some(Line::Furniture));
-        assert_eq!(line(&format!("{said} {said}")), None, "glued");
+        assert_eq!(line(&format!("{line_text} {line_text}")), None, "glued");
     }
 
     #[test]
     fn results_say_how_it_was_run() {
-        let said = "Throughput 497.551 MB/sec (sync open) (sync dirs)  32 clients  4 procs  \
+        let line_text = "Throughput 497.551 MB/sec (sync open) (sync dirs)  32 clients  4 procs  \
                     max_latency=713.045 ms";
         let outcome = Outcome {
             mb_per_second: 497.551,
@@ -291,7 +291,7 @@ mod tests {
             processes: 4,
             latency_ms: Some(713.045),
         };
-        assert_eq!(line(said), Some(Line::Result(outcome)));
+        assert_eq!(line(line_text), Some(Line::Result(outcome)));
         let machine = Outcome { synchronous: None, ..outcome };
         assert_eq!(line(";497.551;32;4;713.045;"), Some(Line::Result(machine)));
         let old = Outcome {

@@ -162,15 +162,15 @@ impl<'r> TrialBuilder<'r> {
         let Some(seconds) = self.measured_seconds().filter(|_| !self.run.rows.is_empty()) else {
             return;
         };
-        let all: u64 = self.run.rows.iter().map(|row| row.count).sum();
+        let operations: u64 = self.run.rows.iter().map(|row| row.count).sum();
         for row in &self.run.rows {
             let scope = Scope::Kind(short_name(&row.op).to_owned());
             let rate = row.count as f64 / seconds;
             self.trial.metrics.push(rates::OPERATIONS_PER_SECOND.of(scope, rate));
         }
-        let all = all as f64;
-        self.measured(rates::OPERATIONS_PER_SECOND.of(Scope::Trial, all / seconds));
-        self.measured(rates::OPERATIONS.of(Scope::Trial, all));
+        let operations = operations as f64;
+        self.measured(rates::OPERATIONS_PER_SECOND.of(Scope::Trial, operations / seconds));
+        self.measured(rates::OPERATIONS.of(Scope::Trial, operations));
         self.measured(times::ELAPSED_SECONDS.of(Scope::Trial, seconds));
     }
 
@@ -292,10 +292,10 @@ impl<'r> TrialBuilder<'r> {
         let mut clients: Vec<u64> = self.run.passes.iter().map(|pass| pass.client).collect();
         clients.sort_unstable();
         clients.dedup();
-        let all = self.run.outcome.map_or(0, |outcome| outcome.clients);
-        let without = all.saturating_sub(clients.len() as u64);
+        let client_count = self.run.outcome.map_or(0, |outcome| outcome.clients);
+        let without = client_count.saturating_sub(clients.len() as u64);
         if without > 0 {
-            self.remark(format!("{without} of {all} clients completed no pass"));
+            self.remark(format!("{without} of {client_count} clients completed no pass"));
         }
         if self.run.plan.as_ref().is_some_and(|(_, _, warm_up)| *warm_up > 0) {
             self.remark("the passes it lists include those of the warm-up");

@@ -41,14 +41,14 @@ pub(crate) fn parse(file: &str, text: &[u8], lines: Option<&Lines>) -> Result<Lo
         opened: Vec::new(),
         missed: None,
     };
-    let mut found = Vec::new();
+    let mut words_of_line = Vec::new();
     for (place, line) in cursor::lines(text, 0) {
         if lines.is_some_and(|lines| !lines.contains(&place.line)) {
             continue;
         }
-        if let Err(fault) = parser.words_and_line(line, place, &mut found) {
+        if let Err(fault) = parser.words_and_line(line, place, &mut words_of_line) {
             parser.faults.keep(fault);
-            parser.go_on(&found);
+            parser.go_on(&words_of_line);
             if parser.faults.is_full() || parser.bounded(place).is_err() {
                 break;
             }

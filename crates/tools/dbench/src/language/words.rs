@@ -82,9 +82,10 @@ mod tests {
 
     #[test]
     fn lines_are_cut_at_blanks_and_quotes() {
-        let found = cut(b" Rename \"\\a b\"\t\"\\c\" 0x0\r");
-        let found: Vec<(&str, u32)> = found.iter().map(|(word, at)| (word.as_str(), *at)).collect();
-        assert_eq!(found, [("Rename", 2), ("\\a b", 9), ("\\c", 16), ("0x0", 21)]);
+        let cut_words = cut(b" Rename \"\\a b\"\t\"\\c\" 0x0\r");
+        let cut_words: Vec<(&str, u32)> =
+            cut_words.iter().map(|(word, at)| (word.as_str(), *at)).collect();
+        assert_eq!(cut_words, [("Rename", 2), ("\\a b", 9), ("\\c", 16), ("0x0", 21)]);
         assert!(cut(b"  # \"comment").is_empty());
         assert!(cut(b"").is_empty());
     }

@@ -37,8 +37,8 @@ impl Player {
                 break;
             }
             for entry in Entries::new(&batch) {
-                let asked = io.stat(dir, entry.name);
-                let _whatever = self.heard(io, asked)?;
+                let status = io.stat(dir, entry.name);
+                let _whatever = self.heard(io, status)?;
                 if entry.kind != EntryKind::Directory {
                     let removed = io.unlink(dir, entry.name);
                     let _whatever = self.heard(io, removed)?;

@@ -224,8 +224,8 @@ impl NameTable {
         let path = self.dirs[dir as usize].path.as_bytes().to_vec();
         for slot in 0..self.holders.len() {
             let Some(held) = self.holders[slot] else { continue };
-            let rest = self.dirs[held as usize].path.as_bytes().strip_prefix(path.as_slice());
-            if rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/') {
+            let below = self.dirs[held as usize].path.as_bytes().strip_prefix(path.as_slice());
+            if below.is_some_and(|below| below.is_empty() || below[0] == b'/') {
                 self.leave(slot);
             }
         }

@@ -31,8 +31,8 @@ impl Player {
             self.found[which] = true;
             return Ok(());
         }
-        let asked = io.stat(at, self.name(which));
-        self.found[which] = self.heard(io, asked)?.is_ok();
+        let status = io.stat(at, self.name(which));
+        self.found[which] = self.heard(io, status)?.is_ok();
         if !self.found[which] {
             return if self.plan.resolve { self.look_for_alike(io, which) } else { Ok(()) };
         }

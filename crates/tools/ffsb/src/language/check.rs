@@ -210,8 +210,8 @@ fn whole_blocks(section: &Section, to: &mut Faults) {
     let ends = ["min_filesize", "max_filesize"].map(|key| (key, section.number(key)));
     let row = section.size_weights.iter().map(|&(bytes, _)| bytes).find(odd);
     let row = [("size_weight", row)];
-    let all = if section.size_weights.is_empty() { &ends[..] } else { &row[..] };
-    for &(key, bytes) in all {
+    let sizes = if section.size_weights.is_empty() { &ends[..] } else { &row[..] };
+    for &(key, bytes) in sizes {
         if let Some(bytes) = bytes.filter(odd) {
             let what = format!(
                 "{key}: with directio, files are made up to whole blocks of {DIRECT_BYTES} bytes, \

@@ -43,16 +43,16 @@ pub(super) fn lines<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<L
         let right = format!("a profile has at most {BYTES_MAX} bytes: is this one?");
         return Err(faults.error(Place::START, what).hint(right));
     }
-    let mut found = Vec::new();
+    let mut parsed = Vec::new();
     for (place, line) in cursor::lines(text, 0) {
         let cut = LineScanner { line, place, faults };
         let read = cut.read();
-        found.extend(faults.taken(read).flatten());
+        parsed.extend(faults.taken(read).flatten());
         if faults.is_full() {
             break;
         }
     }
-    Ok(found)
+    Ok(parsed)
 }
 
 /// Scanner state for one line.

@@ -245,7 +245,7 @@ impl Sorter<'_, '_> {
             self.faults.warn(place, format!("FFSB 6.0-RC2 refuses {name}; it is read as {now}"));
             key = self.key(section.scope, now, place)?;
         }
-        let given = RawValue { key: name, text: value, place: value_place };
+        let raw = RawValue { key: name, text: value, place: value_place };
         match key.kind {
             Kind::SizeWeight | Kind::Range => {
                 let words = if key.kind == Kind::Range { "FROM TO" } else { "SIZE WEIGHT" };
@@ -254,11 +254,11 @@ impl Sorter<'_, '_> {
                 return Err(self.faults.error(place, what).hint(right));
             }
             Kind::Ignore => {
-                section.ignored[given.call(self.faults)?.place()] = true;
+                section.ignored[raw.call(self.faults)?.place()] = true;
                 return Ok(());
             }
             Kind::FsyncFile => {
-                let more = match given.read(key.kind, self.faults)? {
+                let more = match raw.read(key.kind, self.faults)? {
                     Value::Number(1) => "; write_fsync_weight, create_fsync_weight and others do",
                     _ => "",
                 };
@@ -268,7 +268,7 @@ impl Sorter<'_, '_> {
             }
             _ => {}
         }
-        let value = given.read(key.kind, self.faults)?;
+        let value = raw.read(key.kind, self.faults)?;
         let setting = Setting { value, place: value_place };
         if section.settings.insert(key.name, setting).is_some() {
             self.faults.warn(place, format!("{} is given again; this one counts", key.name));
@@ -292,8 +292,8 @@ impl Sorter<'_, '_> {
             let what = format!("{name} has {} values, not two", rest.len());
             return Err(self.faults.error(*place, what).hint(right));
         };
-        let given = |text, place| RawValue { key: key.name, text, place };
-        let (first, second) = (given(first, first_place), given(second, second_place));
+        let raw = |text, place| RawValue { key: key.name, text, place };
+        let (first, second) = (raw(first, first_place), raw(second, second_place));
         if section.size_weights.len().max(section.ranges_ms.len()) >= ROWS_MAX {
             let what = format!("there are more than {ROWS_MAX} {name}");
             return Err(self.faults.error(*place, what).hint(format!("give at most {ROWS_MAX}")));

@@ -183,8 +183,8 @@ mod tests {
 
     fn read(kind: Kind, text: &str) -> Result<(Value, Vec<String>), String> {
         let mut faults = Faults::new("f", b"");
-        let given = RawValue { key: "key", text, place: Place::new(2, 7) };
-        match given.read(kind, &mut faults) {
+        let raw = RawValue { key: "key", text, place: Place::new(2, 7) };
+        match raw.read(kind, &mut faults) {
             Ok(value) => Ok((value, faults.into_warnings())),
             Err(error) => {
                 assert!(error.hint.is_some(), "{error:?}");

@@ -109,24 +109,24 @@ pub(super) fn parameters(profile: &Profile) -> Vec<(String, String)> {
     let prefix = |several: bool, word: &str, number: usize| {
         if several { format!("{word}{number}.") } else { String::new() }
     };
-    let mut all = Vec::new();
-    put("", globals(profile), &mut all);
+    let mut named = Vec::new();
+    put("", globals(profile), &mut named);
     for (number, one) in profile.filesystems.iter().enumerate() {
         let prefix = prefix(profile.filesystems.len() > 1, "filesystem", number);
-        put(&prefix, filesystem(one), &mut all);
+        put(&prefix, filesystem(one), &mut named);
         if let Some(Aging { group: ager, .. }) = &one.aging {
-            put(&format!("{prefix}aging."), group(ager), &mut all);
+            put(&format!("{prefix}aging."), group(ager), &mut named);
         }
     }
     for (number, one) in profile.groups.iter().enumerate() {
         let prefix = prefix(profile.groups.len() > 1, "threadgroup", number);
         let bound = one.bound.map(|number| ("bindfs", number.to_string()));
-        put(&prefix, bound.into_iter().collect(), &mut all);
-        put(&prefix, group(one), &mut all);
+        put(&prefix, bound.into_iter().collect(), &mut named);
+        put(&prefix, group(one), &mut named);
         let rows = one.stats.as_ref().map_or(vec![("enable_stats", switch(false))], stats);
-        put(&prefix, rows, &mut all);
+        put(&prefix, rows, &mut named);
     }
-    all
+    named
 }
 
 /// The whole text.

@@ -99,8 +99,8 @@ impl Worker {
                 io.seek(FILE, position)?;
                 self.timed(io, TimedCall::Seek);
             }
-            let asked = u32::try_from(wanted - moved.bytes).unwrap_or(u32::MAX).min(block);
-            let bytes = if reads { io.read(FILE, asked) } else { io.write(FILE, asked, position) }?;
+            let piece = u32::try_from(wanted - moved.bytes).unwrap_or(u32::MAX).min(block);
+            let bytes = if reads { io.read(FILE, piece) } else { io.write(FILE, piece, position) }?;
             self.timed(io, if reads { TimedCall::Read } else { TimedCall::Write });
             moved.bytes += bytes;
             position += bytes + skip.unwrap_or(0);

@@ -121,7 +121,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// Row for these workers.
-    pub(crate) fn of(workers: &[FileCounters]) -> Self {
+    pub(crate) fn from_workers(workers: &[FileCounters]) -> Self {
         let mut row = Self::default();
         for counters in workers {
             row.files += counters.files;
@@ -267,7 +267,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
             write: column(15, 33, 59),
             ..FileCounters::default()
         };
-        let row = Row::of(&[first, second]);
+        let row = Row::from_workers(&[first, second]);
         assert_eq!(
             row.line(78, 6, 20_000, false),
             "    78            6        20000       1033.5              371\n"
@@ -286,7 +286,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
     fn long_numbers_are_not_cut() {
         let counters =
             FileCounters { files: 5_000_000_000, loop_us: 1_000_000, ..FileCounters::default() };
-        let line = Row::of(&[counters]).line(100, 5_000_000_000, 1 << 40, false);
+        let line = Row::from_workers(&[counters]).line(100, 5_000_000_000, 1 << 40, false);
         assert_eq!(line, "   100   5000000000 1099511627776 5000000000.0                0\n");
     }
 

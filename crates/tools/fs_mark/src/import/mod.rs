@@ -51,7 +51,7 @@ impl Importer for FsMark {
             let what = "a table of fs_mark without its header: its options are unknown";
             remarks.push(Remark { line: at + 1, what: what.to_owned() });
         }
-        let mut table = Table::from(next);
+        let mut table = Table::starting_at(next);
         table.read(self, log, at);
         table.tell(&mut trial);
         if let Some(line) = table.ran_out_at {
@@ -127,7 +127,7 @@ struct Table {
 }
 
 impl Table {
-    fn from(line: usize) -> Self {
+    fn starting_at(line: usize) -> Self {
         Self {
             rows: Rows::named(ITERATION_PHASE),
             first: None,

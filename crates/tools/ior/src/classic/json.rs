@@ -353,7 +353,8 @@ fn parameters(params: &TestParams) -> AllParameters<'_> {
 
 fn options(params: &TestParams) -> Options<'_> {
     let is_reordered = params.reorder || params.reorder_random;
-    let all = params.block_bytes.saturating_mul(params.segments).saturating_mul(params.ranks);
+    let total_bytes =
+        params.block_bytes.saturating_mul(params.segments).saturating_mul(params.ranks);
     let has_wall = params.wall_seconds > 0;
     Options {
         api: &params.api,
@@ -380,7 +381,7 @@ fn options(params: &TestParams) -> Options<'_> {
         repetitions: params.repetitions,
         xfersize: human(params.transfer_bytes),
         blocksize: human(params.block_bytes),
-        all: human(all),
+        all: human(total_bytes),
         verbose: params.verbose.then_some(1),
         wall_seconds: has_wall.then_some(params.wall_seconds),
         wears_out: has_wall.then_some(params.wears_out.into()),

@@ -41,18 +41,18 @@ impl Outliers {
         host: &dyn Fn(usize) -> Option<String>,
     ) -> String {
         let ranks = tasks.iter().map(|(rank, _)| rank + 1).max().unwrap_or(0);
-        let all: Vec<_> =
+        let rank_times: Vec<_> =
             (0..ranks).filter_map(|rank| Some((rank, self.times(tasks, rank)?))).collect();
-        if self.threshold_seconds == 0 || all.is_empty() {
+        if self.threshold_seconds == 0 || rank_times.is_empty() {
             return String::new();
         }
         let mut lines = String::new();
         for (name, figure) in FIGURES {
-            let number = all.len() as f64;
-            let mean = all.iter().map(|(_, times)| figure(times)).sum::<f64>() / number;
-            let squares = all.iter().map(|(_, times)| (figure(times) - mean).powi(2));
+            let number = rank_times.len() as f64;
+            let mean = rank_times.iter().map(|(_, times)| figure(times)).sum::<f64>() / number;
+            let squares = rank_times.iter().map(|(_, times)| (figure(times) - mean).powi(2));
             let deviation = (squares.sum::<f64>() / number).sqrt();
-            for (rank, times) in &all {
+            for (rank, times) in &rank_times {
                 let value = figure(times);
                 if (value - mean).abs() > self.threshold_seconds as f64 {
                     let host = host(*rank).unwrap_or_else(|| "unknown".to_owned());

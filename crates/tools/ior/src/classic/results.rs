@@ -63,7 +63,7 @@ fn seconds(from: u64, to: u64) -> f64 {
 impl TestResult {
     /// Result from the counts of all tasks, each with its rank; wear-out tasks come after the timed
     /// ones.
-    pub(crate) fn of(tasks: &[(usize, TransferCounts)], ranks: usize) -> Self {
+    pub(crate) fn from_tasks(tasks: &[(usize, TransferCounts)], ranks: usize) -> Self {
         let counts = || tasks.iter().map(|(_, counts)| counts);
         let first = |begin: fn(&TransferCounts) -> u64| counts().map(begin).min().unwrap_or(0);
         let last = |end: fn(&TransferCounts) -> u64| counts().map(end).max().unwrap_or(0);

@@ -133,8 +133,9 @@ fn options(params: &TestParams) -> String {
     text += &pair("repetitions", params.repetitions);
     text += &pair("xfersize", human(params.transfer_bytes));
     text += &pair("blocksize", human(params.block_bytes));
-    let all = params.block_bytes.saturating_mul(params.segments).saturating_mul(params.ranks);
-    text += &pair("aggregate filesize", human(all));
+    let total_bytes =
+        params.block_bytes.saturating_mul(params.segments).saturating_mul(params.ranks);
+    text += &pair("aggregate filesize", human(total_bytes));
     if params.verbose {
         text += &pair("verbose", 1);
     }
@@ -381,7 +382,7 @@ mod tests {
             bytes: 4 << 20,
             ..TransferCounts::default()
         };
-        TestResult::of(&[(0, counts(0)), (1, counts(18))], 2)
+        TestResult::from_tasks(&[(0, counts(0)), (1, counts(18))], 2)
     }
 
     #[test]

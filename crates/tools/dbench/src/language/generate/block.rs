@@ -55,7 +55,7 @@ struct RemainingOps {
 }
 
 impl RemainingOps {
-    fn of(block: u32) -> Self {
+    fn new(block: u32) -> Self {
         let mut left = Self {
             opens: share(mix::OPENS, block),
             opens_plain: share(mix::OPENS_PLAIN, block),
@@ -167,7 +167,7 @@ impl Walk {
 
     /// Writes a block.
     pub(super) fn block(&mut self, block: u32, files: &mut Files, out: &mut Vec<u8>) {
-        self.left = RemainingOps::of(block);
+        self.left = RemainingOps::new(block);
         for (due, row) in self.due.iter_mut().zip(mix::FOLLOWING) {
             for (due, sum) in due.iter_mut().zip(row) {
                 *due += i64::from(sum) * 1000 / 129;

@@ -240,14 +240,14 @@ pub(crate) fn report(
             text += &group.stats.map(|stats| calls(group.tally, stats)).unwrap_or_default();
         }
     }
-    let mut all = Tally::default();
-    groups.iter().for_each(|group| all.add(group.tally));
+    let mut total = Tally::default();
+    groups.iter().for_each(|group| total.add(group.tally));
     text += "Total Results\n===============\n";
-    text += &table(&all, took_s);
+    text += &table(&total, took_s);
     // An empty line stands below each group, also where it is alone, but not below the sum.
     if let [GroupReport { stats, .. }] = groups {
         text += "\n";
-        text += &stats.map(|stats| calls(&all, stats)).unwrap_or_default();
+        text += &stats.map(|stats| calls(&total, stats)).unwrap_or_default();
     }
     let (user, system) = (percent(user_s, took_s), percent(system_s, took_s));
     let sum = percent(user_s + system_s, took_s);

@@ -57,8 +57,8 @@ impl Walk {
         // The file used last, mostly; to be flushed, one that was written for that.
         let suits = |at: &usize| !flushes || self.open[*at].purpose.flushes;
         let suiting: Vec<usize> = (0..self.open.len()).filter(suits).collect();
-        let all: Vec<usize> = (0..self.open.len()).collect();
-        let among = if suiting.is_empty() { &all } else { &suiting };
+        let candidates: Vec<usize> = (0..self.open.len()).collect();
+        let among = if suiting.is_empty() { &candidates } else { &suiting };
         let latest = self.random.below(10) < 8;
         let at = match among.last() {
             Some(&last) if latest => last,
