@@ -1,4 +1,4 @@
-//! The clock of a trial: nanoseconds since it began.
+//! Clock of a trial: nanoseconds since its start.
 
 use treering_sys::monotonic_ns;
 

@@ -31,7 +31,7 @@ pub enum EngineError {
     /// The stop flag was halted, not by a signal and not by a worker of this run.
     #[error("stopped before its end")]
     Halted,
-    /// A defect of ours: a worker panicked.
+    /// Defect of treering: a worker panicked.
     #[error("{task}: the worker panicked: {message}")]
     Panicked {
         /// The task.
@@ -39,7 +39,7 @@ pub enum EngineError {
         /// Panic message.
         message: String,
     },
-    /// The process of a worker ended without its result.
+    /// The process of a worker ended without a result.
     #[error("{task}: the worker's process was lost: {why}")]
     Lost {
         /// The task.
@@ -47,7 +47,7 @@ pub enum EngineError {
         /// End of the process: exit code or signal.
         why: String,
     },
-    /// A rank of the run did not do its part.
+    /// A rank failed or was lost.
     #[error(transparent)]
     Rank(#[from] RankError),
     /// The session itself cannot go on.
@@ -71,7 +71,7 @@ pub enum EngineError {
         #[source]
         source: io::Error,
     },
-    /// The directory of a rank that works in one of its own could not be made.
+    /// The own directory of a rank could not be made.
     #[error(transparent)]
     Place(#[from] TargetError),
     /// A worker could not be set up.

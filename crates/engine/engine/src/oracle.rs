@@ -15,7 +15,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// A snapshot of these entries, in any order.
+    /// Snapshot of these entries, given in any order.
     pub fn new(mut entries: Vec<(PathBuf, EntryKind, u64)>) -> Self {
         entries.sort();
         Self { entries }

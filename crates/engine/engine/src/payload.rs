@@ -19,13 +19,13 @@ const STAMP_BYTES: usize = size_of::<u64>();
 /// Maximum number of workers that copy the whole buffer, so that no block is copied twice; further
 /// workers copy a window, so that hundreds of workers do not take 4 MiB each.
 const WHOLE_COPIES_MOST: u16 = 16;
-/// The size of a window, unless one write is larger.
+/// Size of a window in bytes, unless a single write is larger.
 const WINDOW_BYTES: usize = 64 * 1024;
 
 /// Kind of data that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadKind {
-    /// The letter `a`, over and over: what compilebench writes.
+    /// The letter `a`, repeated, as compilebench writes.
     Classic,
     /// Zeros, as fs_mark writes.
     Zeros,
@@ -55,7 +55,7 @@ struct Window {
     bytes: Pages,
     /// Bitmap of copied blocks.
     copied: Vec<u64>,
-    /// The place of its first block in the shared buffer.
+    /// Offset of the window's first block in the shared buffer.
     start: usize,
     /// Window size in bytes, unless a single write is larger.
     wanted_bytes: usize,
@@ -152,8 +152,8 @@ impl Window {
         Self { bytes: Pages::filled(0, 0), copied: Vec::new(), start: 0, wanted_bytes }
     }
 
-    /// Puts the window where a write of so many bytes begins, with nothing copied; a window of the
-    /// whole buffer begins where that does.
+    /// Moves the window to the start of a write of `bytes`, with nothing copied; a window of the
+    /// whole buffer always starts at offset 0.
     #[cold]
     fn move_to(&mut self, start: usize, bytes: usize, whole: usize) {
         let block = start - start % BLOCK_BYTES;

@@ -24,14 +24,14 @@ const LONGEST_GAP: u64 = 63;
 /// Without a sample the clock is read after so many calls, to cut the seconds.
 const UNCLOCKED_MAX: u32 = 64;
 const SECOND_NS: u64 = 1_000_000_000;
-/// Seconds for which there is room from the start.
+/// Number of intervals allocated in advance.
 const SECONDS_RESERVED: usize = 4096;
 
 /// Counters of one call kind: half a cache line, so that a call touches one.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Counts {
-    /// Calls left until one of this kind is timed.
+    /// Calls of this kind left until the next timed one.
     gap: u64,
     calls: u64,
     errors: u64,
@@ -63,7 +63,7 @@ const fn place(op: Op) -> usize {
 }
 
 impl Recorder {
-    /// A recorder with a seed for the distances of its samples. Allocates all it will need.
+    /// Recorder whose sample distances are drawn from `seed`. Allocates everything in advance.
     pub fn new(mode: LatencyMode, seed: u64) -> Self {
         let mut recorder = Self {
             mode,
@@ -140,7 +140,7 @@ impl Recorder {
         timed
     }
 
-    /// Takes down a latency, of a step that made a call; says when it ended.
+    /// Records the latency of a step that made a call; returns the end of the step.
     fn sample(&mut self, op: Op, began_ns: u64, called: bool) -> u64 {
         let now_ns = monotonic_ns();
         self.unclocked = 0;
@@ -153,7 +153,7 @@ impl Recorder {
         now_ns
     }
 
-    /// Calls until the next sample, this one included.
+    /// Number of calls until the next sample, inclusive.
     #[inline]
     fn gap(&mut self, op: Op) -> u64 {
         match self.mode {
@@ -177,7 +177,7 @@ impl Recorder {
         }
     }
 
-    /// Closes the present second and begins the one of `now_ns`.
+    /// Closes the current interval and starts that of `now_ns`.
     #[cold]
     fn cut(&mut self, now_ns: u64) {
         self.place_counts();
@@ -202,7 +202,8 @@ impl Recorder {
         self.placed = (calls, bytes);
     }
 
-    /// Ends a task: its calls by kind, those that were made. Counts and latencies begin anew.
+    /// Ends a task: returns totals of the call kinds that occurred, and resets counts and
+    /// latencies.
     pub(crate) fn end_task(&mut self) -> Vec<OpTotals> {
         self.place_counts();
         self.placed = (0, 0);

@@ -424,15 +424,14 @@ pub enum Call<'a> {
         /// Filesystems to sync.
         scope: SyncScope,
     },
-    /// Opens one of the places at which the workers take turns, whosever turn it is; 0 is the
-    /// first.
+    /// Opens one of the root directories at which workers take turns; 0 is the first.
     OpenRoot {
         /// Number of the root directory.
         root: u16,
         /// Slot that receives the descriptor.
         into: Dir,
     },
-    /// Asks the filesystem of an open directory for its room: `Done::Room`.
+    /// Queries the space of an open directory's filesystem: `Done::Room`.
     Statfs {
         /// Slot of the open directory.
         dir: Dir,

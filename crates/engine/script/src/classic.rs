@@ -30,7 +30,7 @@ pub enum MakeRoots {
     Never,
 }
 
-/// Words of the imitated tool, with their newlines.
+/// Output of the imitated tool, with newlines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
     /// Text for standard output.
@@ -49,7 +49,7 @@ impl Said {
         Self { err: format!("{line}\n"), ..Self::default() }
     }
 
-    /// Words for standard output and the log.
+    /// Text for standard output and the log.
     pub fn everywhere(words: String) -> Self {
         Self { log: words.clone(), out: words, ..Self::default() }
     }
@@ -69,9 +69,9 @@ pub struct ClassicTraces {
 /// Facts that an output gets before it begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassicScene {
-    /// The command line as it was typed, the program's name first.
+    /// Command line as typed, starting with the program's name.
     pub words: Vec<String>,
-    /// The time, as `ctime` writes it, without newline.
+    /// Start time in the format of `ctime`, without newline.
     pub started: String,
     /// True if the first directory was missing and had to be created.
     pub was_made: bool,
@@ -100,7 +100,7 @@ pub struct DiskCounts {
     pub name: String,
     /// Requests, read and written.
     pub requests: [u64; 2],
-    /// Requests that were merged with others, likewise.
+    /// Merged requests, reads and writes.
     pub merges: [u64; 2],
     /// Milliseconds spent by requests, for reads and writes.
     pub ticks_ms: [u64; 2],
@@ -147,7 +147,7 @@ pub trait Witness {
     /// The room of the first root's filesystem now.
     fn room(&mut self) -> Option<Room>;
 
-    /// The time now, as `ctime` writes it, without newline.
+    /// Current time in the format of `ctime`, without newline.
     fn time(&mut self) -> String;
 
     /// Counters of the disk below the first root since boot; `None` without such a disk.

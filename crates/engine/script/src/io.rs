@@ -36,9 +36,9 @@ pub enum Done {
 pub struct CallError {
     /// The kernel's error number.
     pub errno: Errno,
-    /// System calls that were made, the failing one included.
+    /// Number of system calls, including the failing one.
     pub calls: u32,
-    /// Bytes that were moved before it failed.
+    /// Bytes moved before the failure.
     pub bytes: u64,
 }
 
@@ -97,7 +97,7 @@ pub trait Io {
 /// Resource usage of a task besides time and CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Switches of context, of its own will or not.
+    /// Context switches, voluntary and involuntary.
     pub switches: u64,
     /// Faults of pages that were read from a disk.
     pub major_faults: u64,
@@ -116,13 +116,13 @@ pub struct Spent {
 
 /// Conversion of expected call failures to values.
 pub trait Expect<T>: Sized {
-    /// `None` where the name exists already (`EEXIST`).
+    /// `None` if the name exists already (`EEXIST`).
     ///
     /// # Errors
     /// All other failures.
     fn unless_existing(self) -> Result<Option<T>, Stop>;
 
-    /// `None` where nothing has the name (`ENOENT`).
+    /// `None` if the name does not exist (`ENOENT`).
     ///
     /// # Errors
     /// All other failures.
@@ -247,13 +247,13 @@ plain! {
     set_times(at: Dir, name: &CStr) SetTimes;
     /// `syncfs` of the target, or `sync` of the machine.
     sync(scope: SyncScope) Sync;
-    /// Waits so long. One that waits long does so in pieces, since nothing ends a piece early.
+    /// Sleeps for `ns` nanoseconds. Long sleeps must be divided, since a sleep is not interrupted.
     pause(ns: u64) Pause;
     /// Waits for another thread, at most so long, unless the signal's count is not `seen` any more.
     wait_for(signal: &Signal, seen: u64, ns: u64) Await;
 }
 
-/// A call that moves bytes: how many it moved.
+/// Methods for calls that return a number of bytes.
 macro_rules! moving {
     ($($(#[$doc:meta])* $method:ident($($name:ident: $kind:ty),*) $call:ident;)*) => {
         impl dyn Io + '_ {
@@ -322,7 +322,8 @@ impl dyn Io + '_ {
         Ok(if let Done::Room(room) = done { room } else { Room::default() })
     }
 
-    /// Gives requests to the queue of the task: how many it took, the first of them.
+    /// Submits requests to the queue of the task; returns how many, from the first on, were
+    /// accepted.
     ///
     /// # Errors
     /// As [`Io::call`].
@@ -331,7 +332,7 @@ impl dyn Io + '_ {
         Ok(if let Done::Taken(taken) = done { taken } else { 0 })
     }
 
-    /// Waits for at least so many requests to end, as far as so many are under way.
+    /// Waits for at least `least` requests to complete, capped at the number in flight.
     ///
     /// # Errors
     /// As [`Io::call`].

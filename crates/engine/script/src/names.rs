@@ -1,4 +1,4 @@
-//! Trees of names: ten million paths without holding one of them as a string.
+//! Compact trees of names: ten million paths are stored without a string for each.
 //!
 //! A node is a name and its parent, 12 bytes and the name itself. A path exists only for the moment
 //! in which somebody walks up its parents. Sizes are not here: one name can have another size in
@@ -118,7 +118,7 @@ pub struct NamesBuilder {
     bytes: Vec<u8>,
     known: HashTable<u32>,
     hasher: RandomState,
-    /// The directory of the path added last: most files come right after one beside them.
+    /// Directory of the path added last, cached since most files follow a sibling.
     last_directory: (Vec<u8>, NameId),
 }
 
@@ -233,7 +233,7 @@ impl Names {
             .expect("names are kept with one closing NUL")
     }
 
-    /// The directory it is in; the root's is the root.
+    /// Parent directory of a name; the root is its own parent.
     pub fn parent(&self, id: NameId) -> NameId {
         NameId(self.nodes[id.index()].parent)
     }

@@ -2,7 +2,7 @@
 
 use crate::{OptionSpec, ValueKind};
 
-/// The lines between which the table stands.
+/// Marks that enclose the table.
 const BEGIN: &str = "<!-- native options: made by `cargo run --example option_tables` -->\n";
 const END: &str = "<!-- end of native options -->\n";
 

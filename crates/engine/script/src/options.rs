@@ -105,8 +105,7 @@ pub struct Manifest {
     pub aliases: &'static [&'static str],
     /// One-line description.
     pub about: &'static str,
-    /// The tool and version that the classic mode imitates; empty where there is none, and so no
-    /// classic mode.
+    /// Tool and version that the classic mode imitates; empty without a classic mode.
     pub imitates: &'static str,
     /// Options of the classic command line.
     pub classic: &'static [OptionSpec],
@@ -134,8 +133,7 @@ pub trait Workload: Sync {
     /// Manifest of the workload.
     fn manifest(&self) -> &'static Manifest;
 
-    /// The words behind the tool's name on its command line, as its options are declared: what else
-    /// the tool understands is put in their form.
+    /// Command line of the tool, converted to the declared form of its options.
     fn classic_words(&self, words: Vec<String>) -> Vec<String> {
         words
     }
@@ -256,12 +254,12 @@ pub struct Settings {
     pub files: SettingFiles,
     /// Content of standard input, if a file named `-` is requested.
     pub input: Vec<u8>,
-    /// Raised when a signal asks for a report on what was done so far; lowered by the session.
+    /// Raised when a signal requests an interim report; lowered by the session.
     pub report_asked: Arc<AtomicBool>,
 }
 
 impl Settings {
-    /// Settings from names and values; a flag that is there has the value `true`.
+    /// Settings from names and values; a flag has the value `true`.
     pub fn new(given: Vec<(String, String)>) -> Self {
         Self { given, ..Self::default() }
     }
@@ -277,12 +275,12 @@ impl Settings {
         &self.given
     }
 
-    /// The value as typed; the last one wins.
+    /// Value of an option as typed; the last one wins.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.given.iter().rev().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }
 
-    /// The path to a file that is named as typed.
+    /// Path of a file named by the user.
     pub fn file(&self, typed: &str) -> std::path::PathBuf {
         match &self.base_dir {
             // An absolute path stays as it is.

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Longer files are not kept: what is made of them is read from disk again.
+/// Maximum size of a file that is kept, in bytes; longer files are read from disk again.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// The files that settings name: read from disk, or as they were when a run was recorded.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Counts what happened; threads of the process wait until more has.
+/// Event counter on which threads of the process can wait.
 ///
 /// Who waits takes the count first, then looks at what the signal is about, and waits for another
 /// count only then: nothing is missed. Raising it without anybody waiting takes no lock.
@@ -33,7 +33,7 @@ impl Signal {
         }
     }
 
-    /// Waits until the count is another one than this, at most so long.
+    /// Waits until the count differs from `seen`, for at most `most`.
     pub fn wait(&self, seen: u64, most: Duration) {
         let until = Instant::now() + most;
         self.waiting.fetch_add(1, Ordering::SeqCst);

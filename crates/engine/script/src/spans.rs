@@ -1,5 +1,5 @@
-//! Latencies of what a workload does in several calls: an operation of its own from the beginning
-//! of its first call to the end of its last.
+//! Latencies of operations that consist of several calls, measured from the start of the first call
+//! to the end of the last.
 
 use serde::{Deserialize, Serialize};
 use treering_model::Latency;
@@ -27,7 +27,7 @@ pub struct SpanRow {
 }
 
 impl SpanRow {
-    /// The mean; 0 when there were none.
+    /// Mean in nanoseconds; 0 without operations.
     pub fn mean_ns(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.total_ns as f64 / self.count as f64 }
     }
@@ -39,8 +39,8 @@ impl Spans {
         Self { rows: vec![SpanRow::default(); kinds] }
     }
 
-    /// Takes down an operation of this kind, from the beginning of its first call to the end of its
-    /// last. One of which either was not timed counts and has no latency.
+    /// Records an operation of this kind, from the start of its first call to the end of its last.
+    /// If either was not timed, the operation counts without a latency.
     #[inline]
     pub fn record(&mut self, kind: usize, failed: bool, began: Option<u64>, ended: Option<u64>) {
         let Some(row) = self.rows.get_mut(kind) else { return };
@@ -74,7 +74,7 @@ impl Spans {
         &self.rows
     }
 
-    /// Adds another's operations; kinds that it has more are left out.
+    /// Adds another's operations; surplus kinds are ignored.
     pub fn merge(&mut self, other: &Self) {
         for (row, more) in self.rows.iter_mut().zip(&other.rows) {
             row.count += more.count;

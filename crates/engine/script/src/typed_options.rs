@@ -1,5 +1,5 @@
-//! Options as a struct: one declaration yields what the command line and the documents show, the
-//! struct with typed fields, how it is read from [`Settings`], and the recorded parameters.
+//! Typed options: one declaration yields the command line and documentation, a struct with typed
+//! fields, its reading from [`Settings`], and the recorded parameters.
 //!
 //! How a single value is written stands with [`Settings`]; what several options mean together is
 //! the workload's.
@@ -12,7 +12,7 @@ pub trait OptionValue: Sized {
     /// option.
     const NEEDS_DEFAULT: bool;
 
-    /// The value as given, else the default.
+    /// Value as given, or the default.
     ///
     /// # Errors
     /// When what was given is not of this type, or out of range; says what would be right.
@@ -92,7 +92,7 @@ impl OptionValue for &'static str {
     }
 }
 
-/// Text as typed: the workload checks its form.
+/// Text as typed; the workload checks its form.
 impl OptionValue for String {
     const NEEDS_DEFAULT: bool = true;
 
@@ -133,7 +133,7 @@ impl<T: OptionValue> OptionValue for Option<T> {
     }
 }
 
-/// An option that is accepted without effect, or refused.
+/// Option that is accepted without effect, or refused.
 impl OptionValue for () {
     const NEEDS_DEFAULT: bool = false;
 
@@ -202,20 +202,20 @@ impl OptionSpec {
 ///
 /// ```
 /// treering_script::options! {
-///     /// What is asked for.
-///     struct Asked {
-///         /// Rows that are printed.
+///     /// Options of a printer.
+///     struct PrintOptions {
+///         /// Number of rows to print.
 ///         rows('r'): u32 = Number[1..=1000], "30";
-///         /// Who does it.
+///         /// Kind of the workers.
 ///         done_by: &'static str = Choice(&["threads", "processes"]), "threads";
 ///     }
 /// }
 ///
 /// let given = vec![("rows".to_owned(), "1k".to_owned())];
-/// let asked = Asked::read(&treering_script::Settings::new(given)).unwrap();
-/// assert_eq!((asked.rows, asked.done_by), (1000, "threads"));
-/// assert_eq!(Asked::SPECS[1].name, "done-by");
-/// assert_eq!(asked.parameters()[0], ("rows".to_owned(), "1000".to_owned()));
+/// let options = PrintOptions::read(&treering_script::Settings::new(given)).unwrap();
+/// assert_eq!((options.rows, options.done_by), (1000, "threads"));
+/// assert_eq!(PrintOptions::SPECS[1].name, "done-by");
+/// assert_eq!(options.parameters()[0], ("rows".to_owned(), "1000".to_owned()));
 /// ```
 #[macro_export]
 macro_rules! options {

@@ -47,7 +47,7 @@ impl Clock {
         }
     }
 
-    /// Looks at all clients, so long after the start.
+    /// Checks all clients, `elapsed_ns` after the start; may advance the phase.
     pub(super) fn tick(
         &mut self,
         elapsed_ns: u64,
@@ -100,7 +100,8 @@ impl Clock {
     }
 }
 
-/// The longest gap between two operations, or age of one that is going on. Gaps begin anew.
+/// Longest gap between two operations, including one that is still going on, in nanoseconds. Resets
+/// the gaps.
 fn latency(elapsed_ns: u64, panels: &[Panel]) -> u64 {
     let of = |panel: &Panel| {
         let now_ns = panel.get(Dial::Began).saturating_add(elapsed_ns);

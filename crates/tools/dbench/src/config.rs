@@ -31,7 +31,7 @@ pub(super) struct Source {
 pub(super) enum Ends {
     /// Ends after `warmup` and then `seconds` of measured time.
     Time { warmup: u64, seconds: u64 },
-    /// After so many passes of each client.
+    /// Ends after this many passes of each client.
     Passes(u64),
 }
 
@@ -216,7 +216,7 @@ impl Source {
     }
 }
 
-/// The load files with commas between; a comma may also stand in the name of one.
+/// Load files of a comma-separated list; a file name may contain a comma itself.
 fn sources(
     settings: &Settings,
     named: &str,

@@ -135,7 +135,7 @@ impl Headline {
         metrics
     }
 
-    /// The times of the passes, where any ended.
+    /// Metrics of the passes, if any was completed.
     fn passes(&self) -> Vec<Metric> {
         let passes = self.passes.samples();
         if passes == 0 {

@@ -3,7 +3,7 @@
 
 use crate::language::{Expected, HandleId, Load, Operation};
 
-/// The original's lines of one client, for this reason in the system's words.
+/// Output of one client of the original; `why` is the system message.
 pub(super) fn lines(load: &Load, directory: &str, client: u32, why: &str) -> String {
     let name = |number| {
         let path = load.names.get(number as usize).map(|name| name.of_client(client));

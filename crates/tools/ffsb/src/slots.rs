@@ -5,10 +5,10 @@ use treering_script::{Dir, MAX_DIRS};
 
 /// Directories that all workers together keep open, beside the parts.
 const OPEN_MAX: u32 = 8192;
-/// A worker keeps at least so many.
+/// Minimum number of directory slots of a worker.
 const OPEN_MIN: u32 = 8;
 
-/// A part of a filesystem that is kept open.
+/// Directory of a filesystem that is kept open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Part {

@@ -1,5 +1,4 @@
-//! The calls of each of FFSB's operations in their order, and what is counted of them: in memory,
-//! without an engine.
+//! Tests of the calls of each FFSB operation and of its counters, in memory and without an engine.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -57,7 +56,7 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-/// The call after which a classic run is told that its time is over.
+/// Predicate for the call after which a classic run's time is over.
 type Last<'l> = &'l dyn Fn(&str) -> bool;
 
 /// The calls of a script; `heard` learns of each and may ring.
@@ -88,7 +87,7 @@ struct RunOutcome {
 }
 
 impl RunOutcome {
-    /// The calls of the first worker, without those that open directories.
+    /// Calls of the first worker, without opens of directories.
     fn work(&self) -> Vec<String> {
         let (_, tasks) = self.phases.iter().find(|(name, _)| name == "benchmark").unwrap();
         let opens = |call: &&String| !call.starts_with("root ") && !call.starts_with("opendir ");
@@ -178,7 +177,8 @@ fn once(operation: &str, filesystem: &str, group: &str) -> [(String, [f64; 3]); 
     })
 }
 
-/// Calls that are the same but for the stat before a transfer, and what is counted.
+/// Checks that the modes make the same calls except for the stat before a transfer, and that the
+/// counters match.
 fn is(operation: &str, filesystem: &str, group: &str, calls: &str, counted: [f64; 3]) {
     let [(classic, of_classic), (native, of_native)] = once(operation, filesystem, group);
     assert_eq!(classic, calls, "{operation}");
@@ -308,7 +308,7 @@ fn skips_begin_at_the_start_and_end_with_the_file() {
     assert_eq!(counted, [1.0, 3.0, 3072.0]);
 }
 
-/// Positions of all seeks, and bytes of the transfers after them.
+/// Positions of all seeks, and the bytes of the transfers after them.
 fn moves(calls: &[String], word: &str) -> Vec<(u64, u64)> {
     let pairs = calls.windows(2).filter_map(|pair| {
         let position = pair[0].strip_prefix("seek ")?.parse().ok()?;

@@ -12,7 +12,7 @@ const EXPECTED_LEAST: f64 = 1e-6;
 /// Maximum number of names kept in memory; the search ends there.
 const NAMES_MAX: usize = 10_000_000;
 
-/// Looks for names that were given twice.
+/// Detector of names that were given twice.
 #[derive(Debug)]
 pub(super) struct Collisions {
     seen: HashSet<u64>,
@@ -22,7 +22,7 @@ pub(super) struct Collisions {
 }
 
 impl Collisions {
-    /// Looks where names of this shape can be alike.
+    /// Detector for a run of this shape; disabled if collisions are too unlikely.
     pub(super) fn new(shape: &Shape) -> Self {
         let names = shape.files_an_iteration() as f64 * shape.standing_iterations() as f64;
         let names = if shape.until_full { 1e9 } else { names };

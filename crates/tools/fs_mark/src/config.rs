@@ -30,7 +30,7 @@ pub(super) struct ClassicConfig {
     pub(super) parameters: Parameters,
 }
 
-/// A refusal without more words than the original has.
+/// Error with the original's message and no hint.
 fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError::new(message))
 }
@@ -82,7 +82,7 @@ impl ClassicConfig {
     }
 }
 
-/// A root directory as it is recorded.
+/// Parameter name and absolute path of a root, as recorded with a trial.
 fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
     let full = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
     let name = if number == 1 { "dir".to_owned() } else { format!("dir.{number}") };
@@ -129,7 +129,7 @@ fn write_bytes(files: &Files) -> Result<u32, ConfigError> {
     }
 }
 
-/// Random bytes of a name, whose length is right.
+/// Number of random bytes in a name, checked against the name length.
 fn random_bytes(settings: &Settings, naming: &Naming) -> Result<usize, ConfigError> {
     let (name, random) = (naming.name_length, naming.random_length);
     if name > NAME_MAX {

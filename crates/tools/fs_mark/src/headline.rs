@@ -10,7 +10,7 @@ use super::account::FileCounters;
 
 /// The kind of task that makes files.
 pub(super) const CREATE: &str = "create";
-/// The kind of task that unlinks them.
+/// Kind of the tasks that unlink files.
 pub(super) const UNLINK: &str = "unlink";
 
 /// Timing and counts of one worker.
@@ -36,7 +36,7 @@ struct Sums {
     cpu_ns: u64,
     /// The time that all files take at the rates that the original prints, in nanoseconds.
     classic_ns: f64,
-    /// Sum of the slowest worker's time by the fastest one's.
+    /// Sum over groups of the ratio of the slowest worker's time to the fastest's.
     skews: f64,
 }
 

@@ -95,7 +95,7 @@ impl Locator {
         }
     }
 
-    /// Goes back to a file that was made.
+    /// Moves to a file that was created earlier.
     pub(super) fn recall(&mut self, file: u64) {
         let after = self.since.partition_point(|since| since.file <= file);
         if let Some(&since) = self.since.get(after.saturating_sub(1)) {
@@ -139,7 +139,7 @@ impl Locator {
         self.subdir
     }
 
-    /// The subdirectory that must be opened first, and its slot. It counts as open from now on.
+    /// Subdirectory that must be opened first, and its slot; marks it as open.
     pub(super) fn opens(&mut self) -> Option<(u32, Dir)> {
         let subdir = self.subdir?;
         let open = self.open.as_mut()?.get_mut(subdir as usize)?;
@@ -156,12 +156,12 @@ impl Locator {
         (at, self.paths.path(file))
     }
 
-    /// The name of a file in its subdirectory.
+    /// Name of a file within its subdirectory.
     pub(super) fn bare_name(&mut self, file: u64) -> &CStr {
         self.paths.name(file)
     }
 
-    /// Number and subdirectory of a file with its name, for whoever compares names.
+    /// Subdirectory and path of a file, for comparing names.
     pub(super) fn name(&mut self, file: u64) -> (Option<u32>, &[u8]) {
         self.recall(file);
         (self.subdir, self.paths.path(file).to_bytes())
@@ -173,7 +173,7 @@ impl Locator {
     }
 }
 
-/// Seconds since 1970 as names have them: 32 bits.
+/// Time stamp in names: the low 32 bits of the Unix time in seconds.
 #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what names hold")]
 const fn stamp(seconds: u64) -> u32 {
     seconds as u32

@@ -70,7 +70,7 @@ impl Paths {
         paths
     }
 
-    /// Goes on below this directory, or with names alone.
+    /// Continues in this subdirectory, or without one.
     pub(super) fn enter(&mut self, dir: Option<u32>) {
         self.buffer.clear();
         if let Some(dir) = dir {
@@ -83,7 +83,7 @@ impl Paths {
         self.set_stamp(self.stamp);
     }
 
-    /// Goes on with this time, in seconds since 1970.
+    /// Sets the time stamp of names, in Unix seconds.
     pub(super) fn set_stamp(&mut self, seconds: u32) {
         self.stamp = seconds;
         let hex = format!("{seconds:08x}");

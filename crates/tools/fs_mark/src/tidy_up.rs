@@ -37,7 +37,7 @@ impl Script for MakeRoots {
     }
 }
 
-/// Unlinks what a worker made in an iteration.
+/// Script that unlinks the files a worker created in an iteration.
 #[derive(Debug)]
 pub(super) struct UnlinkFiles {
     root: CString,

@@ -23,7 +23,7 @@ struct ClassicState {
     started_unix_s: u64,
     /// Nanoseconds within that second.
     started_ns: u64,
-    /// The name of the subdirectory that is made.
+    /// Name of the current subdirectory.
     subdir: CString,
     subdir_number: Option<u32>,
 }
@@ -102,7 +102,7 @@ impl Worker {
         }
     }
 
-    /// Takes down what the last call took, in classic mode.
+    /// Accounts for the time of the last call, in classic mode.
     fn account(&mut self, call: CallKind, io: &dyn Io) {
         if let (Mode::Classic(classic), Some((began_ns, ended_ns))) = (&mut self.mode, io.timed()) {
             classic.account.add(call, began_ns, ended_ns);
@@ -214,7 +214,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Files are opened again to be synced, as the method says.
+    /// Reopens and fsyncs files, as the sync method requires.
     fn sync_again(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         match self.shape.sync.reopened() {
             ReopenOrder::Nothing => Ok(()),
@@ -235,7 +235,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Unlinks the files in their order, each by one call: its subdirectory is open.
+    /// Unlinks the files in order, each by one call in its open subdirectory.
     fn unlink_files(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let mut open = None;
         for file in 0..self.files {

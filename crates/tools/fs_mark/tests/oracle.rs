@@ -1,5 +1,5 @@
-//! Random settings of fs_mark: what stands afterwards is what was asked for, in memory and on a
-//! real disk, with threads and with processes; and names that collide are found.
+//! Random settings of fs_mark: the resulting tree is the requested one, in memory and on a real
+//! disk, with threads and with processes; colliding names are found.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 

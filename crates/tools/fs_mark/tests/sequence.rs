@@ -75,8 +75,8 @@ impl Describer {
 const ROOM: Room =
     Room { capacity_bytes: u64::MAX, free_bytes: u64::MAX, unused_bytes: u64::MAX, inodes: None };
 
-/// A place without a disk, where each call takes so many seconds and `full` says which finds no
-/// room.
+/// Fake filesystem in which each call takes a fixed number of seconds, and `full` selects calls
+/// that fail for lack of space.
 struct Made<'f> {
     describer: Describer,
     calls: Vec<String>,

@@ -16,7 +16,7 @@ pub(super) type Parameters = Vec<(String, String)>;
 
 /// Bytes of an access.
 const WORD_BYTES: u64 = 8;
-/// The file with the number of transfers holds one number.
+/// Maximum size of a status file, which holds one number.
 const NUMBER_BYTES_MAX: u64 = 64;
 
 /// Output format of the results.
@@ -48,7 +48,7 @@ pub(super) struct ClassicConfig {
     pub(super) parameters: Parameters,
 }
 
-/// A refusal without more words than the original has.
+/// Error with the original's message and no hint.
 fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError::new(message))
 }

@@ -75,7 +75,7 @@ pub fn check_script(file: &str, text: &[u8]) -> Result<(), ConfigError> {
     script::of_text(&Settings::default(), file, text).map(drop)
 }
 
-/// A word as our options are declared.
+/// Converts a word to the declared form of options.
 fn in_our_form(word: String) -> String {
     match word.as_str() {
         "--posix.odirect" => "--direct".to_owned(),

@@ -70,7 +70,7 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    /// Takes the share of this process, as long as there is enough for the rest of it.
+    /// Allocates the share of this process, as long as enough memory stays available.
     pub(super) fn take(memory: Memory) -> Result<Self, Lack> {
         Self::while_enough(memory.process_bytes, available_memory_bytes)
     }

@@ -50,7 +50,8 @@ struct Output {
     tests: Vec<TestOutput>,
     /// Number of tests that have begun.
     begun: usize,
-    /// The phase that ended last, until it is known whether the run failed in it.
+    /// Phase that ended last; its results are held back until the run is known to have succeeded in
+    /// it.
     ended_part: Option<String>,
     format: Format,
     summary_file: Option<PathBuf>,
@@ -102,7 +103,7 @@ impl Output {
         self.says(text)
     }
 
-    /// The figures of the last part, once it is known that nothing of it failed.
+    /// Output of the last part, once it is known to have succeeded.
     fn part_ended(&mut self) -> Said {
         let Some(name) = self.ended_part.take() else { return Said::default() };
         let text = self.present().map(|test| test.part_ended(&name)).unwrap_or_default();

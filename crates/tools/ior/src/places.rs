@@ -62,7 +62,8 @@ impl Places {
     }
 }
 
-/// The original's order: in a shared file it is drawn for each transfer which rank does it.
+/// Offsets in the original's random order; for a shared file the rank of each transfer is drawn as
+/// well.
 fn original(shape: &Shape, seed: u32, rank: u16) -> Vec<u64> {
     let transfer_bytes = u64::from(shape.transfer_bytes).max(1);
     let each = shape.block_bytes / transfer_bytes;

@@ -102,7 +102,7 @@ const KEYS: &[(&str, DirectiveMeaning)] = &[
 /// The name of the options' script.
 const SCRIPT: &str = "script";
 
-/// The path of the script that is named.
+/// Path of the named script.
 pub(super) fn path(settings: &Settings) -> Option<PathBuf> {
     settings.text(SCRIPT).map(|named| settings.file(named))
 }
@@ -118,7 +118,7 @@ pub(super) fn tests(settings: &Settings) -> Result<Vec<ClassicConfig>, ConfigErr
     of_text(settings, named, &text)
 }
 
-/// The tests of a script; `file` is its name in messages.
+/// Tests of a script; `file` is its name in messages.
 pub(super) fn of_text(
     settings: &Settings,
     file: &str,

@@ -50,7 +50,8 @@ pub(super) enum Shift {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Sequential,
-    /// Drawn by the C library from this seed; in a shared file it is also drawn who does which.
+    /// Drawn with the C library's generator from this seed; in a shared file the rank of each
+    /// transfer is drawn as well.
     Original(u32),
     /// Drawn by treering's generator, for each worker in its own blocks.
     Random(u64),
@@ -76,7 +77,7 @@ pub(super) struct Shape {
     pub(super) segments: u64,
     /// Each rank has a file of its own.
     pub(super) own_files: bool,
-    /// The file's name in the target; natively it is in a directory of ours.
+    /// Name of the file in the target; in native mode the file is in a directory of treering's.
     pub(super) file: String,
     /// Each repetition has files of its own.
     pub(super) multi_file: bool,
@@ -93,7 +94,7 @@ pub(super) struct Shape {
     pub(super) fsync: Fsync,
     /// Each rank's file is in a directory of its own.
     pub(super) own_directories: bool,
-    /// Before each test all wait so long.
+    /// Delay before each test, in seconds.
     pub(super) delay_seconds: u64,
     /// No test begins later.
     pub(super) begins_within: Option<Duration>,

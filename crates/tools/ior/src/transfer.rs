@@ -40,11 +40,11 @@ impl Place {
 pub(super) enum Does {
     Write,
     Read,
-    /// Reads, and compares with what this rank wrote.
+    /// Reads and compares with the data that this rank wrote.
     Check,
 }
 
-/// The data of a rank, where each byte is the original's.
+/// Data buffer of a rank whose bytes match the original's.
 #[derive(Debug)]
 pub(super) struct OwnData {
     pub(super) buffers: Buffers,
@@ -109,7 +109,7 @@ impl Transfers {
         Ok(())
     }
 
-    /// The original fills its buffer and seeks before each write.
+    /// Fills the buffer and seeks before a write, as the original does.
     fn prepare(&mut self, io: &mut dyn Io, position: u64) -> Result<(), Stop> {
         let Some(OwnData { buffers, pattern }) = &self.data else { return Ok(()) };
         pattern.update(position, buffers.open().get(0, self.bytes as usize));
@@ -181,7 +181,7 @@ impl Script for Removal {
     }
 }
 
-/// Makes a directory of files, or removes it.
+/// Script that makes or removes the directory of a rank's file.
 #[derive(Debug)]
 pub(super) struct OwnDirectory {
     pub(super) path: CString,

@@ -1,5 +1,5 @@
-//! mdtest's tests of files for a workload that is made of several: one tree or one for each rank,
-//! creation that ends by time, the bytes and calls of the original.
+//! File tests of mdtest for composed workloads: one tree or one for each rank, creation with a time
+//! limit, and the data and calls of the original.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ pub struct FileTests {
 }
 
 impl FileTests {
-    /// A run of them. Its phases: trees made, creation, stat, reading if asked for, removal, trees
-    /// removed. From test to test a rank works on the files of the next one.
+    /// Session of the ranks. Its phases: trees made, creation, stat, reading if requested, removal,
+    /// trees removed. In each test a rank works on the files of the next one.
     pub fn session(&self) -> Box<dyn Session> {
         Box::new(TestSession::new(Arc::new(self.shape())))
     }

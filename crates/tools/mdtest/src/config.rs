@@ -11,7 +11,7 @@ use super::shape::{ClassicCompat, Data, EnabledTests, Order, Shape};
 use super::tree::Tree;
 use treering_kit::ranks::worker_kind;
 
-/// The file of a creation that time ended holds one number.
+/// Maximum size of a stonewall status file, which holds one number.
 const NUMBER_BYTES_MAX: u64 = 64;
 
 /// Classic command line: the shape, and the options beyond it.
@@ -26,7 +26,7 @@ pub(super) struct ClassicConfig {
     pub(super) on_first: Vec<bool>,
 }
 
-/// A refusal without more words than the original has.
+/// Error with the original's message and no hint.
 fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError::new(message))
 }

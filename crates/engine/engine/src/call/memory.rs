@@ -1,4 +1,4 @@
-//! Calls on a filesystem in memory: what the system calls would do, without them.
+//! Calls on a filesystem in memory, with the semantics of the system calls.
 //!
 //! The oracle of property tests, and a way to run a whole session without a disk. Nothing is ever
 //! full here, and nothing fails but for what the calls themselves do wrong.
@@ -52,7 +52,7 @@ pub struct MemoryCaller {
 }
 
 impl MemoryCaller {
-    /// A caller whose target is the root of this filesystem.
+    /// Caller whose target is the root of this filesystem.
     pub fn new(filesystem: &MemoryFilesystem) -> Self {
         let mut dirs = vec![None; usize::from(MAX_DIRS)];
         dirs[0] = Some(OpenDirectory { node: ROOT, next: Some(0) });
@@ -258,7 +258,7 @@ impl MemoryCaller {
     }
 }
 
-/// A path in memory, marked as one.
+/// Path of a node, prefixed with `memory:`.
 fn shown(tree: &Tree, node: NodeId) -> PathBuf {
     Path::new("memory:").join(tree.path(node))
 }

@@ -203,7 +203,7 @@ impl Tree {
         }
     }
 
-    /// Removes a file, or an empty directory, as asked.
+    /// Removes a file or an empty directory, depending on `kind`.
     pub(super) fn remove(&mut self, at: NodeId, path: &[u8], kind: EntryKind) -> Result<(), Errno> {
         let (dir, name) = self.parent_of(at, path)?;
         let id = self.child(dir, name)?.ok_or(Errno::NOENT)?;
@@ -226,7 +226,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Gives an entry another name; what has that name is replaced, if it may be.
+    /// Renames an entry; replaces an existing entry of the new name where `rename` would.
     pub(super) fn rename(
         &mut self,
         dir: NodeId,
@@ -296,7 +296,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The place of the entry that is made next.
+    /// Position of the next entry in its directory's order.
     fn next_place(&self) -> Place {
         match self.order {
             EntryOrder::Creation => self.made,

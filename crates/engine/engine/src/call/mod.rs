@@ -25,10 +25,10 @@ use treering_script::{
 
 use crate::HeatBook;
 
-/// The most bytes that one call moves; what asks for more takes several.
+/// Maximum bytes moved by one system call; larger requests take several.
 pub const LARGEST_CALL_BYTES: usize = 4 << 20;
 
-/// Makes calls. One per worker; it keeps the open directories and files of a task.
+/// Maker of calls, one per worker; keeps the open directories and files of a task.
 pub trait Caller: Send {
     /// Makes a call.
     ///
@@ -36,7 +36,7 @@ pub trait Caller: Send {
     /// When it fails.
     fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError>;
 
-    /// Is told before a directory of this name is made in the target, outside of its time.
+    /// Called before a directory of this name is made in the target; not part of the call's time.
     ///
     /// # Errors
     /// When that cannot be recorded; the directory is not made then.
@@ -67,8 +67,8 @@ pub trait Caller: Send {
     /// Path of the object of a call, for messages.
     fn path_of(&self, subject: Subject<'_>) -> PathBuf;
 
-    /// Says whether files that are opened from now on bypass the page cache (`O_DIRECT`), and
-    /// whether they are written synchronously (`O_SYNC`, `O_DSYNC`).
+    /// Selects whether files opened from now on bypass the page cache (`O_DIRECT`), and whether
+    /// they are written synchronously (`O_SYNC`, `O_DSYNC`).
     fn open_through(&mut self, direct: bool, synchronous: Synchronous);
 
     /// Selects the vector calls (`readv`, `pwritev`, …) for the reads and writes of the next task.
@@ -89,8 +89,7 @@ pub trait Caller: Send {
     /// When the kernel, or a sandbox, has none for us.
     fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()>;
 
-    /// Has the task that begins write from these buffers and read into them, instead of the
-    /// payload.
+    /// Selects buffers for the next task, which replace the payload for writing and reading.
     fn use_buffers(&mut self, _buffers: Option<Buffers>) {}
 
     /// Closes everything that a task left open, but for the target. Requests that are under way
@@ -119,13 +118,13 @@ impl Reply {
         Self { done, calls: 1 }
     }
 
-    /// Bytes that were moved, by so many system calls.
+    /// Result of a call that moved `bytes` in `calls` system calls.
     pub(crate) const fn moved(bytes: u64, calls: u32) -> Self {
         Self { done: Done::Bytes(bytes), calls }
     }
 }
 
-/// A call that failed in a way that nobody expected.
+/// Unexpected failure of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallFailure {
     /// Kind of the call.
@@ -136,7 +135,7 @@ pub struct CallFailure {
     pub errno: i32,
     /// Number of system calls, including the failing one.
     pub calls: u32,
-    /// Bytes that were moved before it failed.
+    /// Bytes moved before the failure.
     pub bytes: u64,
 }
 

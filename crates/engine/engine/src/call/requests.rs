@@ -1,4 +1,4 @@
-//! The requests of a task that are under way while its script goes on.
+//! Asynchronous requests of a task, in flight while its script goes on.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -34,7 +34,7 @@ impl Requests {
         Ok(Self { queue: queue.map(make).transpose()?, ..Self::default() })
     }
 
-    /// Gives requests to the kernel; how many it took.
+    /// Submits requests to the kernel; returns how many were accepted.
     pub(crate) fn submit(
         &mut self,
         requests: &[Request],
@@ -66,7 +66,7 @@ impl Requests {
         }))
     }
 
-    /// Waits for so many to end; how many calls that took.
+    /// Waits for at least `least` completions; returns the number of system calls.
     pub(crate) fn reap(&mut self, least: u16, buffers: Option<&Buffers>) -> Result<u32, Errno> {
         self.ended.clear();
         let queue = self.queue.as_mut().ok_or(Errno::BADF)?;

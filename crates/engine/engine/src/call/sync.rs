@@ -59,7 +59,7 @@ pub struct SyncCaller {
     /// Path of the target as given by the user.
     given: PathBuf,
     whole_paths: Option<WholePaths>,
-    /// The places at which workers take turns, when there are several.
+    /// Root directories at which workers take turns; empty for a single place.
     roots: Vec<OwnedFd>,
     dirs: Vec<Option<OwnedFd>>,
     files: Box<[Option<OwnedFd>; FILE_SLOTS]>,
@@ -74,8 +74,8 @@ pub struct SyncCaller {
 }
 
 impl SyncCaller {
-    /// A caller whose target is `dir`. It opens the directory again, so that callers do not share
-    /// a reading position.
+    /// Caller whose target is `dir`. The directory is opened again, so that callers do not share a
+    /// reading position.
     ///
     /// # Errors
     /// When the directory cannot be opened again.

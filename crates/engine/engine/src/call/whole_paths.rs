@@ -58,7 +58,7 @@ impl WholePaths {
         Ok(Self { dirs: vec![Some(top)], path: Vec::new(), other: Vec::new() })
     }
 
-    /// The path of a directory, or of what is in it, for messages.
+    /// Path of a directory or of an entry in it, for messages.
     pub(super) fn below(&self, at: Dir, name: Option<&CStr>) -> Option<Vec<u8>> {
         let mut path = self.dirs.get(usize::from(at.0)).cloned().flatten()?;
         path.extend_from_slice(name.unwrap_or(c".").to_bytes());

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use treering_model::{HeatCounts, HeatReport, HotData};
 use treering_stats::{Access, Heat, concentration};
 
-/// Bytes of a range: what the kernel's patches of 2012 took.
+/// Size of a range in bytes, as in the kernel's patches of 2012.
 const RANGE_BYTES: u64 = HeatReport::RANGE_BYTES;
 /// Files beyond these, and ranges of all files together, are counted in the total only.
 const FILES_MAX: usize = 1 << 20;
@@ -71,7 +71,7 @@ impl HeatBook {
         self.total.accesses() > 0
     }
 
-    /// Forgets what was read and written, and keeps the files that are there.
+    /// Resets the accesses, and keeps the existing files.
     pub(super) fn cool(&mut self) {
         self.total = Heat::default();
         (self.left_out, self.ranges) = (0, 0);
@@ -275,7 +275,7 @@ fn of_file<'b>(path: &'b str, file: &'b FileHeat) -> impl Iterator<Item = Part<'
     only.into_iter().chain(ranges).map(move |(offset, heat)| Part { path, file, offset, heat })
 }
 
-/// Adds one, and now and then lets the cool ones go.
+/// Adds an entry; drops the coolest entries from time to time.
 fn keep_hottest(list: &mut Vec<HotData>, one: HotData) {
     list.push(one);
     if list.len() >= 16 * SHOWN {

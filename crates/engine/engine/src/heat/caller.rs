@@ -36,7 +36,7 @@ struct Notes {
     half_life_ns: u64,
     book: HeatBook,
     roots: Vec<String>,
-    /// The names of open directories, each with a slash behind it.
+    /// Names of open directories, each with a trailing slash.
     dirs: HashMap<u16, String>,
     files: HashMap<u16, OpenFile>,
 }

@@ -69,7 +69,7 @@ impl HeatLog {
     }
 }
 
-/// A place of which a log is kept.
+/// Place whose accesses are recorded.
 pub(crate) struct Heated<'p, P: ?Sized> {
     place: &'p P,
     log: &'p HeatLog,

@@ -28,7 +28,7 @@ pub trait TreeManifest: fmt::Debug + Send + Sync {
     fn removed(&self, name: &CStr);
 }
 
-/// Announces a directory, unless something has its name already: that is not the run's.
+/// Announces a directory, unless its name is taken: an existing entry is not the run's.
 pub(crate) fn announce(
     manifest: &dyn TreeManifest,
     dir: BorrowedFd<'_>,

@@ -25,13 +25,13 @@ pub trait Place {
     /// Maker of the calls of a worker.
     type Caller: Caller;
 
-    /// A caller for one more worker, which writes its own numbering of the payload.
+    /// Caller for another worker, with block numbers of its own in the payload.
     ///
     /// # Errors
     /// When the system does not let us.
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<Self::Caller>;
 
-    /// Drops what the place keeps in memory, which may be nothing.
+    /// Drops the caches of the place, if it has any.
     ///
     /// # Errors
     /// When the system does not let us.

@@ -71,8 +71,8 @@ struct Level {
     progressed: bool,
 }
 
-/// Removes the directory of this name and identity in `dir` with all that is in it. `progress` is
-/// asked after each batch of entries whether to go on.
+/// Removes the directory of this name and identity in `dir` with all its contents. `progress` is
+/// called after each batch of entries and may stop the removal.
 ///
 /// # Errors
 /// When the name is not a plain one, another directory has it, something is mounted inside, a call
@@ -183,8 +183,8 @@ impl Removal<'_> {
         }
     }
 
-    /// Removes a directory that was emptied. It comes back when it was not empty after all: some
-    /// filesystems leave entries out of a listing while others go.
+    /// Removes an emptied directory. Returns it if it was not empty after all: some filesystems
+    /// leave entries out of a listing while others are removed.
     fn leave(
         &mut self,
         parent: BorrowedFd<'_>,

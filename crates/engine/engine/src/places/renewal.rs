@@ -11,7 +11,7 @@ use treering_sys::{DropCachesError, StopFlag};
 
 use crate::{EngineError, Payload, Place, SyncCaller, Target, TrialClock};
 
-/// Has a target that can be renewed. Nothing of it is open while it is.
+/// Target that can be renewed; nothing of it may be open meanwhile.
 pub trait Renewable {
     /// Current target.
     fn target(&self) -> &Target;

@@ -18,7 +18,7 @@ use crate::places::manifest::{TreeManifest, make_recorded};
 use crate::places::remove::remove_file;
 use crate::{RemoveError, Removed, TargetError, remove_tree};
 
-/// An open directory under test. All names of a run are beneath it, wherever it is moved.
+/// Open directory under test. All names of a run are beneath it, even if the directory is moved.
 #[derive(Debug)]
 pub struct Target {
     dir: OwnedFd,
@@ -29,7 +29,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Opens a directory that is there; links in the user's own path are followed.
+    /// Opens an existing directory; links in the user's own path are followed.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -42,7 +42,7 @@ impl Target {
         Ok(Self { dir, path, given, confinement, manifest: None })
     }
 
-    /// Has everything that runs make directly in it recorded there from now on.
+    /// Sets the manifest that records entries made directly in the target from now on.
     pub fn record_in(&mut self, manifest: Option<Arc<dyn TreeManifest>>) {
         self.manifest = manifest;
     }
@@ -73,7 +73,7 @@ impl Target {
         found.map_err(|errno| error("examine", &self.path.join(name), errno))
     }
 
-    /// The directory of this name in it, as a target of its own.
+    /// Subdirectory of this name as a target of its own.
     ///
     /// # Errors
     /// When it cannot be opened.

@@ -131,7 +131,7 @@ fn wait(child: &Child, pipes: &mut [Pipe; 2], stop: &StopFlag) -> io::Result<Chi
     }
 }
 
-/// The end of a pipe that is read, until its other end is closed.
+/// Read end of a pipe, until its write end is closed.
 struct Pipe {
     file: Option<File>,
     kept: Kept,
@@ -205,7 +205,8 @@ impl Kept {
     }
 }
 
-/// Processes that outlive the programs of a run become our children, and are ended after it.
+/// Reaper of processes that outlive the programs of a run: they become our children, and are ended
+/// after the run.
 pub(crate) struct Outlived {
     /// Children that existed before the run.
     before: Vec<u32>,

@@ -195,7 +195,7 @@ impl Launcher {
     }
 }
 
-/// A launcher that runs. It does not outlive this.
+/// Running launcher; it is ended when this is dropped.
 struct Launched {
     child: Child,
     /// Standard error of the launcher.

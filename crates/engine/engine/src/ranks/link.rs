@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-/// The connection of one rank with all others.
+/// Connection of one rank with all others.
 pub trait Link {
     /// Number of this rank, counted from 0.
     fn rank(&self) -> usize;
@@ -21,7 +21,7 @@ pub trait Link {
     fn receive(&self) -> Option<(usize, Vec<u8>)>;
 }
 
-/// A process by itself: nobody to send to.
+/// Link of a single process, without other ranks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 

@@ -38,7 +38,7 @@ impl Kind {
     }
 }
 
-/// The number at the beginning of a message; 0 where there is none.
+/// Number at the start of a message; 0 if it is too short.
 pub(super) fn number(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }

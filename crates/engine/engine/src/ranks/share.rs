@@ -1,5 +1,5 @@
-//! The share of a rank: which tasks of a group are its own, the agreement before a group, and the
-//! exchange of what the tasks came to after it.
+//! Share of a rank: the tasks of a group that it runs, the agreement before a group, and the
+//! exchange of results after it.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// The run of a task that was done here, or by ranks whose clocks are ours.
+    /// Run of a task that was done here, or by ranks with the same clock.
     pub(crate) fn run(self) -> TaskRun {
         match self {
             Self::Here(run) => *run,
@@ -221,7 +221,7 @@ impl World<'_> {
         Ok(answers)
     }
 
-    /// The run of an answer, its times by the clock here.
+    /// Run of an answer, with its times converted to the local clock.
     pub(crate) fn run_of(&self, answer: Answer) -> TaskRun {
         let is_by_first = matches!(answer, Answer::Told(_));
         let run = answer.run();

@@ -45,7 +45,7 @@ impl SilenceWatch {
         self.looked = now;
     }
 
-    /// Forgets what was: all ranks begin something new.
+    /// Resets all ranks, since they begin a new step.
     pub(crate) fn restart(&mut self) {
         self.heard.fill(self.watched);
         self.calls.iter_mut().for_each(|(_, since)| *since = self.watched);

@@ -19,7 +19,7 @@ use crate::ranks::silence::{Overdue, SilenceWatch, beat_interval};
 use crate::ranks::spread::{Heading, LONG, before, next_ranks};
 use crate::{ClockRelation, Link, RankSkew};
 
-/// A rank that did not do its part.
+/// Failure of a rank.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("rank {rank} on {host}: {why}")]
 pub struct RankError {
@@ -36,7 +36,7 @@ const QUESTIONS: usize = 24;
 /// Time that ranks wait for the farewell of another.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// Another rank asked the present group to stop.
+/// Request of another rank to stop the current group.
 struct Halt {
     /// Signal that caused the halt.
     signal: Option<i32>,
@@ -142,13 +142,13 @@ impl<'l> World<'l> {
         self.state.borrow().skews.clone()
     }
 
-    /// Bytes that this rank has sent and received so far.
+    /// Bytes sent and received by this rank so far.
     pub fn traffic_bytes(&self) -> (u64, u64) {
         let state = self.state.borrow();
         (state.sent_bytes, state.received_bytes)
     }
 
-    /// The rank that was lost, if one was: there are no more meetings.
+    /// Rank that was lost, if any; no more meetings take place then.
     pub(crate) fn lost(&self) -> Option<RankError> {
         self.state.borrow().lost.clone()
     }
@@ -552,7 +552,7 @@ impl<'l> World<'l> {
         to.for_each(|to| self.link.send(to, &message));
     }
 
-    /// Takes in what has come, if something has.
+    /// Receives the messages that have arrived; true if there were any.
     fn listen(&self) -> bool {
         let mut has_come = false;
         self.state.borrow_mut().silence.look(Instant::now(), self.limit.get());
@@ -583,7 +583,7 @@ impl<'l> World<'l> {
         has_come
     }
 
-    /// Says that we are here, if the last time is some time ago.
+    /// Sends a heartbeat, if the last one is old enough.
     fn beat(&self) {
         let every = beat_interval(self.limit.get());
         if self.is_first() || self.beaten.get().elapsed() < every {

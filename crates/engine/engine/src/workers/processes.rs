@@ -31,8 +31,8 @@ pub(crate) struct ProcessOptions {
     pub(crate) stopped_max: Duration,
 }
 
-/// Runs each task in a process of its own. One that fails stops the others, and so does one that
-/// stays stopped.
+/// Runs each task in a process of its own. A task that fails, or a process that stays stopped,
+/// stops the others.
 pub(crate) fn on_processes<C: Caller>(
     workers: &mut [Worker<C>],
     tasks: &mut [Task],
@@ -73,8 +73,8 @@ fn forked<C: Caller>(
     Ok(ends.zip(watches).map(|(end, watch)| run(end, watch.into_fault())).collect())
 }
 
-/// Takes in the answers of all children until they are complete, and sees to those that are stopped
-/// or do not end.
+/// Reads the results of all children until they are complete, and deals with children that are
+/// stopped or do not end.
 fn watch(
     children: &mut [Forked],
     stopped_max: Duration,

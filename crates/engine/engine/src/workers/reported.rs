@@ -20,7 +20,7 @@ pub(crate) struct ReportedRun {
     sync_cpu: Cpu,
     files: u64,
     ops: Vec<OpTotals>,
-    /// The text of their JSON, and what is not kept.
+    /// Counters as JSON text, and their bulk data.
     counters: (String, Vec<u64>),
     intervals: Vec<Interval>,
     heat: Option<HeatBook>,

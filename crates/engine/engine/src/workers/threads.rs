@@ -1,4 +1,4 @@
-//! Workers as threads: the tasks of a group, each on one of its own.
+//! Workers as threads: each task of a group runs on a thread of its own.
 
 use std::io;
 use std::thread;

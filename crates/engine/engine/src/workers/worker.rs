@@ -1,4 +1,4 @@
-//! A worker: runs the code of one task, and takes its time and CPU.
+//! Worker: runs the code of one task, and measures its time and CPU.
 //!
 //! [`Calls::call`] is the hottest of the program: one call of the concrete caller, a few counters.
 //! Everything that allocates happens before or after it.
@@ -311,8 +311,8 @@ fn spent_since(before: &ThreadUsage) -> Spent {
     }
 }
 
-/// The last call that failed, to be named where its task ends by it. Many fail as was expected, so
-/// that no more is done for each than to keep the name.
+/// Last failed call, named if the task ends by it. Since many failures are expected, only kind and
+/// name are kept for each.
 #[derive(Debug)]
 struct FailedCall {
     op: Op,
@@ -378,7 +378,7 @@ fn moved(completions: &[Completion]) -> u64 {
     completions.iter().filter_map(|one| one.result.ok()).map(u64::from).sum()
 }
 
-/// The worker works as somebody else until this is dropped.
+/// Switches the worker to another identity until the result is dropped.
 fn run_as(identity: Identity) -> Result<RunAs, String> {
     let Identity { user, group } = identity;
     RunAs::put_on(user, group)

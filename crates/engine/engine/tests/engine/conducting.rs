@@ -245,7 +245,7 @@ fn a_place_walked_in_is_said_first() {
     assert_eq!(heard.order()[..2], ["confined_by_walk", "phase 0"]);
 }
 
-/// A listener that fails at its third event.
+/// Listener that fails at its third event.
 struct Deaf(u32);
 
 impl TrialSink for Deaf {

@@ -37,7 +37,7 @@ impl Script for Dying {
     }
 }
 
-/// Takes down in which process it ran.
+/// Script that records the process it ran in.
 struct Noting(u64);
 
 impl Script for Noting {

@@ -88,7 +88,7 @@ fn in_places(
     })
 }
 
-/// Groups of so many tasks each; each task makes a tree of its own.
+/// Groups with these numbers of tasks; each task makes a tree of its own.
 fn trees(groups: &[usize]) -> Play {
     let tree = |group: usize, number: usize| {
         let name = format!("tree-{group}-{number}");
@@ -106,7 +106,7 @@ fn trees(groups: &[usize]) -> Play {
     Play::new(vec![("one", of_phase(first)), ("two", of_phase(rest))])
 }
 
-/// Every file below a directory, with its bytes.
+/// Files below a directory, with their sizes in bytes.
 fn files(dir: &Path) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     let mut left = vec![dir.to_owned()];

@@ -1,4 +1,4 @@
-//! Removal of trees: all of ours, nothing else's.
+//! Tests of the removal of trees: all of the run's trees, and nothing else.
 
 use std::fs;
 use std::ops::ControlFlow;

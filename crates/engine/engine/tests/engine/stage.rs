@@ -147,7 +147,7 @@ pub(crate) fn options(latency: LatencyMode) -> EngineOptions {
     EngineOptions::new(latency, payload, 1)
 }
 
-/// Runs a session and keeps what was heard.
+/// Runs a session and keeps the events.
 pub(crate) fn perform<P: Run>(
     play: &mut dyn Session,
     place: &P,
@@ -159,7 +159,7 @@ pub(crate) fn perform<P: Run>(
     (result, heard)
 }
 
-/// Says that a test was skipped, and why.
+/// Prints that a test was skipped, and why.
 #[expect(clippy::disallowed_macros, reason = "the output of a test")]
 fn skipped(why: &str) {
     println!("skipped: needs root{why}");

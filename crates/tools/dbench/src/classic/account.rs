@@ -63,7 +63,7 @@ impl ClientAccount {
         }
     }
 
-    /// The warm-up is over: all that is measured begins now.
+    /// Resets the counters at the end of the warm-up.
     pub(crate) fn reset(&mut self, now_ns: u64) {
         (self.read, self.written, self.surprises) = (0, 0, 0);
         self.from_ns = now_ns;

@@ -152,7 +152,7 @@ pub(crate) fn machine_result(result: &RunResult<'_>) -> String {
     format!(";{megabytes};{clients};{processes};{latency:.3};\n")
 }
 
-/// A number as C's `%g` writes it: six digits that count, no zeros behind them.
+/// Number in the format of C's `%g`: six significant digits without trailing zeros.
 fn general(number: f64) -> String {
     let scientific = format!("{number:.5e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };

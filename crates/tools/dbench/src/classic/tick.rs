@@ -19,8 +19,8 @@ pub(crate) enum Part {
 pub(crate) struct Tick {
     /// Phase of the run at this tick.
     pub part: Part,
-    /// Clients that have moved bytes in the warm-up, all of them afterwards, and at the end those
-    /// that are not done.
+    /// Active clients: in the warm-up those that have moved bytes, then all, and at the end those
+    /// not done.
     pub active: u64,
     /// The mean of the clients' lines.
     pub lines: u64,

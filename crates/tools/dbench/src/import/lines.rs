@@ -85,7 +85,7 @@ pub(super) fn may_begin(text: &str) -> bool {
     }
 }
 
-/// Reads a line. Text may be somebody else's unless the whole line is as dbench prints it.
+/// Parses a line; `None` for a foreign line, which is any that differs from dbench's format.
 pub(super) fn line(text: &str) -> Option<Line> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let failed = || Line::Failed(shortened(text));
@@ -185,7 +185,7 @@ fn outcome(rate: &str, rest: &[&str]) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// A number as C's `%g` prints it.
+/// Parses a number in the format of C's `%g`.
 fn general(word: &str) -> Option<f64> {
     let Some((digits, power)) = word.split_once('e') else { return decimal(word) };
     let (sign, power) = power.split_at_checked(1)?;

@@ -209,8 +209,8 @@ impl<'r> TrialBuilder<'r> {
         }
     }
 
-    /// The longest operation, and the longest wait that dbench prints, which need not be one: its
-    /// maximum goes on from the warm-up.
+    /// Adds the longest operation, and the maximum latency printed by dbench, which need not be
+    /// that of an operation, since it includes the warm-up.
     fn longest(&mut self) {
         let of_rows = self.run.rows.iter().map(|row| row.longest_ms).reduce(f64::max);
         if let Some(ms) = of_rows {
@@ -304,7 +304,7 @@ impl<'r> TrialBuilder<'r> {
     }
 }
 
-/// The time of all operations of these kinds, in milliseconds.
+/// Total time of the operations in these rows, in milliseconds.
 fn time_ms(rows: &[Row]) -> f64 {
     rows.iter().map(|row| row.mean_ms * row.count as f64).sum()
 }

@@ -19,9 +19,9 @@ pub(crate) use parse::{Lines, parse};
 pub(crate) use text::{RandomText, Template};
 pub(crate) use verbs::long_name;
 
-/// A name of a load, by its number.
+/// Index of a name of the load.
 pub(crate) type NameId = u32;
-/// A handle of a load, by its number among all handles.
+/// Index of a handle of the load.
 pub(crate) type HandleId = u32;
 
 /// The kinds of operation, in the order of the original's table.
@@ -239,7 +239,7 @@ pub(crate) enum Operation {
         /// Microseconds.
         us: u32,
     },
-    /// Waits until the pass is so many microseconds old.
+    /// Waits until this many microseconds after the start of the pass.
     Until {
         /// Microseconds.
         us: u64,
@@ -248,12 +248,12 @@ pub(crate) enum Operation {
     Loop {
         /// Number of repetitions.
         times: u64,
-        /// The number of the operation that ends it.
+        /// Index of the matching `EndLoop`.
         end: u32,
     },
     /// The end of a loop.
     EndLoop {
-        /// The number of the operation that begins it.
+        /// Index of the matching `Loop`.
         start: u32,
     },
     /// Sets a sync point.
@@ -343,7 +343,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Operations of each kind in a pass, those in loops once.
+    /// Number of operations of each kind in a pass; loops are counted once.
     pub(crate) fn counts(&self) -> [u64; Kind::COUNT] {
         let mut counts = [0; Kind::COUNT];
         for kind in self.ops.iter().filter_map(|op| self.kind(op.operation)) {
@@ -352,7 +352,7 @@ impl Load {
         counts
     }
 
-    /// The kind of what is to be done; directives have none.
+    /// Kind of an operation; `None` for directives.
     pub(crate) fn kind(&self, operation: Operation) -> Option<Kind> {
         Some(match operation {
             Operation::Create { .. } => Kind::NtCreateX,

@@ -8,7 +8,7 @@ const QUALIFIERS_MAX: usize = 8;
 pub(crate) enum Shape {
     /// `%y`: the rest of a division by y.
     Below(u64),
-    /// `/y`: the multiple of y below it.
+    /// `/y`: rounds down to a multiple of y.
     Multiple(u64),
     /// `+y`: y more.
     Plus(u64),
@@ -48,7 +48,7 @@ pub(super) fn plain(text: &[u8]) -> Option<u64> {
     }
 }
 
-/// A number in any of its forms.
+/// Parses a number.
 pub(super) fn number(text: &[u8]) -> Option<Number> {
     match text.split_first()? {
         (b'*', rest) => shapes(rest).map(Number::Drawn),

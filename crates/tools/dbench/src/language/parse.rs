@@ -29,7 +29,7 @@ const UNTIL_MAX_S: f64 = 1e7;
 /// Range of lines to play, counted from 1.
 pub(crate) type Lines = RangeInclusive<u32>;
 
-/// Reads a load; `file` is its name in messages.
+/// Parses a load; `file` is its name in messages.
 pub(crate) fn parse(file: &str, text: &[u8], lines: Option<&Lines>) -> Result<Load, ConfigError> {
     let mut parser = Parser {
         faults: Faults::new(file, text),
@@ -63,7 +63,7 @@ struct Parser<'t> {
     load: Load,
     names: HashMap<Template, NameId>,
     statuses: HashMap<Vec<u8>, u16>,
-    /// Loops that are open: their operation's number, and where.
+    /// Open loops: index of the operation, and position.
     loops: Vec<(u32, Place)>,
     /// Repetition count that applies to the next line.
     repeat: Option<u64>,

@@ -1,4 +1,4 @@
-//! Names as they are written, and the paths they become for a client.
+//! Names in loads, and their paths for a client.
 
 use treering_script::path_components;
 

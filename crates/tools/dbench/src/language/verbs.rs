@@ -55,7 +55,7 @@ pub(super) const RIGHT: &str = "operations are NTCreateX, Close, ReadX, WriteX, 
      ENDLOOP, REPEAT, SLEEP, SETSP, WAITSP, WRITEPATTERN and RANDOMSTRING; those of NFS, SMB, \
      iSCSI and block devices are other backends' and not played here";
 
-/// The verb of this name, whatever its case.
+/// Verb of this name, ignoring case.
 pub(super) fn verb(word: &[u8]) -> Option<Verb> {
     let is = |name: &str| name.as_bytes().eq_ignore_ascii_case(word);
     let operation = OPERATIONS.iter().find(|(name, _)| is(name));

@@ -1,9 +1,9 @@
-//! The words of a line: blanks part them, quotes hold names with blanks together.
+//! Splitting of lines into words at blanks; quotes enclose names with blanks.
 
 use treering_kit::cursor::Cursor;
 use treering_kit::faults::{Fault, Faults, Place};
 
-/// The longest line; the original cuts them after 1023 bytes.
+/// Maximum length of a line; the original cuts lines after 1023 bytes.
 const LINE_MAX: usize = 8192;
 /// Maximum number of words in a line.
 const WORDS_MAX: usize = 20;

@@ -6,8 +6,8 @@ use super::Worker;
 use crate::plan::Kept;
 use crate::slots::Part;
 
-/// After so many operations an aging worker looks how full the filesystem is, and sooner when it
-/// has written this share of it.
+/// Number of operations of an aging worker, or share of the filesystem it has written
+/// (1/`LOOK_SHARE`), after which fullness is checked.
 const LOOK_EVERY: u64 = 16;
 const LOOK_SHARE: u64 = 500;
 /// Operations without the filesystem getting any fuller.
@@ -29,7 +29,7 @@ pub(crate) enum Ends {
 }
 
 impl Worker {
-    /// Looks how full the filesystem is, where that decides when it ends and may have changed.
+    /// Checks the fullness of the filesystem, if it decides the worker's end and may have changed.
     #[inline]
     pub(super) fn look_if_due(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let (written, enough) = self.unweighed;

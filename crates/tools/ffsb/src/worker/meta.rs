@@ -6,7 +6,7 @@ use super::Worker;
 use crate::names::{METAFILE, Name};
 use crate::population::{FileLookup, LockMode, Population};
 
-/// The name of a directory; one that was renamed has an `a` behind its number.
+/// Directory name; a renamed directory has an `a` after its number.
 fn name(number: u64, is_renamed: bool) -> Name {
     let mut name = Name::default();
     if is_renamed {

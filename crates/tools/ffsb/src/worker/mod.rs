@@ -1,4 +1,4 @@
-//! A worker: draws operations and carries them out until it is to end.
+//! Worker that draws operations and carries them out until its end condition is met.
 //!
 //! The same worker makes the first files, ages a filesystem and runs the benchmark: what differs is
 //! its plan and when it ends.
@@ -47,7 +47,8 @@ pub(super) struct Worker {
     namespace: Namespace,
     common: Common,
     ends: Ends,
-    /// Draws operations and sizes: what is done does not depend on what others do meanwhile.
+    /// Generator of operations and sizes, separate so that the sequence does not depend on other
+    /// workers.
     choices: Random,
     /// Draws files, directories and offsets.
     random: Random,

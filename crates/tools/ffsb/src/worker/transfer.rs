@@ -8,11 +8,11 @@ use crate::operation::Operation;
 use crate::plan::Transfer;
 
 const FILE: File = File(0);
-/// Random offsets are multiples of this when they are aligned.
+/// Alignment of random offsets with `alignio`.
 const ALIGNMENT: u64 = 4096;
 
 impl Worker {
-    /// Opens the present file, or makes it.
+    /// Opens or creates the current file.
     #[inline]
     pub(super) fn open(
         &mut self,

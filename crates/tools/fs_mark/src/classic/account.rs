@@ -16,10 +16,10 @@ pub(crate) struct Since {
     pub subdir: u32,
 }
 
-/// Least, mean and most of one kind of call, in microseconds, as the original prints them.
+/// Minimum, mean and maximum of one call kind in microseconds, as printed by the original.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MinAvgMax {
-    /// The least; 0 when there was none.
+    /// Minimum; 0 without calls.
     pub min_us: u64,
     /// The mean, rounded down.
     pub avg_us: u64,

@@ -139,7 +139,7 @@ impl Row {
         row
     }
 
-    /// The line; `count` are the files of all iterations so far.
+    /// Text of the row; `count` is the number of files over all iterations so far.
     pub(crate) fn line(&self, used_percent: u64, count: u64, size: u64, verbose: bool) -> String {
         let mut line = format!(
             "{used_percent:>6} {count:>12} {size:>12} {:>12.1} {:>16}",
@@ -247,7 +247,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
         assert!(text.contains("\n#\tDirectories:  no subdirectories used\n"), "{text}");
     }
 
-    /// Two workers of which one row was printed: their logs, and the row, are the original's.
+    /// Checks a row against a run of the original with two workers, whose logs are known.
     #[test]
     fn rows_are_sums_of_rates_and_means_of_means() {
         let column = |min_us, avg_us, max_us| MinAvgMax { min_us, avg_us, max_us };

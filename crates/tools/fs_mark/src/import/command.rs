@@ -1,4 +1,4 @@
-//! The command line that fs_mark echoes: how it was run.
+//! Parser of the command line that fs_mark echoes.
 
 use thiserror::Error;
 
@@ -44,7 +44,7 @@ const FLAGS: [(char, &str); 3] = [('F', "fill"), ('k', "keep"), ('v', "verbose")
 #[error("{0} in the command line of fs_mark is not understood")]
 pub(super) struct NotUnderstood(String);
 
-/// Reads the words of a command line, the program first.
+/// Parses the words of a command line, starting with the program.
 ///
 /// # Errors
 /// Says which word is not understood.

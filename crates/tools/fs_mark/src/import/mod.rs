@@ -85,7 +85,7 @@ fn version_line(log: &Log<'_>, at: usize) -> Option<usize> {
     (words.contains("Version ") && words.contains("thread(s)")).then_some(version)
 }
 
-/// Reads the comments; says where the line with the names of the columns is, or the end.
+/// Reads the header comments; returns the index of the line with the column names, or the end.
 fn header(log: &Log<'_>, at: usize, trial: &mut ForeignTrial, remarks: &mut Vec<Remark>) -> usize {
     let version = version_line(log, at).unwrap_or(at);
     let words: Vec<&str> =
@@ -170,7 +170,7 @@ impl Table {
         }
     }
 
-    /// A row becomes a phase with its metrics.
+    /// Adds a row as a phase with its metrics.
     fn take(&mut self, row: Row) {
         if self.first.is_none() {
             self.rows.column(&CLASSIC_FILES_PER_SECOND, &[]);

@@ -56,7 +56,7 @@ pub(super) fn is_heading(text: &str) -> bool {
     names.into_iter().all(|name| words.next() == Some(name))
 }
 
-/// Lines behind the rows, or between their names and them.
+/// Line after the rows, or between the column names and the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TrailingLine {
     /// Mean or percentile of the rows, from newer versions.

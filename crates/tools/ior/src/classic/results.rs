@@ -34,7 +34,7 @@ pub(crate) struct TestResult {
     pub close_seconds: f64,
     /// Time from the start of the first open to the end of the last close.
     pub total_seconds: f64,
-    /// The mean time of a transfer, of the rank where it is least.
+    /// Mean time of a transfer on the rank where it is least, in seconds.
     pub latency_seconds: f64,
     /// Work done when the time limit ended the test; `None` without one.
     pub wall: Option<StonewallResult>,
@@ -83,7 +83,7 @@ impl TestResult {
         }
     }
 
-    /// Bytes by seconds, as the original divides them.
+    /// Throughput in bytes per second over the total time, as the original computes it.
     pub(crate) fn bytes_per_second(&self) -> f64 {
         self.bytes as f64 / self.total_seconds
     }

@@ -10,7 +10,7 @@ pub(super) const MIB: f64 = 1_048_576.0;
 /// Parameters of a test as printed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TestParams {
-    /// The number of the test in its run.
+    /// Number of the test in its run.
     pub id: u64,
     /// The machine's name.
     pub machine: String,

@@ -1,4 +1,4 @@
-//! The lines of ior, one at a time.
+//! Parser of ior's output lines.
 
 use treering_kit::import::number::{ctime_unix_ms, decimal};
 
@@ -41,7 +41,7 @@ pub(super) enum Line {
     Path(String),
     /// Used share of the filesystem, in percent.
     Used(f64),
-    /// An option, in the words of classic runs.
+    /// Option under its name in classic runs.
     Option(&'static str, String),
     /// A test: MiB/s.
     Row(Side, f64),
@@ -131,7 +131,7 @@ fn named(text: &str) -> Option<Line> {
     }
 }
 
-/// A line of the table, or one of the summary.
+/// Parses a row of the table or of the summary.
 fn result(text: &str) -> Option<Line> {
     let mut words = text.split_whitespace();
     let side = match words.next()? {

@@ -63,7 +63,7 @@ impl Test {
 /// Times of a rank in a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct RankTime {
-    /// Until it was at the barrier behind the test.
+    /// Time until the rank reached the barrier after the test.
     pub seconds_before_barrier: f64,
     /// Until all were.
     pub seconds: f64,
@@ -72,7 +72,7 @@ pub(crate) struct RankTime {
 /// A test in an iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TestResult {
-    /// Items of each rank; of a tree, its directories.
+    /// Number of items of each rank; for a tree, of its directories.
     pub items: u64,
     /// Times of each rank.
     pub ranks: Vec<RankTime>,

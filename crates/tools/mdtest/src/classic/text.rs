@@ -7,7 +7,7 @@ use treering_kit::space::{Filesystem, space};
 /// Version of mdtest that the output imitates.
 pub(crate) const VERSION: &str = "4.1.0+dev";
 
-/// The line of the original's source that tells the shift.
+/// Source line number that the original prints with the shift.
 const SHIFT_LINE: u32 = 2594;
 
 /// Parameters shown in the header.
@@ -15,7 +15,7 @@ const SHIFT_LINE: u32 = 2594;
 pub(crate) struct HeaderParams {
     /// Ranks.
     pub ranks: usize,
-    /// The first directory, as it was typed.
+    /// First directory as typed.
     pub path: String,
     /// Number of ranks by which each phase is shifted.
     pub stride: u64,
@@ -23,7 +23,7 @@ pub(crate) struct HeaderParams {
     pub nodes: u64,
     /// Per rank: true if it is on the machine of rank 0.
     pub on_first: Vec<bool>,
-    /// The seed of rank 0's order, where the order is random.
+    /// Seed of rank 0's random order, if the order is random.
     pub random_seed: Option<u64>,
     /// Files are opened for reading, but no bytes are read.
     pub reads_nothing: bool,
@@ -47,7 +47,7 @@ pub(crate) fn stamp(ctime: &str) -> String {
     format!("{number:02}/{day:0>2}/{year} {clock}")
 }
 
-/// The command line as it is shown again.
+/// Command line as echoed.
 pub(crate) fn typed(words: &[String]) -> String {
     let mut words = words.iter();
     let mut text = words.next().cloned().unwrap_or_default();

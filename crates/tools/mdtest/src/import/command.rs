@@ -17,7 +17,7 @@ const VALUES: [(char, &str); 14] = [
     ('s', "stride"),
     ('a', "api"),
 ];
-/// Letters with a value that says nothing about the work.
+/// Letters of options whose values do not affect the work.
 const VALUES_LEFT_OUT: [char; 5] = ['d', 'x', 'V', 'G', 'B'];
 /// Letters alone.
 const FLAGS: [(char, &str); 19] = [

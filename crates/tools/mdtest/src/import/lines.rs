@@ -1,4 +1,4 @@
-//! The lines of mdtest, one at a time.
+//! Parser of mdtest's output lines.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -55,7 +55,7 @@ const TESTS: [(&str, &str); 10] = [
     ("Tree removal", "tree-remove"),
 ];
 
-/// Beginnings of lines that say nothing that is wanted.
+/// Prefixes of lines that are not imported.
 const FURNITURE: [&str; 11] = [
     "V-",
     "WARNING: ",
@@ -112,7 +112,8 @@ fn launched(text: &str) -> Option<Line> {
     Some(Line::Launched { version: version.to_owned(), ranks: whole(ranks)?, nodes: whole(nodes)? })
 }
 
-/// `SUMMARY rate (in ops/sec): (of 2 iterations)`, and what older versions have for it.
+/// Parses a table heading: `SUMMARY rate (in ops/sec): (of 2 iterations)`, or that of an older
+/// version.
 fn table(text: &str) -> Option<Line> {
     let rest = text.strip_prefix("SUMMARY")?;
     let (title, rest) = rest.split_once("(of ")?;
@@ -125,7 +126,7 @@ fn table(text: &str) -> Option<Line> {
     }
 }
 
-/// A name and numbers: four, or three more before them.
+/// Parses a row: a name, and four or seven numbers.
 fn row(text: &str) -> Option<Row> {
     let (kind, rest) =
         TESTS.iter().find_map(|(name, kind)| text.strip_prefix(name).map(|rest| (*kind, rest)))?;

@@ -1,4 +1,4 @@
-//! Output of mdtest 1.9 to 4.1: how it was run, and a table of rates over its iterations.
+//! Import of mdtest 1.9 to 4.1: the command, and the table of rates over its iterations.
 //!
 //! The table that is called ms/op has the seconds of whole phases, so that it is passed over.
 

@@ -12,7 +12,7 @@ mod opening;
 mod saying;
 mod transfer;
 
-/// Files that are open at the same time, at most.
+/// Maximum number of open files.
 const OPEN_MAX: usize = 22;
 /// Bytes of the files that do not last, as long as it can be helped.
 const PASSING_MAX: u64 = 2_500_000;

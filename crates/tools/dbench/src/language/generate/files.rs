@@ -15,13 +15,13 @@ pub(super) const DIRS: [(&str, u64); 9] = [
 /// Directory that holds the generated files.
 pub(super) const TOP: &str = r"\clients\client1\work";
 
-/// Files that are there in every block, and names of others.
+/// Number of lasting files, and of names of passing ones.
 pub(super) const LASTING: usize = 56;
 const PASSING: usize = 128;
 /// Endings of names, in turn.
 const ENDINGS: [&str; 6] = ["DAT", "DOC", "IDX", "PIC", "TMP", "BAK"];
 
-/// A name, and the file that has it.
+/// Generated name, and the state of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GeneratedFile {
     pub(super) dir: usize,
@@ -80,7 +80,7 @@ impl Files {
     }
 }
 
-/// Spreads so many names over the directories by their shares.
+/// Directory of a name: spreads `count` names over the directories by their shares.
 fn dir_of(number: usize, count: usize) -> usize {
     let mut hundredth = (number * 100 / count) as u64;
     for (dir, &(_, share)) in DIRS.iter().enumerate() {

@@ -10,10 +10,11 @@ const USUAL: u64 = 260_096;
 const LARGE: u64 = 1_048_576;
 const MEDIUM: u64 = 327_680;
 const LARGEST: u64 = 1_867_776;
-/// Large files, of each of which three blocks are begun by their last byte but one.
+/// Number of blocks at the start of a large file that are preceded by a write of their last byte
+/// but one.
 const MARKED: u64 = 3;
 
-/// The files' sizes: the large ones stand between the others.
+/// File sizes in bytes; large files are spread among the others.
 fn size(number: usize) -> u64 {
     match number {
         5 | 13 | 21 | 29 | 37 | 45 => LARGE,

@@ -1,4 +1,4 @@
-//! The figures of the published load: counts over its 129 blocks, without the part before them.
+//! Statistics of the published load: counts over its 129 blocks, without the initial part.
 
 /// Number of blocks over which the counts below are summed.
 pub(super) const BLOCKS: u64 = 129;
@@ -83,7 +83,7 @@ pub(super) const FLUSHES: u64 = 5_553;
 pub(super) const RENAMES: u64 = 3_355;
 pub(super) const LOCKS: u64 = 258;
 
-/// Sizes of reads, and how many there are.
+/// Read sizes and their counts.
 pub(super) const READS: [(u32, u64); 6] =
     [(4096, 83_172), (61_440, 16_641), (2048, 4_644), (8192, 4_644), (16_384, 1_937), (512, 1_161)];
 /// Reads of other sizes: ours are 31 bytes, and 52 more each.
@@ -121,7 +121,8 @@ pub(super) const WRITES: [(Effect, u32, u64); 9] = [
     (Effect::Extend, 1, 7_355),
 ];
 
-/// Writes of other sizes, and ours: the first, by how much each is larger, and how many there are.
+/// Writes of other sizes, chosen here: effect, number of writes, first size, increment, number of
+/// sizes.
 pub(super) const WRITES_ODD: [(Effect, u64, u32, u32, u32); 3] = [
     (Effect::Over, 1_294, 40, 1500, 10),
     (Effect::Straddle, 2_970, 1111, 2175, 23),

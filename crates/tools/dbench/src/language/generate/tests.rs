@@ -1,10 +1,10 @@
-//! The statistics of a load of as many blocks as the published one, against those.
+//! Tests that compare a load of as many blocks as the published one with the published statistics.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::{FILL_LINES, text};
 
-/// A line's words.
+/// Words of a line.
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(|word| word.trim_matches('"').to_owned()).collect()
 }

@@ -93,7 +93,7 @@ impl Walk {
         (may, may && files.passing_bytes() <= PASSING_MAX)
     }
 
-    /// The open files that may be written, the latest one first.
+    /// Indices of the open files that may be written, the one opened last first.
     fn writers(&self, strictness: Strictness) -> impl Iterator<Item = usize> {
         let writes =
             move |at: &usize| strictness == Strictness::Lax || self.open[*at].purpose.writes;
