@@ -10,7 +10,7 @@ use treering_sys::Shared;
 /// Number of cells of a board.
 const BOARD_CELLS: usize = 64;
 
-/// Numbers that the scripts of a group, its session and its ticks have in common, zero at first.
+/// Counters shared by the scripts of a group, its session and its ticks; initially zero.
 ///
 /// A page of memory of its own: counts of different workers on boards of their own disturb nobody.
 #[derive(Clone, Debug)]
@@ -40,8 +40,7 @@ impl Board {
     }
 }
 
-/// Rings when the time of a group is over. Scripts look at it between the things they do, and may
-/// ring it themselves.
+/// Deadline of a group. Scripts check it between their steps, and may reach it themselves.
 #[derive(Clone, Debug)]
 pub struct Deadline {
     reached: Arc<Shared<[AtomicU64; 1]>>,
@@ -110,8 +109,8 @@ impl Snapshot {
         asked != self.words[ANSWERED].load(Ordering::Relaxed)
     }
 
-    /// Shows a text, which answers all that was asked so far. One that is too long is left out.
-    /// Only the script may show any.
+    /// Shows a text, which answers all requests so far. An overlong text is dropped. Only the
+    /// script may call this.
     pub fn show(&self, text: &str) {
         let asked = self.words[ASKED].load(Ordering::Relaxed);
         if text.len() <= (SHOWN_WORDS - TEXT) * size_of::<u64>() {

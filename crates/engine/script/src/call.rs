@@ -1,4 +1,4 @@
-//! Calls: what a task asks of the kernel, as plain data.
+//! Calls: requests of a task to the kernel, as plain data.
 //!
 //! A call names directories and files by slots that the engine fills with descriptors: no path is
 //! built, nothing is allocated, and the same calls are made on a real filesystem and on one in
@@ -41,7 +41,7 @@ pub const MAX_FILES: u16 = 4096;
 /// Flags for creating a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreateHow {
-    /// `O_RDWR | O_CREAT | O_APPEND`: what is there stays and is appended to.
+    /// `O_RDWR | O_CREAT | O_APPEND`: keeps existing content and appends to it.
     Append,
     /// `O_WRONLY | O_CREAT | O_TRUNC`: discards existing content.
     Truncate,
@@ -152,7 +152,7 @@ pub enum Call<'a> {
         /// Bytes written to this file so far; selects the payload.
         position: u64,
     },
-    /// Reads at a place of its own: `Done::Bytes`, 0 at the end.
+    /// Reads at a given offset: `Done::Bytes`, 0 at the end.
     ReadAt {
         /// Slot of the open file.
         file: File,
@@ -161,7 +161,7 @@ pub enum Call<'a> {
         /// Offset in the file.
         position: u64,
     },
-    /// Writes at a place of its own.
+    /// Writes at a given offset.
     WriteAt {
         /// Slot of the open file.
         file: File,
@@ -216,7 +216,7 @@ pub enum Call<'a> {
         /// Slot of the open file.
         file: File,
     },
-    /// Begins to write a part of a file back, or waits for it: `sync_file_range`.
+    /// Starts or awaits the writeback of a range of a file: `sync_file_range`.
     SyncRange {
         /// Slot of the open file.
         file: File,
@@ -227,7 +227,7 @@ pub enum Call<'a> {
         /// Flags of the system call: 1 waits before, 2 writes, 4 waits after.
         flags: u32,
     },
-    /// Says that a part of a file will not be needed: it leaves the page cache.
+    /// Drops a range of a file from the page cache.
     Forget {
         /// Slot of the open file.
         file: File,
@@ -236,7 +236,7 @@ pub enum Call<'a> {
         /// Length of the range; 0 extends to the end of the file.
         bytes: u64,
     },
-    /// Says how a part of a file will be read: in order, or at random places.
+    /// Advises the kernel how a range of a file will be read: in order, or at random offsets.
     Advise {
         /// Slot of the open file.
         file: File,
@@ -258,7 +258,7 @@ pub enum Call<'a> {
         /// True keeps the file size; false extends the file to the end of the range.
         keep_size: bool,
     },
-    /// Gives a part of a file back to the filesystem: it reads as zeros then.
+    /// Deallocates a range of a file, which then reads as zeros.
     Punch {
         /// Slot of the open file.
         file: File,

@@ -35,7 +35,7 @@ fn name() -> impl Strategy<Value = &'static str> {
     (0..NAMES.len()).prop_map(|at| NAMES[at])
 }
 
-/// An operation; whether it succeeds is left to the filesystem.
+/// Line of an operation, whose success depends on the filesystem.
 fn line() -> impl Strategy<Value = String> {
     let handle = || 1..6_u32;
     prop_oneof![
@@ -79,7 +79,7 @@ fn load() -> impl Strategy<Value = String> {
     })
 }
 
-/// Plays a load as the original, in a place; why it ended early, if it did.
+/// Plays a load in classic mode at a place; returns the error if it ended early.
 fn play<P: Run + ?Sized>(text: &str, options: &[(&str, &str)], place: &P) -> Option<String> {
     let dir = temp_dir();
     let path = dir.path().join("load");

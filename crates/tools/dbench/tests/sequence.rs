@@ -145,7 +145,7 @@ const CALLS_BEFORE: [&str; 13] = [
     "write 5000 at 0",
 ];
 
-/// The calls of a line after those, but for the close of what is left open.
+/// Checks the calls of a line after `BEFORE`, without the closes of handles left open.
 #[track_caller]
 fn after(line: &str, options: &[(&str, &str)], expected: &[&str]) {
     let ran = play(&format!("{BEFORE}{line}\n"), options);

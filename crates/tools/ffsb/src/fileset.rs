@@ -1,4 +1,4 @@
-//! A filesystem's files as all workers know them: names, directories, sizes, and how full it is.
+//! Files of a filesystem, shared by all workers: names, directories, sizes, and fullness.
 
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -20,19 +20,19 @@ pub(super) struct Fileset {
     pub(super) data: Population,
     /// Files that fill up an aged filesystem; all directly in `data`.
     pub(super) fill: Population,
-    /// The directories of `metaop`; in the place of a directory stands whether one was renamed.
+    /// Directories of `metaop`; the directory index of an entry tells whether it was renamed.
     pub(super) meta: Population,
     /// The directories of the files that are worked on.
     pub(super) dirs: Series,
     sizes: SizeDraw,
     /// Free and used space before any file was created.
     room_before: OnceLock<Room>,
-    /// Bytes in whole blocks by which its files have grown since.
+    /// Growth of the files since the start, in bytes of whole blocks.
     grown: AtomicI64,
 }
 
 impl Fileset {
-    /// An empty one; sizes of files are whole blocks when they must suit `O_DIRECT`.
+    /// Empty file set; with `direct`, file sizes are whole blocks as `O_DIRECT` requires.
     pub(super) fn new(filesystem: &Filesystem, direct: bool) -> Self {
         Self {
             data: Population::default(),
@@ -94,7 +94,7 @@ impl Fileset {
     }
 }
 
-/// The sizes with the weights that they are drawn with.
+/// File sizes with their effective weights.
 pub(super) fn drawn_sizes(filesystem: &Filesystem) -> Sizes {
     match &filesystem.sizes {
         Sizes::Weights(rows) if filesystem.sizes_as_original => {
@@ -110,7 +110,7 @@ enum SizeDraw {
     /// Uniform draw: lower bound, exclusive upper bound, whole blocks only, biased as in the
     /// original.
     Range(u64, u64, bool, bool),
-    /// Sizes with the sum of the weights up to them.
+    /// Sizes with cumulative weights.
     Weights(Vec<(u64, u64)>),
 }
 
@@ -190,7 +190,7 @@ impl Common {
         Self { deadline, makers: makers(self.makers.len()), trouble }
     }
 
-    /// The filesystems in which one with this plan works.
+    /// Creator counts of the filesystems in which a worker with this plan works.
     fn reach(&self, plan: &Plan) -> &[AtomicU32] {
         match plan.bound {
             Some(number) => self.makers.get(number..=number).unwrap_or_default(),

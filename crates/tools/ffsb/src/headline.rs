@@ -120,8 +120,8 @@ impl Headline {
         metrics.into_iter().map(|metric| metric.of_tasks(self.tasks)).collect()
     }
 
-    /// The metrics of a run of these kinds of operation; of none, those of a setup. Their values
-    /// mean nothing.
+    /// Metrics that a run of these operation kinds will have, with meaningless values; without
+    /// kinds, those of a setup.
     pub(super) fn foreseen(kinds: impl Iterator<Item = Operation>) -> Vec<Metric> {
         let task = TaskTotals { wall_ns: 1, ..TaskTotals::default() };
         let mut tally = Tally::default();

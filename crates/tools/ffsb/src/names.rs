@@ -1,5 +1,4 @@
-//! The names that FFSB gives; and read again: what of a directory is a run's, and what is somebody
-//! else's.
+//! File names of FFSB, and classification of directory entries as generated or foreign.
 
 use std::ffi::CStr;
 

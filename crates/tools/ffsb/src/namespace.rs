@@ -30,7 +30,7 @@ pub(super) struct Namespace {
 }
 
 impl Namespace {
-    /// The filesystems of a profile, in these places.
+    /// Filesystems of a profile at these locations.
     pub(super) fn new(filesystems: &[Filesystem], places: Vec<Place>, direct: bool) -> Self {
         let filesets = filesystems.iter().map(|filesystem| Fileset::new(filesystem, direct));
         Self { filesets: filesets.collect::<Vec<_>>().into(), places: Arc::from(places) }

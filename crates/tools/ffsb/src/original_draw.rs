@@ -21,8 +21,8 @@ pub(super) fn below(choices: u64, random: &mut Random) -> u64 {
     if choices < 2 { 0 } else { random.below(values(choices)) % choices }
 }
 
-/// Rows of a size and a weight, with the weights that the original's draw gives them: it goes
-/// through the rows from the last one to the first.
+/// Sizes with the effective weights of the original's draw, which searches the rows from last to
+/// first.
 pub(super) fn weights(rows: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let sum = rows.iter().fold(0_u64, |sum, (_, weight)| sum.saturating_add(*weight));
     let (all, choices) = (values(sum), sum.max(1));

@@ -1,4 +1,4 @@
-//! FFSB's own way to run and to speak: the configuration, lines while it goes on, the report.
+//! Classic output of FFSB: the configuration, progress lines, and the report.
 
 use std::path::PathBuf;
 

@@ -36,7 +36,7 @@ pub(super) struct Plan {
     pub(super) delay_ns: u64,
     pub(super) read: Transfer,
     pub(super) write: Transfer,
-    /// Bytes that are left out after each block that is read.
+    /// Bytes skipped after each block that is read.
     pub(super) skip_bytes: Option<u64>,
     pub(super) stats: Option<Stats>,
     /// True if any operation creates files.

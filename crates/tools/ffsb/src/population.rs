@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use treering_script::Random;
 
-/// Numbers of which the standing ones are counted together.
+/// Size of a chunk: file numbers whose existing files are counted together.
 const CHUNK: u64 = 4096;
 const CHUNK_PLACES: usize = 4096;
 /// Each shelf has twice as many places as the one before: room for 2^44 files.
@@ -72,7 +72,7 @@ pub(super) enum FileLookup {
 #[derive(Debug)]
 struct Slot {
     word: AtomicU32,
-    /// The directory it is in, as the owner of the population numbers them.
+    /// Directory of the file, in the numbering of the population's owner.
     dir: AtomicU32,
     bytes: AtomicU64,
 }
@@ -321,7 +321,7 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// A series whose first numbers are done.
+    /// Sequence whose first `done` numbers are done already.
     pub(super) fn new(done: u32) -> Self {
         Self { given: done.into(), done: done.into(), ahead: Mutex::default() }
     }

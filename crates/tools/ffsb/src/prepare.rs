@@ -54,7 +54,7 @@ fn datadir(number: u32) -> CString {
     c([DATADIR, number.to_string().as_bytes()].concat())
 }
 
-/// The directory of a file that was found, which is opened unless it is the one that is open.
+/// Open directory of a found file; `open` caches the one opened last.
 fn open_datadir(io: &mut dyn Io, dir: u32, open: &mut u32) -> Result<Dir, Stop> {
     if dir == 0 {
         return Ok(DATA_DIR);
@@ -99,7 +99,7 @@ impl Prepare {
         self.common.trouble().is_some()
     }
 
-    /// Lists `data` with the directories in it, and `meta`.
+    /// Lists `data` and its subdirectories, and `meta`.
     fn list_all(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.left.data = self.list(io, ROOT, DATA, DATA_DIR, 0)?;
         for place in 0..self.left.dirs.len() {
@@ -201,7 +201,7 @@ impl Prepare {
         Ok(true)
     }
 
-    /// Removes what was found, and makes the directories.
+    /// Removes the leftovers and makes the directories.
     fn build(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.left.files.sort_unstable();
         let mut open = 0;

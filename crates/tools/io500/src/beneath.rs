@@ -1,4 +1,4 @@
-//! The code of a test in a directory of its own: what it takes for the target is that directory.
+//! Wrapper that runs a script in a directory beneath the target, as if that were the target.
 
 use std::ffi::CString;
 

@@ -17,7 +17,7 @@ const FILE: File = File(0);
 /// Substring that the search looks for in names.
 const SEARCHED: &[u8] = b"01";
 
-/// The search of one worker, in the directory of the rehearsal.
+/// Search of one worker in the directory of the rehearsal.
 #[derive(Debug)]
 pub(super) struct Find {
     pub(super) worker: u16,

@@ -73,8 +73,8 @@ impl Limits {
     }
 }
 
-/// The number without its last digits: ranks that look at a filesystem one after the other see the
-/// same.
+/// Rounds down to three significant bits, so that ranks that query a filesystem one after the
+/// other get the same number.
 fn coarse(number: u64) -> u64 {
     let kept = 3;
     let digits = u64::BITS - number.leading_zeros();

@@ -1,5 +1,5 @@
-//! A rehearsal's calls in their order, in memory: the phases of IO500, the sizes that it
-//! prescribes, whose files a worker works on, what the search finds, and that nothing is left.
+//! Tests of a rehearsal's calls in memory: the phases of IO500, the prescribed sizes, the owner of
+//! each file, the results of the search, and the cleanup.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -62,7 +62,7 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-/// A whole run, the facts at its end, and the names that stand then.
+/// Runs a whole rehearsal; returns the records of the workers, and the facts at the end.
 fn run(given: &str) -> (Vec<WorkerRecord>, Vec<(String, String)>) {
     let job = Io500.native(&settings(given)).unwrap();
     let facts = TargetFacts::unknown();

@@ -21,13 +21,13 @@ const FILE: File = File(0);
 pub(super) enum Making {
     /// Created, and written.
     Whole,
-    /// Created and closed again: rank 0 does it for all.
+    /// Created and closed again; rank 0 does this for all ranks.
     Empty,
     /// Files created by rank 0 are opened and written.
     Existing,
 }
 
-/// The data of a rank, where each byte is the original's.
+/// Data buffer of a rank whose bytes match the original's.
 #[derive(Debug)]
 pub(super) struct OwnData {
     pub(super) buffers: Buffers,
@@ -44,7 +44,7 @@ pub(super) struct Items {
     pub(super) making: Making,
     /// The rank that works.
     pub(super) rank: u16,
-    /// The ranks as which it works: itself, or all in turn.
+    /// Ranks on whose behalf it works: its own, or all in turn.
     pub(super) acts_as: Vec<u16>,
     /// Range of items of each acting rank, by their place in the order of creation.
     pub(super) range: Range<u64>,

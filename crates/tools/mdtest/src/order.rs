@@ -1,4 +1,4 @@
-//! The order in which a rank reaches its items.
+//! Order in which a rank accesses its items.
 
 use treering_script::Random;
 

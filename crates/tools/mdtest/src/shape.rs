@@ -214,7 +214,7 @@ impl Shape {
         self.own_trees.then(|| self.shifted(owner, 1))
     }
 
-    /// The ranks that make trees: all, or one for all.
+    /// Number of ranks that make trees: all, or one for all.
     pub(super) fn tree_makers(&self) -> u16 {
         if self.own_trees && !self.collective { self.ranks } else { 1 }
     }

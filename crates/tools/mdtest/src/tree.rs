@@ -1,5 +1,4 @@
-//! The tree of directories of mdtest: which are there, which of them hold items, and which number
-//! an item has.
+//! Directory tree of mdtest: its directories, those that hold items, and the numbering of items.
 //!
 //! Directories are numbered as in a heap: the children of `d` are `d * branch + 1` and those behind
 //! it. A directory holds the items from `d * items` on.
@@ -36,7 +35,7 @@ impl Tree {
         if self.leaves_only { self.branch.saturating_pow(self.depth) } else { directories }
     }
 
-    /// The first directory that holds items; all behind it do too.
+    /// First directory that holds items; all later ones do, too.
     pub(super) fn first_holder(&self) -> Directory {
         self.directories().unwrap_or(u64::MAX) - self.holders()
     }

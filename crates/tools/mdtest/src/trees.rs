@@ -11,7 +11,7 @@ use super::names::{bare_directory, c_string, directory_path, test_directory};
 use super::place::Place;
 use super::shape::Shape;
 
-/// The slot of a directory that is looked at.
+/// Slot of a directory that is checked.
 const LOOKED_AT: Dir = Dir(1);
 
 /// Action on the test directories of an iteration.
@@ -23,7 +23,7 @@ pub(super) enum Care {
     Remove,
 }
 
-/// Makes the test directories of an iteration, looks at them, or removes them.
+/// Script that makes, checks or removes the test directories of an iteration.
 #[derive(Debug)]
 pub(super) struct TestDirectories {
     pub(super) shape: Arc<Shape>,
@@ -68,7 +68,7 @@ impl Script for TestDirectories {
     }
 }
 
-/// Makes the trees of a rank, or removes them.
+/// Script that makes or removes the trees of a rank.
 #[derive(Debug)]
 pub(super) struct Trees {
     pub(super) shape: Arc<Shape>,

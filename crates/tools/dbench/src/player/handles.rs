@@ -7,7 +7,7 @@ use treering_script::File;
 
 use crate::language::HandleId;
 
-/// Handles whose numbers are drawn, at most.
+/// Maximum number of handles with drawn numbers.
 const DRAWN_MAX: usize = 1 << 16;
 /// No slot.
 const CLOSED: u16 = u16::MAX;

@@ -1,4 +1,4 @@
-//! The code of a worker: it plays a load for one client, or each line for several in turn.
+//! Script of a worker: plays a load for one client, or each line for several in turn.
 //!
 //! `client` is what each has of its own, `places` and `handles` what it has open, `resolve` how
 //! names are looked for, `operations` and `transfer` what a line asks for, `deltree` the removal of
@@ -24,7 +24,7 @@ use super::tick::Part;
 use crate::language::{Expected, Load, NameId, Op, Operation};
 use client::Client;
 
-/// The slot of a directory that is read or synced.
+/// Slot of a directory that is read or synced.
 const SCAN: Dir = Dir(1);
 /// The first slot of the directories that a removal of files is in, and how many it has.
 const TREE: u16 = 2;
@@ -103,7 +103,7 @@ pub(super) struct Player {
 }
 
 impl Player {
-    /// The player of these clients, by their numbers.
+    /// Player of the clients with these numbers.
     pub(super) fn new(
         plan: Arc<Manner>,
         common: &Common,
@@ -222,7 +222,7 @@ impl Player {
         self.heard(io, paused).map(|_| ())
     }
 
-    /// The present client's turn: its lines up to the end of an operation, or its own end.
+    /// Turn of the current client: plays its lines up to the end of an operation, or of the client.
     fn turn(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         loop {
             self.silent += 1;
@@ -343,7 +343,7 @@ impl Player {
         Ok(())
     }
 
-    /// Closes what a pass has left open. Whether it was the client's last.
+    /// Closes the handles that a pass has left open; true if it was the client's last pass.
     fn ends_with_pass(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         while let Some(file) = self.client().handles.any() {
             self.client().handles.closed(file);

@@ -247,7 +247,7 @@ impl Player {
         Ok(synced.is_err())
     }
 
-    /// Reads the directory of a pattern up to so many entries.
+    /// Reads the directory of a pattern, up to `most` entries.
     fn find(&mut self, io: &mut dyn Io, most: u32) -> Result<(), Stop> {
         let is_pattern = self.name(0).to_bytes().iter().any(|byte| b"<>*?\"".contains(byte));
         if self.lost[0].is_some() || !is_pattern || self.open_parent(io, 0)?.is_err() {

@@ -14,7 +14,7 @@ use crate::language::{Load, Template};
 pub(super) type DirId = u32;
 /// The directory under test.
 const TOP: DirId = 0;
-/// Directories of drawn names beyond these are forgotten.
+/// Maximum number of directories of drawn names; beyond it they are forgotten.
 const DRAWN_MAX: usize = 4096;
 /// Number of names drawn at the same time: a rename needs two.
 const DRAWN_SPOTS: usize = 2;
@@ -43,7 +43,7 @@ pub(super) struct NameTable {
     dirs: Vec<Directory>,
     by_path: HashMap<Vec<u8>, DirId>,
     spots: Vec<NameLocation>,
-    /// Directories of names that stand in the load.
+    /// Number of directories that occur in the load's names.
     fixed: usize,
     slots: Range<u16>,
     holders: Vec<Option<DirId>>,
@@ -120,7 +120,7 @@ impl NameTable {
         NameLocation { dir: self.dir(dir), name: c_string(name), is: None }
     }
 
-    /// The number of a name that is drawn.
+    /// Index of a drawn name.
     pub(super) fn drawn(&self, which: usize) -> u32 {
         let at = self.spots.len() - DRAWN_SPOTS + which.min(DRAWN_SPOTS - 1);
         u32::try_from(at).unwrap_or(u32::MAX)
@@ -136,7 +136,7 @@ impl NameTable {
         self.take(which, &name.of_client(client))
     }
 
-    /// Takes a path in the place of a drawn one.
+    /// Sets the path of a drawn name.
     pub(super) fn take(&mut self, which: usize, path: &[u8]) -> u32 {
         if self.dirs.len() > self.fixed + DRAWN_MAX {
             self.forget_drawn();
@@ -174,7 +174,7 @@ impl NameTable {
         &self.dirs[dir as usize].path
     }
 
-    /// The slot of a directory, and whether it must be opened into it first.
+    /// Slot of a directory; true if the directory must be opened into it first.
     #[inline]
     pub(super) fn reach(&mut self, dir: DirId) -> (Dir, bool) {
         let place = &self.dirs[dir as usize];

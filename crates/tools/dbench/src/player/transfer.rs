@@ -1,4 +1,4 @@
-//! Reading and writing, in pieces where a piece would be too long for one call.
+//! Reads and writes, split into pieces that fit one call.
 
 use treering_script::{Errno, File, Io, Stop};
 
@@ -19,7 +19,7 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    /// The next piece, after so many bytes.
+    /// Length and offset of the next piece, after `moved` bytes.
     fn piece(&self, moved: u64) -> (u32, u64) {
         let left = u64::from(self.bytes).saturating_sub(moved);
         let bytes = u32::try_from(left).unwrap_or(PIECE).min(PIECE);
@@ -110,8 +110,8 @@ impl Player {
         Ok(false)
     }
 
-    /// A single byte: it is there already, or the file is made longer by it. What is written is
-    /// taken to be zero, as the original's is.
+    /// Handles a one-byte write: the byte exists already, or the file is extended by it. The value
+    /// is assumed to be zero, like the original's.
     fn one_byte(
         &mut self,
         io: &mut dyn Io,

@@ -17,14 +17,14 @@ pub(crate) struct OperationCounts {
     pub bytes: u64,
 }
 
-/// Times of one kind of call, in whole microseconds.
+/// Latencies of one call kind, in whole microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CallTimes {
     /// Number of calls.
     pub calls: u64,
     /// The time of all.
     pub sum_us: u64,
-    /// The least; 0 when there was none.
+    /// Minimum; 0 without calls.
     pub min_us: u64,
     /// The most.
     pub max_us: u64,

@@ -15,7 +15,7 @@ pub(super) enum Line {
     Filesystem(String),
     /// Name and value of a profile setting, a weight or a size.
     Setting(String, String),
-    /// The file set was made, in so many seconds.
+    /// Duration of the file setup, in seconds.
     SetUp(u64),
     /// The benchmark began.
     StartingAt(String),
@@ -136,7 +136,7 @@ pub(super) fn may_begin(text: &str) -> bool {
         || NAMES.iter().chain(&OPS).any(is_of_name)
 }
 
-/// Reads a line. Text may be somebody else's unless the whole line is as FFSB prints it.
+/// Parses a line; `None` for a foreign line, which is any that differs from FFSB's format.
 pub(super) fn line(text: &str) -> Option<Line> {
     let text = text.trim();
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -82,7 +82,7 @@ struct Report {
     /// Numbers of thread groups and filesystems seen so far.
     groups: u32,
     filesystems: u32,
-    /// Bytes of a write and of its blocks, by thread group.
+    /// Bytes of a write operation and of its blocks, by thread group.
     write_sizes: Vec<u64>,
     write_blocks: Vec<u64>,
     /// Opens, unlinks and stats of all blocks of calls, and how many blocks there were.
@@ -276,7 +276,7 @@ fn of_row(row: &OpRow) -> Vec<Metric> {
     figures
 }
 
-/// A size per second as FFSB prints it, `32.5KB/sec`, in bytes.
+/// Parses a rate such as `32.5KB/sec`; returns bytes per second.
 fn bytes_per_second(word: &str) -> Option<f64> {
     let size = word.strip_suffix("/sec")?;
     let units = [("GB", 30), ("MB", 20), ("KB", 10), ("B", 0)];

@@ -17,10 +17,10 @@ const TRIED_MOST: u64 = 200_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence<'r> {
     pub(super) rows: &'r [OpRow],
-    /// Blocks of an append, where all thread groups append as many.
+    /// Blocks of an append, if they are the same in all thread groups.
     pub(super) append_blocks: Option<u64>,
-    /// Calls of open, unlink and stat, where those of all thread groups are printed: each operation
-    /// makes one of them, except for `createdir` and `metaop`.
+    /// Number of open, unlink and stat calls, if printed by all thread groups: each operation makes
+    /// one of them, except for `createdir` and `metaop`.
     pub(super) calls: Option<u64>,
 }
 

@@ -40,15 +40,15 @@ pub(super) enum Kind {
     Share,
     /// Path; inner blanks are kept.
     Path,
-    /// A shell command; blanks in it stay.
+    /// Shell command; inner blanks are kept.
     Command,
     /// Call whose times are not printed; repeatable.
     Ignore,
     /// Weight of an operation in the random draw.
     Weight(Operation),
-    /// `size_weight SIZE WEIGHT`, without `=`; may be given again.
+    /// `size_weight SIZE WEIGHT`, without `=`; repeatable.
     SizeWeight,
-    /// `msec_range FROM TO`, without `=`; may be given again.
+    /// `msec_range FROM TO`, without `=`; repeatable.
     Range,
     /// A former name of this key.
     Former(&'static str),
@@ -141,7 +141,7 @@ pub(super) static ALL: &[Key] = &[
     key(Scope::Stats, "msec_range", Kind::Range),
 ];
 
-/// The setting of this name, best the one in this place.
+/// Setting of this name, preferably one of this section.
 pub(super) fn find(name: &str, scope: Scope) -> Option<&'static Key> {
     let named = || ALL.iter().filter(|key| key.name == name);
     named().find(|key| key.scope == scope).or_else(|| named().next())

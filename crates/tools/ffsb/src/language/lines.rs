@@ -36,7 +36,7 @@ pub(super) fn squeezed(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The lines with something in them; those that make no sense are kept as faults.
+/// Lines that are not empty; malformed ones are kept as faults.
 pub(super) fn lines<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<Line<'t>>, Fault> {
     if text.len() > BYTES_MAX {
         let what = format!("the profile has {} bytes", text.len());

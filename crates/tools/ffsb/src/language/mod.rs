@@ -22,7 +22,7 @@ use treering_script::ConfigError;
 
 use treering_kit::faults::{Fault, Faults};
 
-/// Reads a profile; `file` is its name in messages.
+/// Parses a profile; `file` is its name in messages.
 ///
 /// # Errors
 /// Every setting that is wrong, with its line and what would be right.
@@ -51,7 +51,7 @@ pub(crate) fn parameters(profile: &Profile) -> Vec<(String, String)> {
     write::parameters(profile)
 }
 
-/// A text that is read as this profile, warnings aside.
+/// Text that parses to this profile, apart from warnings.
 pub(crate) fn text(profile: &Profile) -> String {
     write::text(profile)
 }
@@ -111,8 +111,8 @@ pub(crate) struct Filesystem {
 pub(crate) enum Sizes {
     /// Lower bound and exclusive upper bound in bytes; equal bounds give one size.
     Range(u64, u64),
-    /// Sizes and their weights, in the order of the profile. The original prints and draws them in
-    /// the opposite one.
+    /// Sizes and weights, in the order of the profile. The original prints and draws them in
+    /// reverse order.
     Weights(Vec<(u64, u64)>),
 }
 
@@ -161,8 +161,7 @@ pub(crate) struct ThreadGroup {
 pub(crate) struct Stats {
     /// Calls left out, by [`TimedCall::place`].
     pub ignored: [bool; TimedCall::COUNT],
-    /// Ranges of milliseconds, both ends in them, in the order of the profile; empty when they are
-    /// not enabled.
+    /// Latency ranges in milliseconds, inclusive, in the order of the profile; empty if disabled.
     pub ranges_ms: Vec<(f64, f64)>,
 }
 

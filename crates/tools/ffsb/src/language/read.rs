@@ -16,7 +16,7 @@ const BYTES: u64 = 4096;
 /// are the same.
 type Locations<'s> = HashMap<&'s Path, usize>;
 
-/// The profile; what concerns several settings is not yet checked.
+/// Profile of these sections, without the checks that concern several settings.
 pub(super) fn profile(sections: &Section, to: &mut Faults) -> Result<Profile, Fault> {
     let locations = locations(&sections.filesystems, to)?;
     let direct = sections.is_on("directio");
@@ -55,7 +55,7 @@ fn locations<'s>(sections: &'s [Section], to: &Faults) -> Result<Locations<'s>, 
     Ok(locations)
 }
 
-/// The filesystem whose location this key names.
+/// Index of the filesystem whose location this key names.
 fn named(
     section: &Section,
     key: &str,
@@ -170,7 +170,7 @@ fn filesystem(section: &Section) -> Filesystem {
     }
 }
 
-/// A group that is bound to nothing.
+/// Thread group that is not bound to a filesystem.
 fn group(section: &Section) -> ThreadGroup {
     let number = |key| section.number(key).unwrap_or(0);
     let mut weights = [0; Operation::COUNT];

@@ -1,4 +1,4 @@
-//! Lines sorted into sections, each setting read as what its key asks for.
+//! Sorting of lines into sections; each value is parsed as its key requires.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(super) struct Section {
     pub(super) size_weights: Vec<(u64, u64)>,
     pub(super) ranges_ms: Vec<(f64, f64)>,
     pub(super) ignored: [bool; TimedCall::COUNT],
-    /// The sections in it, in their order.
+    /// Nested sections, in order.
     pub(super) filesystems: Vec<Self>,
     pub(super) groups: Vec<Self>,
     pub(super) stats: Vec<Self>,

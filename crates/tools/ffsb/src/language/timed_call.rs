@@ -1,11 +1,11 @@
 //! Calls whose latency FFSB measures.
 
-/// The calls whose times FFSB takes, in the order of its table. `create` stands in a profile's
-/// `ignore` only: creates count as opens.
+/// Calls whose latency FFSB measures, in the order of its table. `create` occurs only in a
+/// profile's `ignore`: creates count as opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum TimedCall {
-    /// `open`, also of a file that is created.
+    /// `open`, including creation.
     Open,
     /// `read`.
     Read,
@@ -24,7 +24,7 @@ pub(crate) enum TimedCall {
 }
 
 impl TimedCall {
-    /// Every one, in the order of their numbers.
+    /// All timed calls, in numeric order.
     pub(crate) const ALL: [Self; 8] = [
         Self::Open,
         Self::Read,

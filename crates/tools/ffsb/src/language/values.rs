@@ -57,7 +57,7 @@ impl RawValue<'_> {
         Err(to.error(self.place, what).hint(right))
     }
 
-    /// The text without blanks, as the original reads it.
+    /// Text with its blanks removed, as the original reads it.
     fn squeezed(self, to: &mut Faults) -> std::borrow::Cow<'static, str> {
         let parts = self.text.split_ascii_whitespace().collect::<Vec<_>>();
         let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
@@ -161,7 +161,7 @@ impl RawValue<'_> {
         Ok(Value::Text(self.text.to_owned()))
     }
 
-    /// A call that is timed. The original takes every word that begins with its name.
+    /// Parses the name of a timed call. The original accepts every word that begins with the name.
     pub(super) fn call(self, to: &mut Faults) -> Result<TimedCall, Fault> {
         let text = self.squeezed(to);
         let mut calls = TimedCall::ALL.into_iter();

@@ -1,4 +1,4 @@
-//! The lines of IO500's files, one at a time.
+//! Parser of the lines of IO500's result files.
 
 use treering_kit::import::number::decimal;
 
@@ -25,7 +25,7 @@ pub(super) struct Scores {
 /// A line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// The first line of the summary: version, and mode where it is printed.
+    /// First line of the summary: version, and mode if printed.
     Version(String, Option<String>),
     /// A phase of the summary.
     Phase(Phase),

@@ -87,7 +87,7 @@ pub(crate) fn configuration(profile: &Profile, used_shares: &[f64]) -> String {
     text
 }
 
-/// The lines of a group below its title.
+/// Lines of a group after its title.
 fn group(group: &ThreadGroup) -> String {
     let bytes = |number: u64| format!("{number}\t({})", size(number as f64));
     let mut text = format!(
