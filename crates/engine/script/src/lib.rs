@@ -1,4 +1,4 @@
-//! What a workload is written against: jobs, sessions, the code of tasks, and the calls it makes.
+//! Interface that workloads are written against: jobs, sessions, the code of tasks, and calls.
 //!
 //! A task is straight code that asks an [`Io`] for each call to the kernel and never makes one
 //! itself. That gives golden sequences without a disk, dry runs, the footprint before the run,

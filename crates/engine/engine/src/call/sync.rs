@@ -41,7 +41,7 @@ const ENTRY_BYTES: usize = 32 * 1024;
 /// The extended attribute that calls speak of, which dbench keeps as Samba does.
 const ATTRIBUTE: &CStr = c"user.DosAttrib";
 
-/// The room that a filesystem says it has.
+/// Space of a filesystem, from its `statfs` data.
 pub(crate) fn room(facts: &FilesystemFacts) -> Room {
     let FilesystemFacts { capacity_bytes, free_bytes, unused_bytes, used_inodes, .. } = *facts;
     Room { capacity_bytes, free_bytes, unused_bytes, inodes: used_inodes }
@@ -56,10 +56,10 @@ pub struct SyncCaller {
     confinement: Confinement,
     through: Through,
     vectored: bool,
-    /// The target as its user named it.
+    /// Path of the target as given by the user.
     given: PathBuf,
     whole_paths: Option<WholePaths>,
-    /// The places at which workers take turns, when there are several.
+    /// Root directories at which workers take turns; empty for a single place.
     roots: Vec<OwnedFd>,
     dirs: Vec<Option<OwnedFd>>,
     files: Box<[Option<OwnedFd>; FILE_SLOTS]>,
@@ -74,8 +74,8 @@ pub struct SyncCaller {
 }
 
 impl SyncCaller {
-    /// A caller whose target is `dir`. It opens the directory again, so that callers do not share
-    /// a reading position.
+    /// Caller whose target is `dir`. The directory is opened again, so that callers do not share a
+    /// reading position.
     ///
     /// # Errors
     /// When the directory cannot be opened again.
@@ -106,19 +106,19 @@ impl SyncCaller {
         })
     }
 
-    /// The same, for a target that its user calls this.
+    /// Sets the path of the target as its user gave it.
     #[must_use]
     pub fn named(self, given: &Path) -> Self {
         Self { given: given.to_owned(), ..self }
     }
 
-    /// The same, with a record of the directories that are made in the target.
+    /// Sets the manifest that records directories made in the target.
     #[must_use]
     pub(crate) fn recorded_in(self, manifest: Option<Arc<dyn TreeManifest>>) -> Self {
         Self { manifest, ..self }
     }
 
-    /// The same, in a place where workers take turns at these directories.
+    /// Sets the roots at which workers take turns.
     ///
     /// # Errors
     /// When one of them cannot be opened again.
@@ -295,7 +295,7 @@ impl SyncCaller {
                 mappings.get(&file.0).ok_or(Errno::BADF)?.sync()?;
                 Ok(Reply::once(Done::Plain))
             }
-            // All others were attempted before.
+            // All other calls were handled before.
             _ => Err(Errno::NOSYS),
         }
     }
@@ -323,7 +323,7 @@ impl SyncCaller {
     fn open_dir(&mut self, at: Dir, path: &CStr, into: Dir) -> Result<(), Errno> {
         self.changeable(into)?;
         let opened = open_dir(self.confinement, self.dir(at)?, path)?;
-        // Only now: the slot may hold the very directory that the path begins at.
+        // Looked up only now, since the slot may hold the directory that the path begins at.
         match self.changeable(into)?.replace(opened) {
             None => Ok(()),
             Some(before) => close(before),
@@ -333,7 +333,7 @@ impl SyncCaller {
     fn open_root(&mut self, root: u16, into: Dir) -> Result<(), Errno> {
         let opened = match self.roots.get(usize::from(root)) {
             Some(place) => dir_again(place)?,
-            // Of one place alone there are no roots beside it.
+            // A single place has no list of roots.
             None if root == 0 => dir_again(self.dir(Dir::TARGET)?)?,
             None => return Err(Errno::BADF),
         };
@@ -524,7 +524,7 @@ impl Caller for SyncCaller {
         // Waits for those that are under way.
         self.requests = Requests::default();
         self.mappings.clear();
-        // What is left open was not closed by the task: nobody asked what the close says.
+        // Slots the task left open are closed here; errors of these closes are ignored.
         self.dirs.iter_mut().skip(1).for_each(|slot| *slot = None);
         self.files.iter_mut().for_each(|slot| *slot = None);
     }

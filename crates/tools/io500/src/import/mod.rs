@@ -17,9 +17,9 @@ use treering_kit::import::{Importer, Reading, Remark};
 /// Reads results of IO500.
 pub(crate) struct Io500;
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "io500";
-/// `result.txt` names its version within so many lines.
+/// Number of lines within which `result.txt` names its version.
 const HEAD_LINES: usize = 8;
 
 impl Importer for Io500 {
@@ -63,7 +63,7 @@ impl Importer for Io500 {
     }
 }
 
-/// Whether a line of the long result names the version.
+/// True for the line of a long result that names the version.
 fn is_version(text: &str) -> bool {
     let Some(Line::Value(key, value)) = line(text) else { return false };
     key == "version" && value.starts_with("io500")

@@ -16,7 +16,7 @@ use treering_kit::import::{Importer, Reading, Remark};
 /// Reads output of ior.
 pub(crate) struct Ior;
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "ior";
 
 impl Importer for Ior {

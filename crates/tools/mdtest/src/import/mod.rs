@@ -1,4 +1,4 @@
-//! Output of mdtest 1.9 to 4.1: how it was run, and a table of rates over its iterations.
+//! Import of mdtest 1.9 to 4.1: the command, and the table of rates over its iterations.
 //!
 //! The table that is called ms/op has the seconds of whole phases, so that it is passed over.
 
@@ -17,7 +17,7 @@ use treering_kit::import::{Importer, Reading, Remark};
 /// Reads output of mdtest.
 pub(crate) struct Mdtest;
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "mdtest";
 
 impl Importer for Mdtest {
@@ -69,7 +69,7 @@ struct Run {
     used_percent: Option<f64>,
     iterations: u64,
     rows: Vec<Row>,
-    /// Whether the rows that come are of the table of rates.
+    /// True once the table of rates has begun; its rows follow.
     has_rates: bool,
     has_times: bool,
     wall: Option<[f64; 3]>,
@@ -78,7 +78,7 @@ struct Run {
 }
 
 impl Run {
-    /// Whether this line can be the next one of the run.
+    /// True if `said` can be the next line of the run.
     fn goes_on(&self, said: &Line) -> bool {
         let has_table = self.has_rates || self.has_times;
         match said {
