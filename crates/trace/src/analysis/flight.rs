@@ -1,56 +1,57 @@
-//! Requests that are under way: which completion belongs to which issue, and to what was asked for.
+//! Requests in flight: matches completions to issues, and both to submitted bios.
 //!
-//! A completion may be of a part; a request may be made of several that were merged, and what was
-//! asked for may be split into several requests.
+//! A completion may cover a part of a request; a request may be merged from several bios, and a bio
+//! may be split into several requests.
 
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{DeviceNumber, Event, Operation};
 
-/// Requests that are held at most. More are never under way; the events that ended them were lost.
+/// Limit of tracked requests. Real queues are shorter; a table this large means that completion
+/// events were lost.
 const HELD_MAX: usize = 1 << 20;
 
-/// Completions that are held for issues that come late: an event may be reported after one that
-/// happened later on another CPU.
+/// Limit of completions kept for late issues: an event may be reported after one that happened
+/// later on another CPU.
 const EARLY_MAX: usize = 1024;
 
-/// A request that is older, and after which so many others of its device were done, is done too:
-/// the kernel did not tell of it, which happens once in some ten thousand.
+/// Age in nanoseconds, and later completions on the same device, after which a request counts as
+/// done: the kernel omits about one completion in ten thousand.
 const FORGOTTEN_NS: u64 = 1_000_000_000;
 const FORGOTTEN_LATER: u64 = 1024;
-/// One of this age is in any case: the block layer itself gives up after 30 s.
+/// Age after which any request counts as done: the block layer itself gives up after 30 s.
 const FORGOTTEN_SURELY_NS: u64 = 60_000_000_000;
 
-/// Devices that are distinguished.
+/// Limit of distinguished devices.
 const DEVICES_MAX: usize = 4096;
 
-/// Where a request begins.
+/// Device and first sector of a request.
 type Place = (DeviceNumber, u64);
 
-/// Several may begin at a place, distinguished by a number.
+/// Device, first sector and a serial number, which distinguishes requests at the same sector.
 type Key = (DeviceNumber, u64, u64);
 
-/// Requests between their events.
+/// Table of requests between their events.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
-    /// The first at each place, and what was issued where one is under way already.
+    /// Oldest issued request per start sector; later ones at the same sector are in `again`.
     issued: BTreeMap<Place, Issued>,
     again: BTreeMap<Key, Issued>,
     queued: BTreeMap<Key, Queued>,
-    /// What a completion answers and how long it took, kept for its room.
+    /// Bios finished by a completion and their latencies; a reused buffer.
     answers: Vec<(Key, u64)>,
-    /// When requests were done whose issue is not known.
+    /// Completion times of requests whose issue was not seen yet.
     early: BTreeMap<Place, u64>,
     number: u64,
-    /// Requests that each device gave back.
+    /// Completions per device.
     done: BTreeMap<DeviceNumber, u64>,
-    /// Devices whose issues are reported.
+    /// Devices with issue events.
     issuing: BTreeSet<DeviceNumber>,
-    /// Devices that complete what was never issued: they take bios as they are queued, as zram, md
-    /// and device mapper do. What is queued is with them.
+    /// Devices that complete bios without issue events, as zram, md and device mapper do: queued
+    /// bios count as in flight.
     bio_based: BTreeSet<DeviceNumber>,
-    /// Bios that those have.
+    /// Bios in flight on bio-based devices.
     bios: u64,
 }
 
@@ -58,7 +59,7 @@ pub(super) struct Flight {
 struct Issued {
     time_ns: u64,
     sectors: u64,
-    /// Requests that the device had given back before.
+    /// Completions of the device before this issue.
     done_before: u64,
 }
 
@@ -66,28 +67,28 @@ struct Issued {
 struct Queued {
     time_ns: u64,
     end: u64,
-    /// Sectors of it that are not done.
+    /// Sectors not completed yet.
     left: u64,
     operation: Operation,
 }
 
-/// A request without data has no place.
+/// Table key of a request; requests without data, such as flushes, use sector 0.
 fn place(event: &Event) -> Place {
     (event.device, if event.bytes == 0 { 0 } else { event.sector })
 }
 
 impl Flight {
-    /// How many requests the devices have.
+    /// Number of requests in flight on all devices.
     pub(super) fn depth(&self) -> u64 {
         self.issued.len() as u64 + self.again.len() as u64 + self.bios
     }
 
-    /// Whether a device takes bios without their being issued as requests.
+    /// Reports whether a device takes bios without issuing them as requests.
     pub(super) fn is_bio_based(&self, device: DeviceNumber) -> bool {
         self.bio_based.contains(&device)
     }
 
-    /// Whether any completion was reported.
+    /// Reports whether any completion was seen.
     pub(super) fn has_completions(&self) -> bool {
         !self.done.is_empty()
     }
@@ -96,7 +97,7 @@ impl Flight {
         self.queued.range((device, 0, 0)..=(device, u64::MAX, u64::MAX)).count() as u64
     }
 
-    /// A completion of a device whose issues were never reported.
+    /// Marks a device as bio-based if it completes requests without any issue event.
     fn completes_bios(&mut self, device: DeviceNumber) {
         if !self.issuing.contains(&device)
             && self.bio_based.len() < DEVICES_MAX
@@ -106,7 +107,7 @@ impl Flight {
         }
     }
 
-    /// A device's issues are reported.
+    /// Marks a device as one with issue events.
     fn issues(&mut self, device: DeviceNumber) {
         if self.issuing.len() < DEVICES_MAX
             && self.issuing.insert(device)
@@ -121,7 +122,7 @@ impl Flight {
         (device, sector, self.number)
     }
 
-    /// Keeps an issued request.
+    /// Stores an issued request.
     fn put(&mut self, place: Place, issued: Issued) {
         match self.issued.entry(place) {
             Slot::Vacant(free) => {
@@ -134,7 +135,7 @@ impl Flight {
         }
     }
 
-    /// Takes the first that was issued at a place.
+    /// Removes the oldest request issued at a sector.
     fn take(&mut self, place: Place) -> Option<Issued> {
         let first = self.issued.remove(&place)?;
         if !self.again.is_empty() {
@@ -143,7 +144,7 @@ impl Flight {
         Some(first)
     }
 
-    /// The next at a place becomes the first.
+    /// Promotes the oldest re-issue at this sector to the in-flight table.
     fn move_up(&mut self, place: Place) {
         let (device, sector) = place;
         let mut next = self.again.range((device, sector, 0)..=(device, sector, u64::MAX));
@@ -173,7 +174,7 @@ impl Flight {
         self.queued.insert(key, queued);
     }
 
-    /// The device has it. How long it had it, where it is known already that it is done.
+    /// Records an issue. Returns the device latency if the completion was reported first.
     pub(super) fn issue(&mut self, event: &Event) -> Option<u64> {
         self.issues(event.device);
         if let Some(done_ns) = self.early.remove(&place(event))
@@ -191,7 +192,7 @@ impl Flight {
         None
     }
 
-    /// Lets go of requests whose end was never reported: when each was issued.
+    /// Drops requests whose completion was never reported; returns their issue times.
     pub(super) fn forgotten(&mut self, now_ns: u64) -> Vec<u64> {
         let Self { issued, again, done, .. } = self;
         let mut all = Vec::new();
@@ -215,12 +216,13 @@ impl Flight {
         all
     }
 
-    /// The device gave it back.
+    /// Records that the device returned the request to the queue.
     pub(super) fn requeue(&mut self, event: &Event) {
         let _perhaps_it_was_lost = self.take(place(event));
     }
 
-    /// How long the device had it; nothing where its issue is not known, or a part is left.
+    /// Records a completion. Returns the device latency in nanoseconds; `None` if the issue is
+    /// unknown or a part is still in flight.
     pub(super) fn complete(&mut self, event: &Event) -> Option<u64> {
         *self.done.entry(event.device).or_default() += 1;
         if event.bytes > 0 {
@@ -242,14 +244,15 @@ impl Flight {
         Some(event.time_ns.saturating_sub(issued.time_ns))
     }
 
-    /// Tells how long each took that was asked for and is done with this.
+    /// Calls `each` with the latency of every bio finished by this completion.
     pub(super) fn answered(&mut self, event: &Event, mut each: impl FnMut(u64)) {
         if self.queued.is_empty() || event.bytes == 0 {
             return;
         }
         let (device, end) = (event.device, event.end());
         let mut answers = std::mem::take(&mut self.answers);
-        // From the last that begins within it to one that began before and reaches into it.
+        // Iterates backwards over bios that overlap the completed range; stops at the first one
+        // that does not.
         for (key, queued) in self.queued.range_mut(..(device, end, 0)).rev() {
             let began_before = key.1 < event.sector;
             if key.0 != device || began_before && queued.end <= event.sector {
@@ -332,7 +335,7 @@ mod tests {
         assert_eq!(flight.complete(&event(30, 100, 8)), None);
         assert_eq!(flight.issue(&event(10, 100, 8)), Some(20));
         assert_eq!(flight.depth(), 0);
-        // A completion of before is none of a later request.
+        // An old completion does not match a later request.
         assert_eq!(flight.complete(&event(40, 100, 8)), None);
         assert_eq!(flight.issue(&event(50, 100, 8)), None);
         assert_eq!(flight.depth(), 1);

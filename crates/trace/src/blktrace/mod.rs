@@ -1,6 +1,6 @@
-//! The files of blktrace: for each device and CPU one, of records of 48 bytes in the byte order of
-//! the machine that wrote them, each with data of its own behind it. Since Linux 6.19 there is a
-//! second form with records of 64 bytes, whose magic ends in 8 instead of 7.
+//! The files of blktrace: one per device and CPU, with records of 48 bytes in the byte order of the
+//! recording machine, each followed by its payload. Since Linux 6.19 there is a second format with
+//! records of 64 bytes, whose magic ends in 8 instead of 7.
 
 mod read;
 mod record;
@@ -107,7 +107,7 @@ mod tests {
         let action = (1 << 7 | 1 << 8 | 1) << 16 | 8;
         if second {
             put(77, 4);
-            // Bits of categories beyond the first form's, and that a cgroup is reported.
+            // Sets category bits beyond those of the first format, and the cgroup flag.
             put(1 << 33 | action | 1 << 8, 8);
         } else {
             put(action, 4);
@@ -146,7 +146,7 @@ mod tests {
                 error: 5,
             };
             assert_eq!(read[0], expected);
-            // Cut off within the second: the first is read.
+            // Cut off within the second record: the first one is still read.
             assert_eq!(events(&twice[..bytes.len() + 20]).len(), 1);
         }
     }

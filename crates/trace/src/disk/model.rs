@@ -1,4 +1,4 @@
-//! A disk as a model: where a byte lies, how long the head takes to it, and how long the transfer.
+//! Disk model: position of an offset, seek time, rotational delay and transfer time.
 //!
 //! The first byte is on the outermost track. Transfer rates fall linearly with the radius, so the
 //! number of the track grows with the offset by a square root; the part of a track behind the
@@ -10,7 +10,7 @@ use treering_model::{Fingerprint, harmless};
 use super::buffer::{BufferText, DiskState, Found};
 use super::curve::{SeekCurve, SeekText};
 
-/// The disks that are built in, with their files.
+/// Names and files of the built-in disks.
 const ALL: [(&str, &str); 5] = [
     ("hdd-7200", include_str!("../../disks/hdd-7200.toml")),
     ("hdd-7200-500g", include_str!("../../disks/hdd-7200-500g.toml")),
@@ -19,7 +19,7 @@ const ALL: [(&str, &str); 5] = [
     ("hp97560", include_str!("../../disks/hp97560.toml")),
 ];
 
-/// A disk as it is written.
+/// Disk file, as deserialized.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct DiskText {
@@ -71,15 +71,15 @@ enum Access {
 /// A modelled disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disk {
-    /// What it is, in words.
+    /// Description for users.
     pub about: String,
     pub(super) capacity_bytes: u64,
-    /// Requests among which the next one is chosen.
+    /// Queue length: the next request is chosen among this many.
     pub(super) queue: usize,
     uncertainty: f64,
     access: Access,
     transfer: TransferText,
-    /// Of what is read; a disk without one reads a little further on at most.
+    /// Read buffer; a disk without one only reads through short gaps.
     buffer: Option<BufferText>,
 }
 
@@ -93,12 +93,12 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// All of them.
+    /// Sum of all parts.
     pub(super) fn total(self) -> f64 {
         self.overhead + self.positioning() + self.transfer
     }
 
-    /// Those of another request as well.
+    /// Adds the parts of another request.
     pub(super) fn add(&mut self, other: Self) {
         self.overhead += other.overhead;
         self.seek += other.seek;
@@ -106,13 +106,13 @@ impl Parts {
         self.transfer += other.transfer;
     }
 
-    /// What the order of requests can save.
+    /// Positioning time: the part that the request order can reduce.
     pub(super) fn positioning(self) -> f64 {
         self.seek + self.rotation
     }
 }
 
-/// A request, in bytes of the disk.
+/// Disk request, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Wanted {
     pub(super) offset: u64,
@@ -120,32 +120,32 @@ pub(super) struct Wanted {
     pub(super) is_write: bool,
 }
 
-/// So much further on in the same direction is read through rather than sought.
+/// Gap up to which the disk reads through instead of seeking, in bytes.
 const READ_THROUGH_BYTES: u64 = 64 << 10;
 
 impl Disk {
-    /// The names of the disks that are built in.
+    /// Names of the built-in disks.
     pub fn names() -> impl Iterator<Item = &'static str> {
         ALL.iter().map(|(name, _)| *name)
     }
 
-    /// A disk that is built in.
+    /// Looks up a built-in disk.
     pub fn named(name: &str) -> Option<Self> {
         let (_, text) = ALL.iter().find(|(known, _)| *known == name)?;
         Self::read(text).ok()
     }
 
-    /// What is written of a disk that is built in.
+    /// TOML source of a built-in disk.
     pub fn text_of(name: &str) -> Option<&'static str> {
         ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
 
-    /// Its bytes.
+    /// Capacity in bytes.
     pub fn capacity_bytes(&self) -> u64 {
         self.capacity_bytes
     }
 
-    /// 16 hexadecimal digits that are equal where all numbers of two disks are.
+    /// Fingerprint of all numbers of the disk, 16 hexadecimal digits.
     pub fn fingerprint(&self) -> String {
         let Self { capacity_bytes, queue, uncertainty, access, transfer, buffer, about: _ } = self;
         let numbers =
@@ -155,7 +155,7 @@ impl Disk {
         print.text()
     }
 
-    /// From TOML.
+    /// Parses a disk file in TOML.
     ///
     /// # Errors
     /// What is wrong with it, with line and column where TOML is.
@@ -215,8 +215,8 @@ impl Disk {
         })
     }
 
-    /// As it is, as fast as it may be, and as slow: seeks, latencies and overheads shorter and
-    /// longer by its uncertainty, transfer rates by half of it. The speed of rotation is known.
+    /// Typical, fastest and slowest version of the disk: seeks, latencies and overheads change by
+    /// the uncertainty, transfer rates by half of it. The speed of rotation is exact.
     pub(super) fn with_extremes(&self) -> [Self; 3] {
         [1.0, 1.0 - self.uncertainty, 1.0 + self.uncertainty].map(|factor| self.scaled(factor))
     }
@@ -245,7 +245,7 @@ impl Disk {
         Self { access, transfer, buffer, ..self.clone() }
     }
 
-    /// The track of an offset as a share of all, from the outside.
+    /// Track of an offset as a share of all tracks, from the outside.
     fn place(&self, offset: u64) -> f64 {
         let share = (offset as f64 / self.capacity_bytes as f64).min(1.0);
         let (outer, inner) = self.rates();
@@ -261,13 +261,13 @@ impl Disk {
         (self.transfer.outer_bytes_per_second, self.transfer.inner_bytes_per_second)
     }
 
-    /// Bytes that pass below the head in a nanosecond at a place.
+    /// Bytes per nanosecond that pass below the head at a track position.
     fn density(&self, here: f64) -> f64 {
         let (outer, inner) = self.rates();
         (outer - (outer - inner) * here).max(1.0) / 1e9
     }
 
-    /// The time of a request at a time; so many are waiting.
+    /// Time of a request started at `now_ns` while `waiting` requests are queued.
     pub(super) fn time(
         &self,
         now_ns: f64,
@@ -298,7 +298,7 @@ impl Disk {
         }
     }
 
-    /// The time of a read whose bytes are in the buffer or come into it as the head reads on.
+    /// Time of a read from the buffer or from read-ahead; `None` if neither has the bytes.
     fn buffered(
         &self,
         now_ns: f64,
@@ -312,7 +312,7 @@ impl Disk {
             Found::No => None,
             Found::Buffered => Some(Parts { overhead, transfer: over_bus, ..Parts::default() }),
             Found::Coming(ns) => {
-                // While the head reads, the command is taken and what is there is handed over.
+                // The command overhead and the bus transfer overlap with the read-ahead.
                 let left = (ns - overhead).max(over_bus);
                 let transfer = wanted.bytes as f64 / self.density(self.place(wanted.offset));
                 let transfer = transfer.max(over_bus).min(left);
@@ -321,7 +321,7 @@ impl Disk {
         }
     }
 
-    /// The time of a request for which the head goes to its place.
+    /// Time of a request for which the head moves to its track.
     fn positioned(
         &self,
         now_ns: f64,
@@ -335,7 +335,7 @@ impl Disk {
         let overhead = self.transfer.overhead_ms * 1e6;
         let behind = wanted.offset.checked_sub(end).filter(|gap| *gap <= READ_THROUGH_BYTES);
         if let Some(gap) = behind.filter(|_| wanted.is_write || self.buffer.is_none()) {
-            // The disk reads on by itself, or has not yet written what was before.
+            // Read-ahead, or a write that is still buffered, continues here without a seek.
             return Parts { rotation: gap as f64 / density, transfer, ..Parts::default() };
         }
         let tracks = self.tracks(revolution_ns);
@@ -347,14 +347,14 @@ impl Disk {
         Parts { overhead, seek, rotation: turn * revolution_ns, transfer }
     }
 
-    /// How many tracks there are.
+    /// Number of tracks.
     fn tracks(&self, revolution_ns: f64) -> f64 {
         let (outer, inner) = self.rates();
         self.capacity_bytes as f64 / (f64::midpoint(outer, inner) * revolution_ns / 1e9)
     }
 
-    /// A request is served in the time that was found for it: where the head is then, and what is
-    /// in the buffer.
+    /// Applies a request to the head position and the buffer; `parts` is its time from
+    /// [`Self::time`].
     pub(super) fn serve(&self, now_ns: f64, state: &mut DiskState, wanted: Wanted, parts: Parts) {
         let end = wanted.offset.saturating_add(wanted.bytes);
         let (Access::Mechanics { revolution_ns, .. }, Some(buffer), false) =
@@ -366,7 +366,7 @@ impl Disk {
         if self.buffered(now_ns, state, wanted, buffer) == Some(parts) {
             return state.served(done_ns, (wanted.offset, end), buffer.segment_bytes());
         }
-        // What the head passes on the track while it waits for the place comes before it.
+        // The head reads the sectors that pass during the rotational delay.
         let here = self.place(wanted.offset);
         let on_track = (here * self.tracks(revolution_ns)).fract() * revolution_ns;
         let density = self.density(here);
@@ -381,7 +381,7 @@ impl Disk {
     }
 }
 
-/// What is wrong with the description of a disk.
+/// Error in the description of a disk.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DiskError(String);
@@ -441,15 +441,15 @@ mod tests {
     fn what_the_head_passed_over_or_comes_to_next_costs_no_revolution() {
         let disk = Disk::named("hdd-7200-500g").unwrap();
         let (start, gap) = (10 << 30, 200 << 10);
-        // Forward with gaps: the head reads on.
+        // Forward with gaps: the head reads through.
         let forward: Vec<u64> = (0..8).map(|place| start + place * gap).collect();
         let times = read(&disk, &forward, 4096);
         assert!(times[1..].iter().all(|ms| *ms < 1.3), "{times:?}");
-        // Again, from far away: it is still in the buffer.
+        // Again, from far away: still in the buffer.
         let again = [forward[0], 40 << 30, forward[0], forward[0]];
         let times = read(&disk, &again, 4096);
         assert!(times[1] > 2.0 && times[2] < 0.2 && times[3] < 0.2, "{times:?}");
-        // Beyond what the disk reads ahead, and never read: the head has to go there.
+        // Beyond the read-ahead limit and never read: requires a seek.
         let times = read(&disk, &[start, start + (300 << 20)], 4096);
         assert!(times[1] > 2.0, "{times:?}");
     }

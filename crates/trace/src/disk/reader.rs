@@ -1,27 +1,26 @@
-//! A program alone on a modelled disk: it reads one stretch after the other, and the next one is
-//! asked for when the last one is there.
+//! Sequential reader on a modelled disk: issues each read after the previous one has completed.
 
 use treering_model::ModelledSeconds;
 
 use super::buffer::DiskState;
 use super::model::{Disk, Wanted};
 
-/// The reader, its head over the first byte when it begins.
+/// Reader of an otherwise idle disk; the head starts at offset 0.
 #[derive(Clone, Debug)]
 pub struct DiskReader {
-    /// Typical, fast, slow.
+    /// Typical, fastest and slowest version of the disk.
     disks: [Disk; 3],
     now_ns: [f64; 3],
     states: [DiskState; 3],
 }
 
 impl DiskReader {
-    /// Of a disk that does nothing else.
+    /// Creates a reader of an otherwise idle disk.
     pub fn new(disk: &Disk) -> Self {
         Self { disks: disk.with_extremes(), now_ns: [0.0; 3], states: Default::default() }
     }
 
-    /// Reads a stretch; one beyond the end of the disk is read at its end.
+    /// Reads a range; a range beyond the end of the disk is moved to its end.
     pub fn read(&mut self, offset: u64, bytes: u64) {
         let last = self.disks[0].capacity_bytes.saturating_sub(bytes);
         let wanted = Wanted { offset: offset.min(last), bytes, is_write: false };
@@ -33,7 +32,7 @@ impl DiskReader {
         }
     }
 
-    /// What everything took so far.
+    /// Total time so far.
     pub fn seconds(&self) -> ModelledSeconds {
         ModelledSeconds::of(self.now_ns.map(|ns| ns / 1e9))
     }

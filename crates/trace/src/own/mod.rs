@@ -1,6 +1,6 @@
-//! Our own file of a trace: every entry as a byte that says what it is, and numbers of as few
-//! bytes as they need, most of them as differences from the event before. An event takes about
-//! eight bytes where blktrace takes 48.
+//! treering's own trace format: each entry is a type byte followed by variable-length numbers, most
+//! of them differences from the previous event. An event takes about eight bytes, against 48 in
+//! blktrace.
 //!
 //! What a killed run wrote can be read up to its last whole entry.
 
@@ -12,18 +12,18 @@ pub use write::TraceWriter;
 
 use crate::event::{DeviceNumber, Event};
 
-/// How every file begins; the number is the version of the form. Version 1 had neither notes nor
-/// writes of zeroes, and is read like version 2.
+/// File header with the format version. Version 1 has neither notes nor writes of zeroes, and is
+/// read like version 2.
 const BEGINNING: &[u8] = b"treering trace 2\n";
 const BEGINNING_1: &[u8] = b"treering trace 1\n";
 
-/// Bytes of a name at most.
+/// Limit of a name in bytes.
 const NAME_BYTES_MAX: usize = 4096;
 
-/// Devices of a trace at most.
+/// Limit of devices in a trace.
 const DEVICES_MAX: usize = 4096;
 
-/// What an entry is. Events have the highest bit, four bits of action and three of operation.
+/// Entry types. Events have the highest bit set, four bits of action and three of operation.
 const DEVICE: u8 = 1;
 const PROCESS: u8 = 2;
 const PHASE: u8 = 3;
@@ -37,23 +37,23 @@ const SAME_DEVICE: u8 = 1 << 5;
 const SAME_PROCESS: u8 = 1 << 6;
 const SAME_CPU: u8 = 1 << 7;
 
-/// Whether a file that begins so is one of ours.
+/// Reports whether a file with this beginning is a treering trace.
 pub fn is_trace(beginning: &[u8]) -> bool {
     beginning.starts_with(BEGINNING) || beginning.starts_with(BEGINNING_1)
 }
 
-/// What entries are reported as differences from.
+/// Reference values for the differences in entries.
 #[derive(Debug, Default)]
 struct Before {
     time_ns: u64,
     process: u32,
     cpu: u32,
-    /// The place of the device in the list of devices.
+    /// Index of the device in `devices`.
     device: usize,
     devices: Vec<Place>,
 }
 
-/// A device, and where its event before ended.
+/// Device and the sector of its previous event.
 #[derive(Debug)]
 struct Place {
     number: DeviceNumber,
@@ -72,7 +72,7 @@ impl Before {
     }
 }
 
-/// The sign in the lowest bit, so that small differences are small numbers.
+/// Zigzag encoding: moves the sign to the lowest bit, so that small differences give small numbers.
 fn folded(difference: u64) -> u64 {
     let signed = difference.cast_signed();
     (signed << 1 ^ signed >> 63).cast_unsigned()
@@ -143,7 +143,7 @@ mod tests {
                 read.push(entry);
             }
             prop_assert!(reader.is_whole());
-            // Devices that nobody had named are named before their first event.
+            // Unnamed devices get an entry before their first event.
             let named = |entry: &&Entry| !matches!(entry, Entry::Device(_));
             let kept = |all: &[Entry]| all.iter().filter(named).cloned().collect::<Vec<_>>();
             prop_assert_eq!(kept(&read), kept(&entries));

@@ -1,4 +1,4 @@
-//! Reading our own file of a trace, whatever stands in it.
+//! Reader of treering's own trace format; tolerates arbitrary input.
 
 use std::io::{ErrorKind, Read};
 
@@ -9,7 +9,7 @@ use super::{
 use crate::error::TraceFileError;
 use crate::event::{Action, Device, DeviceNumber, Entry, Event, Flags, Operation};
 
-/// Bytes that are read at once.
+/// Size of the read buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// Reads a trace.
@@ -17,17 +17,17 @@ const BUFFER_BYTES: usize = 1 << 16;
 pub struct TraceReader<R: Read> {
     input: R,
     buffer: Vec<u8>,
-    /// What of the buffer is still to be read.
+    /// Bounds of the unread part of the buffer.
     at: usize,
     until: usize,
-    /// Bytes of the file before the buffer.
+    /// Offset of the buffer in the file.
     passed: u64,
     before: Before,
     whole: bool,
     ended: bool,
 }
 
-/// The file ends within an entry, or it is wrong.
+/// Reason to stop: the file ends within an entry, or it is damaged.
 enum Stop {
     CutOff,
     Wrong(TraceFileError),
@@ -40,7 +40,7 @@ impl From<TraceFileError> for Stop {
 }
 
 impl<R: Read> TraceReader<R> {
-    /// Begins to read.
+    /// Opens a trace and checks its header.
     ///
     /// # Errors
     /// When it is no trace of ours, or one of a newer form.
@@ -74,7 +74,7 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
-    /// The next entry; none at the end, and where the file is cut off.
+    /// Returns the next entry; `None` at the end and where the file is cut off.
     ///
     /// # Errors
     /// When it cannot be read, or says what cannot be.
@@ -91,7 +91,7 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
-    /// Whether the end was read, and nothing is missing.
+    /// Reports whether the end marker was read.
     pub fn is_whole(&self) -> bool {
         self.whole
     }

@@ -1,4 +1,4 @@
-//! Writing our own file of a trace.
+//! Writer of treering's own trace format.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ pub struct TraceWriter<W: Write> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Begins a file.
+    /// Starts a file with the header.
     ///
     /// # Errors
     /// As the writer.
@@ -59,7 +59,7 @@ impl<W: Write> TraceWriter<W> {
         self.out.write_all(&self.entry)
     }
 
-    /// Ends the file: whoever reads it knows that it is whole.
+    /// Writes the end marker, by which readers recognise a complete file, and flushes.
     ///
     /// # Errors
     /// As the writer.
@@ -112,7 +112,7 @@ impl<W: Write> TraceWriter<W> {
         }
         let last = self.before.devices.get(device).map_or(0, |place| place.sector);
         self.number(folded(event.sector.wrapping_sub(last)));
-        // Whole sectors, as nearly all are, take fewer digits.
+        // Whole sectors, the common case, take fewer bytes.
         let bytes = u64::from(event.bytes);
         self.number(if bytes.is_multiple_of(512) { (bytes / 512) << 1 } else { bytes << 1 | 1 });
         if bits & SAME_PROCESS == 0 {
@@ -131,7 +131,7 @@ impl<W: Write> TraceWriter<W> {
             let digits = number.to_le_bytes()[0];
             number >>= 7;
             if number == 0 {
-                // What is left has no eighth bit.
+                // The last byte has the continuation bit clear.
                 return self.entry.push(digits & 0x7f);
             }
             self.entry.push(0x80 | digits);
