@@ -1,7 +1,8 @@
-//! The kernel: thin safe wrappers, one file per interface, and the only `unsafe` of the project.
+//! Kernel interface: thin safe wrappers, one file per interface, with the only `unsafe` code of the
+//! project.
 //!
-//! Each function is one call (or the few that make one safe) with typed results. Nothing here
-//! knows steps, workloads or trials; what a call means to a run is said in the engine.
+//! Each function is one system call (or the few needed to make one safe) with typed results. Their
+//! use in steps, workloads and trials is up to the engine.
 
 mod devices;
 mod files;

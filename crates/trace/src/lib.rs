@@ -25,7 +25,7 @@ pub use event::{Action, Device, DeviceNumber, Entry, Event, Flags, Operation};
 pub use own::{TraceReader, TraceWriter, is_trace};
 pub use sink::EntrySink;
 
-/// The kind of the artifact that is a [`Digest`] as JSON, and the version of its form.
+/// Artifact kind of a [`Digest`] as JSON, with the version of its format.
 pub const ARTIFACT_KIND: &str = "block_trace";
 /// See [`ARTIFACT_KIND`].
 pub const ARTIFACT_VERSION: u32 = 1;

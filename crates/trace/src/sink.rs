@@ -11,13 +11,13 @@ pub trait EntrySink {
     /// Accepts the next entry.
     ///
     /// # Errors
-    /// When it takes no more.
+    /// If the entry cannot be written.
     fn entry(&mut self, entry: &Entry) -> io::Result<()>;
 
     /// Flushes and closes the sink.
     ///
     /// # Errors
-    /// When what it took is not kept.
+    /// If buffered entries cannot be written.
     fn end(&mut self) -> io::Result<()>;
 }
 

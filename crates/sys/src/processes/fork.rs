@@ -1,8 +1,8 @@
-//! Forked processes that do one piece of work and answer with bytes through a pipe.
+//! Forked processes that do one piece of work and return bytes through a pipe.
 //!
-//! The child has the forking thread only. It may allocate, since glibc and musl see to their
-//! allocators at a fork, but must not take a lock that another thread may hold: no standard output
-//! or error, nothing of a store. It ends without running any destructor of its parent.
+//! The child has only the forking thread. It may allocate, since glibc and musl keep their
+//! allocators usable across a fork, but must not take a lock that another thread may hold: no
+//! standard output or error, no access to a store. It exits without running destructors.
 #![expect(unsafe_code, reason = "fork and _exit")]
 
 use std::fs::File;
@@ -20,11 +20,11 @@ use rustix::process::{
     setsid, waitpid,
 };
 
-/// The exit code of a child that did its work.
+/// Exit codes of a child: work done, and failed.
 const DONE: i32 = 0;
 const FAILED: i32 = 70;
 
-/// A gate at which forked processes wait for each other: it opens for all when it is dropped.
+/// Gate at which forked processes wait for each other; dropping it in the parent releases all.
 #[derive(Debug)]
 pub struct ForkGate {
     wait: OwnedFd,
@@ -32,7 +32,7 @@ pub struct ForkGate {
 }
 
 impl ForkGate {
-    /// A closed gate.
+    /// Creates a closed gate.
     ///
     /// # Errors
     /// As `pipe`.
@@ -43,14 +43,15 @@ impl ForkGate {
 
     /// In a child: waits until the parent has dropped the gate.
     fn pass(&self) {
-        // SAFETY: the child's own copy, which nobody uses any more: it ends without destructors.
+        // SAFETY: this is the child's own copy of the descriptor; it is not used again, since the
+        // child exits without destructors.
         unsafe { libc::close(self.hold.as_raw_fd()) };
-        // Nobody writes: the reading ends when the last holder is gone.
+        // Nobody writes: the read returns when the last write end is closed.
         let _ended = retry_on_intr(|| rustix::io::read(&self.wait, &mut [0]));
     }
 }
 
-/// A forked process at work. It is killed when this is dropped before its end.
+/// Forked process at work; dropping it kills the process.
 #[derive(Debug)]
 pub struct Forked {
     pid: Option<Pid>,
@@ -58,20 +59,21 @@ pub struct Forked {
     bytes: Vec<u8>,
 }
 
-/// How a forked process ended.
+/// Result of a forked process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForkEnd {
-    /// With an answer.
+    /// Answer of the process.
     Answered(Vec<u8>),
-    /// Without one: killed by a signal, or for another reason, in words.
+    /// Process ended without an answer; the text describes its exit status or signal.
     Lost(String),
 }
 
-/// Whether this process is a child.
+/// True in a child.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Lets a panic of a child say nothing: its words would need a lock that another thread of the
-/// parent may have held at the fork. So would setting the hook in the child: it is set here, once.
+/// Suppresses panic messages of children: printing needs a lock that another thread of the parent
+/// may have held at the fork. Setting a hook in the child would need one, too, so it is set in the
+/// parent, once.
 fn silence_children() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -84,7 +86,8 @@ fn silence_children() {
     });
 }
 
-/// Forks; the child passes the gate, does the work, answers and ends. It also ends with its parent.
+/// Forks a child that passes the gate, does the work, sends the answer and exits. The child is
+/// killed if its parent ends.
 ///
 /// # Errors
 /// As `fork` and `pipe`.
@@ -92,7 +95,8 @@ pub fn fork_worker(gate: Option<&ForkGate>, work: impl FnOnce() -> Vec<u8>) -> i
     silence_children();
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     let parent = getpid();
-    // SAFETY: the child goes on with this thread alone, and does only what is said above.
+    // SAFETY: the child continues with this thread alone, within the limits described for this
+    // module.
     let pid = unsafe { libc::fork() };
     if pid < 0 {
         return Err(io::Error::last_os_error());
@@ -111,25 +115,24 @@ pub fn fork_worker(gate: Option<&ForkGate>, work: impl FnOnce() -> Vec<u8>) -> i
             File::from(write).write_all(&work()).is_ok()
         }));
         let code = if matches!(done, Ok(true)) { DONE } else { FAILED };
-        // SAFETY: ends the child without running anything of the parent's.
+        // SAFETY: ends the child without running destructors or exit handlers of the parent.
         unsafe { libc::_exit(code) };
     }
     Ok(Forked { pid: Pid::from_raw(pid), answer: Some(File::from(read)), bytes: Vec::new() })
 }
 
-/// Begins a session of its own in a forked process, which has none yet: signals of the terminal do
-/// not reach it then.
+/// Starts a new session in a forked process, so that signals of the terminal do not reach it.
 pub fn own_session() {
     let _is_in_one_already = setsid();
 }
 
 impl Forked {
-    /// Whether the answer is complete, or there will be none.
+    /// Reports whether the answer is complete, or none will arrive.
     pub fn is_over(&self) -> bool {
         self.answer.is_none()
     }
 
-    /// Whether it is over without having said anything.
+    /// Reports whether the process ended without sending any bytes.
     pub fn is_silent(&self) -> bool {
         self.is_over() && self.bytes.is_empty()
     }
@@ -143,7 +146,7 @@ impl Forked {
                 self.bytes.extend_from_slice(&piece[..count]);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Too long an answer is none.
+            // An answer above the limit is discarded.
             Ok(_) | Err(_) => {
                 self.answer = None;
                 self.bytes.clear();
@@ -151,7 +154,7 @@ impl Forked {
         }
     }
 
-    /// Waits until it has ended.
+    /// Waits for the process to end and returns its result.
     pub fn end(mut self) -> ForkEnd {
         let Some(pid) = self.pid.take() else { return ForkEnd::Lost("gone".to_owned()) };
         if self.answer.is_some() {
@@ -177,8 +180,8 @@ impl Drop for Forked {
     }
 }
 
-/// Waits for something to read from any of those that are not over, and takes it; none of them may
-/// say more than `most` bytes. Whether any was left.
+/// Waits until any unfinished process has output and reads it; an answer of more than `most` bytes
+/// is discarded. Returns false if all are finished.
 ///
 /// # Errors
 /// As `poll`.

@@ -1,38 +1,38 @@
-//! The `format` file of a tracepoint: where in an event its fields lie. They differ between
-//! kernels, so nobody may know them by heart. Pure: a text goes in.
+//! The `format` file of a tracepoint, which defines the layout of its events. Layouts differ
+//! between kernels.
 
-/// A field of an event.
+/// Field of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceField {
-    /// Its name.
+    /// Field name.
     pub name: String,
-    /// Where it begins, in bytes.
+    /// Offset in bytes.
     pub offset: usize,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: usize,
 }
 
-/// The fields of a tracepoint.
+/// Event layout of a tracepoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceFormat {
-    /// The number of the tracepoint, with which its events begin.
+    /// Tracepoint ID, the first field of its events.
     pub id: u32,
-    /// Its fields, those common to all tracepoints among them.
+    /// Fields, including those common to all tracepoints.
     pub fields: Vec<TraceField>,
 }
 
-/// An event has no more bytes than a page.
+/// Limit of field offsets and sizes: an event is smaller than this.
 const EVENT_BYTES_MAX: usize = 1 << 16;
 
 impl TraceFormat {
-    /// Reads such a text; `None` when it has no number.
+    /// Parses a `format` file; `None` without an ID.
     pub fn parse(text: &str) -> Option<Self> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:"))?.trim().parse().ok()?;
         let fields = text.lines().filter_map(|line| field(line.trim())).collect();
         Some(Self { id, fields })
     }
 
-    /// The field of this name.
+    /// Looks up a field by name.
     pub fn field(&self, name: &str) -> Option<&TraceField> {
         self.fields.iter().find(|field| field.name == name)
     }
@@ -53,7 +53,8 @@ fn field(line: &str) -> Option<TraceField> {
 }
 
 impl TraceField {
-    /// The field as a number without sign; `None` where the event is shorter or it is no number.
+    /// Value as an unsigned number; `None` if the event is too short or the field is not 1, 2, 4 or
+    /// 8 bytes long.
     pub fn number(&self, event: &[u8]) -> Option<u64> {
         let bytes = self.of(event)?;
         match self.bytes {
@@ -65,7 +66,7 @@ impl TraceField {
         }
     }
 
-    /// The bytes of the field; `None` where the event is shorter.
+    /// Bytes of the field; `None` if the event is too short.
     pub fn of<'a>(&self, event: &'a [u8]) -> Option<&'a [u8]> {
         event.get(self.offset..self.offset + self.bytes)
     }

@@ -54,7 +54,7 @@ impl Window {
 /// Reads a trace to its end and summarises the window.
 ///
 /// # Errors
-/// What `next` says.
+/// Errors returned by `next`.
 pub fn summarise(
     window: Window,
     mut next: impl FnMut() -> Result<Option<Entry>, TraceFileError>,

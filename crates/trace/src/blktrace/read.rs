@@ -58,7 +58,7 @@ impl<R: Read> BlktraceReader<R> {
     /// Starts to read the files of all CPUs, in any order.
     ///
     /// # Errors
-    /// When one is no file of blktrace, or one of a form that is not known.
+    /// If an input is not a blktrace file, or has an unknown version.
     pub fn new(inputs: Vec<R>) -> Result<Self, TraceFileError> {
         let files = inputs.into_iter().map(CpuFile::new).collect::<Result<_, _>>()?;
         Ok(Self {
@@ -74,7 +74,7 @@ impl<R: Read> BlktraceReader<R> {
     /// Returns the next entry; `None` at the end.
     ///
     /// # Errors
-    /// When a file cannot be read, or a record is none.
+    /// If a file cannot be read, or a record is damaged.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceFileError> {
         if !self.begun {
             self.begun = true;

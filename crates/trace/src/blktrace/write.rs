@@ -65,7 +65,7 @@ impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
     /// Writes an entry. Phases, losses and notes have no counterpart in the format and are dropped.
     ///
     /// # Errors
-    /// As the files, and their making.
+    /// If a file cannot be created or written.
     pub fn entry(&mut self, entry: &Entry) -> io::Result<()> {
         match entry {
             Entry::Event(event) => self.event(event),
@@ -130,7 +130,7 @@ impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
     /// Flushes all files.
     ///
     /// # Errors
-    /// As the files.
+    /// If a file cannot be flushed.
     pub fn flush(&mut self) -> io::Result<()> {
         self.files.values_mut().try_for_each(|file| file.out.flush())
     }

@@ -158,7 +158,7 @@ impl Disk {
     /// Parses a disk file in TOML.
     ///
     /// # Errors
-    /// What is wrong with it, with line and column where TOML is.
+    /// Describes the first error, with line and column for TOML syntax errors.
     pub fn read(text: &str) -> Result<Self, DiskError> {
         let wrong = |what: &str| DiskError(what.to_owned());
         let text: DiskText =

@@ -43,7 +43,7 @@ impl<R: Read> TraceReader<R> {
     /// Opens a trace and checks its header.
     ///
     /// # Errors
-    /// When it is no trace of ours, or one of a newer form.
+    /// If the input cannot be read, or is not a treering trace of a known version.
     pub fn new(input: R) -> Result<Self, TraceFileError> {
         let mut reader = Self {
             input,
@@ -77,7 +77,7 @@ impl<R: Read> TraceReader<R> {
     /// Returns the next entry; `None` at the end and where the file is cut off.
     ///
     /// # Errors
-    /// When it cannot be read, or says what cannot be.
+    /// If the input cannot be read, or an entry is damaged.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceFileError> {
         if self.ended {
             return Ok(None);

@@ -21,7 +21,7 @@ impl<W: Write> TraceWriter<W> {
     /// Starts a file with the header.
     ///
     /// # Errors
-    /// As the writer.
+    /// If the header cannot be written.
     pub fn new(mut out: W) -> io::Result<Self> {
         out.write_all(BEGINNING)?;
         Ok(Self { out, before: Before::default(), entry: Vec::new(), events: 0 })
@@ -30,7 +30,7 @@ impl<W: Write> TraceWriter<W> {
     /// Writes an entry.
     ///
     /// # Errors
-    /// As the writer.
+    /// If the entry cannot be written.
     pub fn entry(&mut self, entry: &Entry) -> io::Result<()> {
         self.entry.clear();
         match entry {
@@ -62,7 +62,7 @@ impl<W: Write> TraceWriter<W> {
     /// Writes the end marker, by which readers recognise a complete file, and flushes.
     ///
     /// # Errors
-    /// As the writer.
+    /// If the end marker cannot be written.
     pub fn finish(&mut self) -> io::Result<()> {
         self.entry.clear();
         self.entry.push(END);

@@ -24,7 +24,7 @@ explains.
 `cargo run -p treering-model --example metrics_page > docs/metrics.md`.
 ";
 
-/// The text of docs/metrics.md.
+/// Renders docs/metrics.md.
 pub fn page() -> String {
     let mut page = HEAD.to_owned();
     for (title, specs) in SECTIONS {

@@ -1,4 +1,4 @@
-//! The whole vocabulary in its parts.
+//! All metrics, grouped by section of the page.
 
 use super::super::spec::MetricSpec;
 use super::super::{
@@ -6,10 +6,10 @@ use super::super::{
     played, rates, summary, times, trace,
 };
 
-/// A part of the vocabulary: its title, and its entries.
+/// Section of the page: title and metrics.
 pub(super) type Section = (&'static str, &'static [MetricSpec]);
 
-/// The whole vocabulary.
+/// All sections.
 pub(super) const SECTIONS: [Section; 17] = [
     ("Rates", rates::ALL),
     ("Times", times::ALL),
