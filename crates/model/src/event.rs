@@ -14,9 +14,9 @@ pub const EVENT_VERSION: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Runs in treering's own way.
+    /// Runs as the imitated tool does.
     Classic,
-    /// treering's own way.
+    /// Runs in treering's own way.
     Native,
 }
 

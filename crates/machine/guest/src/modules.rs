@@ -1,5 +1,5 @@
-//! Which modules are loaded, and in which order: by what each says of itself in its section
-//! `.modinfo`. A package has no `modules.dep`; it would be made when it is installed.
+//! Modules to load in a guest, in dependency order, from the `.modinfo` section of each. Packages
+//! contain no `modules.dep`, which is generated on installation.
 
 use std::collections::BTreeSet;
 
@@ -8,29 +8,28 @@ use treering_model::GuestDisk;
 use crate::elf::section;
 use crate::{GuestError, Kernel, disk};
 
-/// A module to be loaded, not packed any more.
+/// Uncompressed module to load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
-    /// Its name, with `_` for every `-`.
+    /// Module name, with `_` for every `-`.
     pub name: String,
-    /// What the kernel loads.
+    /// Module file for `init_module`.
     pub bytes: Vec<u8>,
 }
 
-/// More than any kernel needs for a disk and a filesystem.
+/// Limit of modules loaded in a guest.
 const MODULES_MAX: usize = 500;
 
-/// What every guest has besides its disk: the port.
+/// Modules required by every guest, for the port.
 const EVERY: [&str; 2] = ["virtio_pci", "virtio_console"];
-/// What a kernel asks for by itself when it finds a disk with one queue, and there is no modprobe
-/// in a guest: a kernel that has it as a module would run without a scheduler, unlike others.
+/// Default scheduler of disks with one queue. The kernel requests it by modprobe, which a guest
+/// lacks: with the scheduler built as a module the guest would run without one.
 const SCHEDULER: &str = "mq_deadline";
 
-/// The modules of a guest with such disks and this filesystem (none where it is empty), in the
-/// order in which they are loaded.
+/// Modules of a guest with such disks and this filesystem (empty for none), in load order.
 ///
 /// # Errors
-/// As when a module is missing or damaged.
+/// If a module is missing or damaged.
 pub fn needed(
     kernel: &Kernel,
     disk: GuestDisk,
@@ -43,11 +42,10 @@ pub fn needed(
     closure(kernel, &all.copied().collect::<Vec<_>>())
 }
 
-/// The modules that these need, each behind those that it depends on. What is built in counts as
-/// there.
+/// Transitive dependencies of these modules, dependencies first. Built-in modules are skipped.
 ///
 /// # Errors
-/// When a module is missing, named with who needs it, or damaged.
+/// If a module is missing, named with its dependent, or damaged.
 fn closure(kernel: &Kernel, wanted: &[&str]) -> Result<Vec<Loaded>, GuestError> {
     let mut order = Order { kernel, seen: BTreeSet::new(), loaded: Vec::new() };
     for name in wanted {
@@ -62,11 +60,11 @@ struct Order<'k> {
     loaded: Vec<Loaded>,
 }
 
-/// What a module says of itself.
+/// Dependencies of a module.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Information {
     depends: Vec<String>,
-    /// Wanted before it, and it does without.
+    /// Optional modules to load before it (softdep).
     softly: Vec<String>,
 }
 
@@ -76,7 +74,8 @@ impl Order<'_> {
             return Ok(());
         }
         let Some(bytes) = self.kernel.module(name) else {
-            // Who has neither modules nor a list of what is built in has everything built in.
+            // Without modules and without a list of built-in ones, everything is assumed to be
+            // built in.
             if self.kernel.built_in.is_none() && self.kernel.modules.is_empty() {
                 return Ok(());
             }
@@ -87,7 +86,7 @@ impl Order<'_> {
             });
         };
         let bytes = bytes?;
-        // Before what it needs: modules that need each other are not asked for twice.
+        // Marked before its dependencies are visited, so that cycles end.
         self.seen.insert(name.to_owned());
         let damaged = |why: &str| GuestError::Package {
             package: self.kernel.source.clone(),
@@ -114,8 +113,8 @@ impl Order<'_> {
     }
 }
 
-/// The modules that can be meant by a name in a softdep: `crc32c` is an algorithm, which the module
-/// `crc32c_generic` has; so are `blake2b-256` and `xxhash64`.
+/// Possible module names for a softdep, which may name an algorithm: `crc32c` is in the module
+/// `crc32c_generic`; similarly `blake2b-256` and `xxhash64`.
 fn candidates(name: &str) -> impl Iterator<Item = String> {
     let family = name.split('_').next().unwrap_or(name);
     let root = family.trim_end_matches(|c: char| c.is_ascii_digit());

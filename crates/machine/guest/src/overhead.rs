@@ -1,5 +1,5 @@
-//! What it costs a guest to send its events: the CPU time of the threads that send, of the time
-//! for which its processors were busy.
+//! Cost of sending events from a guest: CPU time of the sending threads as a share of the busy time
+//! of the guest's processors.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,13 +8,13 @@ use treering_model::metrics::cpu::GUEST_PORT_CPU_PERCENT;
 use treering_model::{Metric, Scope};
 use treering_sys::thread_cpu;
 
-/// `/proc/stat` counts in hundredths of a second (`USER_HZ`, proc(5)).
+/// Nanoseconds of a tick in `/proc/stat` (`USER_HZ` is 100, proc(5)).
 const TICK_NS: u64 = 10_000_000;
-/// In the line of all processors: user, nice, system; then idle and waiting for I/O; then
-/// interrupts and their softer part.
+/// Columns of busy time in the `cpu` line: user, nice, system; idle and iowait are skipped; irq,
+/// softirq.
 const BUSY: [usize; 5] = [0, 1, 2, 5, 6];
 
-/// Counted since the trial began.
+/// Counters since the start of the trial.
 #[derive(Debug, Default)]
 pub(crate) struct Overhead {
     busy_before_ns: AtomicU64,
@@ -22,13 +22,13 @@ pub(crate) struct Overhead {
 }
 
 impl Overhead {
-    /// The trial begins.
+    /// Resets the counters at the start of the trial.
     pub(crate) fn begin(&self) {
         self.busy_before_ns.store(busy_ns(), Ordering::Relaxed);
         self.sending_ns.store(0, Ordering::Relaxed);
     }
 
-    /// Counts the CPU time of the calling thread while this runs.
+    /// Runs `send` and counts the CPU time of the calling thread.
     pub(crate) fn of<T>(&self, send: impl FnOnce() -> T) -> T {
         let used = || {
             let cpu = thread_cpu();
@@ -40,7 +40,7 @@ impl Overhead {
         sent
     }
 
-    /// The share so far; none where the processors have not been busy for a tick.
+    /// Share so far; `None` if the processors were busy for less than a tick.
     pub(crate) fn metric(&self) -> Option<Metric> {
         let busy = busy_ns().checked_sub(self.busy_before_ns.load(Ordering::Relaxed))?;
         let sending = self.sending_ns.load(Ordering::Relaxed);
@@ -53,7 +53,7 @@ fn busy_ns() -> u64 {
     fs::read_to_string("/proc/stat").map_or(0, |text| busy_of(&text) * TICK_NS)
 }
 
-/// Ticks in which any processor was busy since the machine began.
+/// Busy ticks of all processors since boot.
 fn busy_of(stat: &str) -> u64 {
     let all = stat.lines().find_map(|line| line.strip_prefix("cpu "));
     let ticks: Vec<u64> =

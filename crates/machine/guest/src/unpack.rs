@@ -1,4 +1,5 @@
-//! Packed bytes and streams, known by how they begin: xz, zstd, gzip, or not packed.
+//! Decompression of xz, zstd and gzip data, detected by their magic number; other data is passed
+//! through.
 
 use std::io::{self, BufReader, Read};
 
@@ -6,13 +7,13 @@ use flate2::read::MultiGzDecoder;
 use liblzma::read::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
 
-/// Enough for `xz -9`, and no more.
+/// Memory limit of the xz decoder in bytes, sufficient for `xz -9`.
 const XZ_MEMORY: u64 = 128 << 20;
-/// Windows as `zstd --long=27` makes them: 128 MiB.
+/// Window limit of the zstd decoder: 128 MiB, as in `zstd --long=27`.
 const ZSTD_WINDOW_LOG: u32 = 27;
 const MAGIC_BYTES: u64 = 6;
 
-/// A stream as it was before it was packed.
+/// Decompresses a stream.
 pub(crate) fn unpacked<'r>(mut packed: impl Read + 'r) -> io::Result<Box<dyn Read + 'r>> {
     let mut magic = Vec::new();
     packed.by_ref().take(MAGIC_BYTES).read_to_end(&mut magic)?;
@@ -38,7 +39,7 @@ pub(crate) fn unpacked<'r>(mut packed: impl Read + 'r) -> io::Result<Box<dyn Rea
     })
 }
 
-/// All of a stream, unless it is longer than this.
+/// Reads a stream to its end; fails above `most` bytes.
 pub(crate) fn read_all(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;

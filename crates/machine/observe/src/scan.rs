@@ -1,5 +1,5 @@
-//! A recursive read, as `grep -r` does it: every directory and every byte of every file, in the
-//! order of the entries. Times of access are left as they are where we may.
+//! Recursive read, like `grep -r`: every directory and every byte of every file in directory order.
+//! Access times are preserved where permitted.
 
 use std::ffi::CStr;
 use std::fmt;
@@ -12,35 +12,35 @@ use treering_sys::{Confinement, Errno, FileType, monotonic_ns, open_to_look, rea
 
 use crate::tree::{Entry, Passed, Visit, WalkError, traverse};
 
-/// Bytes of a read.
+/// Read size in bytes.
 const READ_BYTES: usize = 128 << 10;
-/// Files between two looks at who wants to stop.
+/// Files between two calls of the progress callback.
 const NEWS_EVERY: u64 = 64;
 
-/// What a recursive read came to.
+/// Result of a recursive read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scan {
-    /// Files that were read.
+    /// Number of files read.
     pub files: u64,
-    /// Directories that were.
+    /// Number of directories read.
     pub directories: u64,
-    /// Bytes that were.
+    /// Bytes read.
     pub bytes: u64,
-    /// What could not be read, or was removed meanwhile.
+    /// Entries that could not be read, or were removed during the scan.
     pub failed: u64,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// A number of the names in the order in which they were met: trees with the same names in the
-    /// same order have the same.
+    /// Hash of all names in order of occurrence: equal for trees with the same names in the same
+    /// order.
     pub order: u64,
 }
 
-/// Why a read came to no end.
+/// Failure of a recursive read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanError {
-    /// Somebody wanted it to stop.
+    /// Stopped by the progress callback.
     Stopped,
-    /// A call failed.
+    /// A call failed: action and errno.
     Failed(&'static str, Errno),
 }
 
@@ -61,10 +61,10 @@ impl fmt::Display for ScanError {
 
 impl std::error::Error for ScanError {}
 
-/// Reads everything beneath a directory. `news` hears how far it is, and may stop it.
+/// Reads everything beneath a directory. `news` gets the progress and can stop the read.
 ///
 /// # Errors
-/// When somebody wants it to stop, or directories cannot be opened at all.
+/// If the callback stops the read, or directories cannot be opened at all.
 pub fn scan(
     top: BorrowedFd<'_>,
     news: &mut dyn FnMut(&Scan) -> ControlFlow<()>,
@@ -102,7 +102,7 @@ impl Reader<'_> {
     }
 }
 
-/// Reading is not to write times of access. Only who owns a file may ask for that.
+/// Sets `O_NOATIME`, which only the owner of a file may do.
 fn without_times(file: impl AsFd) {
     if let Ok(flags) = fcntl_getfl(&file) {
         let _not_our_file = fcntl_setfl(&file, flags | OFlags::NOATIME);

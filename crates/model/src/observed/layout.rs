@@ -23,7 +23,7 @@ pub const LAYOUT_AFTER_TASK: &str = "after task ";
 /// Placement of the files of a tree, and free space. Undefined numbers are `None`, never 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
-    /// Type of the filesystem, where it is known.
+    /// Filesystem type, if known.
     pub filesystem: Option<String>,
     /// Block size in bytes.
     pub block_bytes: u64,

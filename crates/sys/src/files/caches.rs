@@ -9,7 +9,7 @@ use rustix::io::Errno;
 /// Reason for a failed drop of caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCachesError {
-    /// We are not root, or a container keeps `/proc/sys` from us.
+    /// Not root, or a container makes `/proc/sys` read-only.
     NotPermitted(Errno),
     /// The kernel lacks the file, or `/proc` is not mounted.
     Unavailable(Errno),

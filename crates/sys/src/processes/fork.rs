@@ -41,7 +41,7 @@ impl ForkGate {
         Ok(Self { wait, hold })
     }
 
-    /// In a child: waits until the parent has dropped the gate.
+    /// Waits in a child until the parent has dropped the gate.
     fn pass(&self) {
         // SAFETY: this is the child's own copy of the descriptor; it is not used again, since the
         // child exits without destructors.

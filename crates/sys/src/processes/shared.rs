@@ -51,7 +51,7 @@ impl<const N: usize> Shared<[AtomicU64; N]> {
 
 fn map<T: Common>() -> NonNull<T> {
     let (read_write, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
-    // SAFETY: the kernel chooses a free place for a new mapping of zeros.
+    // SAFETY: the kernel chooses the address of a new zeroed mapping.
     let at = unsafe { mmap_anonymous(ptr::null_mut(), size_of::<T>(), read_write, shared) };
     at.ok().and_then(|at| NonNull::new(at.cast::<T>())).expect("a page of memory")
 }

@@ -1,4 +1,4 @@
-//! What is taken out of a package, by its path in it; all else is passed over.
+//! Selection of a package's files by path; all others are skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
@@ -11,11 +11,11 @@ use crate::unpack::read_all;
 pub(super) const IMAGE_BYTES_MAX: u64 = 256 << 20;
 pub(super) const MODULE_BYTES_MAX: u64 = 256 << 20;
 pub(super) const TEXT_BYTES_MAX: u64 = 8 << 20;
-/// All that is kept of one package.
+/// Limit of the bytes kept from one package.
 const KEPT_BYTES_MAX: u64 = 2 << 30;
 
-/// Where modules are that a guest can need: filesystems and what they are built on, and the disks
-/// that QEMU has. Graphics, sound and networks are passed over.
+/// Directories of modules that a guest can need: filesystems with their dependencies, and disks
+/// supported by QEMU. Graphics, sound and networking are skipped.
 const FOLDERS: [&str; 18] = [
     "kernel/arch/",
     "kernel/block/",
@@ -37,7 +37,7 @@ const FOLDERS: [&str; 18] = [
     "updates/",
 ];
 
-/// What was found.
+/// Files collected from a package.
 #[derive(Default)]
 pub(super) struct Collector {
     image: Option<(String, Vec<u8>)>,
@@ -47,7 +47,7 @@ pub(super) struct Collector {
     kept: u64,
 }
 
-/// What a file of a package is.
+/// Role of a file in a package.
 enum Role<'p> {
     Image,
     Configuration,
@@ -55,7 +55,7 @@ enum Role<'p> {
     Module { below: &'p str, name: String },
 }
 
-/// What the file at this path is, if it is anything to us.
+/// Role of the file at this path; `None` for unneeded files.
 fn role(path: &str) -> Option<Role<'_>> {
     let path = path.trim_start_matches("./").trim_start_matches('/');
     let path = path.strip_prefix("usr/").unwrap_or(path);
@@ -83,14 +83,14 @@ fn role(path: &str) -> Option<Role<'_>> {
 }
 
 impl Collector {
-    /// Looks at a file of a package, by its path in the installed system.
+    /// Takes a file of a package if it is needed, by its path in the installed system.
     ///
     /// # Errors
-    /// When it cannot be read or is too large.
+    /// If the file cannot be read or is too large.
     pub(super) fn look(&mut self, path: &str, content: &mut dyn Read) -> io::Result<()> {
         match role(path) {
             None => Ok(()),
-            // A package that has it twice has it once in /boot and once beside the modules.
+            // Some packages contain the image twice: in /boot and next to the modules.
             Some(Role::Image) if self.image.is_some() => Ok(()),
             Some(Role::Image) => self.take_image(path, content),
             Some(Role::Configuration) => self.take_configuration(content),
@@ -138,7 +138,7 @@ impl Collector {
         Ok(bytes)
     }
 
-    /// The kernel, when there is one.
+    /// Builds the kernel from the collected files.
     pub(super) fn kernel(self, source: &Path) -> Result<Kernel, GuestError> {
         let none = |why: String| GuestError::NoKernel { path: source.to_owned(), why };
         let (path, image) = self.image.ok_or_else(|| {

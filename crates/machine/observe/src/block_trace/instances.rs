@@ -1,5 +1,6 @@
-//! Our instances of tracefs, by whose they are. One that a kill left stays until the next recording
-//! or `treering lab release` removes it; the kernel refuses while somebody has a file of it open.
+//! tracefs instances created by treering, named after their process. After a kill an instance
+//! remains until the next recording or `treering lab release` removes it; the kernel refuses while
+//! one of its files is open.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,39 +8,40 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::io::Errno;
 use treering_sys::Tracefs;
 
-/// How their names begin. The number of the process follows, the time at which it began, in clock
-/// ticks since the boot, and a number of its own: `treering-4711-123456-0`.
+/// Name prefix. Process ID, start time of the process in clock ticks since boot, and a serial
+/// number follow: `treering-4711-123456-0`.
 const BEGINNING: &str = "treering-";
 
-/// The number of the next instance of this process.
+/// Serial number of the next instance of this process.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A name for the next instance of this process.
+/// Name for the next instance of this process.
 pub(super) fn next_name() -> String {
     let process = std::process::id();
     let begun = begun(process).unwrap_or(0);
     format!("{BEGINNING}{process}-{begun}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// When a process began; `None` when there is none.
+/// Start time of a process in clock ticks since boot; `None` if it does not exist.
 fn begun(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     begun_of(&stat)
 }
 
-/// The 22nd field of `/proc/PID/stat`, counted from behind the name, which may have anything in it.
+/// Field 22 of `/proc/PID/stat`, counted from behind the command name, which may contain any
+/// character.
 fn begun_of(stat: &str) -> Option<u64> {
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// An instance of tracefs whose process is gone.
+/// tracefs instance whose process is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftInstance {
     name: String,
-    /// The process that made it.
+    /// Process that created it.
     pub process: u32,
-    /// When that process began, in clock ticks since the boot.
+    /// Start time of that process, in clock ticks since boot.
     pub start: u64,
 }
 
@@ -50,7 +52,7 @@ impl fmt::Display for LeftInstance {
 }
 
 impl LeftInstance {
-    /// All that there are; none where tracefs cannot be read.
+    /// All leftover instances; empty if tracefs cannot be read.
     pub fn all() -> Vec<Self> {
         Tracefs::open().map(|traces| Self::among(&traces)).unwrap_or_default()
     }
@@ -60,7 +62,7 @@ impl LeftInstance {
         names.into_iter().filter_map(|name| Self::of(name, begun)).collect()
     }
 
-    /// What this name tells of, when it is one of ours and its process is gone.
+    /// Parses an instance name; `None` for foreign names and running processes.
     fn of(name: String, begun: impl Fn(u32) -> Option<u64>) -> Option<Self> {
         let mut numbers = name.strip_prefix(BEGINNING)?.splitn(3, '-');
         let process = numbers.next()?.parse().ok()?;
@@ -69,10 +71,10 @@ impl LeftInstance {
         (begun(process) != Some(then)).then_some(Self { name, process, start: then })
     }
 
-    /// Removes it.
+    /// Removes the instance.
     ///
     /// # Errors
-    /// `EBUSY` while somebody reads it.
+    /// `EBUSY` while one of its files is open.
     pub fn remove(&self) -> Result<(), Errno> {
         self.remove_from(&Tracefs::open()?)
     }

@@ -1,21 +1,21 @@
-//! Where the kernel's tracepoints of the block layer have what we want, and how it is read.
+//! Tracepoints of the block layer and the layout of their events.
 
 use treering_sys::{TraceField, TraceFormat};
 use treering_trace::{Action, DeviceNumber, Flags, Operation};
 
-/// The tracepoints, with what they tell and whether nothing can be said without them.
+/// Tracepoints with their actions; the flag marks required ones.
 pub(super) const POINTS: [(&str, Action, bool); 7] = [
     ("block_rq_issue", Action::Issue, true),
     ("block_rq_complete", Action::Complete, true),
     ("block_bio_queue", Action::Queue, false),
-    // Only of bios that never became a request: those of zram, md, device mapper and their like.
+    // Only for bios that never became a request: zram, md, device mapper and others.
     ("block_bio_complete", Action::Complete, false),
     ("block_bio_backmerge", Action::BackMerge, false),
     ("block_bio_frontmerge", Action::FrontMerge, false),
     ("block_rq_requeue", Action::Requeue, false),
 ];
 
-/// Where an event of a tracepoint has its fields.
+/// Positions of the fields in a tracepoint's events.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) id: u32,
@@ -29,7 +29,7 @@ pub(super) struct Layout {
     error: Option<TraceField>,
 }
 
-/// An event as the kernel tells it.
+/// Decoded kernel event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reported<'a> {
     pub(super) action: Action,
@@ -39,13 +39,13 @@ pub(super) struct Reported<'a> {
     pub(super) operation: Operation,
     pub(super) flags: Flags,
     pub(super) process: u32,
-    /// The name of the process, with zeros behind it; empty where it is not reported.
+    /// Process name padded with zeros; empty if not reported.
     pub(super) name: &'a [u8],
     pub(super) error: u16,
 }
 
 impl Layout {
-    /// From the text of the tracepoint's `format`; `None` when something is missing.
+    /// Parses the tracepoint's `format`; `None` if a required field is missing.
     pub(super) fn parse(text: &str, action: Action) -> Option<Self> {
         let format = TraceFormat::parse(text)?;
         let field = |name: &str| format.field(name).cloned();
@@ -58,18 +58,18 @@ impl Layout {
             letters: field("rwbs")?,
             process: field("common_pid"),
             name: field("comm"),
-            // Early kernels call it `errors`.
+            // Early kernels name the field `errors`.
             error: field("error").or_else(|| field("errors")),
         })
     }
 
-    /// Reads an event; `None` when it is too short.
+    /// Decodes an event; `None` if it is too short.
     pub(super) fn read<'a>(&self, event: &'a [u8]) -> Option<Reported<'a>> {
         let number = |field: &Option<TraceField>| field.as_ref()?.number(event);
         let low = |number: u64| u32::try_from(number & 0xffff_ffff).unwrap_or(0);
         let sectors = self.sectors.number(event)?;
         let (operation, flags) = match Flags::of_letters(self.letters.of(event)?) {
-            // Kernels without a letter for writes of zeroes. Commands to the drive have no sectors.
+            // Kernels without a letter for writes of zeroes. Drive commands have no sectors.
             (Operation::Other, flags) if sectors > 0 => (Operation::WriteZeroes, flags),
             known => known,
         };

@@ -1,4 +1,4 @@
-//! The observer of a trial: each phase's requests as metrics and an artifact.
+//! Block trace observer: requests per phase as metrics and an artifact.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::environment::fact;
 use crate::hot::{HotError, HotPlaces, HotRequests};
 use crate::{Observer, Scene, Seen, Watch};
 
-/// Records the requests of the devices under test, when it is asked to.
+/// Observer of device requests, if requested.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockTrace;
 
@@ -32,7 +32,7 @@ impl Observer for BlockTrace {
     }
 }
 
-/// What records.
+/// Active recorder.
 enum Recorder {
     Events(BlockRecorder),
     Counters(StatisticsRecorder),
@@ -41,18 +41,18 @@ enum Recorder {
 
 struct Watching {
     recorder: Recorder,
-    /// The names of the devices.
+    /// Device names.
     devices: Vec<String>,
-    /// Why there are no events.
+    /// Reason why events cannot be recorded.
     missing: Option<BlockTraceError>,
     lost: u64,
     missing_bytes: u64,
     hot: Option<Hot>,
-    /// Why the requests cannot be attributed to files.
+    /// Reason why requests cannot be attributed to files.
     cold: Option<HotError>,
 }
 
-/// The requests by which data are hot on the device, where that is wanted.
+/// Attribution of requests to files, if requested.
 struct Hot {
     requests: HotRequests,
     target: PathBuf,
@@ -60,7 +60,7 @@ struct Hot {
 }
 
 impl Hot {
-    /// What they say of a phase.
+    /// Artifacts of a phase.
     fn artifacts(&self, phase: u32) -> Result<Vec<Artifact>, HotError> {
         let Some(HotPlaces { report, map }) = self.requests.take(&self.target, self.half_life)?
         else {
@@ -124,7 +124,7 @@ impl Watching {
     }
 }
 
-/// Bytes that the workload wrote in a phase; `None` without any write.
+/// Bytes written by the workload in a phase; `None` without writes.
 fn written(totals: &PhaseTotals) -> Option<u64> {
     let writes = totals.ops.iter().filter(|totals| totals.op == Op::Write);
     Some(writes.map(|totals| totals.bytes).sum()).filter(|bytes| *bytes > 0)
@@ -132,7 +132,7 @@ fn written(totals: &PhaseTotals) -> Option<u64> {
 
 impl Watch for Watching {
     fn phase_begins(&mut self, _phase: u32, _name: &str) {
-        // What happened since the phase before is no phase's.
+        // Requests between two phases belong to neither.
         if let Some(between) = self.cut() {
             self.lost += between.figures.lost_events;
         }
@@ -147,7 +147,7 @@ impl Watch for Watching {
         self.missing_bytes += digest.figures.missing_bytes;
         digest.figures.program_write_bytes = written(totals);
         let metrics = digest.figures.metrics(&Scope::Phase(totals.name.clone()));
-        // A digest has no map whose keys are no text, so there is always one.
+        // A digest is always representable in JSON.
         let made = Artifact::of(ARTIFACT_KIND, ARTIFACT_VERSION, &digest).ok();
         let (phase, name) = (Some(totals.phase), totals.name.clone());
         let artifacts = made.map(|made| Artifact { phase, name, ..made }).into_iter().collect();

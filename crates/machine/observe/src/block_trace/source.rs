@@ -1,4 +1,4 @@
-//! Where events come from: an instance of tracefs of our own, or rings by `perf_event_open`.
+//! Event sources: a private tracefs instance, or `perf_event_open` rings.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -13,41 +13,42 @@ use super::instances::{LeftInstance, next_name};
 use super::layout::{Layout, POINTS};
 use super::{BlockTraceError, Method, TracedDevice};
 
-/// A filter is no longer than a page. Without one every event comes, and is looked at here.
+/// Limit of a filter in bytes, less than a page. Longer filters are omitted and applied to the
+/// events here.
 const FILTER_BYTES_MAX: usize = 4000;
 
-/// How full a tracefs ring is when it wakes who waits, in percent.
+/// Fill level at which a tracefs ring wakes the reader, in percent.
 const WAKE_PERCENT: &str = "25";
 
-/// How long is slept where it wakes nobody.
+/// Sleep interval on kernels without such wake-ups.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A page of a tracefs ring is a page of the machine.
+/// Buffer size for a ring page, which has the size of a memory page.
 const PAGE_BYTES: usize = 1 << 16;
 
-/// What tells events.
+/// Source of trace events.
 pub(super) trait Source: Send {
-    /// Waits for events, at most so long.
+    /// Waits for events, at most for `at_most`.
     fn wait(&self, at_most: Duration);
 
-    /// Tells the events there are: each CPU's in their order.
+    /// Calls `each` with the available events, in chronological order per CPU.
     fn drain(&mut self, each: &mut dyn FnMut(&TraceSample<'_>));
 
-    /// How many were lost so far, as far as what was drained tells.
+    /// Lost events so far, according to the drained data.
     fn reported_lost(&self) -> u64;
 
-    /// How many were lost so far, by the kernel's own count, which takes longer.
+    /// Lost events so far, according to the kernel's counters, which are slower to read.
     fn lost(&self) -> u64;
 }
 
-/// An open source with how its events are read.
+/// Open source with the layouts of its events.
 pub(super) struct Opened {
     pub(super) source: Box<dyn Source>,
     pub(super) layouts: Vec<Layout>,
     pub(super) method: Method,
 }
 
-/// Opens the best source there is.
+/// Opens the best available source.
 pub(super) fn open(
     devices: &[TracedDevice],
     ring_bytes: usize,
@@ -56,8 +57,8 @@ pub(super) fn open(
     let traces = Tracefs::open().map_err(BlockTraceError::Tracefs)?;
     let layouts = layouts(&traces)?;
     let filter = filter(devices);
-    // What the rings of tracefs lose they tell. Those of perf were seen to miss completions on a
-    // busy machine (Linux 6.18, a task preempted within its event) without counting them.
+    // tracefs rings report their losses. perf rings were seen to miss completions on a busy machine
+    // (Linux 6.18, a task preempted within its event) without counting them.
     if only != Some(Method::PerfEvent)
         && let Ok(instance) = Instance::open(traces, &filter, ring_bytes)
     {
@@ -120,16 +121,16 @@ impl Source for Tracepoints {
     }
 }
 
-/// An instance of tracefs, which goes when this does.
+/// Private tracefs instance, removed on drop.
 struct Instance {
     traces: Tracefs,
     own: Option<Tracefs>,
     name: String,
     pages: Vec<(u32, OwnedFd)>,
     buffer: Vec<u8>,
-    /// Pages of a CPU's ring.
+    /// Ring size per CPU in pages.
     ring_pages: usize,
-    /// Whether the kernel wakes who waits when a ring is a quarter full, and not before.
+    /// True if the kernel wakes the reader at a fill level instead of at the first event.
     wakes: bool,
     lost: u64,
 }
@@ -163,13 +164,13 @@ impl Instance {
                 Ok(()) | Err(_) => {}
             }
         }
-        // Kernels before 5.0 wake at the first event, and are waited for in another way.
+        // Kernels before 5.0 wake the reader at the first event; there the reader sleeps instead.
         self.wakes = own.write("buffer_percent", WAKE_PERCENT).is_ok();
         let online = online_cpus();
         for cpu in &online {
             self.pages.push((*cpu, own.raw_pages(*cpu)?));
         }
-        // CPUs that may be switched on later have rings as well.
+        // CPUs that may come online later have rings as well.
         for cpu in possible_cpus().into_iter().filter(|cpu| !online.contains(cpu)) {
             self.pages.extend(own.raw_pages(cpu).ok().map(|pages| (cpu, pages)));
         }
@@ -194,7 +195,7 @@ impl Source for Instance {
 
     fn drain(&mut self, each: &mut dyn FnMut(&TraceSample<'_>)) {
         for (cpu, pages) in &self.pages {
-            // No more than a ring holds: events may come as fast as they are read.
+            // Reads at most one ring per call: events may arrive as fast as they are read.
             for page in 0..=self.ring_pages {
                 let read = rustix::io::read(pages, &mut self.buffer[..page_bytes()]);
                 let Some(length) = read.ok().filter(|length| *length > 0) else { break };
@@ -202,8 +203,8 @@ impl Source for Instance {
                     each(&TraceSample { cpu: *cpu, time_ns, fields });
                 });
                 self.lost = self.lost.saturating_add(reported.lost);
-                // The first may be the rest of one that was read before. A later one that is not
-                // full was still being written, and nothing is behind it.
+                // The first page may be the rest of one read before. A later one that is not full
+                // was still being written, and nothing follows it.
                 if page > 0 && reported.bytes < length / 2 {
                     break;
                 }
@@ -224,7 +225,7 @@ impl Source for Instance {
     }
 }
 
-/// What the counts of a CPU's ring (`per_cpu/cpuN/stats`) say was lost.
+/// Lost events according to the statistics of a CPU's ring (`per_cpu/cpuN/stats`).
 fn counted_lost(stats: &str) -> u64 {
     let count = |line: &str| {
         let (name, number) = line.split_once(':')?;
@@ -243,7 +244,7 @@ impl Drop for Instance {
         if let Some(own) = self.own.take() {
             let _it_goes_anyway = own.write("tracing_on", "0");
         }
-        // Nobody may have a file of it open.
+        // Open files would prevent the removal.
         self.pages.clear();
         let _the_next_start_tries_again = self.traces.remove_instance(&self.name);
     }

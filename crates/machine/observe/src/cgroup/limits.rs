@@ -1,28 +1,29 @@
-//! What our control groups let us have: memory, CPUs, I/O, processes.
+//! Limits by control groups: memory, CPUs, I/O, processes.
 
 use std::fmt::Write;
 
 use super::hierarchy::{Lineage, Version};
 use crate::places::Places;
 
-/// The limits in force: the smallest on the way from our group to the top.
+/// Effective limits: the smallest from the own group up to the root.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Limits {
-    /// Below the machine's memory.
+    /// Memory limit, if below the machine's memory.
     pub(crate) memory_max_bytes: Option<u64>,
-    /// Above it the kernel takes memory back and slows us; below the machine's memory.
+    /// Memory throttling threshold, if below the machine's memory: above it the kernel reclaims
+    /// memory and slows the group down.
     pub(crate) memory_high_bytes: Option<u64>,
-    /// CPUs' worth of time, fewer than the machine has.
+    /// CPU quota in CPUs, if below the number of the machine.
     pub(crate) cpu_time: Option<f64>,
-    /// CPUs on which we may run, fewer than the machine has.
+    /// Allowed CPUs, if fewer than the machine has.
     pub(crate) cpus: Option<usize>,
-    /// Limits of devices, in the kernel's words.
+    /// I/O limits by device, in kernel notation.
     pub(crate) io: Vec<String>,
-    /// Processes and threads.
+    /// Limit of processes and threads.
     pub(crate) pids_max: Option<u64>,
 }
 
-/// Files of the first version that limit a device, and how the second calls it.
+/// Throttling files of cgroup v1, with the v2 names of their limits.
 const THROTTLES: [(&str, &str); 4] = [
     ("blkio.throttle.read_bps_device", "rbps"),
     ("blkio.throttle.write_bps_device", "wbps"),
@@ -31,7 +32,7 @@ const THROTTLES: [(&str, &str); 4] = [
 ];
 
 impl Limits {
-    /// Those in force; a limit that lets us have all of the machine is none.
+    /// Reads the effective limits; limits that leave the whole machine are omitted.
     pub(crate) fn read(places: &Places) -> Self {
         let mut limits = Self::default();
         let memory = places.memory_bytes("MemTotal").unwrap_or(u64::MAX);
@@ -41,7 +42,7 @@ impl Limits {
                 Version::Two => ("memory.max", "memory.high"),
             };
             limits.memory_max_bytes = lineage.least(max).filter(|bytes| *bytes < memory);
-            // The soft limit of the first version slows nobody.
+            // The v1 soft limit does not throttle.
             if lineage.version == Version::Two {
                 limits.memory_high_bytes = lineage.least(high).filter(|bytes| *bytes < memory);
             }
@@ -57,12 +58,12 @@ impl Limits {
         limits
     }
 
-    /// The memory that we may have before it is taken back.
+    /// Memory usable before reclaim sets in, in bytes.
     pub(crate) fn memory_bytes(&self) -> Option<u64> {
         [self.memory_max_bytes, self.memory_high_bytes].into_iter().flatten().min()
     }
 
-    /// All of them in one line, in the words of the second version; `none` without any.
+    /// All limits in one line in cgroup v2 notation; `none` without limits.
     pub(crate) fn words(&self) -> String {
         let mut words = Vec::new();
         let mut tell = |name: &str, value: Option<String>| {
@@ -77,7 +78,7 @@ impl Limits {
         if words.is_empty() { "none".to_owned() } else { words.join(", ") }
     }
 
-    /// Those that make measurements differ, in words; `None` without such.
+    /// Caution text for limits that affect results, if any.
     pub(crate) fn caution(&self, memory_bytes: Option<u64>) -> Option<String> {
         let mut said = Vec::new();
         let mib = |bytes: u64| bytes >> 20;
@@ -98,7 +99,7 @@ impl Limits {
     }
 }
 
-/// CPUs' worth of time.
+/// CPU quota in CPUs.
 fn cpu_time(places: &Places) -> Option<f64> {
     let lineage = Lineage::of(places, "cpu")?;
     let quotas: Vec<(String, String)> = match lineage.version {
@@ -115,7 +116,7 @@ fn cpu_time(places: &Places) -> Option<f64> {
             texts.iter().filter_map(pair).collect()
         }
     };
-    // No quota is `max`, or below zero.
+    // `max` or a negative quota means unlimited.
     let cpus = quotas.iter().filter_map(|(quota, period)| {
         let quota = quota.parse::<f64>().ok().filter(|quota| *quota > 0.0)?;
         let period = period.parse::<f64>().ok().filter(|period| *period > 0.0)?;
@@ -149,7 +150,7 @@ fn io(places: &Places) -> Vec<String> {
     limiting.collect()
 }
 
-/// How many numbers a list as `0-3,8` has.
+/// Number of elements in a list such as `0-3,8`.
 fn count(list: &str) -> Option<usize> {
     let length = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -1,4 +1,4 @@
-//! Control groups: what they let us have, and whether we ran into their limit of memory.
+//! Control groups: limits of this process, and hits of the memory limit.
 
 mod hierarchy;
 mod limits;
@@ -11,7 +11,7 @@ use crate::{Observer, Scene, Seen, Watch};
 use hierarchy::{Lineage, Version};
 use limits::Limits;
 
-/// Sees what the control groups of our process take away.
+/// Observer of control group limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cgroup;
 
@@ -63,7 +63,7 @@ impl Watch for Watching {
     }
 }
 
-/// How often one of our groups wanted more memory than it may have.
+/// Number of times that one of the groups reached its memory limit.
 fn memory_hits(places: &Places) -> Option<u64> {
     let lineage = Lineage::of(places, "memory")?;
     let number = |text: &String| text.parse::<u64>().ok();

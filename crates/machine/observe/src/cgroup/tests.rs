@@ -1,4 +1,4 @@
-//! Control groups of machines that we do not have, of both versions.
+//! Simulated control groups of both versions.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::{Watching, memory_hits, seen};
 use crate::Watch;
 use crate::places::Places;
 
-/// A machine of four CPUs and 8 GiB with these files of its control groups.
+/// Simulates a machine with four CPUs, 8 GiB and these control group files.
 fn machine(root: &Path, groups: &str, mounts: &str, files: &[(&str, &str)]) -> Places {
     let places = Places { proc: root.join("proc"), sys: root.join("sys") };
     fs::create_dir_all(places.proc.join("self")).unwrap();
@@ -101,7 +101,7 @@ fn limits_that_leave_all_of_the_machine_are_none() {
         ("cg/a/io.max", "8:0 rbps=max wbps=max riops=max wiops=max\n"),
         ("cg/a/memory.events", "low 0\nhigh 0\nmax 0\n"),
     ];
-    // A path out of the namespace: only the top can be looked at.
+    // A path outside of the namespace: only the root group is visible.
     for groups in ["0::/a\n", "0::/../elsewhere\n"] {
         let places = machine(root.path(), groups, SECOND, &files);
         assert_eq!(value(&places, "cgroup.limits"), "none");

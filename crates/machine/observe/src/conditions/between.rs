@@ -1,4 +1,4 @@
-//! What counters before and after say of the time between, as facts and cautions.
+//! Facts and cautions from counters before and after a trial.
 
 use treering_model::{Caution, CautionCode, Fact};
 
@@ -6,15 +6,15 @@ use super::counters::Counters;
 use crate::Seen;
 use crate::environment::fact;
 
-/// The share of all CPU time that may be stolen, or be other programs', without a word.
+/// Shares of all CPU time that may be stolen, or used by other programs, without a caution.
 const STOLEN: f64 = 0.02;
 const OTHERS: f64 = 0.10;
-/// In less time than this the ticks of the counters say nothing.
+/// Trial length in seconds below which the counters' ticks are too coarse.
 const SHORTEST_SECONDS: f64 = 0.5;
-/// So much that was cached may be read again without a word: a large file of somebody else's.
+/// Refaulted bytes tolerated without a caution: a large file of another program.
 const REFAULTED_BYTES: u64 = 16 << 20;
 
-/// Lines of `vmstat` by the facts they become; the first words of their names.
+/// Facts with the `vmstat` lines that they sum, by prefix.
 const VM: [(&str, &[&str]); 7] = [
     ("conditions.swapped_pages", &["pswpin", "pswpout"]),
     ("conditions.read_kib", &["pgpgin"]),
@@ -25,17 +25,17 @@ const VM: [(&str, &[&str]); 7] = [
     ("conditions.compaction_stalls", &["compact_stall"]),
 ];
 
-/// Each drop counts in both lines, unless somebody drops one kind only.
+/// Lines of `vmstat` that count cache drops; a full drop counts in both.
 const DROPS: [&str; 2] = ["drop_pagecache", "drop_slab"];
 
-/// The time between two looks at the counters.
+/// Interval between two readings of the counters.
 pub(super) struct Between<'c> {
     pub(super) before: &'c Counters,
     pub(super) after: &'c Counters,
 }
 
 impl Between<'_> {
-    /// All of it.
+    /// All facts and cautions of the interval.
     pub(super) fn seen(&self) -> Seen {
         if self.grown(|counters| counters.all_ticks) == 0 {
             return Seen::default();
@@ -52,7 +52,7 @@ impl Between<'_> {
         of(self.after).saturating_sub(of(self.before))
     }
 
-    /// The share of all ticks.
+    /// Ticks as a share of all ticks.
     fn share(&self, ticks: u64) -> f64 {
         ticks as f64 / self.grown(|counters| counters.all_ticks).max(1) as f64
     }
@@ -66,7 +66,7 @@ impl Between<'_> {
         self.share(self.grown(|counters| counters.user_ticks).saturating_sub(own))
     }
 
-    /// How often the caches were dropped, by whomever.
+    /// Number of cache drops by any process.
     fn all_drops(&self) -> u64 {
         DROPS.iter().map(|line| self.grown(|counters| counters.vm_sum(&[line]))).max().unwrap_or(0)
     }
@@ -159,7 +159,7 @@ impl Between<'_> {
     }
 }
 
-/// How often, in words.
+/// Count in words: `once`, `3 times`.
 fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }

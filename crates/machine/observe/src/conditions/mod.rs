@@ -1,9 +1,8 @@
-//! The conditions of a trial: what else the machine did meanwhile, from counters before and after,
-//! and what slows it all along.
+//! Conditions of a trial: other activity of the machine, from counters before and after, and
+//! permanent slowdowns.
 //!
-//! What is counted for the whole machine holds our own work too. Only what is surely not ours is
-//! cautioned: time that the host of a virtual machine took away, user time of other programs, swap,
-//! and warnings of the kernel.
+//! Counters of the whole machine include our own work. Cautions are raised only for activity that
+//! is certainly foreign: stolen time, user time of other programs, swapping, and kernel warnings.
 
 mod between;
 mod concern;
@@ -21,13 +20,13 @@ use concern::Concern;
 use counters::Counters;
 use kernel_log::KernelLog;
 
-/// So many bytes may wait to be written when a trial begins: half a second of a hard disk. A few
-/// MiB always do.
+/// Dirty bytes tolerated at the start of a trial: half a second of a hard disk. A few MiB are
+/// always dirty.
 const DIRTY_BYTES: u64 = 64 << 20;
-/// So many lines of the kernel's log are quoted.
+/// Number of kernel log lines quoted in a caution.
 const QUOTED: usize = 3;
 
-/// Sees what a trial cannot help.
+/// Observer of conditions outside of the trial's control.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conditions;
 
@@ -55,8 +54,7 @@ impl Observer for Conditions {
     }
 }
 
-/// What is questionable before a trial begins; `slow` are the options of the kernel that slow it,
-/// where they are known.
+/// Cautions before a trial; `slow` lists the debugging options of the kernel, if known.
 fn look(places: &Places, slow: Option<Vec<String>>) -> Seen {
     let mut seen = Seen::default();
     let mut caution = |code, message| seen.cautions.push(Caution { code, message });

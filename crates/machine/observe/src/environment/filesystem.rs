@@ -1,4 +1,4 @@
-//! The filesystem under test: how it is mounted, how large and how full it is, and how it was made.
+//! Filesystem under test: mount, size, used space, features and geometry.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -11,10 +11,10 @@ use treering_sys::{Mount, filesystem_facts, xfs_geometry};
 use super::{device, ext as superblock, fact};
 use crate::places::Places;
 
-/// Reads how a mounted filesystem was made.
+/// Function that reads features and geometry of a mounted filesystem.
 type Reader = fn(&Places, &File, &Mount) -> Option<Made>;
 
-/// Who reads which filesystem.
+/// Readers by filesystem.
 const READERS: &[(&str, Reader)] = &[
     (EXT2.name, ext),
     (EXT3.name, ext),
@@ -24,7 +24,7 @@ const READERS: &[(&str, Reader)] = &[
     (F2FS.name, f2fs),
 ];
 
-/// What is known of the filesystem that something open is on.
+/// Facts about the filesystem that contains an open directory.
 pub(super) fn facts(places: &Places, dir: &File, mount: Option<&Mount>) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(mount) = mount {
@@ -45,7 +45,8 @@ pub(super) fn facts(places: &Places, dir: &File, mount: Option<&Mount>) -> Vec<F
     let Some(mount) = mount else { return facts };
     let reader = READERS.iter().find(|(name, _)| *name == mount.fs_type);
     let made = reader.and_then(|(_, read)| read(places, dir, mount));
-    // Without root not all of them can be read; what is always stored once is known all the same.
+    // Some readers require root; filesystems that always store metadata once need none for that
+    // fact.
     let profiles = match &made {
         Some(made) => made.profiles.clone(),
         None if by_name(&mount.fs_type).is_some_and(|one| one.metadata == Metadata::Once) => once(),
@@ -59,15 +60,15 @@ pub(super) fn facts(places: &Places, dir: &File, mount: Option<&Mount>) -> Vec<F
     facts
 }
 
-/// How a filesystem was made, as far as it tells.
+/// Features and geometry of a filesystem, as far as known.
 struct Made {
     features: String,
     geometry: String,
-    /// How often metadata and data are kept.
+    /// Replication profiles of metadata and data.
     profiles: Vec<Fact>,
 }
 
-/// Metadata are written once.
+/// Profile of filesystems that store metadata once.
 fn once() -> Vec<Fact> {
     vec![fact("filesystem.metadata_profile", SINGLE)]
 }
@@ -102,7 +103,7 @@ fn btrfs(places: &Places, _: &File, mount: &Mount) -> Option<Made> {
     Some(made_btrfs(&folders.into_iter().find(ours)?))
 }
 
-/// From the folder of a mounted btrfs.
+/// Reads the sysfs directory of a mounted btrfs.
 fn made_btrfs(folder: &Path) -> Made {
     let read = |file: &str| {
         let text = std::fs::read_to_string(folder.join(file)).ok()?;
@@ -117,7 +118,7 @@ fn made_btrfs(folder: &Path) -> Made {
         geometry.extend(read(file).map(|value| format!("{name}={value}")));
     }
     geometry.push(format!("devices={}", names(&folder.join("devices")).len()));
-    // Each kind of room has a folder for each profile it is kept in; small ones keep both in one.
+    // Each space type has one directory per profile; small filesystems mix data and metadata.
     let profile = |kind: &str| {
         let of_kind = folder.join("allocation").join(kind);
         let is_profile = |name: &String| of_kind.join(name).join("total_bytes").exists();
@@ -140,7 +141,7 @@ fn f2fs(places: &Places, _: &File, mount: &Mount) -> Option<Made> {
     Some(Made { features, geometry: String::new(), profiles: once() })
 }
 
-/// The names in a folder, in their order; none when it is not there.
+/// Sorted names of a directory; empty if it does not exist.
 fn names(folder: &Path) -> BTreeSet<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()

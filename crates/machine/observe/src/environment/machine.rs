@@ -1,11 +1,11 @@
-//! The machine: kernel, processor, memory, as `/proc` and `/sys` tell them.
+//! Machine: kernel, processor and memory, from `/proc` and `/sys`.
 
 use treering_model::Fact;
 
 use super::fact;
 use crate::places::Places;
 
-/// Files below `/proc` whose text is a fact.
+/// Facts from files below `/proc`.
 const PROC: [(&str, &str); 12] = [
     ("kernel.release", "sys/kernel/osrelease"),
     ("kernel.version", "sys/kernel/version"),
@@ -21,7 +21,7 @@ const PROC: [(&str, &str); 12] = [
     ("memory.dirty_writeback_centisecs", "sys/vm/dirty_writeback_centisecs"),
 ];
 
-/// The same below `/sys`.
+/// Facts from files below `/sys`.
 const SYS: [(&str, &str); 5] = [
     ("cpu.governor", "devices/system/cpu/cpu0/cpufreq/scaling_governor"),
     ("cpu.frequency_driver", "devices/system/cpu/cpu0/cpufreq/scaling_driver"),
@@ -30,10 +30,10 @@ const SYS: [(&str, &str); 5] = [
     ("memory.transparent_hugepages", "kernel/mm/transparent_hugepage/enabled"),
 ];
 
-/// Where each known fault of the CPUs has a file.
+/// Directory of known CPU vulnerabilities.
 const VULNERABILITIES: &str = "devices/system/cpu/vulnerabilities";
 
-/// What is known of the machine.
+/// Facts about the machine.
 pub(super) fn facts(places: &Places) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut tell = |name: &str, text: Option<String>| {
@@ -53,8 +53,8 @@ pub(super) fn facts(places: &Places) -> Vec<Fact> {
     facts
 }
 
-/// How the kernel lets tasks be preempted: as it was built, which its version says, and the mode
-/// that a kernel which can choose has now, where we may read it.
+/// Preemption model: the one the kernel was built with, from its version, and the current mode of a
+/// dynamic kernel, if readable.
 fn preemption(places: &Places) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(version) = places.proc("sys/kernel/version") {
@@ -68,7 +68,7 @@ fn preemption(places: &Places) -> Vec<Fact> {
         facts.push(fact("kernel.preemption_built", built));
     }
     let modes = places.sys("kernel/debug/sched/preempt");
-    // As "none voluntary (full)".
+    // Format: "none voluntary (full)".
     let now = modes.as_deref().and_then(|modes| {
         modes.split_whitespace().find_map(|word| word.strip_prefix('(')?.strip_suffix(')'))
     });
@@ -79,7 +79,7 @@ fn preemption(places: &Places) -> Vec<Fact> {
     facts
 }
 
-/// What is done against the faults of the CPUs, and which are left open.
+/// Mitigated and open CPU vulnerabilities.
 fn mitigations(places: &Places) -> Vec<Fact> {
     let folder = std::fs::read_dir(places.sys.join(VULNERABILITIES));
     let entries = folder.into_iter().flatten().flatten();
@@ -105,7 +105,7 @@ fn mitigations(places: &Places) -> Vec<Fact> {
     ];
     let line = places.proc("cmdline").unwrap_or_default();
     let mut asked = line.split_whitespace().filter_map(|word| word.strip_prefix("mitigations="));
-    // The last one counts.
+    // The last occurrence is effective.
     facts.extend(asked.next_back().map(|asked| fact("cpu.mitigations_asked", asked)));
     facts
 }

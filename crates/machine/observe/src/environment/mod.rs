@@ -1,4 +1,4 @@
-//! The environment: kernel, processor, memory, and the filesystem and device under test.
+//! Environment: kernel, processor, memory, and the filesystem and device under test.
 
 pub(crate) mod device;
 mod ext;
@@ -13,7 +13,7 @@ use treering_sys::MountTable;
 use crate::places::Places;
 use crate::{Observer, Scene, Seen};
 
-/// Sees what does not change during a trial.
+/// Observer of facts that are constant during a trial.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Environment;
 
@@ -36,12 +36,12 @@ impl Observer for Environment {
     }
 }
 
-/// What is known of a block device beforehand, whatever is on it.
+/// Facts about a block device, whatever it contains.
 pub(crate) fn look_at_device(node: &Path) -> Seen {
     device::of_node(&Places::default(), node)
 }
 
-/// A fact from whatever can be printed.
+/// Builds a fact from a printable value.
 pub(crate) fn fact(name: &str, value: impl ToString) -> Fact {
     Fact { name: name.to_owned(), value: value.to_string() }
 }

@@ -1,5 +1,5 @@
-//! Free space of btrfs: its tree of free space, in the block groups for data. Addresses are those
-//! of btrfs itself, as of the extents of its files.
+//! Free space of btrfs: the free space tree within the data block groups. Addresses are logical,
+//! like those of file extents.
 
 use std::ops::ControlFlow;
 use std::os::fd::BorrowedFd;
@@ -11,7 +11,7 @@ use treering_sys::{BtrfsKey, Errno, btrfs_items, btrfs_spaces};
 use super::found_space::FoundSpace;
 use super::reported;
 
-/// Trees and kinds of items, as linux/btrfs_tree.h numbers them.
+/// Tree IDs and item types from linux/btrfs_tree.h.
 const CHUNK_TREE: u64 = 3;
 const FREE_SPACE_TREE: u64 = 10;
 const CHUNK: u8 = 228;
@@ -19,13 +19,13 @@ const DEVICE: u8 = 216;
 const FREE_SPACE_INFO: u8 = 198;
 const FREE_SPACE_EXTENT: u8 = 199;
 const FREE_SPACE_BITMAP: u8 = 200;
-/// What block groups are for.
+/// Block group types.
 const DATA: u64 = 1;
 const METADATA: u64 = 4;
-/// What the kernel keeps for emergencies: a part of the metadata.
+/// Global reserve, a part of the metadata.
 const RESERVED: u64 = 1 << 49;
 
-/// A block group: a stretch of addresses with one use.
+/// Block group: address range of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Group {
     start: u64,
@@ -34,7 +34,7 @@ struct Group {
     block_bytes: u64,
 }
 
-/// Looks at a mounted btrfs.
+/// Reads space usage and free space of a mounted btrfs.
 pub(super) fn look(
     filesystem: BorrowedFd<'_>,
     mut space: FoundSpace,
@@ -52,7 +52,7 @@ pub(super) fn look(
         space.fullness.data = of(DATA);
         space.fullness.metadata = Some(of(METADATA));
     }
-    // Their number is not limited.
+    // Inodes are not limited.
     space.fullness.inodes = None;
     match free_space(filesystem, &mut space, map) {
         Ok(()) => {}
@@ -99,12 +99,12 @@ fn free_space(
     Ok(())
 }
 
-/// The block groups, and bytes of the devices that none of them has.
+/// Block groups, and bytes of the devices outside of any chunk.
 fn chunks(filesystem: BorrowedFd<'_>) -> Result<(Vec<Group>, u64), Errno> {
     let (mut groups, mut unallocated) = (Vec::new(), 0u64);
     btrfs_items(filesystem, CHUNK_TREE, BtrfsKey::FIRST, BtrfsKey::LAST, |key, item| {
         match key.kind {
-            // length, owner, stripe length, type; then sizes of blocks.
+            // Item fields: length, owner, stripe length, type, then block sizes.
             CHUNK => {
                 if let (Some(length), Some(flags)) = (word(item, 0), word(item, 24)) {
                     let sector = half(item, 40).filter(|bytes| bytes.is_power_of_two());
@@ -112,7 +112,7 @@ fn chunks(filesystem: BorrowedFd<'_>) -> Result<(Vec<Group>, u64), Errno> {
                     groups.push(Group { start: key.offset, length, flags, block_bytes });
                 }
             }
-            // id, bytes, bytes in use.
+            // Item fields: ID, bytes, bytes used.
             DEVICE => {
                 if let (Some(total), Some(used)) = (word(item, 8), word(item, 16)) {
                     unallocated = unallocated.saturating_add(total.saturating_sub(used));
@@ -125,8 +125,8 @@ fn chunks(filesystem: BorrowedFd<'_>) -> Result<(Vec<Group>, u64), Errno> {
     Ok((groups, unallocated))
 }
 
-/// Hands every free stretch of a block group to `each`. Free blocks that the tree keeps as bits are
-/// joined to stretches, also over the ends of bitmaps.
+/// Calls `each` with every free extent of a block group. Bitmaps are merged to extents, also across
+/// bitmap boundaries.
 fn of_group(
     filesystem: BorrowedFd<'_>,
     group: Group,
@@ -155,7 +155,7 @@ fn of_group(
     Ok(())
 }
 
-/// Free stretches of bitmaps, of which the last may go on in the next one.
+/// Free extents from bitmaps; the last one may continue in the next bitmap.
 struct Bits {
     open: Option<(u64, u64)>,
 }
@@ -169,7 +169,7 @@ impl Bits {
         block_bytes: u64,
         each: &mut dyn FnMut(u64, u64),
     ) {
-        // Never more than there are bits.
+        // The bitmap limits the number of blocks.
         let blocks = blocks.min(bitmap.len() as u64 * 8);
         for block in 0..blocks {
             let byte = usize::try_from(block / 8).ok().and_then(|place| bitmap.get(place));

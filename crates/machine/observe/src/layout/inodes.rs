@@ -1,20 +1,20 @@
-//! Numbers of files that were met, a bit each: a file with several names counts once.
+//! Set of visited inodes, one bit each: a file with several names counts once.
 
 use std::collections::HashMap;
 
-/// Numbers beside each other that share a page: filesystems number files in clusters.
+/// Inode numbers per page: filesystems number files in clusters.
 const PAGE_BITS: u64 = 512;
 const WORDS: usize = 8;
 
-/// A set of numbers of files, per filesystem or subvolume. Ten million files whose numbers are
-/// close take some megabytes.
+/// Set of inode numbers per device number. Ten million files with close numbers take some
+/// megabytes.
 #[derive(Debug, Default)]
 pub(super) struct Inodes {
     pages: HashMap<(u64, u64), [u64; WORDS]>,
 }
 
 impl Inodes {
-    /// Adds a number; whether it is new.
+    /// Adds an inode; returns true if it is new.
     pub(super) fn insert(&mut self, device: u64, inode: u64) -> bool {
         let page = self.pages.entry((device, inode / PAGE_BITS)).or_default();
         let bit = inode % PAGE_BITS;

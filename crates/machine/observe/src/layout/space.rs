@@ -1,5 +1,5 @@
-//! Free space, and how full a filesystem is, as far as it tells: ext4 and xfs by their map of
-//! space, btrfs by its trees.
+//! Free space and used share of a filesystem, as far as reported: ext4 and XFS by their reverse
+//! map, btrfs by its trees.
 
 use std::os::fd::BorrowedFd;
 
@@ -11,13 +11,13 @@ use treering_sys::{Errno, FilesystemFacts, space_map};
 use super::found_space::FoundSpace;
 use super::{btrfs, reported};
 
-/// Looks at a mounted filesystem in its own way.
+/// Filesystem-specific reader of space usage.
 type Reader = fn(BorrowedFd<'_>, FoundSpace, Option<&mut MapMeasures>) -> FoundSpace;
 
-/// Filesystems that tell more than the kernel's map of space does.
+/// Filesystems with a reader of their own.
 const READERS: &[(&str, Reader)] = &[(BTRFS.name, btrfs::look)];
 
-/// Looks at the space of the filesystem that something open is on.
+/// Space usage of the filesystem that contains an open directory.
 pub(super) fn look(
     filesystem: BorrowedFd<'_>,
     facts: &FilesystemFacts,
@@ -48,8 +48,8 @@ pub(super) fn look(
     }
 }
 
-/// By the kernel's map. Free stretches side by side are one: the kernel parts some of them where
-/// its own structures end.
+/// Free space from the kernel's reverse map. Adjacent free records are merged, since the kernel
+/// splits some of them at structures of its own.
 fn of_map(
     filesystem: BorrowedFd<'_>,
     mut map: Option<&mut MapMeasures>,

@@ -1,5 +1,5 @@
-//! The observer: the layout of the place under test after each phase, and, where that is asked
-//! for, after every so many tasks. What waits in memory is written to its place before.
+//! Layout observer: surveys the target after each phase, and optionally every given number of
+//! tasks. Syncs first.
 
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
@@ -20,16 +20,16 @@ use treering_sys::open_top;
 use super::{Survey, SurveyPlan, survey};
 use crate::{Observer, Scene, Seen, Watch};
 
-/// When layouts are taken.
+/// Times at which layouts are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayoutWanted {
-    /// After every so many tasks; 0 for after each phase only.
+    /// Interval in tasks; 0 for after each phase only.
     pub every_tasks: u32,
-    /// Whether the map of the device is kept, too.
+    /// True to store the map of the device, too.
     pub map: bool,
 }
 
-/// Looks at the layout of the place under test, where it is asked to.
+/// Observer of the target's layout, if requested.
 #[derive(Debug)]
 pub(crate) struct LayoutObserver;
 
@@ -52,9 +52,9 @@ impl Observer for LayoutObserver {
 struct LayoutWatch {
     wanted: LayoutWanted,
     target: PathBuf,
-    /// Tasks that ended.
+    /// Number of ended tasks.
     tasks: u32,
-    /// Why there is no layout.
+    /// Reason of the first failed survey.
     problem: Option<String>,
     phase: u32,
 }
@@ -113,12 +113,12 @@ fn take(target: &Path, map: bool) -> Result<Survey, String> {
 }
 
 fn artifact(phase: u32, name: String, layout: &Layout) -> Vec<Artifact> {
-    // What cannot be written as JSON has no number in it that could be compared either.
+    // A layout that cannot be represented in JSON has no comparable numbers either.
     let made = Artifact::of(LAYOUT_ARTIFACT, LAYOUT_VERSION, layout).ok();
     made.map(|made| Artifact { phase: Some(phase), name, ..made }).into_iter().collect()
 }
 
-/// The numbers of a layout by which trials are compared.
+/// Metrics of a layout.
 fn metrics(layout: &Layout, scope: &Scope) -> Vec<Metric> {
     let free = layout.free_space.as_ref();
     let percent = |share: Option<f64>| share.map(|share| share * 100.0);

@@ -1,5 +1,5 @@
-//! The observer of played disks: what the one below the directory under test had to do, and by how
-//! much its answers were late. The process that plays it says so in a file beside its image.
+//! Observer of played disks: work and lateness of the one below the target, from the status file
+//! next to its image.
 
 use std::path::{Path, PathBuf};
 
@@ -16,12 +16,12 @@ use treering_sys::MountTable;
 use crate::block_trace::devices_under;
 use crate::{Observer, Scene, Seen, Watch};
 
-/// Answers that are later than this share of the time of the disk make its times questionable.
+/// Share of lateness in the busy time above which the times are questionable.
 const LATE_SHARE_MUCH: f64 = 0.05;
-/// No status is longer.
+/// Limit of a status file in bytes.
 const STATUS_BYTES_MAX: u64 = 1 << 20;
 
-/// Reads what played disks say.
+/// Observer of played disks.
 #[derive(Debug)]
 pub(crate) struct PlayedDisks;
 
@@ -70,13 +70,13 @@ impl Watch for PlayedWatch {
     }
 }
 
-/// What the played disks that a directory is on did so far; `None` where none are played.
+/// Activity of the played disks below a directory since their start; `None` without any.
 pub fn played_below(dir: &Path) -> Option<PlayedCounts> {
     let statuses = statuses_below(dir);
     (!statuses.is_empty()).then(|| counts(&statuses))
 }
 
-/// What the played disk says whose image is shown at this path; `None` where none is played.
+/// Status of the played disk whose image is at this path; `None` if none is played there.
 pub fn played_disk_at(shown: &Path) -> Option<PlayedStatus> {
     let folder = shown.parent()?;
     let table = MountTable::read().ok()?;
@@ -87,7 +87,7 @@ fn is_played(table: &MountTable, folder: &Path) -> bool {
     table.mounts.iter().any(|mount| mount.fs_type == PLAYED_MOUNT && mount.point == folder)
 }
 
-/// The status files of the played disks that a directory is on.
+/// Status files of the played disks below a directory.
 fn statuses_below(dir: &Path) -> Vec<PathBuf> {
     let Ok(table) = MountTable::read() else { return Vec::new() };
     let devices = devices_under(dir).unwrap_or_default();
@@ -108,7 +108,7 @@ fn read(path: &Path) -> Option<PlayedStatus> {
     serde_json::from_str(&text).ok()
 }
 
-/// What these disks did together.
+/// Summed activity of several disks.
 fn counts(statuses: &[PathBuf]) -> PlayedCounts {
     let read = statuses.iter().filter_map(|path| read(path));
     read.fold(PlayedCounts::default(), |all, status| all.with(&status.counts))
