@@ -1,7 +1,7 @@
 //! Quantiles of one series: the point estimate (type 7), the distribution-free interval by order
 //! statistics, and how many samples a far quantile needs before it may be shown.
 //!
-//! What does not live here: comparing two series. The interval describes the samples of *one* run
+//! Not here: comparing two series. The interval describes the samples of *one* run
 //! when those are independent; it never supports a verdict between variants.
 
 use crate::distribution::binomial_cumulative;
@@ -132,8 +132,8 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Result<Option<Interva
     })
 }
 
-/// How many samples a run must hold before its quantile `q` is worth showing: a thousand beyond it.
-/// One million for p99.9.
+/// Fewest samples of a run for its quantile `q` to be shown: a thousand beyond it. One million for
+/// p99.9.
 pub fn samples_needed_for_quantile(q: f64) -> Result<u64, StatsError> {
     require_probability("q", q)?;
     let beyond = q.min(1.0 - q);

@@ -11,7 +11,7 @@ use treering_stats::{
 
 const ROUNDS: usize = 10;
 
-/// What all runs of a round have in common: a disk that slows down by a third.
+/// Factor common to all runs of a round: a disk that slows down by a third.
 fn common(round: usize) -> f64 {
     1.0 - 0.035 * round as f64
 }

@@ -247,7 +247,7 @@ fn permutations_of_the_mean() {
     }
 }
 
-/// All n^n ordered resamples of five values, as places.
+/// Ordered resamples of five values, all n^n of them, as positions.
 fn resamples_of_five() -> impl Iterator<Item = [usize; 5]> {
     (0..3125_usize).map(|code| [1, 5, 25, 125, 625].map(|power| code / power % 5))
 }

@@ -1,6 +1,5 @@
-//! How often the promises are kept: coverage of the intervals, false alarms and missed differences
-//! of the verdicts, by simulation with known truth. Prints Markdown tables, the ones in
-//! `docs/evidence/statistics.md`.
+//! Coverage of the intervals, false alarms and missed differences of the verdicts, by simulation
+//! with known truth. Prints Markdown tables, the ones in `docs/evidence/statistics.md`.
 //!
 //! What does not live here: any statistic. Everything judged is called through the public
 //! functions, except the plain t test and the BCa bootstrap of the comparison columns. Seeded: two
@@ -357,7 +356,7 @@ fn inside_a_run(repetitions: usize) {
     }
 }
 
-/// Which test a campaign stops by.
+/// Stopping test of a campaign.
 #[derive(Clone, Copy)]
 enum Test {
     SignedRank,
