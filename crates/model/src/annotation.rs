@@ -59,7 +59,7 @@ mod tests {
     use super::{Annotation, Change};
 
     #[test]
-    fn the_last_word_about_a_trial_holds() {
+    fn the_last_exclusion_or_inclusion_is_effective() {
         let at = |at_unix_ms, change| Annotation { at_unix_ms, change };
         let excluded = |reason: &str| Change::Excluded { reason: reason.to_owned() };
         let label = Change::Relabelled { label: "new".to_owned(), was: String::new() };

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_struct_comes_back_and_another_is_refused() {
+    fn counters_round_trip_and_other_types_are_rejected() {
         let counted = Counted { files: u64::MAX, share: 0.1 };
         let counters = Counters::of(&counted).with_bulk(vec![7]);
         assert_eq!(counters.json(), r#"{"files":18446744073709551615,"share":0.1}"#);

@@ -114,7 +114,7 @@ mod tests {
     use super::refused_features;
 
     #[test]
-    fn a_kernel_that_refuses_a_number_refused_a_feature() {
+    fn refused_feature_bits_are_named() {
         for (words, names) in [
             (
                 "EXT4-fs (vda): Couldn't mount because of unsupported optional features (22000)",

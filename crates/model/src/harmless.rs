@@ -53,7 +53,7 @@ mod tests {
     use super::harmless;
 
     #[test]
-    fn what_controls_a_terminal_is_replaced_and_long_lines_are_cut() {
+    fn control_characters_are_replaced_and_long_lines_cut() {
         assert_eq!(harmless("a\u{1b}[2J\tb\nc\u{202e}d \n"), "a\u{fffd}[2J b\nc\u{fffd}d");
         let long = harmless(&"ä".repeat(1000));
         assert_eq!((long.chars().count(), long.ends_with('…')), (161, true));

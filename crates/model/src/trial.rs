@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn order_is_kept() {
+    fn events_out_of_order_are_rejected() {
         let end = TrialEvent::Ended { ending: Ending::Completed, at_ns: 5 };
         let mut builder = TrialBuilder::default();
         assert_eq!(builder.push(&end), Err(TrialOrderError::NotBegun));

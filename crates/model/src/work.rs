@@ -37,7 +37,7 @@ mod tests {
     use super::Work;
 
     #[test]
-    fn names_are_read_again() {
+    fn names_round_trip() {
         for work in [Work::Fixed, Work::Drawn, Work::Timed] {
             assert_eq!(Work::from_name(work.name()), work);
         }

@@ -36,7 +36,7 @@ pub use files::pages::Pages;
 pub use files::positioned::{read_at, read_vector_at, write_at, write_both_at, write_vector_at};
 pub use files::range_lock::lock_range;
 pub use files::residency::{Residency, residency};
-pub use files::through::{Synchronous, Through};
+pub use files::through::{IoPath, SyncMode};
 pub use files::whole_paths::{
     make_dir_by_path, open_by_path, remove_dir_by_path, rename_by_path, stat_by_path, stat_top,
     unlink_by_path,
@@ -58,12 +58,14 @@ pub use processes::descendants::{
     take_ended, wait_to_read,
 };
 pub use processes::first::{load_module, power_off};
-pub use processes::fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, own_session};
+pub use processes::fork::{
+    ForkEnd, ForkGate, ForkedProcess, fork_worker, own_session, read_answers,
+};
 pub use processes::limits::{OpenFiles, ThreadLimits, open_files, raise_open_files, thread_limits};
 pub use processes::memory::available_memory_bytes;
 pub use processes::parent::{end_with_parent, interrupt, kill_group, leave_with_parent, terminate};
 pub use processes::rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
-pub use processes::scheduling::{Scheduled, Scheduling};
+pub use processes::scheduling::{Scheduling, SchedulingGuard};
 pub use processes::semaphores::Semaphores;
 pub use processes::serving::{
     ServingRefused, kill_at_once, process_cpu_ns, serve_a_device, sleep_until, wake_on_time,
@@ -71,7 +73,7 @@ pub use processes::serving::{
 pub use processes::shared::Shared;
 pub use processes::signals::{SignalWatch, StopFlag, raise_on_usr1};
 pub use processes::user::{RunAs, is_root};
-pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
+pub use queue::{CompletedRequest, QueueKind, RequestQueue, Transfer};
 pub use tracing::perf_event::{TraceSample, Tracepoint, Tracepoints, online_cpus, possible_cpus};
 pub use tracing::trace_format::{TraceField, TraceFormat};
 pub use tracing::trace_pages::{TracePage, trace_page};

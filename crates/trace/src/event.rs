@@ -121,13 +121,13 @@ impl Flags {
         all.iter().rev().fold(0, |bits, flag| bits << 1 | u8::from(*flag))
     }
 
-    pub(crate) fn of_bits(bits: u8) -> Self {
+    pub(crate) fn from_bits(bits: u8) -> Self {
         let [sync, meta, ahead, fua, flush_first] = [1, 2, 4, 8, 16].map(|bit| bits & bit != 0);
         Self { sync, meta, ahead, fua, flush_first }
     }
 
     /// Reads the kernel's letters: `WFSM`.
-    pub fn of_letters(letters: &[u8]) -> (Operation, Self) {
+    pub fn from_letters(letters: &[u8]) -> (Operation, Self) {
         let letters = letters.split(|byte| *byte == 0).next().unwrap_or_default();
         let mut flags = Self::default();
         let mut rest = letters;
@@ -268,8 +268,8 @@ mod tests {
     use super::{DeviceNumber, Flags, Operation};
 
     #[test]
-    fn letters_of_the_kernel_are_read() {
-        let read = |letters: &[u8]| Flags::of_letters(letters);
+    fn rwbs_letters_are_parsed() {
+        let read = |letters: &[u8]| Flags::from_letters(letters);
         assert_eq!(read(b"R\0\0\0"), (Operation::Read, Flags::default()));
         let ahead = Flags { ahead: true, ..Flags::default() };
         assert_eq!(read(b"RA\0xx"), (Operation::Read, ahead));
@@ -288,9 +288,9 @@ mod tests {
     }
 
     #[test]
-    fn flags_and_numbers_keep_their_bits() {
+    fn flags_and_device_numbers_round_trip() {
         for bits in 0..32 {
-            assert_eq!(Flags::of_bits(bits).bits(), bits);
+            assert_eq!(Flags::from_bits(bits).bits(), bits);
         }
         let number = DeviceNumber::new(7, 3);
         assert_eq!((number.0, number.to_string().as_str()), (7 << 20 | 3, "7:3"));

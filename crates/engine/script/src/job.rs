@@ -15,7 +15,7 @@ use treering_model::{
 };
 
 use crate::{Buffers, ConfigError, Deadline, Io, SessionError, Stop, SyncScope, Usage};
-use treering_sys::{Scheduling, Synchronous};
+use treering_sys::{Scheduling, SyncMode};
 
 /// Whether the kernel's caches are dropped before a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub struct Task {
     /// Whether its files are opened with `O_DIRECT`.
     pub direct: bool,
     /// Whether its files are opened with `O_SYNC` or `O_DSYNC`.
-    pub synchronous: Synchronous,
+    pub synchronous: SyncMode,
     /// Whether it reads and writes by the calls that take vectors (`preadv2`, `readv`).
     pub vectored: bool,
     /// Whether it gives the kernel the whole path of each item, from where the user's own words
@@ -120,7 +120,7 @@ impl Task {
             expected_bytes: 0,
             file_op,
             direct: false,
-            synchronous: Synchronous::No,
+            synchronous: SyncMode::No,
             vectored: false,
             whole_paths: false,
             queue: None,

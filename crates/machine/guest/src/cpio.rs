@@ -130,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_was_written_is_read_again() {
+    fn written_archives_are_read_back() {
         let mut writer = Writer::new(Vec::new());
         writer.directory("dev").unwrap();
         writer.device("dev/console", 0o600, (5, 1)).unwrap();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_is_what_cpio_reads() {
+    fn archives_are_readable_by_cpio() {
         let mut writer = Writer::new(Vec::new());
         writer.directory("a").unwrap();
         writer.file("a/b", 0o600, b"content").unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_that_ends_early_is_an_error() {
+    fn truncated_archives_are_rejected() {
         let mut writer = Writer::new(Vec::new());
         writer.file("init", 0o755, &[7; 1000]).unwrap();
         let archive = writer.finish().unwrap();
@@ -188,7 +188,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_header_makes_it_panic(digits in "[0-9a-f+ ]{104}", rest in "[a-z]{0,64}") {
+        fn arbitrary_headers_do_not_panic(digits in "[0-9a-f+ ]{104}", rest in "[a-z]{0,64}") {
             let bytes = format!("070701{digits}{rest}");
             let _ = read(bytes.as_bytes(), &mut |_, _, _| Ok(()));
         }

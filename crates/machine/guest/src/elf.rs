@@ -76,7 +76,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn this_test_is_a_program_with_segments_and_sections() {
+    fn segments_and_sections_of_this_test_are_read() {
         let bytes = std::fs::read("/proc/self/exe").unwrap();
         assert!(is_elf(&bytes));
         let part = loaded_part(&bytes).unwrap();
@@ -89,7 +89,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_there_nothing_is_read_past_the_end(
+        fn arbitrary_files_are_not_read_past_the_end(
             mut bytes in proptest::collection::vec(any::<u8>(), 0..300),
         ) {
             let begin: Vec<u8> = b"\x7fELF\x02\x01".iter().copied().take(bytes.len()).collect();

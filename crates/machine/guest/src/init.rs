@@ -14,7 +14,7 @@ use treering_sys::{MountOptions, load_module, mount, power_off};
 use crate::init_error::InitError;
 use crate::initramfs::MODULES;
 use crate::overhead::Overhead;
-use crate::protocol::{ARGUMENT, GuestJob, PORT, Report};
+use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, PORT};
 
 /// Filesystems that programs expect: type and mount point.
 const MOUNTS: [&str; 6] = [
@@ -75,7 +75,7 @@ impl GuestMachine {
     /// If the connection fails or the job is invalid.
     pub fn job(&self) -> Result<GuestJob, InitError> {
         let lost = InitError::Lost;
-        self.tell(&Report::Ready).map_err(lost)?;
+        self.tell(&GuestMessage::Ready).map_err(lost)?;
         let own = self.port.lock().unwrap_or_else(PoisonError::into_inner).try_clone();
         let mut line = String::new();
         BufReader::new(own.map_err(lost)?).read_line(&mut line).map_err(lost)?;
@@ -83,7 +83,7 @@ impl GuestMachine {
         self.overhead.begin();
         let pulse = self.clone();
         thread::spawn(move || {
-            while pulse.tell(&Report::Alive).is_ok() {
+            while pulse.tell(&GuestMessage::Alive).is_ok() {
                 thread::sleep(PULSE);
             }
         });
@@ -105,12 +105,12 @@ impl GuestMachine {
 
     /// Tells the host that the trial cannot take place.
     pub fn refuse(&self, why: &str) {
-        let _the_host_sees_it_end = self.tell(&Report::Refused(why.to_owned()));
+        let _the_host_sees_it_end = self.tell(&GuestMessage::Refused(why.to_owned()));
     }
 
     /// Tells the host that the trial is over.
     pub fn done(&self) {
-        let _the_host_sees_it_end = self.tell(&Report::Done);
+        let _the_host_sees_it_end = self.tell(&GuestMessage::Done);
     }
 
     /// Powers the machine off.
@@ -121,8 +121,8 @@ impl GuestMachine {
         }
     }
 
-    fn tell(&self, report: &Report) -> io::Result<()> {
-        self.overhead.of(|| {
+    fn tell(&self, report: &GuestMessage) -> io::Result<()> {
+        self.overhead.measure(|| {
             let mut line = serde_json::to_vec(report)?;
             line.push(b'\n');
             self.port.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
@@ -130,7 +130,7 @@ impl GuestMachine {
     }
 
     fn tell_event(&self, event: TrialEvent) -> Result<(), SinkError> {
-        let told = self.tell(&Report::Event(Box::new(event)));
+        let told = self.tell(&GuestMessage::Event(Box::new(event)));
         told.map_err(|error| SinkError::new("the host cannot be reached", error))
     }
 }
@@ -198,7 +198,7 @@ mod tests {
     use super::is_guest;
 
     #[test]
-    fn only_the_first_process_of_a_guest_is_one() {
+    fn only_a_guest_init_process_is_recognised() {
         assert!(!is_guest(&["/init", "treering-guest"]));
         assert!(!is_guest(&["/init"]));
         assert!(!is_guest(&[""; 0]));

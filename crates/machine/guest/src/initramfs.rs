@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Component, Path};
 
 use crate::cpio::Writer;
-use crate::{Loaded, Program};
+use crate::{GuestModule, Program};
 
 /// Module directory in a guest; file names begin with the load order.
 pub(crate) const MODULES: &str = "/modules";
@@ -53,7 +53,7 @@ impl Initramfs {
     ///
     /// # Errors
     /// If a file exceeds the limits of the archive format.
-    pub fn new(program: &Program, modules: &[Loaded], extras: &[Extra]) -> io::Result<Self> {
+    pub fn new(program: &Program, modules: &[GuestModule], extras: &[Extra]) -> io::Result<Self> {
         let mut archive = Writer::new(Vec::new());
         for folder in ["dev", "proc", "sys", "run", "tmp", "mnt", "modules"] {
             archive.directory(folder)?;
@@ -82,11 +82,11 @@ impl Initramfs {
 mod tests {
     use super::{Extra, Initramfs};
     use crate::cpio::read;
-    use crate::{Loaded, Program};
+    use crate::{GuestModule, Program};
     use std::path::Path;
 
     #[test]
-    fn files_keep_their_paths_and_nothing_of_the_guest_is_replaced() {
+    fn extra_files_keep_their_paths_and_replace_no_guest_files() {
         for (path, possible) in [
             ("/home/a/profile.ffsb", true),
             ("/init", false),
@@ -99,7 +99,7 @@ mod tests {
             assert_eq!(Extra::is_possible(Path::new(path)), possible, "{path}");
         }
         let program = Program { bytes: b"program".to_vec() };
-        let modules = [Loaded { name: "xfs".to_owned(), bytes: b"module".to_vec() }];
+        let modules = [GuestModule { name: "xfs".to_owned(), bytes: b"module".to_vec() }];
         let bytes = b"text".to_vec();
         let extra =
             |path: &str| Extra { path: path.to_owned(), bytes: bytes.clone(), is_program: false };

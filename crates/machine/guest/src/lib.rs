@@ -27,7 +27,7 @@ pub use init::{GuestMachine, is_guest};
 pub use init_error::InitError;
 pub use initramfs::{Extra, Initramfs};
 pub use kernel::Kernel;
-pub use modules::{Loaded, needed};
+pub use modules::{GuestModule, needed};
 pub use program::Program;
 pub use protocol::GuestJob;
 pub use qemu::{Boot, Bootable, GuestEnd, Qemu, may_have_kvm};

@@ -10,7 +10,7 @@ use crate::{GuestError, Kernel, disk};
 
 /// Uncompressed module to load.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loaded {
+pub struct GuestModule {
     /// Module name, with `_` for every `-`.
     pub name: String,
     /// Module file for `init_module`.
@@ -34,7 +34,7 @@ pub fn needed(
     kernel: &Kernel,
     disk: GuestDisk,
     filesystem: &str,
-) -> Result<Vec<Loaded>, GuestError> {
+) -> Result<Vec<GuestModule>, GuestError> {
     let own = [filesystem];
     let of_filesystem = own.iter().filter(|name| !name.is_empty());
     let scheduler = kernel.modules.contains_key(SCHEDULER).then_some(&SCHEDULER);
@@ -46,29 +46,29 @@ pub fn needed(
 ///
 /// # Errors
 /// If a module is missing, named with its dependent, or damaged.
-fn closure(kernel: &Kernel, wanted: &[&str]) -> Result<Vec<Loaded>, GuestError> {
-    let mut order = Order { kernel, seen: BTreeSet::new(), loaded: Vec::new() };
+fn closure(kernel: &Kernel, wanted: &[&str]) -> Result<Vec<GuestModule>, GuestError> {
+    let mut order = ModuleResolver { kernel, seen: BTreeSet::new(), loaded: Vec::new() };
     for name in wanted {
         order.need(&canonical(name), "a guest")?;
     }
     Ok(order.loaded)
 }
 
-struct Order<'k> {
+struct ModuleResolver<'k> {
     kernel: &'k Kernel,
     seen: BTreeSet<String>,
-    loaded: Vec<Loaded>,
+    loaded: Vec<GuestModule>,
 }
 
 /// Dependencies of a module.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Information {
+struct ModuleInfo {
     depends: Vec<String>,
     /// Optional modules to load before it (softdep).
     softly: Vec<String>,
 }
 
-impl Order<'_> {
+impl ModuleResolver<'_> {
     fn need(&mut self, name: &str, needed_by: &str) -> Result<(), GuestError> {
         if self.kernel.is_built_in(name) || self.seen.contains(name) {
             return Ok(());
@@ -108,7 +108,7 @@ impl Order<'_> {
         for hard in &information.depends {
             self.need(hard, name)?;
         }
-        self.loaded.push(Loaded { name: name.to_owned(), bytes });
+        self.loaded.push(GuestModule { name: name.to_owned(), bytes });
         Ok(())
     }
 }
@@ -127,8 +127,8 @@ fn candidates(name: &str) -> impl Iterator<Item = String> {
     names.into_iter()
 }
 
-fn information(modinfo: &[u8]) -> Information {
-    let mut information = Information::default();
+fn information(modinfo: &[u8]) -> ModuleInfo {
+    let mut information = ModuleInfo::default();
     for entry in modinfo.split(|&byte| byte == 0) {
         let entry = String::from_utf8_lossy(entry);
         if let Some(names) = entry.strip_prefix("depends=") {
@@ -156,7 +156,7 @@ fn canonical(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Information, candidates, closure, information};
+    use super::{ModuleInfo, candidates, closure, information};
     use crate::Kernel;
     use crate::kernel::ModuleFile;
     use std::collections::{BTreeMap, BTreeSet};
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_come_behind_what_they_depend_on() {
+    fn modules_follow_their_dependencies() {
         let kernel = kernel(
             &[
                 ("btrfs", "license=GPL\0softdep=pre: crc32c xxhash64\0depends=raid6_pq,xor\0"),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_module_is_named_with_who_needs_it() {
+    fn missing_modules_are_named_with_their_dependent() {
         let kernel = kernel(&[("btrfs", "depends=zstd-compress\0")], &[]);
         let error = closure(&kernel, &["btrfs"]).unwrap_err().to_string();
         let expected = "the kernel 6.1 has no module zstd_compress, which btrfs needs, and it is \
@@ -244,10 +244,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_module_says_of_itself_is_read() {
+    fn modinfo_dependencies_are_parsed() {
         let found = information(b"depends=a-b,c\0softdep=pre: x-y post: z\0alias=fs-xfs\0\xff\0");
         let texts = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-        let expected = Information { depends: texts(&["a_b", "c"]), softly: texts(&["x_y"]) };
+        let expected = ModuleInfo { depends: texts(&["a_b", "c"]), softly: texts(&["x_y"]) };
         assert_eq!(found, expected);
         assert!(candidates("blake2b_256").any(|name| name == "blake2b_generic"));
         assert!(candidates("xxhash64").any(|name| name == "xxhash_generic"));

@@ -29,7 +29,7 @@ impl Overhead {
     }
 
     /// Runs `send` and counts the CPU time of the calling thread.
-    pub(crate) fn of<T>(&self, send: impl FnOnce() -> T) -> T {
+    pub(crate) fn measure<T>(&self, send: impl FnOnce() -> T) -> T {
         let used = || {
             let cpu = thread_cpu();
             cpu.user_ns + cpu.system_ns
@@ -66,16 +66,16 @@ mod tests {
     use super::{Overhead, busy_of};
 
     #[test]
-    fn a_processor_that_waits_is_not_busy() {
+    fn idle_and_iowait_are_not_busy() {
         let stat = "cpu  10 2 30 400 50 6 7 80 9 1\ncpu0 1 1 1 1 1 1 1 1 1 1\nintr 5\n";
         assert_eq!(busy_of(stat), 10 + 2 + 30 + 6 + 7);
         assert_eq!(busy_of("intr 5\n"), 0);
     }
 
     #[test]
-    fn what_is_sent_is_counted() {
+    fn sending_time_is_counted() {
         let overhead = Overhead::default();
-        let sum = overhead.of(|| (0..3_000_000_u64).map(std::hint::black_box).sum::<u64>());
+        let sum = overhead.measure(|| (0..3_000_000_u64).map(std::hint::black_box).sum::<u64>());
         assert!(sum > 0 && overhead.sending_ns.load(super::Ordering::Relaxed) > 0);
         overhead.begin();
         assert_eq!(overhead.sending_ns.load(super::Ordering::Relaxed), 0);

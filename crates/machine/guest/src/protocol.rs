@@ -31,7 +31,7 @@ pub struct GuestJob {
 /// Message from the guest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Report {
+pub(crate) enum GuestMessage {
     /// Ready for a job.
     Ready,
     /// Heartbeat.
@@ -46,23 +46,23 @@ pub(crate) enum Report {
 
 #[cfg(test)]
 mod tests {
-    use super::Report;
+    use super::GuestMessage;
     use treering_model::{Ending, TrialEvent};
 
     #[test]
-    fn every_report_is_read_as_it_was_written() {
+    fn messages_round_trip() {
         let event = TrialEvent::Ended { ending: Ending::Completed, at_ns: 7 };
         let all = [
-            Report::Ready,
-            Report::Alive,
-            Report::Event(Box::new(event)),
-            Report::Refused("no".to_owned()),
-            Report::Done,
+            GuestMessage::Ready,
+            GuestMessage::Alive,
+            GuestMessage::Event(Box::new(event)),
+            GuestMessage::Refused("no".to_owned()),
+            GuestMessage::Done,
         ];
         for report in all {
             let line = serde_json::to_string(&report).unwrap();
             assert!(!line.contains('\n'));
-            assert_eq!(serde_json::from_str::<Report>(&line).unwrap(), report);
+            assert_eq!(serde_json::from_str::<GuestMessage>(&line).unwrap(), report);
         }
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use treering_model::{Accelerator, GuestSpec, TrialEvent};
 use treering_sys::{StopFlag, end_with_parent, memory_file};
 
-use crate::protocol::{ARGUMENT, GuestJob, LINE_BYTES_MAX, PORT, Report};
+use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, LINE_BYTES_MAX, PORT};
 use crate::{GuestError, Initramfs, Kernel, disk};
 
 /// Kernel command line. Warnings and worse go to the serial console; a panic ends QEMU. Crypto
@@ -129,7 +129,7 @@ pub enum GuestEnd {
 }
 
 /// Running guest.
-struct Running {
+struct RunningGuest {
     child: Child,
     port: UnixStream,
     console: File,
@@ -138,7 +138,7 @@ struct Running {
     unread: Vec<u8>,
 }
 
-impl Drop for Running {
+impl Drop for RunningGuest {
     fn drop(&mut self) {
         let _ended_already = self.child.kill();
         let _reaped = self.child.wait();
@@ -146,9 +146,9 @@ impl Drop for Running {
 }
 
 /// Result of one read of the port.
-enum Heard {
+enum PortEvent {
     Nothing,
-    Report(Box<Report>),
+    Message(Box<GuestMessage>),
     Closed,
 }
 
@@ -181,7 +181,7 @@ impl Boot<'_> {
         command
     }
 
-    fn start(&self) -> io::Result<Running> {
+    fn start(&self) -> io::Result<RunningGuest> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(STEP))?;
         let (console, errors) = (memory_file("console")?, memory_file("errors")?);
@@ -189,7 +189,7 @@ impl Boot<'_> {
         command.env("LC_ALL", "C").current_dir("/").stdin(OwnedFd::from(theirs));
         command.stdout(errors.try_clone()?).stderr(errors.try_clone()?);
         let child = end_with_parent(&mut command).spawn()?;
-        Ok(Running { child, port: ours, console, errors, unread: Vec::new() })
+        Ok(RunningGuest { child, port: ours, console, errors, unread: Vec::new() })
     }
 
     /// Boots the guest, sends its job, and passes its trial events to `take`.
@@ -214,25 +214,25 @@ impl Boot<'_> {
                 Err(why) => return Ok(GuestEnd::Broken { why: running.why(&why, self) }),
             };
             match heard {
-                Heard::Closed => {
+                PortEvent::Closed => {
                     let ended = running.ended();
                     return Ok(GuestEnd::Broken { why: running.why(&ended, self) });
                 }
-                Heard::Nothing => {}
-                Heard::Report(report) => {
+                PortEvent::Nothing => {}
+                PortEvent::Message(report) => {
                     last = Instant::now();
                     match *report {
-                        Report::Ready => {
+                        GuestMessage::Ready => {
                             is_ready = true;
                             running.give(job).map_err(cannot)?;
                         }
-                        Report::Alive => {}
-                        Report::Event(event) => take(*event)?,
-                        Report::Refused(why) => {
+                        GuestMessage::Alive => {}
+                        GuestMessage::Event(event) => take(*event)?,
+                        GuestMessage::Refused(why) => {
                             let why = running.refusal(&why);
                             return Ok(GuestEnd::Refused { why });
                         }
-                        Report::Done => {
+                        GuestMessage::Done => {
                             running.leave();
                             return Ok(GuestEnd::Done { console: running.last_words(self) });
                         }
@@ -252,9 +252,9 @@ impl Boot<'_> {
         let began = Instant::now();
         while began.elapsed() < within && !stop.is_raised() {
             match running.hear() {
-                Ok(Heard::Nothing) => {}
-                Ok(Heard::Report(report)) => return *report == Report::Ready,
-                Ok(Heard::Closed) | Err(_) => return false,
+                Ok(PortEvent::Nothing) => {}
+                Ok(PortEvent::Message(report)) => return *report == GuestMessage::Ready,
+                Ok(PortEvent::Closed) | Err(_) => return false,
             }
         }
         false
@@ -281,7 +281,7 @@ fn path_of(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
-impl Running {
+impl RunningGuest {
     fn give(&mut self, job: &GuestJob) -> io::Result<()> {
         let mut line = serde_json::to_vec(job)?;
         line.push(b'\n');
@@ -293,16 +293,16 @@ impl Running {
     }
 
     /// Waits briefly for a report of the guest.
-    fn hear(&mut self) -> Result<Heard, String> {
+    fn hear(&mut self) -> Result<PortEvent, String> {
         let mut piece = vec![0; 64 << 10];
         loop {
             if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
                 let rest = self.unread.split_off(end + 1);
                 let line = std::mem::replace(&mut self.unread, rest);
                 let report = serde_json::from_slice(&line);
-                return report.map(|report| Heard::Report(Box::new(report))).map_err(|error| {
-                    format!("the guest said what cannot be understood ({error})")
-                });
+                return report.map(|report| PortEvent::Message(Box::new(report))).map_err(
+                    |error| format!("the guest said what cannot be understood ({error})"),
+                );
             }
             if self.unread.len() > LINE_BYTES_MAX {
                 return Err(format!("the guest said more than {LINE_BYTES_MAX} bytes at once"));
@@ -311,15 +311,15 @@ impl Running {
                 return Err("the kernel does not stop to write to its console".to_owned());
             }
             match self.port.read(&mut piece) {
-                Ok(0) => return Ok(Heard::Closed),
+                Ok(0) => return Ok(PortEvent::Closed),
                 Ok(length) => self.unread.extend_from_slice(&piece[..length]),
                 Err(error) if is_timeout(&error) => {
                     let has_ended = self.child.try_wait().is_ok_and(|status| status.is_some());
-                    return Ok(if has_ended { Heard::Closed } else { Heard::Nothing });
+                    return Ok(if has_ended { PortEvent::Closed } else { PortEvent::Nothing });
                 }
                 // QEMU was killed before it had read everything.
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => {
-                    return Ok(Heard::Closed);
+                    return Ok(PortEvent::Closed);
                 }
                 Err(error) => return Err(format!("the port is lost: {error}")),
             }
@@ -440,7 +440,7 @@ mod tests {
     use super::explained;
 
     #[test]
-    fn the_reason_is_what_the_kernel_said_first() {
+    fn failures_quote_the_first_kernel_fault() {
         let panic = "[1.0] Kernel panic - not syncing: VFS: no root\n[1.1] Call Trace:\n";
         let why = explained("QEMU ended", panic, "", 512);
         assert!(why.starts_with("the kernel panicked: Kernel panic - not syncing: VFS"), "{why}");

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 
 use treering_sys::{Confinement, FileType, stat};
 
-use crate::tree::{Entry, Passed, Visit, WalkError, traverse};
+use crate::tree::{Entry, SkipReason, Visit, WalkError, traverse};
 
 /// Number of size classes: empty, 1 byte, 2 to 3, and so on.
 const CLASSES: usize = 41;
@@ -42,7 +42,7 @@ pub fn census(top: BorrowedFd<'_>) -> Result<Census, WalkError> {
         sizes: vec![0; CLASSES],
         failed: 0,
     };
-    let mut counter = Counter { census, with_children: Vec::new() };
+    let mut counter = CensusVisitor { census, with_children: Vec::new() };
     traverse(Confinement::probe(top), top, &mut counter)?;
     let Census { mut sizes, .. } = counter.census;
     let used = sizes.iter().rposition(|count| *count > 0).map_or(1, |last| last + 1);
@@ -50,13 +50,13 @@ pub fn census(top: BorrowedFd<'_>) -> Result<Census, WalkError> {
     Ok(Census { sizes, ..counter.census })
 }
 
-struct Counter {
+struct CensusVisitor {
     census: Census,
     /// Flag per directory on the current path: a subdirectory was seen.
     with_children: Vec<bool>,
 }
 
-impl Visit for Counter {
+impl Visit for CensusVisitor {
     type Halt = WalkError;
 
     fn enter(&mut self, _dir: BorrowedFd<'_>, _name: Option<&CStr>) -> Result<(), WalkError> {
@@ -90,8 +90,8 @@ impl Visit for Counter {
         Ok(())
     }
 
-    fn passed(&mut self, what: Passed, count: u64) {
-        if what == Passed::Unreadable {
+    fn passed(&mut self, what: SkipReason, count: u64) {
+        if what == SkipReason::Unreadable {
             self.census.failed += count;
         }
     }
@@ -107,7 +107,7 @@ mod tests {
     use super::census;
 
     #[test]
-    fn files_are_counted_by_size_and_directories_by_what_is_in_them() {
+    fn files_are_counted_by_size_and_directories_by_children() {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name);
         fs::create_dir_all(path("a/b")).unwrap();

@@ -23,8 +23,8 @@ use treering_trace::{DeviceNumber, Entry, EntrySink};
 pub use crate::hot_error::HotError;
 
 use crate::block_trace::devices_under;
-use crate::hot_requests::Requests;
-use crate::tree::{self, Passed, Visit, WalkError, traverse};
+use crate::hot_requests::RequestLog;
+use crate::tree::{self, SkipReason, Visit, WalkError, traverse};
 
 /// Trace sink that keeps the requests of one filesystem. Clones share their state.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct HotRequests {
     device: DeviceNumber,
     /// Disk, and first sector of the filesystem's partition on it.
     disk: (DeviceNumber, u64),
-    kept: Arc<Mutex<Requests>>,
+    kept: Arc<Mutex<RequestLog>>,
 }
 
 /// Heat of a filesystem's device.
@@ -49,7 +49,7 @@ impl HotRequests {
     ///
     /// # Errors
     /// If its addresses are not those of a single device.
-    pub fn of(target: &Path) -> Result<Self, HotError> {
+    pub fn for_directory(target: &Path) -> Result<Self, HotError> {
         let devices = devices_under(target).map_err(HotError::Devices)?;
         let about = std::fs::metadata(target).map_err(HotError::Unreadable)?;
         let number = std::os::unix::fs::MetadataExt::dev(&about);
@@ -90,7 +90,7 @@ impl HotRequests {
 
     /// Drops the requests collected so far.
     pub fn forget(&self) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Requests::default();
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = RequestLog::default();
     }
 
     /// Attributes the requests since the last call to the files beneath a directory; `None` without
@@ -138,10 +138,10 @@ fn narrow(bytes: u64) -> u32 {
 }
 
 /// Extent of a file: offset in the file, address on the device, and length, in bytes.
-type Stretch = (u64, u64, u64);
+type FileRange = (u64, u64, u64);
 
 /// Attributes requests to the extents of a file and logs them.
-fn put(path: &str, extents: &[Stretch], requests: &mut Requests, log: &HeatLog) {
+fn put(path: &str, extents: &[FileRange], requests: &mut RequestLog, log: &HeatLog) {
     // Index of the request, time, direction, offset in the file, length.
     let mut parts: Vec<(usize, u64, bool, u64, u64)> = Vec::new();
     for &(logical, physical, length) in extents {
@@ -163,7 +163,7 @@ fn put(path: &str, extents: &[Stretch], requests: &mut Requests, log: &HeatLog) 
 }
 
 /// Totals of the attribution.
-fn on_device(requests: &Requests, free_is_known: bool) -> HeatOnDevice {
+fn on_device(requests: &RequestLog, free_is_known: bool) -> HeatOnDevice {
     let mut all = HeatOnDevice {
         requests: requests.all().len() as u64,
         left_out: requests.left_out,
@@ -219,8 +219,11 @@ pub fn map_of_calls(target: &Path, log: &HeatLog) -> Result<LayoutHeat, HotError
 }
 
 /// Calls `each` with every file beneath a directory and its extents.
-fn each_file(top: BorrowedFd<'_>, each: &mut dyn FnMut(&str, &[Stretch])) -> Result<(), HotError> {
-    let mut files = Files {
+fn each_file(
+    top: BorrowedFd<'_>,
+    each: &mut dyn FnMut(&str, &[FileRange]),
+) -> Result<(), HotError> {
+    let mut files = FileVisitor {
         confinement: Confinement::probe(top),
         path: Vec::new(),
         ends: Vec::new(),
@@ -232,18 +235,18 @@ fn each_file(top: BorrowedFd<'_>, each: &mut dyn FnMut(&str, &[Stretch])) -> Res
         .map_err(|WalkError(what, errno)| HotError::Walk { what, errno })
 }
 
-struct Files<'e> {
+struct FileVisitor<'e> {
     confinement: Confinement,
     /// Path of the current directory, with a trailing slash.
     path: Vec<u8>,
     /// Lengths of `path` at the directories above.
     ends: Vec<usize>,
-    extents: Vec<Stretch>,
+    extents: Vec<FileRange>,
     buffer: ExtentBuffer,
-    each: &'e mut dyn FnMut(&str, &[Stretch]),
+    each: &'e mut dyn FnMut(&str, &[FileRange]),
 }
 
-impl Visit for Files<'_> {
+impl Visit for FileVisitor<'_> {
     type Halt = WalkError;
 
     fn enter(&mut self, _dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), WalkError> {
@@ -284,5 +287,5 @@ impl Visit for Files<'_> {
         Ok(())
     }
 
-    fn passed(&mut self, _what: Passed, _count: u64) {}
+    fn passed(&mut self, _what: SkipReason, _count: u64) {}
 }

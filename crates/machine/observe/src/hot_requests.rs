@@ -8,7 +8,7 @@ const REQUESTS_MAX: usize = 1 << 22;
 
 /// Request to the filesystem's device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct DeviceRequest {
     pub(crate) at_ns: u64,
     /// Offset on the filesystem's device, in bytes.
     pub(crate) offset: u64,
@@ -22,8 +22,8 @@ pub(crate) struct Request {
 
 /// Requests of a trace, sorted by address before attribution.
 #[derive(Debug, Default)]
-pub(crate) struct Requests {
-    all: Vec<Request>,
+pub(crate) struct RequestLog {
+    all: Vec<DeviceRequest>,
     pub(crate) left_out: u64,
     /// Quality of the event kind that the requests are taken from: issue over completion over
     /// queue.
@@ -43,7 +43,7 @@ const fn rank(action: Action) -> u8 {
     }
 }
 
-impl Requests {
+impl RequestLog {
     /// Adds an event of the filesystem's device; sectors before its beginning are ignored.
     pub(crate) fn event(&mut self, event: &Event, first_sector: u64) {
         let writes = match event.operation {
@@ -69,7 +69,7 @@ impl Requests {
         let (at_ns, offset) = (event.time_ns, sector.saturating_mul(512));
         let bytes = event.bytes;
         self.longest = self.longest.max(u64::from(bytes));
-        self.all.push(Request { at_ns, offset, bytes, placed: 0, free: 0, writes });
+        self.all.push(DeviceRequest { at_ns, offset, bytes, placed: 0, free: 0, writes });
     }
 
     /// Sorts the requests by address.
@@ -77,7 +77,7 @@ impl Requests {
         self.all.sort_unstable_by_key(|request| (request.offset, request.at_ns));
     }
 
-    pub(crate) fn all(&self) -> &[Request] {
+    pub(crate) fn all(&self) -> &[DeviceRequest] {
         &self.all
     }
 
@@ -87,7 +87,7 @@ impl Requests {
         &mut self,
         physical: u64,
         length: u64,
-        mut each: impl FnMut(usize, &mut Request, u64, u64),
+        mut each: impl FnMut(usize, &mut DeviceRequest, u64, u64),
     ) {
         let end = physical.saturating_add(length);
         let longest = self.longest;
@@ -117,7 +117,7 @@ impl Requests {
 
 #[cfg(test)]
 mod tests {
-    use super::Requests;
+    use super::RequestLog;
     use treering_trace::{Action, DeviceNumber, Event, Flags, Operation};
 
     fn event(time_ns: u64, sector: u64, bytes: u32, action: Action) -> Event {
@@ -136,8 +136,8 @@ mod tests {
     }
 
     #[test]
-    fn a_request_counts_once_however_often_it_is_reported() {
-        let mut requests = Requests::default();
+    fn requests_with_several_events_count_once() {
+        let mut requests = RequestLog::default();
         for action in [Action::Queue, Action::Issue, Action::Complete] {
             requests.event(&event(1, 100, 4096, action), 100);
         }
@@ -147,8 +147,8 @@ mod tests {
     }
 
     #[test]
-    fn parts_in_a_stretch_are_found() {
-        let mut requests = Requests::default();
+    fn overlaps_with_a_range_are_found() {
+        let mut requests = RequestLog::default();
         for (time, sector) in [(1, 800), (2, 0), (3, 8), (4, 4)] {
             requests.event(&event(time, sector, 4096, Action::Issue), 0);
         }

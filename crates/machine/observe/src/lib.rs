@@ -25,18 +25,18 @@ use treering_model::{Artifact, Caution, Fact, Metric, PhaseTotals, TaskTotals};
 
 /// Scope of an observation.
 #[derive(Clone, Copy, Debug)]
-pub struct Scene<'a> {
+pub struct ObserverContext<'a> {
     /// Directory under test.
     pub target: &'a Path,
     /// Optional observations.
-    pub wanted: Wanted,
+    pub wanted: ObserverOptions,
 }
 
 /// Optional observations, which take time between phases or load the machine during them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ObserverOptions {
     /// Layout surveys.
-    pub layout: Option<layout::LayoutWanted>,
+    pub layout: Option<layout::LayoutSchedule>,
     /// Half-life of the temperature for the detection of hot data, which the engine performs.
     pub heat_half_life: Option<Duration>,
     /// Request tracing of the devices.
@@ -45,7 +45,7 @@ pub struct Wanted {
 
 /// Findings of an observer.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct Findings {
     /// Facts about the environment.
     pub facts: Vec<Fact>,
     /// Cautions about the trial.
@@ -56,7 +56,7 @@ pub struct Seen {
     pub artifacts: Vec<Artifact>,
 }
 
-impl Seen {
+impl Findings {
     /// Merges the findings of two observers.
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
@@ -75,10 +75,10 @@ pub trait Observer: Sync {
     fn name(&self) -> &'static str;
 
     /// Findings before the trial.
-    fn look(&self, scene: &Scene<'_>) -> Seen;
+    fn look(&self, scene: &ObserverContext<'_>) -> Findings;
 
     /// Starts watching; `None` if there is nothing to watch.
-    fn watch(&self, _scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
+    fn watch(&self, _scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
         None
     }
 }
@@ -90,18 +90,18 @@ pub trait Watch {
 
     /// Called when all tasks of a group have ended, once per task with its totals. The workload
     /// waits while the phase clock runs on.
-    fn task_ended(&mut self, _totals: &TaskTotals) -> Seen {
-        Seen::default()
+    fn task_ended(&mut self, _totals: &TaskTotals) -> Findings {
+        Findings::default()
     }
 
     /// Called at the end of a phase with its totals; returns the findings. The workload waits, and
     /// the target is as the phase left it.
-    fn phase_ended(&mut self, _totals: &PhaseTotals) -> Seen {
-        Seen::default()
+    fn phase_ended(&mut self, _totals: &PhaseTotals) -> Findings {
+        Findings::default()
     }
 
     /// Called at the end of the trial; returns the findings.
-    fn end(self: Box<Self>) -> Seen;
+    fn end(self: Box<Self>) -> Findings;
 }
 
 /// Every observer.
@@ -115,26 +115,26 @@ pub const ALL: &[&dyn Observer] = &[
 ];
 
 /// Findings of all observers before the trial.
-pub fn look(scene: &Scene<'_>) -> Seen {
-    ALL.iter().map(|observer| observer.look(scene)).fold(Seen::default(), Seen::join)
+pub fn look(scene: &ObserverContext<'_>) -> Findings {
+    ALL.iter().map(|observer| observer.look(scene)).fold(Findings::default(), Findings::join)
 }
 
 /// Facts about a block device: position on its disk, queue settings, alignment.
-pub fn look_at_device(node: &Path) -> Seen {
+pub fn look_at_device(node: &Path) -> Findings {
     environment::look_at_device(node)
 }
 
 /// Active observers of a trial.
-pub struct Watching(Vec<Box<dyn Watch>>);
+pub struct ActiveObservers(Vec<Box<dyn Watch>>);
 
 /// Starts all observers.
-pub fn watch(scene: &Scene<'_>) -> Watching {
-    Watching::of(ALL.iter().filter_map(|observer| observer.watch(scene)).collect())
+pub fn watch(scene: &ObserverContext<'_>) -> ActiveObservers {
+    ActiveObservers::new(ALL.iter().filter_map(|observer| observer.watch(scene)).collect())
 }
 
-impl Watching {
+impl ActiveObservers {
     /// Combines these observers.
-    pub fn of(watches: Vec<Box<dyn Watch>>) -> Self {
+    pub fn new(watches: Vec<Box<dyn Watch>>) -> Self {
         Self(watches)
     }
 
@@ -144,20 +144,20 @@ impl Watching {
     }
 
     /// Notifies all observers of the end of a task; returns their findings.
-    pub fn task_ended(&mut self, totals: &TaskTotals) -> Seen {
+    pub fn task_ended(&mut self, totals: &TaskTotals) -> Findings {
         let seen = self.0.iter_mut().map(|watch| watch.task_ended(totals));
-        seen.fold(Seen::default(), Seen::join)
+        seen.fold(Findings::default(), Findings::join)
     }
 
     /// Notifies all observers of the end of a phase; returns their findings.
-    pub fn phase_ended(&mut self, totals: &PhaseTotals) -> Seen {
+    pub fn phase_ended(&mut self, totals: &PhaseTotals) -> Findings {
         let seen = self.0.iter_mut().map(|watch| watch.phase_ended(totals));
-        seen.fold(Seen::default(), Seen::join)
+        seen.fold(Findings::default(), Findings::join)
     }
 
     /// Ends the observation; returns all findings.
-    pub fn end(self) -> Seen {
-        self.0.into_iter().map(Watch::end).fold(Seen::default(), Seen::join)
+    pub fn end(self) -> Findings {
+        self.0.into_iter().map(Watch::end).fold(Findings::default(), Findings::join)
     }
 }
 
@@ -169,13 +169,17 @@ pub fn kernel_release() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Scene, Wanted, look, watch};
+    use super::{ALL, ObserverContext, ObserverOptions, look, watch};
     use std::collections::HashSet;
     use std::path::Path;
 
     #[test]
     fn facts_have_one_value_each() {
-        let seen = look(&Scene { target: Path::new("/proc"), wanted: Wanted::default() }).facts;
+        let seen = look(&ObserverContext {
+            target: Path::new("/proc"),
+            wanted: ObserverOptions::default(),
+        })
+        .facts;
         let names: HashSet<&str> = seen.iter().map(|fact| fact.name.as_str()).collect();
         assert_eq!(names.len(), seen.len());
         assert!(names.contains("kernel.release"), "{names:?}");
@@ -183,15 +187,19 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_not_there_still_has_a_machine() {
-        let seen =
-            look(&Scene { target: Path::new("/nowhere/at/all"), wanted: Wanted::default() }).facts;
+    fn a_missing_target_still_has_machine_facts() {
+        let seen = look(&ObserverContext {
+            target: Path::new("/nowhere/at/all"),
+            wanted: ObserverOptions::default(),
+        })
+        .facts;
         assert!(seen.iter().any(|fact| fact.name == "memory.bytes"));
     }
 
     #[test]
-    fn what_happens_meanwhile_is_seen() {
-        let watching = watch(&Scene { target: Path::new("/"), wanted: Wanted::default() });
+    fn activity_during_a_watch_is_reported() {
+        let watching =
+            watch(&ObserverContext { target: Path::new("/"), wanted: ObserverOptions::default() });
         std::thread::sleep(std::time::Duration::from_millis(30));
         let seen = watching.end();
         assert!(seen.facts.iter().any(|fact| fact.name == "conditions.load_average"), "{seen:?}");

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 
 /// Roots of the kernel's virtual filesystems.
 #[derive(Clone, Debug)]
-pub(crate) struct Places {
+pub(crate) struct KernelRoots {
     pub(crate) proc: PathBuf,
     pub(crate) sys: PathBuf,
 }
 
-impl Default for Places {
+impl Default for KernelRoots {
     fn default() -> Self {
         Self { proc: PathBuf::from("/proc"), sys: PathBuf::from("/sys") }
     }
 }
 
-impl Places {
+impl KernelRoots {
     /// Reads a file below `/proc`; `None` if it cannot be read.
     pub(crate) fn proc(&self, name: &str) -> Option<String> {
         read_to_string(self.proc.join(name)).ok()

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use treering_sys::{Confinement, Errno, FileType, monotonic_ns, open_to_look, read};
 
-use crate::tree::{Entry, Passed, Visit, WalkError, traverse};
+use crate::tree::{Entry, SkipReason, Visit, WalkError, traverse};
 
 /// Read size in bytes.
 const READ_BYTES: usize = 128 << 10;
@@ -70,7 +70,7 @@ pub fn scan(
     news: &mut dyn FnMut(&Scan) -> ControlFlow<()>,
 ) -> Result<Scan, ScanError> {
     let began = monotonic_ns();
-    let mut reader = Reader {
+    let mut reader = ScanVisitor {
         confinement: Confinement::probe(top),
         buffer: vec![0; READ_BYTES],
         scan: Scan::default(),
@@ -82,7 +82,7 @@ pub fn scan(
     Ok(Scan { seconds, order: reader.order.finish(), ..reader.scan })
 }
 
-struct Reader<'n> {
+struct ScanVisitor<'n> {
     confinement: Confinement,
     buffer: Vec<u8>,
     scan: Scan,
@@ -90,7 +90,7 @@ struct Reader<'n> {
     news: &'n mut dyn FnMut(&Scan) -> ControlFlow<()>,
 }
 
-impl Reader<'_> {
+impl ScanVisitor<'_> {
     fn read(&mut self, file: &OwnedFd) -> Result<(), Errno> {
         loop {
             let bytes = read(file.as_fd(), &mut self.buffer)?;
@@ -109,7 +109,7 @@ fn without_times(file: impl AsFd) {
     }
 }
 
-impl Visit for Reader<'_> {
+impl Visit for ScanVisitor<'_> {
     type Halt = ScanError;
 
     fn enter(&mut self, dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), ScanError> {
@@ -151,8 +151,8 @@ impl Visit for Reader<'_> {
         Ok(())
     }
 
-    fn passed(&mut self, what: Passed, count: u64) {
-        if what != Passed::Mount {
+    fn passed(&mut self, what: SkipReason, count: u64) {
+        if what != SkipReason::Mount {
             self.scan.failed += count;
         }
     }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_is_read_once_and_the_order_is_known_again() {
+    fn every_byte_is_read_once_and_the_order_hash_is_stable() {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name);
         fs::create_dir_all(path("a/b")).unwrap();

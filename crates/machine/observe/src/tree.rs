@@ -38,7 +38,7 @@ pub struct Entry<'e> {
 
 /// Reason for skipping an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passed {
+pub enum SkipReason {
     /// Mount point of another filesystem.
     Mount,
     /// Removed during the walk.
@@ -80,7 +80,7 @@ pub trait Visit {
     }
 
     /// Counts skipped entries.
-    fn passed(&mut self, what: Passed, count: u64);
+    fn passed(&mut self, what: SkipReason, count: u64);
 }
 
 /// Traverses everything beneath a directory.
@@ -115,20 +115,20 @@ pub fn traverse<V: Visit>(
                 levels.push(below);
                 close_one_above(&mut levels);
             }
-            Err(Errno::XDEV) => visitor.passed(Passed::Mount, 1),
-            Err(Errno::NOENT) => visitor.passed(Passed::Vanished, 1),
+            Err(Errno::XDEV) => visitor.passed(SkipReason::Mount, 1),
+            Err(Errno::NOENT) => visitor.passed(SkipReason::Vanished, 1),
             Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
                 return Err(WalkError("open a directory", errno).into());
             }
             // No permission, or not a directory any more.
-            Err(_) => visitor.passed(Passed::Unreadable, 1),
+            Err(_) => visitor.passed(SkipReason::Unreadable, 1),
         }
     }
     Ok(())
 }
 
 /// Directory on the current path.
-struct Level {
+struct OpenDirectory {
     /// `None` while closed, far above the current directory.
     dir: Option<OwnedFd>,
     id: Attributes,
@@ -139,7 +139,7 @@ struct Level {
 }
 
 /// Leaves a directory. A closed parent is reopened, if it still is the same directory.
-fn leave<V: Visit>(levels: &mut Vec<Level>, visitor: &mut V) -> Result<(), V::Halt> {
+fn leave<V: Visit>(levels: &mut Vec<OpenDirectory>, visitor: &mut V) -> Result<(), V::Halt> {
     let Some(left) = levels.pop() else { return Ok(()) };
     let Some(above) = levels.last_mut() else { return Ok(()) };
     if above.dir.is_some() {
@@ -155,7 +155,7 @@ fn leave<V: Visit>(levels: &mut Vec<Level>, visitor: &mut V) -> Result<(), V::Ha
     }
     // The directory was moved: the rest of it and of its parents is out of reach.
     let lost = levels.iter().map(|level| level.pending.len() as u64).sum();
-    visitor.passed(Passed::Unreadable, lost);
+    visitor.passed(SkipReason::Unreadable, lost);
     while levels.pop().is_some() {
         visitor.leave()?;
     }
@@ -175,10 +175,10 @@ fn enter<V: Visit>(
     visitor: &mut V,
     buffer: &mut EntryBuffer,
     numbers_hold: bool,
-) -> Result<Level, V::Halt> {
+) -> Result<OpenDirectory, V::Halt> {
     let id = attributes(&dir).map_err(|errno| WalkError("look at a directory", errno))?;
     visitor.enter(dir.as_fd(), name)?;
-    let mut level = Level { dir: None, id, pending: Vec::new(), has_more: false };
+    let mut level = OpenDirectory { dir: None, id, pending: Vec::new(), has_more: false };
     let mut halt = None;
     loop {
         let mut found = false;
@@ -201,7 +201,7 @@ fn enter<V: Visit>(
             Ok(_) if found => {}
             Ok(_) => break,
             Err(_) => {
-                visitor.passed(Passed::Unreadable, 1);
+                visitor.passed(SkipReason::Unreadable, 1);
                 break;
             }
         }
@@ -212,7 +212,7 @@ fn enter<V: Visit>(
     Ok(level)
 }
 
-impl Level {
+impl OpenDirectory {
     /// Stores the name of a subdirectory, up to the limit.
     fn note(&mut self, name: &CStr) {
         if self.pending.len() >= KEPT_NAMES {
@@ -235,7 +235,7 @@ impl Level {
 }
 
 /// Next subdirectory to enter.
-fn next_name(level: &mut Level, buffer: &mut EntryBuffer) -> Option<CString> {
+fn next_name(level: &mut OpenDirectory, buffer: &mut EntryBuffer) -> Option<CString> {
     loop {
         if let Some(name) = level.pending.pop() {
             return Some(name);
@@ -254,7 +254,7 @@ fn next_name(level: &mut Level, buffer: &mut EntryBuffer) -> Option<CString> {
 }
 
 /// Closes the directory that is now too far above, unless it is still being read.
-fn close_one_above(levels: &mut [Level]) {
+fn close_one_above(levels: &mut [OpenDirectory]) {
     let Some(far) = levels.len().checked_sub(OPEN_LEVELS + 1) else { return };
     if let Some(level) = levels.get_mut(far)
         && !level.has_more

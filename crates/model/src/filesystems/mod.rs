@@ -306,7 +306,7 @@ mod tests {
     use super::{FAMILIES, Making, all, by_magic, by_name, by_signature};
 
     #[test]
-    fn names_are_there_once_and_each_is_found_by_its_own() {
+    fn names_are_unique_and_found() {
         let names: Vec<&str> = all().map(|filesystem| filesystem.name).collect();
         let different: BTreeSet<&str> = names.iter().copied().collect();
         assert_eq!(names.len(), different.len(), "{names:?}");
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_signatures_lead_to_a_filesystem() {
+    fn magics_and_signatures_are_found() {
         assert_eq!(by_magic(0xef53).unwrap().name, "ext4");
         assert_eq!(by_magic(0x6969).unwrap().name, "nfs");
         assert_eq!(by_magic(0x9fa0), None);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_recognised_and_needs_the_kernel() {
+    fn creatable_filesystems_have_signatures_and_a_kernel_option() {
         for filesystem in all().filter(|filesystem| filesystem.making != Making::Never) {
             let name = filesystem.name;
             assert!(filesystem.kernel_option.starts_with("CONFIG_"), "{name}");
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn profiles_are_those_of_mkfs() {
+    fn metadata_profiles_follow_mkfs_options() {
         let profile = |name: &str, mkfs: &[&str], devices| {
             let mkfs: Vec<String> = mkfs.iter().map(|&word| word.to_owned()).collect();
             by_name(name).unwrap().metadata_profile(&mkfs, devices)

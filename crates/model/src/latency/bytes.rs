@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_asks_for_memory_is_refused() {
+    fn headers_that_request_much_memory_are_rejected() {
         let mut bytes = framed(&[2]);
         bytes[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
         assert!(Latency::from_bytes(&bytes).is_err());
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_at_the_edge_are_refused() {
+    fn extreme_counts_are_rejected() {
         // i64::MIN, whose opposite does not exist, then two counts whose sum overflows.
         assert!(Latency::from_bytes(&framed(&[0xff; 9])).is_err());
         let largest = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
@@ -116,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(values in vec(any::<u64>(), 0..50)) {
+        fn written_histograms_are_read_back(values in vec(any::<u64>(), 0..50)) {
             let mut latency = Latency::new();
             for value in &values {
                 latency.record(*value);
@@ -125,7 +125,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_an_answer(body in vec(any::<u8>(), 0..80)) {
+        fn arbitrary_bytes_never_panic(body in vec(any::<u8>(), 0..80)) {
             if let Ok(latency) = Latency::from_bytes(&framed(&body)) {
                 prop_assert!(latency.quantile_ns(0.5) <= latency.max_ns());
             }

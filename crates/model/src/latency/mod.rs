@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_are_refused() {
+    fn invalid_bytes_are_rejected() {
         assert!(Latency::from_bytes(b"").is_err());
         assert!(Latency::from_bytes(&[0xff; 64]).is_err());
     }

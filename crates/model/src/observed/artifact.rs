@@ -24,7 +24,7 @@ impl Artifact {
     ///
     /// # Errors
     /// If the body cannot be represented in JSON, as a map with keys other than strings.
-    pub fn of<T: Serialize>(kind: &str, version: u32, body: &T) -> serde_json::Result<Self> {
+    pub fn new<T: Serialize>(kind: &str, version: u32, body: &T) -> serde_json::Result<Self> {
         let body = serde_json::to_string(body)?;
         Ok(Self { kind: kind.to_owned(), version, phase: None, name: String::new(), body })
     }

@@ -19,7 +19,7 @@ pub struct ModelledSeconds {
 impl ModelledSeconds {
     /// Builds the interval from the times of the nominal, fast and slow disk. A faster disk may
     /// meet a sector at a worse angle and be slower, so the three are sorted.
-    pub fn of([typical, fast, slow]: [f64; 3]) -> Self {
+    pub fn from_times([typical, fast, slow]: [f64; 3]) -> Self {
         Self { typical, low: fast.min(typical).min(slow), high: slow.max(typical).max(fast) }
     }
 }

@@ -179,7 +179,7 @@ mod tests {
     use super::{PlayedCounts, PlayedParts, step, upper_ns};
 
     #[test]
-    fn steps_hold_what_is_counted_in_them() {
+    fn lateness_classes_contain_their_values() {
         for ns in (0..2000).chain([1_000_000, 12_345_678_901, u64::MAX / 2]) {
             let upper = upper_ns(step(ns));
             assert!(ns <= upper && upper - ns <= ns / 8 + 1, "{ns} {upper}");
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_between_two_moments_is_their_difference() {
+    fn since_subtracts_the_earlier_counts() {
         let parts =
             PlayedParts { busy_ns: 5_000_000, seek_ns: 3_000_000, ..PlayedParts::default() };
         let mut counts = PlayedCounts::default();

@@ -175,7 +175,7 @@ mod tests {
     use super::{STEPS, StepKind, measured};
 
     #[test]
-    fn a_phase_of_a_test_is_called_by_the_test_and_what_it_does() {
+    fn phase_names_combine_test_and_action() {
         for step in &STEPS {
             let verb = match step.kind {
                 StepKind::Write(_) => "write",

@@ -164,7 +164,7 @@ mod tests {
     use rustix::io::Errno;
 
     #[test]
-    fn a_file_is_no_device() {
+    fn regular_files_are_rejected() {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert_eq!(device_bytes(file.as_file()), Err(Errno::NOTTY));
         assert_eq!(sector_sizes(file.as_file()), Err(Errno::NOTTY));

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_of_old_kernels_comes_to_the_same() {
+    fn stepwise_configuration_gives_the_same_device() {
         let image = tempfile::NamedTempFile::new().unwrap();
         image.as_file().set_len(8 << 20).unwrap();
         let settings = LoopSettings {
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_becomes_a_device_and_a_file_again() {
+    fn loop_devices_are_attached_and_detached() {
         let image = tempfile::NamedTempFile::new().unwrap();
         image.as_file().set_len(8 << 20).unwrap();
         assert_eq!(loop_status(image.as_file()), Err(Errno::NOTTY));

@@ -75,7 +75,7 @@ mod tests {
     use super::{advise, allocate, forget, sync_range};
 
     #[test]
-    fn room_is_allocated_with_and_without_size() {
+    fn allocation_keeps_or_extends_the_size() {
         let file = tempfile::tempfile().unwrap();
         match allocate(file.as_fd(), 0, 10_000, true) {
             Err(errno) => assert_eq!(errno, Errno::OPNOTSUPP),

@@ -65,7 +65,7 @@ mod tests {
     use rustix::io::Errno;
 
     #[test]
-    fn refusals_are_distinguished() {
+    fn errnos_are_classified() {
         assert_eq!(
             DropCachesError::from(Errno::ACCESS),
             DropCachesError::NotPermitted(Errno::ACCESS)
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn others_than_root_may_not() {
+    fn dropping_caches_requires_root() {
         // As root this would slow down everything else on the machine.
         if !rustix::process::geteuid().is_root() {
             let refused = drop_caches();

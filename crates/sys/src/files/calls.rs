@@ -23,7 +23,7 @@ use rustix::fs::{
 use rustix::io::{readv, retry_on_intr, try_close, writev};
 use rustix::path::Arg;
 
-use crate::files::through::Through;
+use crate::files::through::IoPath;
 
 /// Mechanism that confines a path to its directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ const DIR_FLAGS: OFlags =
 const PATH_FLAGS: OFlags = DIR_FLAGS.union(OFlags::PATH);
 
 /// Classification of a path.
-enum Shape {
+enum PathShape {
     /// A single component.
     Single,
     /// Several plain components.
@@ -115,13 +115,13 @@ enum Shape {
 }
 
 #[inline]
-fn shape(path: &[u8]) -> Shape {
+fn shape(path: &[u8]) -> PathShape {
     if is_single_name(path) {
-        Shape::Single
+        PathShape::Single
     } else if path.split(|&byte| byte == b'/').all(is_single_name) {
-        Shape::Several
+        PathShape::Several
     } else {
-        Shape::Odd
+        PathShape::Odd
     }
 }
 
@@ -224,8 +224,8 @@ pub fn open_dir(
     path: &CStr,
 ) -> Result<OwnedFd, Errno> {
     match shape(path.to_bytes()) {
-        Shape::Odd => Err(OUTSIDE),
-        Shape::Single | Shape::Several => {
+        PathShape::Odd => Err(OUTSIDE),
+        PathShape::Single | PathShape::Several => {
             open_confined(confinement, at, path, DIR_FLAGS, Mode::empty())
         }
     }
@@ -265,14 +265,14 @@ pub fn open_file(
     at: BorrowedFd<'_>,
     path: &CStr,
     how: OpenHow,
-    through: Through,
+    through: IoPath,
 ) -> Result<OwnedFd, Errno> {
     let mode = if how.makes() { FILE_MODE } else { Mode::empty() };
     let flags = how.flags().union(through.flags());
     match shape(path.to_bytes()) {
-        Shape::Single => retry_on_intr(|| openat(at, path, flags, mode)),
-        Shape::Several => open_confined(confinement, at, path, flags, mode),
-        Shape::Odd => Err(OUTSIDE),
+        PathShape::Single => retry_on_intr(|| openat(at, path, flags, mode)),
+        PathShape::Several => open_confined(confinement, at, path, flags, mode),
+        PathShape::Odd => Err(OUTSIDE),
     }
 }
 
@@ -435,13 +435,13 @@ pub fn remove_dir(at: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
 #[inline]
 pub fn unlink(confinement: Confinement, at: BorrowedFd<'_>, path: &CStr) -> Result<(), Errno> {
     match shape(path.to_bytes()) {
-        Shape::Single => retry_on_intr(|| unlinkat(at, path, AtFlags::empty())),
-        Shape::Several => {
+        PathShape::Single => retry_on_intr(|| unlinkat(at, path, AtFlags::empty())),
+        PathShape::Several => {
             let (parent, name) = parent_and_name(path.to_bytes())?;
             let parent = open_parent(confinement, at, parent)?;
             retry_on_intr(|| unlinkat(&parent, name, AtFlags::empty()))
         }
-        Shape::Odd => Err(OUTSIDE),
+        PathShape::Odd => Err(OUTSIDE),
     }
 }
 
@@ -590,7 +590,7 @@ mod tests {
         open_top, read, read_entries, read_numbered_entries, remove_dir, rewind_dir, seek_to, stat,
         sync_filesystem, truncate, unlink, write, write_both,
     };
-    use crate::Through;
+    use crate::IoPath;
     use crate::files::entries::rename;
     use std::collections::BTreeSet;
     use std::ffi::CString;
@@ -608,7 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_lead_elsewhere_are_distinguished() {
+    fn path_shapes_are_classified() {
         for plain in ["a", "..a", "...", "inode.c", "with space"] {
             assert!(is_single_name(plain.as_bytes()), "{plain}");
         }
@@ -618,7 +618,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_waits_for_nobody_and_stays_here() {
+    fn open_to_look_neither_blocks_nor_leaves_the_mount() {
         for confinement in BOTH {
             let (place, top) = place();
             let at = top.as_fd();
@@ -646,10 +646,10 @@ mod tests {
     }
 
     #[test]
-    fn files_are_written_read_cut_and_removed() {
+    fn files_are_written_read_truncated_and_removed() {
         for confinement in BOTH {
             let (place, top) = place();
-            let (at, cached) = (top.as_fd(), Through::default());
+            let (at, cached) = (top.as_fd(), IoPath::default());
             make_dir(at, c"sub").unwrap();
             for path in [c"file", c"sub/file"] {
                 let file = open_file(confinement, at, path, OpenHow::Exclusive, cached).unwrap();
@@ -700,7 +700,7 @@ mod tests {
                 assert!(matches!(result, Err(Errno::LOOP | Errno::NOTDIR)), "{what}: {result:?}");
             };
             let open =
-                |path, how| open_file(confinement, at, path, how, Through::default()).map(drop);
+                |path, how| open_file(confinement, at, path, how, IoPath::default()).map(drop);
             linked(open_dir(confinement, at, c"link").map(drop), "open_dir");
             linked(open_dir(confinement, at, c"link/deeper").map(drop), "open_dir deeper");
             linked(open_subdir(confinement, at, c"link").map(drop), "open_subdir");
@@ -761,7 +761,7 @@ mod tests {
     }
 
     #[test]
-    fn open_things_know_their_path() {
+    fn open_files_have_a_path() {
         let (place, top) = place();
         assert_eq!(fd_path(&top), Some(place.path().canonicalize().unwrap()));
     }
@@ -812,7 +812,7 @@ mod tests {
                     top.as_fd(),
                     c"sub/new",
                     OpenHow::Append,
-                    Through::default(),
+                    IoPath::default(),
                 );
                 confinement == Confinement::Walk && opened.is_ok() && file.is_ok()
             }));

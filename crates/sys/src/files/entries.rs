@@ -137,7 +137,7 @@ mod tests {
     use super::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
 
     #[test]
-    fn names_are_given_within_their_directories_only() {
+    fn renames_and_links_stay_within_their_directories() {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir(place.path().join("other")).unwrap();
         write(place.path().join("a"), "x").unwrap();

@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_locked_says_so() {
+    fn unsupported_locks_return_an_error() {
         let path = rustix::fs::open(
             "/",
             rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC,

@@ -26,7 +26,7 @@ impl Mapping {
     ///
     /// # Errors
     /// `EINVAL` for a length of 0, else as `mmap`.
-    pub fn of(file: BorrowedFd<'_>, length: usize, writes: bool) -> Result<Self, Errno> {
+    pub fn new(file: BorrowedFd<'_>, length: usize, writes: bool) -> Result<Self, Errno> {
         let write = if writes { ProtFlags::WRITE } else { ProtFlags::empty() };
         let (protection, flags) = (ProtFlags::READ | write, MapFlags::SHARED);
         // SAFETY: the kernel chooses the address of the new mapping.
@@ -108,21 +108,21 @@ mod tests {
     use super::Mapping;
 
     #[test]
-    fn copies_reach_the_file_and_nothing_beyond() {
+    fn copies_are_confined_to_the_mapping() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(10_000).unwrap();
-        let mut mapping = Mapping::of(file.as_fd(), 10_000, true).unwrap();
+        let mut mapping = Mapping::new(file.as_fd(), 10_000, true).unwrap();
         mapping.advise(true).unwrap();
         mapping.advise(false).unwrap();
         mapping.write(9_990, b"0123456789").unwrap();
         mapping.sync().unwrap();
         let mut seen = [0; 4];
-        Mapping::of(file.as_fd(), 10_000, false).unwrap().read(9_996, &mut seen).unwrap();
+        Mapping::new(file.as_fd(), 10_000, false).unwrap().read(9_996, &mut seen).unwrap();
         assert_eq!(&seen, b"6789");
         assert_eq!(mapping.write(9_991, b"0123456789"), Err(Errno::FAULT));
         assert_eq!(mapping.read(u64::MAX, &mut seen), Err(Errno::FAULT));
-        let mut reader = Mapping::of(file.as_fd(), 10, false).unwrap();
+        let mut reader = Mapping::new(file.as_fd(), 10, false).unwrap();
         assert_eq!(reader.write(0, b"x"), Err(Errno::ACCESS));
-        assert_eq!(Mapping::of(file.as_fd(), 0, false).err(), Some(Errno::INVAL));
+        assert_eq!(Mapping::new(file.as_fd(), 0, false).err(), Some(Errno::INVAL));
     }
 }

@@ -21,7 +21,7 @@ mod tests {
     use super::memory_file;
 
     #[test]
-    fn what_was_written_is_read_again() {
+    fn written_bytes_are_read_back() {
         let mut file = memory_file("test").unwrap();
         file.write_all(b"some").unwrap();
         file.seek(SeekFrom::Start(0)).unwrap();

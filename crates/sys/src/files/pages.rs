@@ -54,7 +54,7 @@ mod tests {
     use super::{PAGE_BYTES, Pages};
 
     #[test]
-    fn copies_begin_at_a_page_too() {
+    fn clones_are_page_aligned() {
         let mut pages = Pages::filled(7, 10_000);
         pages[9_999] = 8;
         let copy = pages.clone();

@@ -73,7 +73,7 @@ mod tests {
     use super::{read_at, read_vector_at, write_at, write_both_at, write_vector_at};
 
     #[test]
-    fn places_are_ones_own() {
+    fn positioned_calls_keep_the_file_position() {
         let mut file = tempfile::tempfile().unwrap();
         assert_eq!(write_at(file.as_fd(), b"abc", 2), Ok(3));
         assert_eq!(write_both_at(file.as_fd(), b"de", b"f", 5), Ok(3));

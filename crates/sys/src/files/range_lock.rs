@@ -38,7 +38,7 @@ mod tests {
     use super::lock_range;
 
     #[test]
-    fn parts_are_locked_and_unlocked() {
+    fn ranges_are_locked_and_unlocked() {
         let file = tempfile::tempfile().unwrap();
         assert_eq!(lock_range(file.as_fd(), 10, 4, true), Ok(()));
         assert_eq!(lock_range(file.as_fd(), 10, 4, false), Ok(()));

@@ -48,7 +48,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn what_was_just_written_is_in_the_cache() {
+    fn freshly_written_pages_are_cached() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&vec![1; 100_000]).unwrap();
         let found = residency(file.as_file(), 100_000).unwrap();

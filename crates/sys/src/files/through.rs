@@ -4,17 +4,17 @@ use rustix::fs::OFlags;
 
 /// I/O path between a file and its device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Through {
+pub struct IoPath {
     /// `O_DIRECT`: bypasses the page cache. Addresses, sizes and offsets must be aligned as the
     /// device requires.
     pub direct: bool,
     /// Durability when a write call returns.
-    pub synchronous: Synchronous,
+    pub synchronous: SyncMode,
 }
 
 /// Durability when a write call returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Synchronous {
+pub enum SyncMode {
     /// No guarantee.
     #[default]
     No,
@@ -27,21 +27,21 @@ pub enum Synchronous {
 /// `O_DSYNC` from libc, because the constant of rustix 1.1 is `O_SYNC` without its libc backend.
 const DSYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC.cast_unsigned());
 
-impl From<bool> for Synchronous {
+impl From<bool> for SyncMode {
     /// Converts an on/off option: `O_SYNC` or nothing.
     fn from(is_on: bool) -> Self {
         if is_on { Self::All } else { Self::No }
     }
 }
 
-impl Through {
+impl IoPath {
     #[inline]
     pub(crate) const fn flags(self) -> OFlags {
         let direct = if self.direct { OFlags::DIRECT } else { OFlags::empty() };
         match self.synchronous {
-            Synchronous::No => direct,
-            Synchronous::Data => direct.union(DSYNC),
-            Synchronous::All => direct.union(OFlags::SYNC),
+            SyncMode::No => direct,
+            SyncMode::Data => direct.union(DSYNC),
+            SyncMode::All => direct.union(OFlags::SYNC),
         }
     }
 }

@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, CWD, Mode, mkdirat, openat, renameat, stat, statat, un
 use rustix::io::retry_on_intr;
 
 use crate::files::calls::{Attributes, Errno, OpenHow};
-use crate::files::through::Through;
+use crate::files::through::IoPath;
 
 /// Permissions requested by such tools, subject to the umask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o664);
@@ -22,7 +22,7 @@ const DIR_MODE: Mode = Mode::from_raw_mode(0o775);
 /// # Errors
 /// As `openat`; `ELOOP` if it is a link.
 #[inline]
-pub fn open_by_path(path: &CStr, how: OpenHow, through: Through) -> Result<OwnedFd, Errno> {
+pub fn open_by_path(path: &CStr, how: OpenHow, through: IoPath) -> Result<OwnedFd, Errno> {
     let mode = if how.makes() { FILE_MODE } else { Mode::empty() };
     let flags = how.flags().union(through.flags());
     retry_on_intr(|| openat(CWD, path, flags, mode))

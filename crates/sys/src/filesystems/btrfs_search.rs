@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_follow_each_other() {
+    fn next_key_carries_over() {
         let key = |objectid, kind, offset| BtrfsKey { objectid, kind, offset };
         assert_eq!(key(1, 2, 3).next(), Some(key(1, 2, 4)));
         assert_eq!(key(1, 2, u64::MAX).next(), Some(key(1, 3, 0)));
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn items_that_are_cut_off_are_none() {
+    fn truncated_items_are_ignored() {
         let mut bytes = vec![0; 32];
         bytes[24] = 199;
         bytes[28] = 4;

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_tell_what_an_extent_is() {
+    fn flags_classify_extents() {
         let is = |flags| FileExtent::new(0, 4096, 4096, flags);
         assert!(is(0).is_placed() && is(0x1 | 0x800 | 0x2000 | 0x8).is_placed());
         assert!(is(0x300).is_inline() && !is(0x300).is_placed());
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_many_pieces_is_reported_whole() {
+    fn fragmented_files_are_reported_completely() {
         // Beside the program, where it is built: hardly ever a filesystem in memory.
         let place = tempfile::tempdir_in(".").unwrap();
         let file = File::create_new(place.path().join("pieces")).unwrap();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_blocks_says_so() {
+    fn filesystems_without_fiemap_return_an_error() {
         let mut buffer = ExtentBuffer::default();
         let none = file_extents(File::open("/proc/version").unwrap(), &mut buffer, |_| ());
         assert!(none.is_err());

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_does_not_take_is_refused() {
+    fn options_for_mount8_are_rejected() {
         for option in ["a\nb", "a\0b", "x\u{7f}"] {
             let refused = MountOptions::parse(&[option]);
             assert_eq!(refused, Err(MountOptionError::Control(option.to_owned())));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_memory_comes_and_goes() {
+    fn tmpfs_is_mounted_and_unmounted() {
         if !rustix::process::geteuid().is_root() {
             println!("skipped: needs root to mount");
             return;
@@ -292,7 +292,7 @@ mod tests {
         let options = MountOptions::parse(&["size=1m,noatime"]).unwrap();
         mount(source, place.path(), "tmpfs", &options).unwrap();
         let table = crate::MountTable::read().unwrap();
-        let here = table.of_path(&place.path().canonicalize().unwrap()).unwrap().clone();
+        let here = table.mount_of_path(&place.path().canonicalize().unwrap()).unwrap().clone();
         unmount(place.path()).unwrap();
         assert_eq!(here.source, "treering-test");
         assert!(here.options.contains("noatime") && here.super_options.contains("size=1024k"));

@@ -55,19 +55,19 @@ impl MountTable {
 
     /// Mount of an open file: by mount ID, which later mounts cannot cover, or by path if the
     /// kernel does not report the ID.
-    pub fn of(&self, fd: impl AsFd) -> Option<&Mount> {
+    pub fn mount_of(&self, fd: impl AsFd) -> Option<&Mount> {
         let info = format!("/proc/self/fdinfo/{}", fd.as_fd().as_raw_fd());
         let info = read_to_string(info).unwrap_or_default();
         let id = info.lines().find_map(|line| line.strip_prefix("mnt_id:"));
         match id.and_then(|id| id.trim().parse::<u64>().ok()) {
             Some(id) => self.mounts.iter().find(|mount| mount.id == id),
-            None => self.of_path(&fd_path(fd)?),
+            None => self.mount_of_path(&fd_path(fd)?),
         }
     }
 
     /// Mount of an absolute path without links: the longest mount point above it; among several at
     /// the same point the last one, which covers the others.
-    pub(crate) fn of_path(&self, path: &Path) -> Option<&Mount> {
+    pub(crate) fn mount_of_path(&self, path: &Path) -> Option<&Mount> {
         let above = self.mounts.iter().filter(|mount| path.starts_with(&mount.point));
         above.max_by_key(|mount| mount.point.components().count())
     }
@@ -141,7 +141,7 @@ garbage
 ";
 
     #[test]
-    fn lines_are_parsed_and_others_left_out() {
+    fn mount_lines_are_parsed_and_invalid_ones_skipped() {
         let table = MountTable::parse(TEXT);
         let ids: Vec<_> = table.mounts.iter().map(|mount| mount.id).collect();
         assert_eq!(ids, [22, 30, 31, 34]);
@@ -156,9 +156,9 @@ garbage
     }
 
     #[test]
-    fn the_longest_and_last_mount_point_counts() {
+    fn paths_resolve_to_the_longest_and_last_mount_point() {
         let table = MountTable::parse(TEXT);
-        let id = |path: &str| table.of_path(Path::new(path)).map(|mount| mount.id);
+        let id = |path: &str| table.mount_of_path(Path::new(path)).map(|mount| mount.id);
         assert_eq!(id("/home"), Some(22));
         assert_eq!(id("/mnt/a b"), Some(22));
         assert_eq!(id("/mnt/a b\\c/deep/er"), Some(31));
@@ -166,12 +166,12 @@ garbage
     }
 
     #[test]
-    fn the_real_table_knows_where_we_are() {
+    fn the_real_table_contains_the_working_directory() {
         let table = MountTable::read().unwrap();
         let place = tempfile::tempdir().unwrap();
         let path = place.path().canonicalize().unwrap();
-        let by_descriptor = table.of(File::open(&path).unwrap());
+        let by_descriptor = table.mount_of(File::open(&path).unwrap());
         assert!(by_descriptor.is_some());
-        assert_eq!(by_descriptor, table.of_path(&path));
+        assert_eq!(by_descriptor, table.mount_of_path(&path));
     }
 }

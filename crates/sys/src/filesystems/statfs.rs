@@ -74,7 +74,7 @@ mod tests {
     use std::fs::File;
 
     #[test]
-    fn a_place_has_room_and_a_type() {
+    fn a_directory_has_capacity_and_type() {
         let place = tempfile::tempdir().unwrap();
         let facts = filesystem_facts(File::open(place.path()).unwrap()).unwrap();
         assert!(facts.block_bytes.is_power_of_two());
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn proc_has_its_own_number() {
+    fn proc_has_its_own_magic() {
         let facts = filesystem_facts(File::open("/proc").unwrap()).unwrap();
         assert_eq!(facts.type_magic, 0x9fa0);
         assert_eq!(facts.free_inodes, None);

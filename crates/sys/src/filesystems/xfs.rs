@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn other_filesystems_have_none() {
+    fn other_filesystems_have_no_xfs_geometry() {
         assert!(xfs_geometry(File::open("/proc").unwrap()).is_err());
     }
 }

@@ -53,7 +53,7 @@ mod tests {
     use super::{charged, child_has_ended, signal_child, written_by};
 
     #[test]
-    fn what_is_charged_counts_whatever_call_wrote_it() {
+    fn written_bytes_come_from_the_io_accounts() {
         let accounts = "rchar: 5\nwchar: 30\nsyscr: 1\nsyscw: 1\nread_bytes: 0\n\
             write_bytes: 1048576\ncancelled_write_bytes: 4096\n";
         assert_eq!(charged(accounts), Some(1_044_480));
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_child_wrote_can_be_read_when_it_has_ended() {
+    fn written_bytes_of_an_ended_child_can_be_read() {
         let mut child = Command::new("/bin/sh")
             .args(["-c", "head -c 100000 /dev/zero | cat; :"])
             .stdout(Stdio::null())

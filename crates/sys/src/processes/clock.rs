@@ -18,7 +18,7 @@ mod tests {
     use super::monotonic_ns;
 
     #[test]
-    fn time_goes_on() {
+    fn monotonic_time_never_decreases() {
         let began = monotonic_ns();
         std::thread::sleep(std::time::Duration::from_millis(2));
         let passed = monotonic_ns() - began;

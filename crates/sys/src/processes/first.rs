@@ -29,7 +29,7 @@ mod tests {
     use super::load_module;
 
     #[test]
-    fn what_is_no_module_is_not_loaded() {
+    fn invalid_modules_are_not_loaded() {
         assert!(load_module(b"not a module").is_err());
     }
 }

@@ -53,7 +53,7 @@ impl ForkGate {
 
 /// Forked process at work; dropping it kills the process.
 #[derive(Debug)]
-pub struct Forked {
+pub struct ForkedProcess {
     pid: Option<Pid>,
     answer: Option<File>,
     bytes: Vec<u8>,
@@ -91,7 +91,10 @@ fn silence_children() {
 ///
 /// # Errors
 /// As `fork` and `pipe`.
-pub fn fork_worker(gate: Option<&ForkGate>, work: impl FnOnce() -> Vec<u8>) -> io::Result<Forked> {
+pub fn fork_worker(
+    gate: Option<&ForkGate>,
+    work: impl FnOnce() -> Vec<u8>,
+) -> io::Result<ForkedProcess> {
     silence_children();
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     let parent = getpid();
@@ -118,7 +121,7 @@ pub fn fork_worker(gate: Option<&ForkGate>, work: impl FnOnce() -> Vec<u8>) -> i
         // SAFETY: ends the child without running destructors or exit handlers of the parent.
         unsafe { libc::_exit(code) };
     }
-    Ok(Forked { pid: Pid::from_raw(pid), answer: Some(File::from(read)), bytes: Vec::new() })
+    Ok(ForkedProcess { pid: Pid::from_raw(pid), answer: Some(File::from(read)), bytes: Vec::new() })
 }
 
 /// Starts a new session in a forked process, so that signals of the terminal do not reach it.
@@ -126,7 +129,7 @@ pub fn own_session() {
     let _is_in_one_already = setsid();
 }
 
-impl Forked {
+impl ForkedProcess {
     /// Reports whether the answer is complete, or none will arrive.
     pub fn is_over(&self) -> bool {
         self.answer.is_none()
@@ -171,7 +174,7 @@ impl Forked {
     }
 }
 
-impl Drop for Forked {
+impl Drop for ForkedProcess {
     fn drop(&mut self) {
         if let Some(pid) = self.pid.take() {
             let _ended_already = kill_process(pid, Signal::KILL);
@@ -185,7 +188,7 @@ impl Drop for Forked {
 ///
 /// # Errors
 /// As `poll`.
-pub fn hear_forked(all: &mut [Forked], most: usize) -> io::Result<bool> {
+pub fn read_answers(all: &mut [ForkedProcess], most: usize) -> io::Result<bool> {
     let ready: Vec<bool> = {
         let answers = all.iter().map(|forked| forked.answer.as_ref());
         let open: Vec<Option<BorrowedFd<'_>>> =
@@ -209,17 +212,17 @@ pub fn hear_forked(all: &mut [Forked], most: usize) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ForkEnd, ForkGate, fork_worker, hear_forked};
+    use super::{ForkEnd, ForkGate, fork_worker, read_answers};
     use crate::processes::shared::Shared;
     use std::sync::atomic::Ordering;
 
-    fn end_all(mut all: Vec<super::Forked>) -> Vec<ForkEnd> {
-        while hear_forked(&mut all, 1 << 24).unwrap() {}
-        all.into_iter().map(super::Forked::end).collect()
+    fn end_all(mut all: Vec<super::ForkedProcess>) -> Vec<ForkEnd> {
+        while read_answers(&mut all, 1 << 24).unwrap() {}
+        all.into_iter().map(super::ForkedProcess::end).collect()
     }
 
     #[test]
-    fn children_answer_and_lost_ones_are_reported() {
+    fn answers_and_killed_children_are_reported() {
         let all = vec![
             fork_worker(None, || vec![7; 1_000_000]).unwrap(),
             fork_worker(None, Vec::new).unwrap(),
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_passes_a_gate_before_it_is_dropped() {
+    fn children_wait_at_the_gate_until_it_is_dropped() {
         let gate = ForkGate::new().unwrap();
         let passed = Shared::number();
         let work = || {
@@ -257,9 +260,9 @@ mod tests {
     }
 
     #[test]
-    fn one_that_says_too_much_or_is_given_up_is_killed() {
+    fn children_with_too_long_answers_or_dropped_handles_are_killed() {
         let mut all = vec![fork_worker(None, || vec![0; 1 << 20]).unwrap()];
-        while hear_forked(&mut all, 1000).unwrap() {}
+        while read_answers(&mut all, 1000).unwrap() {}
         assert!(all[0].is_silent());
         assert!(matches!(all.remove(0).end(), ForkEnd::Lost(_)));
         let gate = ForkGate::new().unwrap();

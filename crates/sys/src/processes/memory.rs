@@ -37,7 +37,7 @@ mod tests {
     use super::of_cgroups;
 
     #[test]
-    fn a_cgroup_leaves_what_it_and_those_above_allow() {
+    fn available_memory_is_limited_by_all_ancestor_groups() {
         let root = tempfile::tempdir().unwrap();
         let put = |group: &str, max: &str, stat: &str| {
             let group = root.path().join(group);

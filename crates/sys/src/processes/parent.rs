@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_asked_to_end_can_say_so() {
+    fn interrupted_programs_can_handle_the_signal() {
         let script = "trap 'echo reported; exit 7' INT; echo there; while :; do sleep 0.01; done";
         // A shell cannot trap what was ignored when it started.
         let mut command = Command::new("env");

@@ -16,7 +16,7 @@ pub struct Scheduling {
 
 /// Guard that changes the scheduling of the calling thread until it is dropped.
 #[derive(Debug)]
-pub struct Scheduled {
+pub struct SchedulingGuard {
     cpus: Option<libc::cpu_set_t>,
     nice: Option<i32>,
     io_priority: bool,
@@ -31,7 +31,7 @@ fn done(result: libc::c_int) -> Result<libc::c_int, Errno> {
     if result < 0 { Err(Errno::from_raw_os_error(error())) } else { Ok(result) }
 }
 
-impl Scheduled {
+impl SchedulingGuard {
     /// Applies the parameters to the calling thread.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ fn set_io_priority(priority: u16) -> Result<(), Errno> {
     done(if result < 0 { -1 } else { 0 }).map(|_| ())
 }
 
-impl Drop for Scheduled {
+impl Drop for SchedulingGuard {
     fn drop(&mut self) {
         if let Some(before) = self.cpus {
             // SAFETY: the set comes from the kernel.
@@ -95,20 +95,20 @@ impl Drop for Scheduled {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scheduled, Scheduling};
+    use super::{Scheduling, SchedulingGuard};
 
     #[test]
-    fn a_thread_runs_where_it_is_put_and_is_put_back() {
+    fn affinity_is_applied_and_restored() {
         let count = || std::thread::available_parallelism().unwrap().get();
         let before = count();
         // Whichever processors this test may use: the first of them is found by trying.
         let put = (0..64).find_map(|cpu| {
-            Scheduled::put_on(&Scheduling { cpus: vec![cpu], ..Scheduling::default() }).ok()
+            SchedulingGuard::put_on(&Scheduling { cpus: vec![cpu], ..Scheduling::default() }).ok()
         });
         assert_eq!(count(), 1);
         drop(put);
         assert_eq!(count(), before);
         let nowhere = Scheduling { cpus: vec![1023], ..Scheduling::default() };
-        assert!(Scheduled::put_on(&nowhere).is_err());
+        assert!(SchedulingGuard::put_on(&nowhere).is_err());
     }
 }

@@ -80,7 +80,7 @@ mod tests {
     use super::Semaphores;
 
     #[test]
-    fn all_that_it_is_made_for_meet() {
+    fn meeting_ends_when_all_processes_have_arrived() {
         // A key of this process alone; containers may have no semaphores at all.
         let key = i32::try_from(std::process::id()).unwrap() | 0x4000_0000;
         let Ok(made) = Semaphores::make(key, 3, 2) else { return };

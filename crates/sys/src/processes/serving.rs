@@ -81,7 +81,7 @@ mod tests {
     use rustix::io::Errno;
 
     #[test]
-    fn a_thread_sleeps_until_a_time_and_not_beyond_one_that_is_past() {
+    fn sleep_until_waits_for_future_times_only() {
         let wanted = monotonic_ns() + 3_000_000;
         sleep_until(wanted);
         assert!(monotonic_ns() >= wanted);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_serves_with_what_the_kernel_allows() {
+    fn serving_works_without_privileges() {
         let refused = std::thread::spawn(serve_a_device).join().unwrap();
         if rustix::process::geteuid().is_root() {
             // Before Linux 5.6, and root of a sandbox without CAP_SYS_RESOURCE.

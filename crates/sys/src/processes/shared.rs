@@ -12,12 +12,12 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 ///
 /// # Safety
 /// All-zero bytes must be a valid value, and the type must not have a destructor.
-unsafe trait Common {}
+unsafe trait ZeroInit {}
 
 // SAFETY: integers, for which zero is valid; atomics have no destructor.
-unsafe impl Common for AtomicI32 {}
+unsafe impl ZeroInit for AtomicI32 {}
 // SAFETY: as above.
-unsafe impl<const N: usize> Common for [AtomicU64; N] {}
+unsafe impl<const N: usize> ZeroInit for [AtomicU64; N] {}
 
 /// Value in a mapping of its own, initially zero, shared with forked processes.
 pub struct Shared<T> {
@@ -49,7 +49,7 @@ impl<const N: usize> Shared<[AtomicU64; N]> {
     }
 }
 
-fn map<T: Common>() -> NonNull<T> {
+fn map<T: ZeroInit>() -> NonNull<T> {
     let (read_write, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
     // SAFETY: the kernel chooses the address of a new zeroed mapping.
     let at = unsafe { mmap_anonymous(ptr::null_mut(), size_of::<T>(), read_write, shared) };

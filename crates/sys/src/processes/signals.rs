@@ -90,7 +90,7 @@ impl StopFlag {
 
 /// State of the signal handlers. They stay installed for the life of the process, since removing
 /// and reinstalling them could lose a signal; without a watch they have the default effect.
-struct Handlers {
+struct SignalHandlers {
     flag: StopFlag,
     watches: AtomicUsize,
     /// First signal seen; 0 before.
@@ -100,7 +100,7 @@ struct Handlers {
     installed: [AtomicBool; ASKING.len()],
 }
 
-impl Handlers {
+impl SignalHandlers {
     fn new(flag: StopFlag) -> Self {
         Self {
             flag,
@@ -162,7 +162,7 @@ impl Handlers {
     }
 }
 
-static HANDLERS: OnceLock<Arc<Handlers>> = OnceLock::new();
+static HANDLERS: OnceLock<Arc<SignalHandlers>> = OnceLock::new();
 static INSTALLING: Mutex<()> = Mutex::new(());
 
 /// Guard: while one exists, signals raise its flag.
@@ -191,7 +191,7 @@ impl SignalWatch {
 
     fn begin_with(all_the_same: &[i32]) -> io::Result<Self> {
         let _one_at_a_time = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
-        let handlers = HANDLERS.get_or_init(|| Arc::new(Handlers::new(StopFlag::new())));
+        let handlers = HANDLERS.get_or_init(|| Arc::new(SignalHandlers::new(StopFlag::new())));
         if handlers.watches.load(Ordering::Relaxed) == 0 {
             handlers.forget();
         }
@@ -236,12 +236,12 @@ fn is_ignored(signal: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Handlers, SignalWatch, StopFlag};
+    use super::{SignalHandlers, SignalWatch, StopFlag};
 
     use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 
     #[test]
-    fn the_first_signal_stays_and_a_halt_can_be_lifted() {
+    fn the_first_signal_is_kept_and_a_halt_can_be_lifted() {
         let flag = StopFlag::new();
         assert!(!flag.is_raised());
         flag.halt();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn one_signal_raises_the_flag_and_another_ends_the_process() {
+    fn the_first_signal_raises_the_flag_and_a_different_one_kills() {
         // SAFETY: no handler is taken away from anybody; a harness may have us ignore it.
         unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
         let watch = SignalWatch::begin().unwrap();
@@ -304,8 +304,8 @@ mod tests {
     }
 
     #[test]
-    fn the_same_signal_within_a_second_is_the_same_one() {
-        let handlers = Handlers::new(StopFlag::new());
+    fn a_repeated_signal_within_a_second_is_ignored() {
+        let handlers = SignalHandlers::new(StopFlag::new());
         let at = |signal, ms: u64| handlers.is_another(signal, ms * 1_000_000);
         assert!(!at(libc::SIGINT, 5_000), "the first");
         assert!(!at(libc::SIGINT, 5_001) && !at(libc::SIGINT, 5_999));

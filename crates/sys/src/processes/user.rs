@@ -51,7 +51,7 @@ mod tests {
     use super::{RunAs, is_root};
 
     #[test]
-    fn files_are_anothers_while_it_is_worn() {
+    fn files_belong_to_the_other_user_while_the_guard_lives() {
         let place = tempfile::tempdir().unwrap();
         set_permissions(place.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let owner = |name: &str| {

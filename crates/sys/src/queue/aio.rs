@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 
-use super::{Ended, Raw};
+use super::{CompletedRequest, RawRequest};
 use crate::files::entries::last_error;
 
 /// `struct iocb` of `linux/aio_abi.h`.
@@ -29,7 +29,7 @@ const WRITE: u16 = 1;
 /// `struct io_event` of `linux/aio_abi.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct Event {
+struct IoEvent {
     data: u64,
     block: u64,
     result: i64,
@@ -41,7 +41,7 @@ struct Event {
 pub(super) struct Aio {
     context: libc::c_ulong,
     blocks: Vec<ControlBlock>,
-    events: Vec<Event>,
+    events: Vec<IoEvent>,
 }
 
 impl Aio {
@@ -53,7 +53,7 @@ impl Aio {
         if made < 0 {
             return Err(last_error());
         }
-        let events = vec![Event::default(); usize::try_from(depth).unwrap_or(1)];
+        let events = vec![IoEvent::default(); usize::try_from(depth).unwrap_or(1)];
         Ok(Self { context, blocks: Vec::with_capacity(events.len()), events })
     }
 
@@ -61,7 +61,7 @@ impl Aio {
     ///
     /// # Safety
     /// Descriptors must be open, and addresses valid and unaliased until the request completes.
-    pub(super) unsafe fn submit(&mut self, requests: &[Raw]) -> Result<usize, Errno> {
+    pub(super) unsafe fn submit(&mut self, requests: &[RawRequest]) -> Result<usize, Errno> {
         self.blocks.clear();
         for request in requests {
             self.blocks.push(ControlBlock {
@@ -92,7 +92,11 @@ impl Aio {
 
     /// Waits for at least `least` completions, appends all to `ended`, returns the number of system
     /// calls.
-    pub(super) fn reap(&mut self, least: u32, ended: &mut Vec<Ended>) -> Result<u32, Errno> {
+    pub(super) fn reap(
+        &mut self,
+        least: u32,
+        ended: &mut Vec<CompletedRequest>,
+    ) -> Result<u32, Errno> {
         let (mut calls, mut came) = (0, 0);
         loop {
             let wanted = u64::from(least).saturating_sub(came);
@@ -112,7 +116,9 @@ impl Aio {
             match usize::try_from(got) {
                 Ok(got) => {
                     let events = self.events.iter().take(got);
-                    ended.extend(events.map(|event| Ended::new(event.data, event.result)));
+                    ended.extend(
+                        events.map(|event| CompletedRequest::new(event.data, event.result)),
+                    );
                     came += got as u64;
                 }
                 Err(_negative) if last_error() == Errno::INTR => {}

@@ -44,14 +44,14 @@ pub struct Transfer<'f> {
 
 /// Completed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct CompletedRequest {
     /// Tag of the request.
     pub tag: u16,
     /// Bytes transferred, or errno.
     pub result: Result<u32, Errno>,
 }
 
-impl Ended {
+impl CompletedRequest {
     /// Converts the kernel's result: a byte count, or a negative errno.
     fn new(tag: u64, result: i64) -> Self {
         let result = match u32::try_from(result) {
@@ -66,14 +66,14 @@ impl Ended {
 }
 
 #[derive(Debug)]
-enum Kernel {
+enum Backend {
     Aio(Aio),
     Uring(Box<Uring>),
 }
 
 /// Request as passed to the kernel.
 #[derive(Clone, Copy, Debug)]
-struct Raw {
+struct RawRequest {
     file: i32,
     writes: bool,
     address: *mut u8,
@@ -86,12 +86,12 @@ struct Raw {
 /// `EEXIST`, and the buffers of requests in flight are then leaked to the kernel.
 #[derive(Debug)]
 pub struct RequestQueue {
-    kernel: Kernel,
+    kernel: Backend,
     buffers: Vec<Pages>,
     /// Flag per tag: its request is in flight.
     busy: Vec<bool>,
     under_way: u32,
-    raw: Vec<Raw>,
+    raw: Vec<RawRequest>,
     /// True after an error that leaves unknown requests in the ring.
     broken: bool,
 }
@@ -111,8 +111,8 @@ impl RequestQueue {
             return Err(Errno::INVAL);
         }
         let kernel = match kind {
-            QueueKind::Aio => Kernel::Aio(Aio::new(u32::from(depth))?),
-            QueueKind::Uring => Kernel::Uring(Box::new(Uring::new(u32::from(depth))?)),
+            QueueKind::Aio => Backend::Aio(Aio::new(u32::from(depth))?),
+            QueueKind::Uring => Backend::Uring(Box::new(Uring::new(u32::from(depth))?)),
         };
         let tags = usize::from(depth);
         Ok(Self {
@@ -168,11 +168,11 @@ impl RequestQueue {
             // references to the files; the buffers are owned by the queue, used by no other
             // request, and not accessed, moved or freed before the request completes, which `busy`
             // ensures.
-            Kernel::Aio(aio) => unsafe { aio.submit(&self.raw) },
+            Backend::Aio(aio) => unsafe { aio.submit(&self.raw) },
             // SAFETY: as above.
-            Kernel::Uring(uring) => unsafe { uring.submit(&self.raw) },
+            Backend::Uring(uring) => unsafe { uring.submit(&self.raw) },
         };
-        self.broken = taken.is_err() && matches!(self.kernel, Kernel::Uring(_));
+        self.broken = taken.is_err() && matches!(self.kernel, Backend::Uring(_));
         // With a broken ring it is unknown which requests it accepted: their buffers stay busy.
         if !self.broken {
             self.release(taken.unwrap_or(0));
@@ -191,7 +191,7 @@ impl RequestQueue {
         let address = self.buffer(tag, bytes)?.as_mut_ptr();
         self.busy[usize::from(tag)] = true;
         let file = file.as_raw_fd();
-        self.raw.push(Raw { file, writes, address, bytes: length, position, tag });
+        self.raw.push(RawRequest { file, writes, address, bytes: length, position, tag });
         Ok(())
     }
 
@@ -207,12 +207,12 @@ impl RequestQueue {
     ///
     /// # Errors
     /// As `io_getevents` and `io_uring_enter`.
-    pub fn reap(&mut self, least: u32, ended: &mut Vec<Ended>) -> Result<u32, Errno> {
+    pub fn reap(&mut self, least: u32, ended: &mut Vec<CompletedRequest>) -> Result<u32, Errno> {
         let before = ended.len();
         let least = least.min(self.under_way);
         let calls = match &mut self.kernel {
-            Kernel::Aio(aio) => aio.reap(least, ended),
-            Kernel::Uring(uring) => uring.reap(least, ended),
+            Backend::Aio(aio) => aio.reap(least, ended),
+            Backend::Uring(uring) => uring.reap(least, ended),
         };
         for one in &ended[before..] {
             self.under_way = self.under_way.saturating_sub(1);
@@ -251,7 +251,7 @@ mod tests {
 
     use rustix::io::Errno;
 
-    use super::{Ended, QueueKind, RequestQueue, Transfer};
+    use super::{CompletedRequest, QueueKind, RequestQueue, Transfer};
 
     const BLOCK: usize = 4096;
 
@@ -270,7 +270,7 @@ mod tests {
         queue.submit(transfers.iter().copied().map(Ok))
     }
 
-    fn all(queue: &mut RequestQueue) -> Vec<Ended> {
+    fn all(queue: &mut RequestQueue) -> Vec<CompletedRequest> {
         let mut ended = Vec::new();
         while queue.under_way() > 0 {
             queue.reap(1, &mut ended).unwrap();
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_bytes_are_read_back() {
         for kind in [QueueKind::Aio, QueueKind::Uring] {
             let Some(mut queue) = queue(kind, 8) else { continue };
             let mut file = tempfile::tempfile().unwrap();
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_come_back_with_their_tags() {
+    fn failed_requests_report_their_tags() {
         for kind in [QueueKind::Aio, QueueKind::Uring] {
             let Some(mut queue) = queue(kind, 2) else { continue };
             let read_only = std::fs::File::open("/dev/null").unwrap();
@@ -342,7 +342,7 @@ mod tests {
                 // Linux AIO looks at the file when it is given.
                 Err(errno) => assert_eq!((kind, errno), (QueueKind::Aio, Errno::BADF)),
                 Ok(1) => {
-                    let expected = [Ended { tag: 1, result: Err(Errno::BADF) }];
+                    let expected = [CompletedRequest { tag: 1, result: Err(Errno::BADF) }];
                     assert_eq!(all(&mut queue), expected, "{kind:?}");
                 }
                 Ok(odd) => panic!("{odd} taken"),
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_can_go_with_requests_under_way() {
+    fn queues_can_be_dropped_with_requests_in_flight() {
         for kind in [QueueKind::Aio, QueueKind::Uring] {
             let Some(mut queue) = queue(kind, 4) else { continue };
             let file = tempfile::tempfile().unwrap();

@@ -3,7 +3,7 @@
 use io_uring::{IoUring, opcode, types};
 use rustix::io::Errno;
 
-use super::{Ended, Raw};
+use super::{CompletedRequest, RawRequest};
 
 /// Rings of one queue.
 pub(super) struct Uring {
@@ -41,10 +41,10 @@ impl Uring {
     ///
     /// # Safety
     /// Descriptors must be open, and addresses valid and unaliased until the request completes.
-    pub(super) unsafe fn submit(&mut self, requests: &[Raw]) -> Result<usize, Errno> {
+    pub(super) unsafe fn submit(&mut self, requests: &[RawRequest]) -> Result<usize, Errno> {
         let mut queue = self.ring.submission();
         for request in requests {
-            let Raw { file, writes, address, bytes, position, tag } = *request;
+            let RawRequest { file, writes, address, bytes, position, tag } = *request;
             let fd = types::Fd(file);
             let entry = if writes {
                 opcode::Write::new(fd, address, bytes).offset(position).build()
@@ -71,15 +71,19 @@ impl Uring {
 
     /// Waits for at least `least` completions, appends all to `ended`, returns the number of
     /// `io_uring_enter` calls.
-    pub(super) fn reap(&mut self, least: u32, ended: &mut Vec<Ended>) -> Result<u32, Errno> {
+    pub(super) fn reap(
+        &mut self,
+        least: u32,
+        ended: &mut Vec<CompletedRequest>,
+    ) -> Result<u32, Errno> {
         let before = ended.len();
         let least = usize::try_from(least).unwrap_or(usize::MAX);
         let mut calls = 0;
         loop {
             ended.extend(
-                self.ring
-                    .completion()
-                    .map(|entry| Ended::new(entry.user_data(), i64::from(entry.result()))),
+                self.ring.completion().map(|entry| {
+                    CompletedRequest::new(entry.user_data(), i64::from(entry.result()))
+                }),
             );
             let came = ended.len() - before;
             if came >= least {

@@ -56,7 +56,7 @@ impl TraceField {
     /// Value as an unsigned number; `None` if the event is too short or the field is not 1, 2, 4 or
     /// 8 bytes long.
     pub fn number(&self, event: &[u8]) -> Option<u64> {
-        let bytes = self.of(event)?;
+        let bytes = self.slice(event)?;
         match self.bytes {
             1 => Some(u64::from(bytes[0])),
             2 => bytes.try_into().ok().map(u16::from_ne_bytes).map(u64::from),
@@ -67,7 +67,7 @@ impl TraceField {
     }
 
     /// Bytes of the field; `None` if the event is too short.
-    pub fn of<'a>(&self, event: &'a [u8]) -> Option<&'a [u8]> {
+    pub fn slice<'a>(&self, event: &'a [u8]) -> Option<&'a [u8]> {
         event.get(self.offset..self.offset + self.bytes)
     }
 }
@@ -86,7 +86,7 @@ mod tests {
         \nprint fmt: \"%d\", REC->dev\n";
 
     #[test]
-    fn fields_are_found_where_they_lie() {
+    fn fields_are_parsed_with_their_offsets() {
         let format = TraceFormat::parse(TEXT).unwrap();
         assert_eq!(format.id, 1204);
         let names: Vec<&str> = format.fields.iter().map(|field| field.name.as_str()).collect();
@@ -95,14 +95,14 @@ mod tests {
         event[16..24].copy_from_slice(&(1u64 << 40).to_ne_bytes());
         event[34..37].copy_from_slice(b"WFS");
         assert_eq!(format.field("sector").unwrap().number(&event), Some(1 << 40));
-        assert_eq!(format.field("rwbs").unwrap().of(&event).unwrap(), b"WFS\0\0\0\0\0\0\0");
+        assert_eq!(format.field("rwbs").unwrap().slice(&event).unwrap(), b"WFS\0\0\0\0\0\0\0");
         assert_eq!(format.field("rwbs").unwrap().number(&event), None);
-        assert_eq!(format.field("cmd").unwrap().of(&event[..63]), None);
+        assert_eq!(format.field("cmd").unwrap().slice(&event[..63]), None);
         assert_eq!(format.field("nr_sector"), None);
     }
 
     #[test]
-    fn what_is_no_format_has_no_fields() {
+    fn other_texts_have_no_fields() {
         assert_eq!(TraceFormat::parse("name: x\n"), None);
         let odd = "ID: 7\nfield:;\nfield:int a;offset:-1;size:4;\n\
             field:int b;\toffset:99999999999;\tsize:4;\nfield:int c;size:4;offset:8;\n";

@@ -146,7 +146,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn arbitrary_pages_end(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let mut events = 0;
             trace_page(&bytes, |_, _| events += 1);
             assert!(events <= bytes.len());

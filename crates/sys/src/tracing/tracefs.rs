@@ -138,7 +138,7 @@ mod tests {
     use super::Tracefs;
 
     #[test]
-    fn files_are_read_and_instances_come_and_go() {
+    fn files_are_read_and_instances_are_created_and_removed() {
         let traces = match Tracefs::open() {
             Ok(traces) => traces,
             Err(errno) => {

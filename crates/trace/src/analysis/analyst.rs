@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use treering_model::Latency;
 
 use super::digest::{CountedBy, DeviceFigures, Digest, Direction, Figures, KindFigures};
-use super::flight::Flight;
+use super::flight::InFlightTable;
 use super::latency::LatencyTimeline;
-use super::map::Grid;
-use super::tally::{Order, OrderCount, Sizes, figures_of};
+use super::map::MapGrid;
+use super::tally::{LogHistogram, SeekCounts, SeekTracker, figures_of};
 use super::timeline::Timeline;
 use crate::event::{Action, Device, DeviceNumber, Entry, Event, Operation};
 
@@ -30,15 +30,15 @@ const DEVICES_MAX: usize = 4096;
 #[derive(Debug)]
 pub struct Analyst {
     devices: BTreeMap<DeviceNumber, Device>,
-    flight: Flight,
-    order: Order,
+    flight: InFlightTable,
+    order: SeekTracker,
     /// Event that defines the request order: the best one seen so far.
     ordered_by: Option<Direction>,
-    part: Part,
+    part: PartCounters,
     /// Devices with at least one completion.
     completing: BTreeSet<DeviceNumber>,
     /// Requests since the last cut of devices without completions, and the event that counted them.
-    uncompleted: BTreeMap<DeviceNumber, (CountedBy, Part)>,
+    uncompleted: BTreeMap<DeviceNumber, (CountedBy, PartCounters)>,
     /// Completions until the next search for requests without a completion.
     until_look: u64,
     /// First and last sector shown in maps.
@@ -47,16 +47,16 @@ pub struct Analyst {
 
 /// Figures since the last cut.
 #[derive(Debug, Default)]
-struct Part {
+struct PartCounters {
     begin_ns: u64,
     now_ns: u64,
     events: u64,
     lost: u64,
     late: u64,
     unended: u64,
-    reads: Kind,
-    writes: Kind,
-    discards: Kind,
+    reads: KindCounters,
+    writes: KindCounters,
+    discards: KindCounters,
     zeroes: u64,
     zeroed_bytes: u64,
     flushes: u64,
@@ -67,19 +67,19 @@ struct Part {
     depth_ns: u128,
     timeline: Timeline,
     latency: LatencyTimeline,
-    grids: BTreeMap<DeviceNumber, Grid>,
-    moved: BTreeMap<DeviceNumber, Moved>,
+    grids: BTreeMap<DeviceNumber, MapGrid>,
+    moved: BTreeMap<DeviceNumber, DeviceTraffic>,
 }
 
 /// Requests and bytes of one device.
 #[derive(Clone, Copy, Debug, Default)]
-struct Moved {
+struct DeviceTraffic {
     requests: u64,
     read_bytes: u64,
     write_bytes: u64,
 }
 
-impl Moved {
+impl DeviceTraffic {
     fn add(&mut self, other: Self) {
         self.requests += other.requests;
         self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
@@ -89,15 +89,15 @@ impl Moved {
 
 /// Requests of one kind: reads, writes or discards.
 #[derive(Debug, Default)]
-struct Kind {
+struct KindCounters {
     requests: u64,
     bytes: u64,
-    sizes: Sizes,
+    sizes: LogHistogram,
     device: Latency,
     whole: Latency,
 }
 
-impl Kind {
+impl KindCounters {
     fn count(&mut self, bytes: u64) {
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(bytes);
@@ -123,12 +123,12 @@ impl Kind {
     }
 }
 
-impl Part {
+impl PartCounters {
     fn begun(begin_ns: u64) -> Self {
         Self { begin_ns, now_ns: begin_ns, ..Self::default() }
     }
 
-    fn kind(&mut self, operation: Operation) -> Option<&mut Kind> {
+    fn kind(&mut self, operation: Operation) -> Option<&mut KindCounters> {
         match operation {
             Operation::Read => Some(&mut self.reads),
             Operation::Write | Operation::WriteZeroes => Some(&mut self.writes),
@@ -148,7 +148,7 @@ impl Part {
             return;
         }
         let read_bytes = if operation == Operation::Read { bytes } else { 0 };
-        let one = Moved { requests: 1, read_bytes, write_bytes: bytes - read_bytes };
+        let one = DeviceTraffic { requests: 1, read_bytes, write_bytes: bytes - read_bytes };
         if operation == Operation::WriteZeroes {
             self.zeroes += 1;
             self.zeroed_bytes = self.zeroed_bytes.saturating_add(bytes);
@@ -206,7 +206,7 @@ impl Part {
 }
 
 impl Direction {
-    fn of(action: Action) -> Option<Self> {
+    fn from_action(action: Action) -> Option<Self> {
         match action {
             Action::Issue => Some(Self::Issue),
             Action::Queue => Some(Self::Queue),
@@ -230,10 +230,10 @@ impl Analyst {
     pub fn new(begin_ns: u64) -> Self {
         Self {
             devices: BTreeMap::new(),
-            flight: Flight::default(),
-            order: Order::default(),
+            flight: InFlightTable::default(),
+            order: SeekTracker::default(),
             ordered_by: None,
-            part: Part::begun(begin_ns),
+            part: PartCounters::begun(begin_ns),
             completing: BTreeSet::new(),
             uncompleted: BTreeMap::new(),
             until_look: LOOK_EVERY,
@@ -348,10 +348,10 @@ impl Analyst {
         }
         let begin_ns = self.part.begin_ns;
         let (kept, part) =
-            self.uncompleted.entry(device).or_insert_with(|| (by, Part::begun(begin_ns)));
+            self.uncompleted.entry(device).or_insert_with(|| (by, PartCounters::begun(begin_ns)));
         if by < *kept {
             // The more reliable event is reported as well: start over with it.
-            (*kept, *part) = (by, Part::begun(begin_ns));
+            (*kept, *part) = (by, PartCounters::begun(begin_ns));
         }
         if by == *kept {
             part.count(event);
@@ -375,7 +375,7 @@ impl Analyst {
     /// Adds the request to the seek statistics and the map, if the event is the one that defines
     /// the order.
     fn place(&mut self, event: &Event) {
-        let Some(direction) = Direction::of(event.action) else { return };
+        let Some(direction) = Direction::from_action(event.action) else { return };
         if event.bytes == 0 {
             return;
         }
@@ -385,7 +385,7 @@ impl Analyst {
             _ => {
                 // The statistics so far used a less reliable order.
                 self.ordered_by = Some(direction);
-                self.order = Order::default();
+                self.order = SeekTracker::default();
                 self.part.grids.clear();
                 self.part.timeline.slots.iter_mut().for_each(|slot| slot.seeks = 0);
             }
@@ -396,7 +396,7 @@ impl Analyst {
         }
         let grids = &mut self.part.grids;
         if grids.contains_key(&event.device) || grids.len() < MAPS_MAX {
-            grids.entry(event.device).or_insert_with(Grid::new).mark(after, event, self.shown);
+            grids.entry(event.device).or_insert_with(MapGrid::new).mark(after, event, self.shown);
         }
     }
 
@@ -416,7 +416,7 @@ impl Analyst {
         self.part.pass(at_ns, self.flight.depth());
         self.forget(at_ns);
         let counted_by = self.add_uncompleted(is_end);
-        let mut part = std::mem::replace(&mut self.part, Part::begun(at_ns));
+        let mut part = std::mem::replace(&mut self.part, PartCounters::begun(at_ns));
         if counted_by != CountedBy::Complete && !self.flight.has_completions() {
             // Without completions the queue depth is unknown.
             (part.depth_ns, part.depth_max) = (0, 0);
@@ -440,7 +440,7 @@ impl Analyst {
         named.filter(|name| !name.is_empty()).unwrap_or_else(|| number.to_string())
     }
 
-    fn figures(&self, part: &Part, order: &OrderCount, at_ns: u64) -> Figures {
+    fn figures(&self, part: &PartCounters, order: &SeekCounts, at_ns: u64) -> Figures {
         let span_ns = at_ns.max(part.now_ns).saturating_sub(part.begin_ns);
         let devices = part.moved.iter().map(|(number, moved)| DeviceFigures {
             name: self.name(*number),

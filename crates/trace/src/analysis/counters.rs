@@ -151,7 +151,7 @@ mod tests {
     use super::{CounterTimeline, Counters};
 
     #[test]
-    fn counters_are_read_and_become_rates() {
+    fn counters_are_parsed_and_become_rates() {
         let text = "   100 5 800 30 50 2 400 20 3 40 50 7 0 56 1 4 2\n";
         let first = Counters::parse(text).unwrap();
         assert_eq!((first.reads, first.read_bytes, first.write_bytes), (100, 409_600, 204_800));

@@ -27,22 +27,22 @@ const FORGOTTEN_SURELY_NS: u64 = 60_000_000_000;
 const DEVICES_MAX: usize = 4096;
 
 /// Device and first sector of a request.
-type Place = (DeviceNumber, u64);
+type RequestStart = (DeviceNumber, u64);
 
 /// Device, first sector and a serial number, which distinguishes requests at the same sector.
-type Key = (DeviceNumber, u64, u64);
+type RequestKey = (DeviceNumber, u64, u64);
 
 /// Table of requests between their events.
 #[derive(Debug, Default)]
-pub(super) struct Flight {
+pub(super) struct InFlightTable {
     /// Oldest issued request per start sector; later ones at the same sector are in `again`.
-    issued: BTreeMap<Place, Issued>,
-    again: BTreeMap<Key, Issued>,
-    queued: BTreeMap<Key, Queued>,
+    issued: BTreeMap<RequestStart, IssuedRequest>,
+    again: BTreeMap<RequestKey, IssuedRequest>,
+    queued: BTreeMap<RequestKey, QueuedBio>,
     /// Bios finished by a completion and their latencies; a reused buffer.
-    answers: Vec<(Key, u64)>,
+    answers: Vec<(RequestKey, u64)>,
     /// Completion times of requests whose issue was not seen yet.
-    early: BTreeMap<Place, u64>,
+    early: BTreeMap<RequestStart, u64>,
     number: u64,
     /// Completions per device.
     done: BTreeMap<DeviceNumber, u64>,
@@ -56,7 +56,7 @@ pub(super) struct Flight {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Issued {
+struct IssuedRequest {
     time_ns: u64,
     sectors: u64,
     /// Completions of the device before this issue.
@@ -64,7 +64,7 @@ struct Issued {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Queued {
+struct QueuedBio {
     time_ns: u64,
     end: u64,
     /// Sectors not completed yet.
@@ -73,11 +73,11 @@ struct Queued {
 }
 
 /// Table key of a request; requests without data, such as flushes, use sector 0.
-fn place(event: &Event) -> Place {
+fn place(event: &Event) -> RequestStart {
     (event.device, if event.bytes == 0 { 0 } else { event.sector })
 }
 
-impl Flight {
+impl InFlightTable {
     /// Number of requests in flight on all devices.
     pub(super) fn depth(&self) -> u64 {
         self.issued.len() as u64 + self.again.len() as u64 + self.bios
@@ -117,13 +117,13 @@ impl Flight {
         }
     }
 
-    fn key(&mut self, (device, sector): Place) -> Key {
+    fn key(&mut self, (device, sector): RequestStart) -> RequestKey {
         self.number += 1;
         (device, sector, self.number)
     }
 
     /// Stores an issued request.
-    fn put(&mut self, place: Place, issued: Issued) {
+    fn put(&mut self, place: RequestStart, issued: IssuedRequest) {
         match self.issued.entry(place) {
             Slot::Vacant(free) => {
                 free.insert(issued);
@@ -136,7 +136,7 @@ impl Flight {
     }
 
     /// Removes the oldest request issued at a sector.
-    fn take(&mut self, place: Place) -> Option<Issued> {
+    fn take(&mut self, place: RequestStart) -> Option<IssuedRequest> {
         let first = self.issued.remove(&place)?;
         if !self.again.is_empty() {
             self.move_up(place);
@@ -145,7 +145,7 @@ impl Flight {
     }
 
     /// Promotes the oldest re-issue at this sector to the in-flight table.
-    fn move_up(&mut self, place: Place) {
+    fn move_up(&mut self, place: RequestStart) {
         let (device, sector) = place;
         let mut next = self.again.range((device, sector, 0)..=(device, sector, u64::MAX));
         if let Some(key) = next.next().map(|(key, _)| *key)
@@ -165,7 +165,7 @@ impl Flight {
         }
         self.bios += u64::from(self.is_bio_based(event.device));
         let key = self.key(place(event));
-        let queued = Queued {
+        let queued = QueuedBio {
             time_ns: event.time_ns,
             end: event.end(),
             left: event.sectors(),
@@ -188,7 +188,7 @@ impl Flight {
         }
         let done_before = self.done.get(&event.device).copied().unwrap_or(0);
         let (time_ns, sectors) = (event.time_ns, event.sectors());
-        self.put(place(event), Issued { time_ns, sectors, done_before });
+        self.put(place(event), IssuedRequest { time_ns, sectors, done_before });
         None
     }
 
@@ -196,7 +196,7 @@ impl Flight {
     pub(super) fn forgotten(&mut self, now_ns: u64) -> Vec<u64> {
         let Self { issued, again, done, .. } = self;
         let mut all = Vec::new();
-        let mut stays = |device: DeviceNumber, issued: &Issued| {
+        let mut stays = |device: DeviceNumber, issued: &IssuedRequest| {
             let age = now_ns.saturating_sub(issued.time_ns);
             let later = done.get(&device).map_or(0, |done| done - issued.done_before);
             let is_gone =
@@ -206,7 +206,7 @@ impl Flight {
         };
         issued.retain(|(device, _), issued| stays(*device, issued));
         again.retain(|(device, ..), issued| stays(*device, issued));
-        let places: Vec<Place> =
+        let places: Vec<RequestStart> =
             again.keys().map(|(device, sector, _)| (*device, *sector)).collect();
         for place in places {
             if !self.issued.contains_key(&place) {
@@ -237,7 +237,7 @@ impl Flight {
         };
         let done = event.sectors();
         if done > 0 && done < issued.sectors {
-            let rest = Issued { sectors: issued.sectors - done, ..issued };
+            let rest = IssuedRequest { sectors: issued.sectors - done, ..issued };
             self.put((event.device, event.end()), rest);
             return None;
         }
@@ -282,7 +282,7 @@ impl Flight {
 
 #[cfg(test)]
 mod tests {
-    use super::Flight;
+    use super::InFlightTable;
     use crate::event::{Action, DeviceNumber, Event, Flags, Operation};
 
     fn event(time_ns: u64, sector: u64, sectors: u32) -> Event {
@@ -300,15 +300,15 @@ mod tests {
         }
     }
 
-    fn answered(flight: &mut Flight, event: &Event) -> Vec<u64> {
+    fn answered(flight: &mut InFlightTable, event: &Event) -> Vec<u64> {
         let mut all = Vec::new();
         flight.answered(event, |ns| all.push(ns));
         all
     }
 
     #[test]
-    fn parts_of_a_request_are_one() {
-        let mut flight = Flight::default();
+    fn partial_completions_end_with_the_last_part() {
+        let mut flight = InFlightTable::default();
         flight.issue(&event(10, 100, 8));
         assert_eq!(flight.complete(&event(20, 100, 4)), None);
         assert_eq!(flight.depth(), 1);
@@ -318,8 +318,8 @@ mod tests {
     }
 
     #[test]
-    fn two_at_one_place_are_distinguished() {
-        let mut flight = Flight::default();
+    fn requests_at_the_same_sector_are_distinguished() {
+        let mut flight = InFlightTable::default();
         flight.issue(&event(10, 100, 8));
         flight.issue(&event(15, 100, 8));
         assert_eq!(flight.complete(&event(20, 100, 8)), Some(10));
@@ -330,8 +330,8 @@ mod tests {
     }
 
     #[test]
-    fn an_issue_that_is_reported_late_is_known_to_be_done() {
-        let mut flight = Flight::default();
+    fn an_issue_reported_after_its_completion_is_not_in_flight() {
+        let mut flight = InFlightTable::default();
         assert_eq!(flight.complete(&event(30, 100, 8)), None);
         assert_eq!(flight.issue(&event(10, 100, 8)), Some(20));
         assert_eq!(flight.depth(), 0);
@@ -342,8 +342,8 @@ mod tests {
     }
 
     #[test]
-    fn a_request_whose_end_is_never_reported_does_not_stay() {
-        let mut flight = Flight::default();
+    fn requests_without_a_completion_expire() {
+        let mut flight = InFlightTable::default();
         flight.issue(&event(10, 100, 8));
         for time in 0..2000 {
             flight.issue(&event(20 + time, 9000, 8));
@@ -358,8 +358,8 @@ mod tests {
     }
 
     #[test]
-    fn merged_and_split_requests_are_answered_when_all_is_done() {
-        let mut flight = Flight::default();
+    fn bios_of_merged_and_split_requests_end_with_their_last_sector() {
+        let mut flight = InFlightTable::default();
         flight.queue(&event(1, 100, 8));
         flight.queue(&event(2, 108, 8));
         assert_eq!(answered(&mut flight, &event(11, 100, 16)), [10, 9]);

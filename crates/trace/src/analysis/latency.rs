@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::tally::Sizes;
+use super::tally::LogHistogram;
 
 /// Limit of slices; after doubling at least half of them remain.
 const BINS_MAX: usize = 256;
@@ -45,7 +45,7 @@ impl LatencyBins {
 #[derive(Debug)]
 pub(super) struct LatencyTimeline {
     bin_ns: u64,
-    bins: Vec<Sizes>,
+    bins: Vec<LogHistogram>,
 }
 
 impl Default for LatencyTimeline {
@@ -62,7 +62,7 @@ impl LatencyTimeline {
         }
         let place = usize::try_from(after_ns / self.bin_ns).unwrap_or(0);
         if self.bins.len() <= place {
-            self.bins.resize_with(place + 1, Sizes::default);
+            self.bins.resize_with(place + 1, LogHistogram::default);
         }
         self.bins[place].add(took_ns);
     }
@@ -83,7 +83,7 @@ impl LatencyTimeline {
         if self.bins.is_empty() {
             return LatencyBins::default();
         }
-        let bin = |sizes: &Sizes| LatencyBin {
+        let bin = |sizes: &LogHistogram| LatencyBin {
             samples: sizes.count(),
             p50_ns: sizes.quantile(0.5),
             p99_ns: sizes.quantile(0.99),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_when_slices_become_longer() {
+    fn merged_slices_keep_all_samples() {
         let mut timeline = LatencyTimeline::default();
         for second in 0..10_000u64 {
             timeline.add(second * 1_000_000_000, second);

@@ -49,7 +49,7 @@ pub struct Map {
 
 /// Map under construction.
 #[derive(Clone, Debug)]
-pub(super) struct Grid {
+pub(super) struct MapGrid {
     /// Cells column by column, from the lowest row up.
     cells: Vec<u8>,
     column_ns: u64,
@@ -63,7 +63,7 @@ pub(super) struct Grid {
     marked: Option<(u64, u64)>,
 }
 
-impl Grid {
+impl MapGrid {
     pub(super) fn new() -> Self {
         Self {
             cells: Vec::new(),
@@ -290,7 +290,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Grid, Map};
+    use super::{Map, MapGrid};
     use crate::event::{Action, DeviceNumber, Event, Flags, Operation};
 
     fn event(sector: u64, sectors: u32, operation: Operation) -> Event {
@@ -318,10 +318,10 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn every_request_is_in_its_cell_and_nothing_else_is(
+        fn map_marks_exactly_the_requested_cells(
             all in prop::collection::vec((0u64..1 << 36, 0u64..1 << 40, 1u32..200), 1..60),
         ) {
-            let mut grid = Grid::new();
+            let mut grid = MapGrid::new();
             for &(time, sector, sectors) in &all {
                 grid.mark(time, &event(sector, sectors, Operation::Write), (0, u64::MAX));
             }
@@ -338,7 +338,7 @@ mod tests {
         }
 
         #[test]
-        fn lists_of_any_numbers_stay_in_the_map(
+        fn arbitrary_run_lists_stay_within_the_map(
             runs in prop::collection::vec(any::<u32>(), 0..40),
             rows in 0u64..50, columns in 0u64..50,
         ) {
@@ -350,8 +350,8 @@ mod tests {
     }
 
     #[test]
-    fn a_map_of_everything_takes_little_room() {
-        let mut grid = Grid::new();
+    fn a_fully_marked_map_is_small() {
+        let mut grid = MapGrid::new();
         let mut place = 12_345u64;
         for time in 0..400_000u64 {
             place = place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -59,7 +59,7 @@ pub fn summarise(
     window: Window,
     mut next: impl FnMut() -> Result<Option<Entry>, TraceFileError>,
 ) -> Result<Summary, TraceFileError> {
-    let mut work = Work::default();
+    let mut work = Summarizer::default();
     while let Some(entry) = next()? {
         work.entry(&entry, window);
     }
@@ -68,7 +68,7 @@ pub fn summarise(
 
 /// Analysis of the whole trace and of the current phase.
 #[derive(Debug, Default)]
-struct Work {
+struct Summarizer {
     whole: Option<Analyst>,
     phase: Option<(String, Analyst)>,
     phases: Vec<(String, Digest)>,
@@ -76,18 +76,18 @@ struct Work {
     waiting: Vec<Entry>,
     begin_ns: u64,
     now_ns: u64,
-    notes: Notes,
+    notes: RecordingNotes,
 }
 
 /// Notes about the recording as a whole.
 #[derive(Debug, Default)]
-struct Notes {
+struct RecordingNotes {
     end_ns: Option<u64>,
     program_write_bytes: Option<u64>,
     missing_bytes: Option<u64>,
 }
 
-impl Work {
+impl Summarizer {
     fn entry(&mut self, entry: &Entry, window: Window) {
         match entry {
             Entry::Event(event) => {

@@ -19,7 +19,7 @@ const DEVICES_MAX: usize = 4096;
 
 /// Logarithmic histogram: eight classes per power of two, for a relative error of 6 %.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sizes {
+pub(super) struct LogHistogram {
     classes: Vec<u64>,
     count: u64,
     max: u64,
@@ -27,7 +27,7 @@ pub(super) struct Sizes {
 
 const CLASSES: u32 = 8;
 
-impl Sizes {
+impl LogHistogram {
     pub(super) fn add(&mut self, value: u64) {
         let class = Self::class(value);
         if self.classes.len() <= class {
@@ -93,19 +93,19 @@ impl Sizes {
 
 /// Seek statistics over the order of requests.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Order {
+pub(super) struct SeekTracker {
     /// End sector of the last request, and of the last read, per device.
     ends: BTreeMap<DeviceNumber, (u64, Option<u64>)>,
-    pub(super) count: OrderCount,
+    pub(super) count: SeekCounts,
 }
 
 /// Counts derived from the request order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OrderCount {
+pub(super) struct SeekCounts {
     pub(super) requests: u64,
     pub(super) seeks: u64,
     pub(super) seek_bytes: u64,
-    pub(super) distances: Sizes,
+    pub(super) distances: LogHistogram,
     pub(super) sequential: u64,
     pub(super) blocks: u64,
     pub(super) following: u64,
@@ -115,7 +115,7 @@ pub(super) struct OrderCount {
     pub(super) seeks_of: BTreeMap<DeviceNumber, u64>,
 }
 
-impl Order {
+impl SeekTracker {
     /// Adds the next request with data; returns whether it requires a seek.
     pub(super) fn next(&mut self, event: &Event) -> bool {
         let is_read = event.operation == Operation::Read;
@@ -192,13 +192,13 @@ pub(super) fn figures_of(latency: &Latency) -> LatencyFigures {
 mod tests {
     use proptest::prelude::{any, proptest};
 
-    use super::Sizes;
+    use super::LogHistogram;
 
     proptest! {
         #[test]
-        fn quantiles_are_kept_to_an_eighth(mut values in
+        fn quantiles_are_within_an_eighth(mut values in
                 proptest::collection::vec(any::<u64>(), 1..200), eighths in 0usize..=8) {
-            let mut sizes = Sizes::default();
+            let mut sizes = LogHistogram::default();
             values.iter().for_each(|value| sizes.add(*value));
             values.sort_unstable();
             let place = (values.len() * eighths).div_ceil(8).max(1) - 1;
@@ -211,10 +211,10 @@ mod tests {
     #[test]
     fn small_numbers_are_exact() {
         for value in 0..=15 {
-            let mut sizes = Sizes::default();
+            let mut sizes = LogHistogram::default();
             sizes.add(value);
             assert_eq!(sizes.quantile(0.5), value);
         }
-        assert_eq!(Sizes::default().quantile(0.5), 0);
+        assert_eq!(LogHistogram::default().quantile(0.5), 0);
     }
 }

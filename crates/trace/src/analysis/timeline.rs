@@ -190,7 +190,7 @@ mod tests {
     use super::{SLOT_NS, SLOTS_MAX, Timeline};
 
     #[test]
-    fn nothing_is_lost_when_slices_become_longer() {
+    fn merged_slices_keep_all_totals() {
         let mut timeline = Timeline::default();
         let times = [0, SLOT_NS * 3, SLOT_NS * 2047, SLOT_NS * 5000, SLOT_NS * 4_000_000];
         for time in times {

@@ -45,7 +45,7 @@ mod tests {
                     device: DeviceNumber::new(7, 1),
                     action,
                     operation,
-                    flags: Flags::of_bits(kinds.2),
+                    flags: Flags::from_bits(kinds.2),
                     process: rest.0,
                     cpu: rest.1,
                     error: if action == Action::Complete { rest.2 } else { 0 },
@@ -56,7 +56,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(mut all in prop::collection::vec(event(), 0..50)) {
+        fn written_events_are_read_back(mut all in prop::collection::vec(event(), 0..50)) {
             all.sort_by_key(|event| event.time_ns);
             let mut files: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
             let mut writer = BlktraceWriter::new(Some(0), |_, _| Ok(Vec::new()));
@@ -82,7 +82,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..300),
+        fn arbitrary_bytes_end_or_fail(bytes in prop::collection::vec(any::<u8>(), 0..300),
                                         order in any::<bool>(), second in any::<bool>()) {
             let magic = 0x6561_7407u32 + u32::from(second);
             let mut file = if order { magic.to_le_bytes() } else { magic.to_be_bytes() }.to_vec();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_and_byte_orders_say_the_same() {
+    fn both_formats_and_byte_orders_decode_alike() {
         for (second, big) in [(false, false), (false, true), (true, false), (true, true)] {
             let bytes = record(second, big);
             assert_eq!(bytes.len(), 8 + if second { RECORD_2_BYTES } else { RECORD_BYTES });
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_reported_with_its_place() {
+    fn damaged_records_are_reported_with_their_offset() {
         let mut bytes = record(false, false);
         bytes.extend_from_slice(&[0; 60]);
         let mut reader = BlktraceReader::new(vec![bytes.as_slice()]).unwrap();

@@ -19,7 +19,7 @@ const DEVICES_MAX: usize = 4096;
 pub struct BlktraceReader<R: Read> {
     files: Vec<CpuFile<R>>,
     /// Buffered records, earliest first; serial numbers keep equal times in order.
-    held: BinaryHeap<Reverse<Held>>,
+    held: BinaryHeap<Reverse<BufferedRecord>>,
     devices: Vec<DeviceNumber>,
     ready: VecDeque<Entry>,
     number: u64,
@@ -27,28 +27,28 @@ pub struct BlktraceReader<R: Read> {
 }
 
 #[derive(Debug)]
-struct Held {
+struct BufferedRecord {
     time_ns: u64,
     number: u64,
     file: usize,
     record: Record,
 }
 
-impl PartialEq for Held {
+impl PartialEq for BufferedRecord {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Held {}
+impl Eq for BufferedRecord {}
 
-impl PartialOrd for Held {
+impl PartialOrd for BufferedRecord {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Held {
+impl Ord for BufferedRecord {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.time_ns, self.number).cmp(&(other.time_ns, other.number))
     }
@@ -105,7 +105,7 @@ impl<R: Read> BlktraceReader<R> {
             }
             let (time_ns, number) = (record.time_ns, self.number);
             self.number += 1;
-            self.held.push(Reverse(Held { time_ns, number, file, record }));
+            self.held.push(Reverse(BufferedRecord { time_ns, number, file, record }));
             break;
         }
         Ok(())

@@ -107,7 +107,7 @@ impl Record {
     }
 
     /// Encodes an event in the first format.
-    pub(super) fn of(event: &Event) -> Self {
+    pub(super) fn from_event(event: &Event) -> Self {
         let known = ACTIONS.iter().find(|(_, action, _)| *action == event.action);
         let (number, category) = known.map_or((1, QUEUE), |(number, _, bits)| (*number, *bits));
         let kind = match event.operation {

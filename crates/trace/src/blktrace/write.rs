@@ -124,7 +124,7 @@ impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
             note.cpu = cpu;
             file.put(&note)?;
         }
-        file.put(&Record::of(&Event { time_ns, cpu, ..*event }))
+        file.put(&Record::from_event(&Event { time_ns, cpu, ..*event }))
     }
 
     /// Flushes all files.

@@ -32,7 +32,7 @@ struct Segment {
 
 /// Read-ahead in progress behind the newest segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Reading {
+struct ReadAhead {
     since_ns: f64,
     bytes_per_ns: f64,
     /// Offset at which the segment is full.
@@ -41,7 +41,7 @@ struct Reading {
 
 /// Result of a buffer lookup.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Found {
+pub(super) enum BufferLookup {
     /// All bytes are buffered.
     Buffered,
     /// Read-ahead reaches the last byte after this many nanoseconds.
@@ -57,7 +57,7 @@ pub(super) struct DiskState {
     pub(super) end: u64,
     /// Segments, the newest first.
     segments: Vec<Segment>,
-    reading: Option<Reading>,
+    reading: Option<ReadAhead>,
 }
 
 impl DiskState {
@@ -75,7 +75,7 @@ impl DiskState {
     }
 
     /// Looks up the bytes `start..end`.
-    pub(super) fn find(&self, now_ns: f64, start: u64, end: u64) -> Found {
+    pub(super) fn find(&self, now_ns: f64, start: u64, end: u64) -> BufferLookup {
         let reached = self.reached(now_ns);
         for (place, segment) in self.segments.iter().enumerate() {
             let (known, is_reading) =
@@ -84,13 +84,13 @@ impl DiskState {
                 continue;
             }
             if end <= known {
-                return Found::Buffered;
+                return BufferLookup::Buffered;
             }
             if let Some(reading) = self.reading.filter(|_| is_reading) {
-                return Found::Coming((end - known) as f64 / reading.bytes_per_ns);
+                return BufferLookup::Coming((end - known) as f64 / reading.bytes_per_ns);
             }
         }
-        Found::No
+        BufferLookup::No
     }
 
     /// Updates the buffer after a read that was served from it or by read-ahead.
@@ -141,7 +141,7 @@ impl DiskState {
         self.segments.insert(0, Segment { start, end });
         self.segments.truncate(buffer.segments);
         let limit = end.saturating_add(buffer.segment_bytes());
-        self.reading = Some(Reading { since_ns: done_ns, bytes_per_ns, limit });
+        self.reading = Some(ReadAhead { since_ns: done_ns, bytes_per_ns, limit });
     }
 
     /// Updates the state after a write, or a read on a disk without a buffer: moves the head and

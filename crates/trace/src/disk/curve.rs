@@ -43,12 +43,12 @@ pub(super) struct SeekCurve {
 
 impl SeekCurve {
     /// Builds the curve; `None` for numbers that do not form one.
-    pub(super) fn of(text: &SeekText) -> Option<Self> {
+    pub(super) fn new(text: &SeekText) -> Option<Self> {
         let curve = match *text {
             SeekText::Published(Published { boundary, short_ms, long_ms }) => {
                 Self { boundary, short: short_ms, long: long_ms }
             }
-            SeekText::DataSheet(sheet) => Self::of_data_sheet(sheet)?,
+            SeekText::DataSheet(sheet) => Self::from_data_sheet(sheet)?,
         };
         let numbers = [curve.short, curve.long].concat();
         let is_sound = numbers.iter().all(|number| (0.0..1000.0).contains(number))
@@ -58,7 +58,7 @@ impl SeekCurve {
 
     /// Continuous curve through the single-track and full-stroke times whose mean over uniformly
     /// distributed pairs of positions is the average.
-    fn of_data_sheet(sheet: DataSheet) -> Option<Self> {
+    fn from_data_sheet(sheet: DataSheet) -> Option<Self> {
         let DataSheet { single_track_ms: single, average_ms: average, full_stroke_ms: full } =
             sheet;
         let (edge, root) = (BOUNDARY, BOUNDARY.sqrt());
@@ -112,11 +112,11 @@ mod tests {
     }
 
     #[test]
-    fn a_data_sheet_becomes_a_curve_with_its_times() {
+    fn data_sheet_times_lie_on_the_curve() {
         for (single, average, full) in [(0.6, 8.2, 17.7), (1.0, 12.0, 20.0), (0.8, 8.5, 19.0)] {
             let sheet =
                 DataSheet { single_track_ms: single, average_ms: average, full_stroke_ms: full };
-            let curve = SeekCurve::of(&SeekText::DataSheet(sheet)).unwrap();
+            let curve = SeekCurve::new(&SeekText::DataSheet(sheet)).unwrap();
             assert!((mean(&curve) / average - 1.0).abs() < 0.01, "{}", mean(&curve));
             assert!((curve.ms(1.0) - full).abs() < 1e-9);
             assert!((curve.ms(1e-7) - single).abs() < 0.01);
@@ -126,10 +126,10 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_make_no_curve_make_none() {
+    fn invalid_seek_times_are_rejected() {
         let sheet = |single_track_ms, average_ms, full_stroke_ms| {
             let sheet = DataSheet { single_track_ms, average_ms, full_stroke_ms };
-            SeekCurve::of(&SeekText::DataSheet(sheet))
+            SeekCurve::new(&SeekText::DataSheet(sheet))
         };
         assert_eq!(sheet(1.0, 0.5, 2.0), None, "the mean is below the shortest");
         assert_eq!(sheet(1.0, 9.0, 8.0), None, "the mean is above the longest");

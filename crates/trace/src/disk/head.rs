@@ -2,7 +2,7 @@
 //! replay and real-time play.
 
 use super::buffer::DiskState;
-use super::model::{Disk, Parts, Wanted};
+use super::model::{Disk, DiskTransfer, ServiceTime};
 
 /// Head position, clock and queue of a disk.
 #[derive(Clone, Debug, Default)]
@@ -10,14 +10,14 @@ pub(super) struct Head {
     pub(super) now_ns: f64,
     pub(super) idle_ns: f64,
     state: DiskState,
-    pub(super) parts: Parts,
+    pub(super) parts: ServiceTime,
     /// Queued requests with their numbers, oldest first.
-    waiting: Vec<(u64, Wanted)>,
+    waiting: Vec<(u64, DiskTransfer)>,
 }
 
 impl Head {
     /// Queues a request.
-    pub(super) fn wait(&mut self, number: u64, wanted: Wanted) {
+    pub(super) fn wait(&mut self, number: u64, wanted: DiskTransfer) {
         self.waiting.push((number, wanted));
     }
 
@@ -28,7 +28,7 @@ impl Head {
 
     /// Serves the request with the shortest positioning time among the first `disk.queue` ones;
     /// returns its number and the parts of its time.
-    pub(super) fn serve(&mut self, disk: &Disk) -> Option<(u64, Parts)> {
+    pub(super) fn serve(&mut self, disk: &Disk) -> Option<(u64, ServiceTime)> {
         let waiting = self.waiting.len().min(disk.queue);
         let times = self.waiting[..waiting]
             .iter()

@@ -7,7 +7,7 @@
 use serde::Deserialize;
 use treering_model::{Fingerprint, harmless};
 
-use super::buffer::{BufferText, DiskState, Found};
+use super::buffer::{BufferLookup, BufferText, DiskState};
 use super::curve::{SeekCurve, SeekText};
 
 /// Names and files of the built-in disks.
@@ -63,7 +63,7 @@ struct TransferText {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Access {
+enum DiskKind {
     Mechanics { revolution_ns: f64, seek: SeekCurve },
     Flash(FlashText),
 }
@@ -77,7 +77,7 @@ pub struct Disk {
     /// Queue length: the next request is chosen among this many.
     pub(super) queue: usize,
     uncertainty: f64,
-    access: Access,
+    access: DiskKind,
     transfer: TransferText,
     /// Read buffer; a disk without one only reads through short gaps.
     buffer: Option<BufferText>,
@@ -85,14 +85,14 @@ pub struct Disk {
 
 /// Parts of the time of a request, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Parts {
+pub(super) struct ServiceTime {
     pub(super) overhead: f64,
     pub(super) seek: f64,
     pub(super) rotation: f64,
     pub(super) transfer: f64,
 }
 
-impl Parts {
+impl ServiceTime {
     /// Sum of all parts.
     pub(super) fn total(self) -> f64 {
         self.overhead + self.positioning() + self.transfer
@@ -114,7 +114,7 @@ impl Parts {
 
 /// Disk request, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct DiskTransfer {
     pub(super) offset: u64,
     pub(super) bytes: u64,
     pub(super) is_write: bool,
@@ -196,11 +196,11 @@ impl Disk {
                 if !(100.0..=100_000.0).contains(&rpm) {
                     return Err(wrong("revolutions-per-minute is not between 100 and 100000"));
                 }
-                let seek = SeekCurve::of(&seek)
+                let seek = SeekCurve::new(&seek)
                     .ok_or_else(|| wrong("seek: there is no curve with these times"))?;
-                Access::Mechanics { revolution_ns: 60e9 / rpm, seek }
+                DiskKind::Mechanics { revolution_ns: 60e9 / rpm, seek }
             }
-            (None, Some(flash)) if (1..=1024).contains(&flash.at_a_time) => Access::Flash(flash),
+            (None, Some(flash)) if (1..=1024).contains(&flash.at_a_time) => DiskKind::Flash(flash),
             (None, Some(_)) => return Err(wrong("at-a-time is not between 1 and 1024")),
             _ => return Err(wrong("give either [mechanics] or [flash]")),
         };
@@ -224,10 +224,10 @@ impl Disk {
     fn scaled(&self, factor: f64) -> Self {
         let rate = 1.0 / f64::midpoint(1.0, factor);
         let access = match self.access {
-            Access::Mechanics { revolution_ns, seek } => {
-                Access::Mechanics { revolution_ns, seek: seek.scaled(factor) }
+            DiskKind::Mechanics { revolution_ns, seek } => {
+                DiskKind::Mechanics { revolution_ns, seek: seek.scaled(factor) }
             }
-            Access::Flash(flash) => Access::Flash(FlashText {
+            DiskKind::Flash(flash) => DiskKind::Flash(FlashText {
                 read_ms: flash.read_ms * factor,
                 write_ms: flash.write_ms * factor,
                 ..flash
@@ -272,18 +272,18 @@ impl Disk {
         &self,
         now_ns: f64,
         state: &DiskState,
-        wanted: Wanted,
+        wanted: DiskTransfer,
         waiting: usize,
-    ) -> Parts {
+    ) -> ServiceTime {
         let overhead = self.transfer.overhead_ms * 1e6;
         let transfer = wanted.bytes as f64 / self.density(self.place(wanted.offset));
         match self.access {
-            Access::Flash(flash) => {
+            DiskKind::Flash(flash) => {
                 let ms = if wanted.is_write { flash.write_ms } else { flash.read_ms };
                 let together = waiting.clamp(1, flash.at_a_time) as f64;
-                Parts { overhead, seek: ms * 1e6 / together, rotation: 0.0, transfer }
+                ServiceTime { overhead, seek: ms * 1e6 / together, rotation: 0.0, transfer }
             }
-            Access::Mechanics { revolution_ns, seek } => {
+            DiskKind::Mechanics { revolution_ns, seek } => {
                 let there = self.positioned(now_ns, state.end, wanted, (revolution_ns, seek));
                 match self.buffer.filter(|_| !wanted.is_write) {
                     None => there,
@@ -303,20 +303,22 @@ impl Disk {
         &self,
         now_ns: f64,
         state: &DiskState,
-        wanted: Wanted,
+        wanted: DiskTransfer,
         buffer: BufferText,
-    ) -> Option<Parts> {
+    ) -> Option<ServiceTime> {
         let overhead = self.transfer.overhead_ms * 1e6;
         let over_bus = wanted.bytes as f64 / buffer.bus_bytes_per_second * 1e9;
         match state.find(now_ns, wanted.offset, wanted.offset.saturating_add(wanted.bytes)) {
-            Found::No => None,
-            Found::Buffered => Some(Parts { overhead, transfer: over_bus, ..Parts::default() }),
-            Found::Coming(ns) => {
+            BufferLookup::No => None,
+            BufferLookup::Buffered => {
+                Some(ServiceTime { overhead, transfer: over_bus, ..ServiceTime::default() })
+            }
+            BufferLookup::Coming(ns) => {
                 // The command overhead and the bus transfer overlap with the read-ahead.
                 let left = (ns - overhead).max(over_bus);
                 let transfer = wanted.bytes as f64 / self.density(self.place(wanted.offset));
                 let transfer = transfer.max(over_bus).min(left);
-                Some(Parts { overhead, rotation: left - transfer, transfer, seek: 0.0 })
+                Some(ServiceTime { overhead, rotation: left - transfer, transfer, seek: 0.0 })
             }
         }
     }
@@ -326,9 +328,9 @@ impl Disk {
         &self,
         now_ns: f64,
         end: u64,
-        wanted: Wanted,
+        wanted: DiskTransfer,
         (revolution_ns, seek): (f64, SeekCurve),
-    ) -> Parts {
+    ) -> ServiceTime {
         let here = self.place(wanted.offset);
         let density = self.density(here);
         let transfer = wanted.bytes as f64 / density;
@@ -336,7 +338,11 @@ impl Disk {
         let behind = wanted.offset.checked_sub(end).filter(|gap| *gap <= READ_THROUGH_BYTES);
         if let Some(gap) = behind.filter(|_| wanted.is_write || self.buffer.is_none()) {
             // Read-ahead, or a write that is still buffered, continues here without a seek.
-            return Parts { rotation: gap as f64 / density, transfer, ..Parts::default() };
+            return ServiceTime {
+                rotation: gap as f64 / density,
+                transfer,
+                ..ServiceTime::default()
+            };
         }
         let tracks = self.tracks(revolution_ns);
         let distance = (here - self.place(end)).abs();
@@ -344,7 +350,7 @@ impl Disk {
         let seek = if is_same_track { 0.0 } else { seek.ms(distance) * 1e6 };
         let arrives = (now_ns + overhead + seek) / revolution_ns;
         let turn = (here * tracks - arrives).rem_euclid(1.0);
-        Parts { overhead, seek, rotation: turn * revolution_ns, transfer }
+        ServiceTime { overhead, seek, rotation: turn * revolution_ns, transfer }
     }
 
     /// Number of tracks.
@@ -355,9 +361,15 @@ impl Disk {
 
     /// Applies a request to the head position and the buffer; `parts` is its time from
     /// [`Self::time`].
-    pub(super) fn serve(&self, now_ns: f64, state: &mut DiskState, wanted: Wanted, parts: Parts) {
+    pub(super) fn serve(
+        &self,
+        now_ns: f64,
+        state: &mut DiskState,
+        wanted: DiskTransfer,
+        parts: ServiceTime,
+    ) {
         let end = wanted.offset.saturating_add(wanted.bytes);
-        let (Access::Mechanics { revolution_ns, .. }, Some(buffer), false) =
+        let (DiskKind::Mechanics { revolution_ns, .. }, Some(buffer), false) =
             (self.access, self.buffer, wanted.is_write)
         else {
             return state.wrote(now_ns, wanted.offset, end);
@@ -388,10 +400,10 @@ pub struct DiskError(String);
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Disk, DiskState, Wanted};
+    use super::{ALL, Disk, DiskState, DiskTransfer};
 
     #[test]
-    fn every_disk_can_be_read_and_says_where_its_numbers_come_from() {
+    fn built_in_disks_parse_and_name_their_source() {
         for (name, text) in ALL {
             let disk = Disk::read(text).unwrap();
             assert!(!disk.about.is_empty() && text.contains("source"), "{name}");
@@ -401,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn places_go_from_the_outside_to_the_inside() {
+    fn tracks_run_from_the_outside_to_the_inside() {
         let disk = Disk::named("hdd-7200").unwrap();
         let places: Vec<f64> =
             (0..=10).map(|tenth| disk.place(disk.capacity_bytes / 10 * tenth)).collect();
@@ -411,16 +423,16 @@ mod tests {
     }
 
     #[test]
-    fn a_request_behind_the_last_one_costs_its_transfer_alone() {
+    fn sequential_requests_cost_only_their_transfer() {
         let disk = Disk::named("hdd-7200").unwrap();
         let mut state = DiskState::default();
-        let before = Wanted { offset: 0, bytes: 1 << 20, is_write: false };
+        let before = DiskTransfer { offset: 0, bytes: 1 << 20, is_write: false };
         let parts = disk.time(0.0, &state, before, 1);
         disk.serve(0.0, &mut state, before, parts);
-        let wanted = Wanted { offset: 1 << 20, bytes: 175_000, is_write: false };
+        let wanted = DiskTransfer { offset: 1 << 20, bytes: 175_000, is_write: false };
         let parts = disk.time(parts.total(), &state, wanted, 1);
         assert!((parts.total() / 1e6 - 1.0).abs() < 0.001, "{parts:?}");
-        let far = disk.time(0.0, &state, Wanted { offset: 2_000_000_000_000, ..wanted }, 1);
+        let far = disk.time(0.0, &state, DiskTransfer { offset: 2_000_000_000_000, ..wanted }, 1);
         assert!(far.seek > 7e6 && far.rotation < 8.34e6, "{far:?}");
     }
 
@@ -428,7 +440,7 @@ mod tests {
     fn read(disk: &Disk, offsets: &[u64], bytes: u64) -> Vec<f64> {
         let (mut state, mut now_ns) = (DiskState::default(), 0.0);
         let mut read = |offset: &u64| {
-            let wanted = Wanted { offset: *offset, bytes, is_write: false };
+            let wanted = DiskTransfer { offset: *offset, bytes, is_write: false };
             let parts = disk.time(now_ns, &state, wanted, 1);
             disk.serve(now_ns, &mut state, wanted, parts);
             now_ns += parts.total();
@@ -438,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_head_passed_over_or_comes_to_next_costs_no_revolution() {
+    fn buffered_and_read_ahead_bytes_cost_no_revolution() {
         let disk = Disk::named("hdd-7200-500g").unwrap();
         let (start, gap) = (10 << 30, 200 << 10);
         // Forward with gaps: the head reads through.
@@ -455,14 +467,14 @@ mod tests {
     }
 
     #[test]
-    fn a_write_makes_what_is_in_the_buffer_worthless() {
+    fn writes_invalidate_the_buffer() {
         let disk = Disk::named("hdd-7200-500g").unwrap();
         let mut state = DiskState::default();
-        let place = Wanted { offset: 10 << 30, bytes: 4096, is_write: false };
+        let place = DiskTransfer { offset: 10 << 30, bytes: 4096, is_write: false };
         let mut now_ns = 0.0;
         let mut times = Vec::new();
         for is_write in [false, false, true, false] {
-            let wanted = Wanted { is_write, ..place };
+            let wanted = DiskTransfer { is_write, ..place };
             let parts = disk.time(now_ns, &state, wanted, 1);
             disk.serve(now_ns, &mut state, wanted, parts);
             now_ns += parts.total();
@@ -472,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_disk_is_refused() {
+    fn invalid_disk_files_are_rejected() {
         let text = ALL[0].1;
         for (from, to, wanted) in [
             ("queue = 32", "queue = 0", "queue"),

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use treering_model::PlayedParts;
 
 use super::head::Head;
-use super::model::{Disk, Parts, Wanted};
+use super::model::{Disk, DiskTransfer, ServiceTime};
 
 /// Request to a played disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct PlayedHead {
     disk: Disk,
     head: Head,
     /// Requests that arrive while another one is served, oldest first.
-    coming: VecDeque<(u64, u64, Wanted)>,
+    coming: VecDeque<(u64, u64, DiskTransfer)>,
 }
 
 impl PlayedHead {
@@ -54,7 +54,7 @@ impl PlayedHead {
     pub fn take(&mut self, at_ns: u64, request: DiskRequest) {
         let DiskRequest { number, offset, bytes, is_write } = request;
         let last = self.disk.capacity_bytes.saturating_sub(bytes);
-        let wanted = Wanted { offset: offset.min(last), bytes, is_write };
+        let wanted = DiskTransfer { offset: offset.min(last), bytes, is_write };
         self.coming.push_back((at_ns, number, wanted));
     }
 
@@ -79,7 +79,7 @@ impl PlayedHead {
         }
         let (number, parts) = self.head.serve(&self.disk)?;
         let busy_ns = whole(parts.total());
-        let Parts { seek, rotation, transfer, .. } = parts;
+        let ServiceTime { seek, rotation, transfer, .. } = parts;
         let [seek_ns, rotation_ns, transfer_ns] = [seek, rotation, transfer].map(whole);
         let parts = PlayedParts { busy_ns, seek_ns, rotation_ns, transfer_ns };
         Some(DiskAnswer { number, due_ns: whole(self.head.now_ns), parts })
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_of_what_was_played_comes_to_the_same_time() {
+    fn played_requests_and_their_replay_agree() {
         for (disk, within) in
             [("hdd-7200", 4 << 30), ("hdd-5400", 300 << 30), ("ssd-sata", 1 << 30)]
         {
@@ -150,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn reads_in_order_are_played_at_the_rate_of_the_disk() {
+    fn sequential_reads_reach_the_transfer_rate() {
         let offsets: Vec<u64> = (0..20_000).map(|number| number * 4096).collect();
         let (played, _) = both("hdd-7200", &offsets, 1, 0);
         assert!((20_000.0 * 4096.0 / played / 175e6 - 1.0).abs() < 0.02, "{played}");
     }
 
     #[test]
-    fn a_request_that_comes_later_is_not_served_before_it_came() {
+    fn requests_are_not_served_before_their_arrival() {
         let mut played = PlayedHead::new(&Disk::named("hdd-7200").unwrap());
         let at = |number, offset| DiskRequest { number, offset, bytes: 4096, is_write: true };
         played.take(0, at(1, 2 << 40));
@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_request_is_answered_once_and_times_do_not_go_back(
+        fn every_request_is_answered_once_in_order_of_time(
             requests in prop::collection::vec((0..1u64 << 42, 0..1u64 << 30, 0..1u64 << 24), 0..60)
         ) {
             let mut played = PlayedHead::new(&Disk::named("hdd-7200").unwrap());

@@ -3,7 +3,7 @@
 use treering_model::ModelledSeconds;
 
 use super::buffer::DiskState;
-use super::model::{Disk, Wanted};
+use super::model::{Disk, DiskTransfer};
 
 /// Reader of an otherwise idle disk; the head starts at offset 0.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ impl DiskReader {
     /// Reads a range; a range beyond the end of the disk is moved to its end.
     pub fn read(&mut self, offset: u64, bytes: u64) {
         let last = self.disks[0].capacity_bytes.saturating_sub(bytes);
-        let wanted = Wanted { offset: offset.min(last), bytes, is_write: false };
+        let wanted = DiskTransfer { offset: offset.min(last), bytes, is_write: false };
         let heads = self.now_ns.iter_mut().zip(&mut self.states);
         for (disk, (now_ns, state)) in self.disks.iter().zip(heads) {
             let parts = disk.time(*now_ns, state, wanted, 1);
@@ -34,7 +34,7 @@ impl DiskReader {
 
     /// Total time so far.
     pub fn seconds(&self) -> ModelledSeconds {
-        ModelledSeconds::of(self.now_ns.map(|ns| ns / 1e9))
+        ModelledSeconds::from_times(self.now_ns.map(|ns| ns / 1e9))
     }
 }
 
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_in_order_take_their_transfer_and_scattered_ones_far_longer() {
+    fn sequential_reads_take_their_transfer_and_scattered_ones_far_longer() {
         let (mut ordered, mut scattered) = (reader(), reader());
         for number in 0..10_000u64 {
             ordered.read(number * 65_536, 65_536);
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_takes_what_its_trace_takes() {
+    fn reader_and_replay_agree() {
         let disk = Disk::named("hdd-7200").unwrap();
         let (mut reader, mut replay) = (DiskReader::new(&disk), DiskReplay::new(&disk));
         for number in 0..2000u64 {
@@ -83,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_read_takes_a_time(
+        fn every_read_takes_a_finite_time(
             stretches in prop::collection::vec((any::<u64>(), any::<u64>()), 0..50)
         ) {
             let mut reader = reader();

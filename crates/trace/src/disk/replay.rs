@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use treering_model::ModelledSeconds;
 
 use super::head::Head;
-use super::model::{Disk, Wanted};
+use super::model::{Disk, DiskTransfer};
 use crate::event::{Action, DeviceNumber, Entry, Event};
 
 /// Limit of queued requests; the oldest are served before others are added.
@@ -53,13 +53,13 @@ pub struct DiskReplay {
     names: BTreeMap<DeviceNumber, String>,
     /// Devices by the event with which they take requests: issue, or queue for devices without
     /// issues.
-    issued: BTreeMap<DeviceNumber, OneDevice>,
-    queued: BTreeMap<DeviceNumber, OneDevice>,
+    issued: BTreeMap<DeviceNumber, DeviceReplay>,
+    queued: BTreeMap<DeviceNumber, DeviceReplay>,
 }
 
 /// Requests of one device.
 #[derive(Debug)]
-struct OneDevice {
+struct DeviceReplay {
     /// Typical, fastest and slowest version of the disk.
     heads: [Head; 3],
     requests: u64,
@@ -74,7 +74,7 @@ struct OneDevice {
     idle_ns: u64,
 }
 
-impl OneDevice {
+impl DeviceReplay {
     fn new() -> Self {
         Self {
             heads: Default::default(),
@@ -125,7 +125,7 @@ impl OneDevice {
         let last = disks[0].capacity_bytes.saturating_sub(u64::from(event.bytes));
         let offset = event.sector.saturating_mul(512);
         self.beyond += u64::from(offset > last);
-        let wanted = Wanted {
+        let wanted = DiskTransfer {
             offset: offset.min(last),
             bytes: u64::from(event.bytes),
             is_write: event.operation.is_write(),
@@ -156,7 +156,7 @@ impl OneDevice {
             device,
             requests: self.requests,
             bytes: self.bytes,
-            busy: ModelledSeconds::of(busy),
+            busy: ModelledSeconds::from_times(busy),
             seek_seconds: seconds(parts.seek),
             rotation_seconds: seconds(parts.rotation),
             transfer_seconds: seconds(parts.transfer),
@@ -207,7 +207,7 @@ impl DiskReplay {
             _ => return,
         };
         if is_request && (devices.contains_key(&event.device) || devices.len() < DEVICES_MAX) {
-            let device = devices.entry(event.device).or_insert_with(OneDevice::new);
+            let device = devices.entry(event.device).or_insert_with(DeviceReplay::new);
             device.begins(event, &self.disks);
         }
     }
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn scattered_reads_one_at_a_time_take_a_seek_and_half_a_revolution() {
+    fn scattered_single_reads_take_a_seek_and_half_a_revolution() {
         for (disk, capacity, wanted_ms) in [
             ("hdd-7200", 4_000_000_000_000, 8.2 + 4.17 + 0.1),
             ("hdd-5400", 320_000_000_000, 12.0 + 5.56 + 0.2),
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_in_order_take_what_their_transfer_takes() {
+    fn sequential_reads_take_their_transfer_time() {
         let cost = replay_of(65_536, "hdd-7200-500g", (0..100_000).map(|number| number << 16), 1);
         // This disk reads ahead while idle.
         let rate = cost.bytes as f64 / (cost.busy.typical + cost.idle_seconds);
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn published_reads_of_pieces_in_random_order_take_what_they_took() {
+    fn random_reads_match_published_times() {
         // ArghyaB118/filesystem_aging at 50981a6, Natural_Transfer_Size/result_hdd.txt: the first
         // 1000 pieces of a size, each read once.
         for (bytes, seconds) in [(4u32 << 20, 28.79), (8 << 20, 50.57), (64 << 20, 354.5)] {

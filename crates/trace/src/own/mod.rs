@@ -44,23 +44,23 @@ pub fn is_trace(beginning: &[u8]) -> bool {
 
 /// Reference values for the differences in entries.
 #[derive(Debug, Default)]
-struct Before {
+struct DeltaBase {
     time_ns: u64,
     process: u32,
     cpu: u32,
     /// Index of the device in `devices`.
     device: usize,
-    devices: Vec<Place>,
+    devices: Vec<DeviceBase>,
 }
 
 /// Device and the sector of its previous event.
 #[derive(Debug)]
-struct Place {
+struct DeviceBase {
     number: DeviceNumber,
     sector: u64,
 }
 
-impl Before {
+impl DeltaBase {
     fn keep(&mut self, event: &Event, device: usize) {
         self.time_ns = event.time_ns;
         self.process = event.process;
@@ -100,7 +100,7 @@ mod tests {
             device: DeviceNumber::new(7, minor),
             action: Action::ALL[kinds.0],
             operation: Operation::ALL[kinds.1],
-            flags: Flags::of_bits(kinds.2),
+            flags: Flags::from_bits(kinds.2),
             process: rest.0,
             cpu: rest.1,
             error: rest.2,
@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(entries in prop::collection::vec(entry(), 0..60)) {
+        fn written_entries_are_read_back(entries in prop::collection::vec(entry(), 0..60)) {
             let bytes = written(&entries);
             let mut reader = TraceReader::new(bytes.as_slice()).unwrap();
             let mut read: Vec<Entry> = Vec::new();
@@ -150,7 +150,7 @@ mod tests {
         }
 
         #[test]
-        fn a_part_is_read_as_far_as_it_goes(entries in prop::collection::vec(entry(), 1..30),
+        fn truncated_traces_are_read_up_to_the_last_whole_entry(entries in prop::collection::vec(entry(), 1..30),
                                             cut in 0usize..1000) {
             let bytes = written(&entries);
             let length = bytes.len() * cut / 1000;
@@ -163,7 +163,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn arbitrary_bytes_end_or_fail(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let mut file = super::BEGINNING.to_vec();
             file.extend(bytes);
             let mut reader = TraceReader::new(file.as_slice()).unwrap();
@@ -171,13 +171,13 @@ mod tests {
         }
 
         #[test]
-        fn differences_are_folded_and_back(number in any::<u64>()) {
+        fn zigzag_encoding_round_trips(number in any::<u64>()) {
             prop_assert_eq!(unfolded(folded(number)), number);
         }
     }
 
     #[test]
-    fn small_differences_are_small() {
+    fn small_differences_have_short_encodings() {
         assert_eq!([0, 1, u64::MAX, 2].map(folded), [0, 2, 1, 4]);
         let event = Event {
             time_ns: 1 << 40,
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_the_first_version_are_read() {
+    fn version_1_is_read() {
         let entry = Entry::Lost { events: 3 };
         let mut file = written(std::slice::from_ref(&entry));
         file[..super::BEGINNING_1.len()].copy_from_slice(super::BEGINNING_1);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_reported_with_its_place() {
+    fn damage_is_reported_with_its_offset() {
         let wrong = |bytes: &[u8]| {
             let mut file = super::BEGINNING.to_vec();
             file.extend(bytes);

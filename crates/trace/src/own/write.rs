@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use super::{
-    BEGINNING, Before, DEVICE, END, EVENT, LOST, NAME_BYTES_MAX, NOTE, PHASE, PROCESS, Place,
-    SAME_CPU, SAME_DEVICE, SAME_PROCESS, folded,
+    BEGINNING, DEVICE, DeltaBase, DeviceBase, END, EVENT, LOST, NAME_BYTES_MAX, NOTE, PHASE,
+    PROCESS, SAME_CPU, SAME_DEVICE, SAME_PROCESS, folded,
 };
 use crate::event::{Action, Device, DeviceNumber, Entry, Event, Operation};
 
@@ -12,7 +12,7 @@ use crate::event::{Action, Device, DeviceNumber, Entry, Event, Operation};
 #[derive(Debug)]
 pub struct TraceWriter<W: Write> {
     out: W,
-    before: Before,
+    before: DeltaBase,
     entry: Vec<u8>,
     events: u64,
 }
@@ -24,7 +24,7 @@ impl<W: Write> TraceWriter<W> {
     /// If the header cannot be written.
     pub fn new(mut out: W) -> io::Result<Self> {
         out.write_all(BEGINNING)?;
-        Ok(Self { out, before: Before::default(), entry: Vec::new(), events: 0 })
+        Ok(Self { out, before: DeltaBase::default(), entry: Vec::new(), events: 0 })
     }
 
     /// Writes an entry.
@@ -77,7 +77,7 @@ impl<W: Write> TraceWriter<W> {
         self.number(device.sectors);
         self.name(&device.name);
         if !self.before.devices.iter().any(|place| place.number == device.number) {
-            self.before.devices.push(Place { number: device.number, sector: 0 });
+            self.before.devices.push(DeviceBase { number: device.number, sector: 0 });
         }
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress};
 use treering_model::{Ending, Metric, Trial, TrialId};
-use treering_observe::Wanted;
+use treering_observe::ObserverOptions;
 use treering_script::{Job, Settings};
 use treering_fio::Fio;
 use treering_fio::check::{Moved, both_ways, moved, sequences};
@@ -101,7 +101,7 @@ impl Runner<'_> {
             keep,
             cautions: Vec::new(),
             facts: Vec::new(),
-            wanted: Wanted::default(),
+            wanted: ObserverOptions::default(),
             remount: None,
             catches_sigint: false,
             ranks: None,

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use treering_model::Op;
 use treering_script::{
-    Buffers, Call, CallError, Completion, Done, Entries, Queue, Subject, Synchronous,
+    Buffers, Call, CallError, Completion, Done, Entries, Queue, Subject, SyncMode,
 };
 
 use crate::HeatBook;
@@ -46,7 +46,7 @@ pub trait Caller: Send {
 
     /// Says whether files that are opened from now on bypass the page cache (`O_DIRECT`), and
     /// whether they are written synchronously (`O_SYNC`, `O_DSYNC`).
-    fn open_through(&mut self, direct: bool, synchronous: Synchronous);
+    fn open_through(&mut self, direct: bool, synchronous: SyncMode);
 
     /// Whether reads and writes at places of their own are made by the calls that take vectors.
     fn by_vectors(&mut self, _are: bool) {}

@@ -7,7 +7,7 @@ use std::io;
 
 use treering_script::{GroupStart, Task};
 use treering_sys::{
-    ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns, own_session,
+    ForkEnd, ForkGate, ForkedProcess, fork_worker, monotonic_ns, own_session, read_answers,
 };
 
 use crate::workers::reported::ReportedRun;
@@ -44,7 +44,7 @@ fn forked<C: Caller>(
         GroupStart::Together => Some(ForkGate::new().map_err(cannot(0))?),
         GroupStart::AsMade => None,
     };
-    let mut children: Vec<Forked> = Vec::with_capacity(tasks.len());
+    let mut children: Vec<ForkedProcess> = Vec::with_capacity(tasks.len());
     for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {
         let work = || {
             if has_session {
@@ -56,8 +56,8 @@ fn forked<C: Caller>(
         children.push(fork_worker(gate.as_ref(), work).map_err(cannot(number))?);
     }
     drop(gate);
-    while hear_forked(&mut children, ANSWER_MAX).map_err(cannot(0))? {
-        if children.iter().any(Forked::is_silent) {
+    while read_answers(&mut children, ANSWER_MAX).map_err(cannot(0))? {
+        if children.iter().any(ForkedProcess::is_silent) {
             // One of them was lost.
             halting.stop.halt();
         }

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_package_is_refused_in_words() {
+    fn invalid_packages_are_rejected_with_a_reason() {
         let errors =
             |bytes: &[u8]| read(bytes, Path::new("/x.deb")).map(|_| ()).unwrap_err().to_string();
         assert!(errors(b"!<arch>\n").contains("no data.tar"));

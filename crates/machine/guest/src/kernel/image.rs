@@ -36,7 +36,7 @@ mod tests {
     use super::{pretended, release};
 
     #[test]
-    fn an_image_says_what_it_is() {
+    fn release_and_version_are_read() {
         let image = pretended("6.1.0-50-cloud-amd64 (a@b) #1 SMP Debian 6.1.176-1");
         let expected = ("6.1.0-50-cloud-amd64".to_owned(), "#1 SMP Debian 6.1.176-1".to_owned());
         assert_eq!(release(&image), Some(expected));

@@ -121,7 +121,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn modules_have_one_name_however_they_are_packed() {
+    fn module_names_ignore_compression() {
         let path = "kernel/arch/x86/crypto/crc32c-intel.ko.xz";
         assert_eq!(module_name(path).as_deref(), Some("crc32c_intel"));
         assert_eq!(module_name("ext4.ko").as_deref(), Some("ext4"));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_or_no_kernel_is_named() {
+    fn missing_and_invalid_kernels_are_named() {
         let top = tempfile::tempdir().unwrap();
         let missing = Kernel::read(&top.path().join("none")).unwrap_err().to_string();
         assert!(missing.contains("none"), "{missing}");

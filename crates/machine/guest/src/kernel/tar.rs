@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_read_and_links_are_passed_over() {
+    fn files_are_read_and_links_skipped() {
         let mut archive = header("a", b'0', b"00000000005\0");
         archive.extend_from_slice(b"hello");
         archive.resize(1024, 0);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_cannot_be_are_refused() {
+    fn impossible_sizes_are_rejected() {
         for size in [b"77777777777777".as_slice(), &[0xff; 12], b"9"] {
             assert!(files(&header("a", b'0', &size[..size.len().min(12)])).is_err());
         }
@@ -166,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_archive_makes_it_panic(
+        fn arbitrary_archives_do_not_panic(
             kind in any::<u8>(),
             size in proptest::collection::vec(any::<u8>(), 12),
             rest in proptest::collection::vec(any::<u8>(), 0..2000),

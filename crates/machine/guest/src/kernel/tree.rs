@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_installed_image_finds_its_modules_beside_it() {
+    fn installed_images_find_their_modules() {
         let top = tempfile::tempdir().unwrap();
         write(top.path(), "boot/vmlinuz-6.1", &pretended("6.1 (a@b) #1"));
         write(top.path(), "boot/config-6.1", b"CONFIG_X=y\n");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_built_tree_has_its_modules_all_over() {
+    fn modules_of_a_build_tree_are_found() {
         let top = tempfile::tempdir().unwrap();
         write(top.path(), "arch/x86/boot/bzImage", &pretended("6.1-mine (a@b) #1"));
         write(top.path(), "fs/xfs/xfs.ko", b"module");

@@ -79,7 +79,7 @@ pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     }
     let none = || BlockTraceError::NoDevice { what: dir.display().to_string() };
     let table = MountTable::read().map_err(unread)?;
-    let mount = table.of(&open).ok_or_else(none)?;
+    let mount = table.mount_of(&open).ok_or_else(none)?;
     let source = std::fs::metadata(&mount.source).map_err(|_not_there| none())?;
     if !source.file_type().is_block_device() {
         return Err(none());
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_distinguished_from_the_beginning_of_a_partition() {
+    fn sectors_are_relative_to_the_partition() {
         let (part, disk) = (partition(), DeviceNumber::new(8, 0));
         assert_eq!(part.place(disk, 2048, 8), Some(0));
         assert_eq!(part.place(disk, 3047, 1), Some(999));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_stacked_the_bottom_is_taken() {
+    fn stacked_devices_resolve_to_the_bottom() {
         let top = tempfile::tempdir().unwrap();
         let sys = &top.path().canonicalize().unwrap();
         stack(sys);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn of_btrfs_all_devices_are_taken_each_once() {
+    fn every_btrfs_device_is_taken_once() {
         let top = tempfile::tempdir().unwrap();
         let sys = &top.path().canonicalize().unwrap();
         stack(sys);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_no_device_is_reported() {
+    fn directories_without_a_device_are_rejected() {
         let none = devices_under(Path::new("/proc")).unwrap_err();
         assert!(matches!(none, BlockTraceError::NoDevice { .. }), "{none}");
         let none = devices_under(Path::new("/nowhere/at/all")).unwrap_err();

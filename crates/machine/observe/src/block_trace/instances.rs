@@ -37,7 +37,7 @@ fn begun_of(stat: &str) -> Option<u64> {
 
 /// tracefs instance whose process is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftInstance {
+pub struct StaleInstance {
     name: String,
     /// Process that created it.
     pub process: u32,
@@ -45,13 +45,13 @@ pub struct LeftInstance {
     pub start: u64,
 }
 
-impl fmt::Display for LeftInstance {
+impl fmt::Display for StaleInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "instance {} of tracefs", self.name)
     }
 }
 
-impl LeftInstance {
+impl StaleInstance {
     /// All leftover instances; empty if tracefs cannot be read.
     pub fn all() -> Vec<Self> {
         Tracefs::open().map(|traces| Self::among(&traces)).unwrap_or_default()
@@ -59,11 +59,11 @@ impl LeftInstance {
 
     pub(super) fn among(traces: &Tracefs) -> Vec<Self> {
         let names = traces.instances().unwrap_or_default();
-        names.into_iter().filter_map(|name| Self::of(name, begun)).collect()
+        names.into_iter().filter_map(|name| Self::parse(name, begun)).collect()
     }
 
     /// Parses an instance name; `None` for foreign names and running processes.
-    fn of(name: String, begun: impl Fn(u32) -> Option<u64>) -> Option<Self> {
+    fn parse(name: String, begun: impl Fn(u32) -> Option<u64>) -> Option<Self> {
         let mut numbers = name.strip_prefix(BEGINNING)?.splitn(3, '-');
         let process = numbers.next()?.parse().ok()?;
         let then: u64 = numbers.next()?.parse().ok()?;
@@ -86,12 +86,12 @@ impl LeftInstance {
 
 #[cfg(test)]
 mod tests {
-    use super::{LeftInstance, begun, begun_of, next_name};
+    use super::{StaleInstance, begun, begun_of, next_name};
 
     #[test]
-    fn an_instance_is_left_when_its_process_is_gone() {
+    fn instances_of_ended_processes_are_stale() {
         let begun_then = |process| (process == 7).then_some(1000);
-        let left = |name: &str| LeftInstance::of(name.to_owned(), begun_then);
+        let left = |name: &str| StaleInstance::parse(name.to_owned(), begun_then);
         assert_eq!(left("treering-7-1000-0"), None, "its process is there");
         assert_eq!(left("treering-7-999-0").unwrap().process, 7, "another has its number");
         assert_eq!(left("treering-8-1000-3").unwrap().to_string(), {
@@ -103,11 +103,11 @@ mod tests {
         }
         let (first, second) = (next_name(), next_name());
         assert_ne!(first, second);
-        assert_eq!(LeftInstance::of(first, begun), None, "we are there");
+        assert_eq!(StaleInstance::parse(first, begun), None, "we are there");
     }
 
     #[test]
-    fn a_name_of_a_process_may_have_anything_in_it() {
+    fn start_time_is_parsed_behind_any_command_name() {
         let fields: Vec<String> = (3..30).map(|field| (field * 10).to_string()).collect();
         let stat = format!("12 (a) b (c) {}", fields.join(" "));
         assert_eq!(begun_of(&stat), Some(220));

@@ -17,8 +17,8 @@ use std::fmt;
 
 pub use devices::{TracedDevice, device_at, devices_under};
 pub use error::BlockTraceError;
-pub use instances::LeftInstance;
-pub use recorder::{BlockRecorder, Recorded, RecorderOptions, SharedSink};
+pub use instances::StaleInstance;
+pub use recorder::{BlockRecorder, RecorderOptions, RecordingResult, SharedSink};
 pub use statistics::StatisticsRecorder;
 
 pub(crate) use observer::BlockTrace;

@@ -12,8 +12,8 @@ use std::time::Duration;
 use treering_sys::{TraceSample, monotonic_ns};
 use treering_trace::{Analyst, Digest, Entry, EntrySink, Event};
 
-use super::layout::Layout;
-use super::source::{Opened, Source, open};
+use super::layout::EventLayout;
+use super::source::{EventSource, OpenedSource, open};
 use super::statistics::moved_bytes;
 use super::{BlockTraceError, Method, TracedDevice};
 
@@ -54,7 +54,7 @@ pub type SharedSink = Box<dyn EntrySink + Send>;
 
 /// Result of a recording.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordingResult {
     /// Figures since the last cut.
     pub digest: Digest,
     /// Errors of sinks that failed.
@@ -70,21 +70,21 @@ enum Command {
     /// Start of a phase; an empty name ends the current one.
     Phase { at_ns: u64, name: String },
     /// End of a part; the digest is sent back.
-    Cut { moment: Moment, to: Sender<Digest> },
+    Cut { moment: PartBoundary, to: Sender<Digest> },
     /// End of the recording, with the bytes written by the program, if known.
-    Stop { moment: Moment, program_write_bytes: Option<u64> },
+    Stop { moment: PartBoundary, program_write_bytes: Option<u64> },
 }
 
 /// Boundary between two parts, with the devices' byte counters just before and after it, which
 /// bracket the completions.
 #[derive(Clone, Copy, Debug)]
-struct Moment {
+struct PartBoundary {
     before: Option<u64>,
     at_ns: u64,
     after: Option<u64>,
 }
 
-impl Moment {
+impl PartBoundary {
     fn now(devices: &[TracedDevice]) -> Self {
         let before = moved_bytes(devices);
         Self { before, at_ns: monotonic_ns(), after: moved_bytes(devices) }
@@ -95,7 +95,7 @@ impl Moment {
 #[derive(Debug)]
 pub struct BlockRecorder {
     commands: Sender<Command>,
-    thread: JoinHandle<Recorded>,
+    thread: JoinHandle<RecordingResult>,
     devices: Vec<TracedDevice>,
     method: Method,
 }
@@ -112,11 +112,11 @@ impl BlockRecorder {
     ) -> Result<Self, BlockTraceError> {
         let cpus = treering_sys::online_cpus().len().max(1);
         let ring_bytes = options.ring_bytes.min(RINGS_BYTES_MAX / cpus);
-        let Opened { source, layouts, method } = open(devices, ring_bytes, options.method)?;
+        let OpenedSource { source, layouts, method } = open(devices, ring_bytes, options.method)?;
         let (commands, heard) = channel();
-        let moment = Moment::now(devices);
+        let moment = PartBoundary::now(devices);
         let now = moment.at_ns;
-        let work = Work {
+        let work = RecordingThread {
             source,
             layouts,
             devices: devices.to_vec(),
@@ -124,7 +124,7 @@ impl BlockRecorder {
             sinks,
             failed: Vec::new(),
             held: Vec::new(),
-            named: Names::default(),
+            named: ProcessNames::default(),
             lost: 0,
             missing_bytes: 0,
             counted_bytes: moment.after,
@@ -153,35 +153,35 @@ impl BlockRecorder {
     /// Figures since the last cut; starts the next part.
     pub fn cut(&self) -> Option<Digest> {
         let (to, from) = channel();
-        self.commands.send(Command::Cut { moment: Moment::now(&self.devices), to }).ok()?;
+        self.commands.send(Command::Cut { moment: PartBoundary::now(&self.devices), to }).ok()?;
         from.recv().ok()
     }
 
     /// Ends the recording; `None` if its thread failed.
-    pub fn stop(self) -> Option<Recorded> {
+    pub fn stop(self) -> Option<RecordingResult> {
         self.stop_with(None)
     }
 
     /// Ends the recording of a program that wrote this many bytes, which sinks receive as a note;
     /// `None` if the recording thread failed.
-    pub fn stop_with(self, program_write_bytes: Option<u64>) -> Option<Recorded> {
-        let moment = Moment::now(&self.devices);
+    pub fn stop_with(self, program_write_bytes: Option<u64>) -> Option<RecordingResult> {
+        let moment = PartBoundary::now(&self.devices);
         let _gone = self.commands.send(Command::Stop { moment, program_write_bytes });
         self.thread.join().ok()
     }
 }
 
 /// State of the recording thread.
-struct Work {
-    source: Box<dyn Source>,
-    layouts: Vec<Layout>,
+struct RecordingThread {
+    source: Box<dyn EventSource>,
+    layouts: Vec<EventLayout>,
     devices: Vec<TracedDevice>,
     analyst: Analyst,
     sinks: Vec<SharedSink>,
     failed: Vec<io::Error>,
     /// Buffered events, which may still be preceded by unread ones.
     held: Vec<Event>,
-    named: Names,
+    named: ProcessNames,
     lost: u64,
     /// Bytes counted by the devices without a completion in the trace so far, and the devices'
     /// counter at the start of this part.
@@ -192,8 +192,8 @@ struct Work {
     before_ns: u64,
 }
 
-impl Work {
-    fn run(mut self, commands: &Receiver<Command>) -> Recorded {
+impl RecordingThread {
+    fn run(mut self, commands: &Receiver<Command>) -> RecordingResult {
         self.tell(&Entry::note(Entry::BEGIN_NS, self.round_ns));
         for device in self.devices.clone() {
             self.tell(&Entry::Device(device.device));
@@ -215,7 +215,7 @@ impl Work {
                     }
                     Err(TryRecvError::Empty) => break,
                     Err(TryRecvError::Disconnected) => {
-                        let moment = Moment::now(&self.devices);
+                        let moment = PartBoundary::now(&self.devices);
                         return self.end(moment, None);
                     }
                 }
@@ -291,14 +291,14 @@ impl Work {
         self.tell(&Entry::Phase { time_ns: at_ns, name });
     }
 
-    fn cut(&mut self, moment: Moment) -> Digest {
+    fn cut(&mut self, moment: PartBoundary) -> Digest {
         self.reach(moment.at_ns);
         let digest = self.analyst.cut(moment.at_ns);
         self.compared(digest, moment)
     }
 
     /// Compares the figures with the byte counters of the devices.
-    fn compared(&mut self, mut digest: Digest, moment: Moment) -> Digest {
+    fn compared(&mut self, mut digest: Digest, moment: PartBoundary) -> Digest {
         let counted =
             self.counted_bytes.zip(moment.before).map(|(from, to)| to.saturating_sub(from));
         let figures = &mut digest.figures;
@@ -309,7 +309,7 @@ impl Work {
         digest
     }
 
-    fn end(mut self, moment: Moment, program_write_bytes: Option<u64>) -> Recorded {
+    fn end(mut self, moment: PartBoundary, program_write_bytes: Option<u64>) -> RecordingResult {
         self.reach(moment.at_ns);
         let digest = self.analyst.end(moment.at_ns);
         let mut digest = self.compared(digest, moment);
@@ -324,7 +324,7 @@ impl Work {
         for mut sink in std::mem::take(&mut self.sinks) {
             self.failed.extend(sink.end().err());
         }
-        Recorded {
+        RecordingResult {
             digest,
             failed: self.failed,
             lost_events: self.lost,
@@ -335,7 +335,7 @@ impl Work {
 
 /// Process names, each reported once.
 #[derive(Default)]
-struct Names {
+struct ProcessNames {
     known: BTreeSet<u32>,
     /// Recently seen processes by the lowest bits of their IDs; matches nearly every event.
     recent: [u32; RECENT],
@@ -343,7 +343,7 @@ struct Names {
     new: Vec<(u32, String)>,
 }
 
-impl Names {
+impl ProcessNames {
     fn hear(&mut self, process: u32, name: &[u8]) {
         let recent = &mut self.recent[usize::try_from(process).unwrap_or(0) % RECENT];
         if *recent == process {
@@ -360,7 +360,7 @@ impl Names {
 /// Decodes an event of one of the devices.
 fn read(
     sample: &TraceSample<'_>,
-    layouts: &[Layout],
+    layouts: &[EventLayout],
     devices: &[TracedDevice],
     name: &mut impl FnMut(u32, &[u8]),
 ) -> Option<Event> {
@@ -396,9 +396,9 @@ mod tests {
     use treering_sys::{TraceSample, thread_cpu};
     use treering_trace::{Action, Analyst, Device, DeviceNumber};
 
-    use super::{Moment, Names, Source, Work};
+    use super::{EventSource, PartBoundary, ProcessNames, RecordingThread};
     use crate::block_trace::TracedDevice;
-    use crate::block_trace::layout::Layout;
+    use crate::block_trace::layout::EventLayout;
 
     const REQUESTS: u32 = 100_000;
     /// 240,000 requests a second, one after the other.
@@ -410,7 +410,7 @@ mod tests {
     const POINTS: [(u16, Action); 3] =
         [(1, Action::Queue), (2, Action::Issue), (3, Action::Complete)];
 
-    fn layouts() -> Vec<Layout> {
+    fn layouts() -> Vec<EventLayout> {
         let layout = |(id, action): (u16, Action)| {
             let text = format!(
                 "ID: {id}\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\
@@ -420,7 +420,7 @@ mod tests {
                  \tfield:char rwbs[8];\toffset:32;\tsize:8;\tsigned:0;\n\
                  \tfield:char comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
             );
-            Layout::parse(&text, action).unwrap()
+            EventLayout::parse(&text, action).unwrap()
         };
         POINTS.map(layout).to_vec()
     }
@@ -444,7 +444,7 @@ mod tests {
         event
     }
 
-    impl Source for Prepared {
+    impl EventSource for Prepared {
         fn wait(&self, _at_most: Duration) {}
 
         fn drain(&mut self, each: &mut dyn FnMut(&TraceSample<'_>)) {
@@ -471,10 +471,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_rings_tell_is_all_analysed() {
+    fn all_events_of_the_rings_are_analysed() {
         let number = DeviceNumber::new(7, 0);
         let device = Device { number, name: "loop0".to_owned(), sectors: 1 << 30 };
-        let mut work = Work {
+        let mut work = RecordingThread {
             source: Box::new(Prepared { next: 0, lost: 5 }),
             layouts: layouts(),
             devices: vec![TracedDevice { device, disk: number, first_sector: 0 }],
@@ -482,7 +482,7 @@ mod tests {
             sinks: Vec::new(),
             failed: Vec::new(),
             held: Vec::new(),
-            named: Names::default(),
+            named: ProcessNames::default(),
             lost: 0,
             missing_bytes: 0,
             counted_bytes: Some(0),
@@ -498,7 +498,7 @@ mod tests {
         }
         let ended_ns = 1_000_000 + u64::from(REQUESTS) * APART_NS + TOOK_NS;
         let counted = u64::from(REQUESTS) * 4096 + 777;
-        let moment = Moment { before: Some(counted), at_ns: ended_ns, after: None };
+        let moment = PartBoundary { before: Some(counted), at_ns: ended_ns, after: None };
         let digest = work.cut(moment);
         let figures = digest.figures;
         let each = (cpu_ns() - before_ns) as f64 / figures.events as f64;

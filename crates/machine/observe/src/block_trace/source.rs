@@ -9,8 +9,8 @@ use treering_sys::{
     TraceSample, Tracefs, Tracepoint, Tracepoints, online_cpus, possible_cpus, trace_page,
 };
 
-use super::instances::{LeftInstance, next_name};
-use super::layout::{Layout, POINTS};
+use super::instances::{StaleInstance, next_name};
+use super::layout::{EventLayout, POINTS};
 use super::{BlockTraceError, Method, TracedDevice};
 
 /// Limit of a filter in bytes, less than a page. Longer filters are omitted and applied to the
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 const PAGE_BYTES: usize = 1 << 16;
 
 /// Source of trace events.
-pub(super) trait Source: Send {
+pub(super) trait EventSource: Send {
     /// Waits for events, at most for `at_most`.
     fn wait(&self, at_most: Duration);
 
@@ -42,9 +42,9 @@ pub(super) trait Source: Send {
 }
 
 /// Open source with the layouts of its events.
-pub(super) struct Opened {
-    pub(super) source: Box<dyn Source>,
-    pub(super) layouts: Vec<Layout>,
+pub(super) struct OpenedSource {
+    pub(super) source: Box<dyn EventSource>,
+    pub(super) layouts: Vec<EventLayout>,
     pub(super) method: Method,
 }
 
@@ -53,25 +53,25 @@ pub(super) fn open(
     devices: &[TracedDevice],
     ring_bytes: usize,
     only: Option<Method>,
-) -> Result<Opened, BlockTraceError> {
+) -> Result<OpenedSource, BlockTraceError> {
     let traces = Tracefs::open().map_err(BlockTraceError::Tracefs)?;
     let layouts = layouts(&traces)?;
     let filter = filter(devices);
     // tracefs rings report their losses. perf rings were seen to miss completions on a busy machine
     // (Linux 6.18, a task preempted within its event) without counting them.
     if only != Some(Method::PerfEvent)
-        && let Ok(instance) = Instance::open(traces, &filter, ring_bytes)
+        && let Ok(instance) = TraceInstance::open(traces, &filter, ring_bytes)
     {
-        return Ok(Opened { source: Box::new(instance), layouts, method: Method::Tracefs });
+        return Ok(OpenedSource { source: Box::new(instance), layouts, method: Method::Tracefs });
     }
     if only == Some(Method::Tracefs) {
         return Err(BlockTraceError::Tracefs(Errno::OPNOTSUPP));
     }
     let points = perf(&layouts, &filter, ring_bytes).map_err(BlockTraceError::PerfEvent)?;
-    Ok(Opened { source: Box::new(points), layouts, method: Method::PerfEvent })
+    Ok(OpenedSource { source: Box::new(points), layouts, method: Method::PerfEvent })
 }
 
-fn layouts(traces: &Tracefs) -> Result<Vec<Layout>, BlockTraceError> {
+fn layouts(traces: &Tracefs) -> Result<Vec<EventLayout>, BlockTraceError> {
     let mut layouts = Vec::new();
     for (name, action, needed) in POINTS {
         let text = match traces.read(&format!("events/block/{name}/format")) {
@@ -79,7 +79,7 @@ fn layouts(traces: &Tracefs) -> Result<Vec<Layout>, BlockTraceError> {
             Err(_) if !needed => continue,
             Err(errno) => return Err(BlockTraceError::Tracefs(errno)),
         };
-        match Layout::parse(&text, action) {
+        match EventLayout::parse(&text, action) {
             Some(layout) => layouts.push(layout),
             None if !needed => {}
             None => return Err(BlockTraceError::Format { point: name }),
@@ -95,15 +95,15 @@ fn filter(devices: &[TracedDevice]) -> String {
     if filter.len() > FILTER_BYTES_MAX { String::new() } else { filter }
 }
 
-fn perf(layouts: &[Layout], filter: &str, ring_bytes: usize) -> Result<Tracepoints, Errno> {
-    let point = |layout: &Layout| Tracepoint { id: layout.id, filter: filter.to_owned() };
+fn perf(layouts: &[EventLayout], filter: &str, ring_bytes: usize) -> Result<Tracepoints, Errno> {
+    let point = |layout: &EventLayout| Tracepoint { id: layout.id, filter: filter.to_owned() };
     let points: Vec<Tracepoint> = layouts.iter().map(point).collect();
     let opened = Tracepoints::open(&points, ring_bytes)?;
     opened.enable()?;
     Ok(opened)
 }
 
-impl Source for Tracepoints {
+impl EventSource for Tracepoints {
     fn wait(&self, at_most: Duration) {
         Tracepoints::wait(self, at_most);
     }
@@ -122,7 +122,7 @@ impl Source for Tracepoints {
 }
 
 /// Private tracefs instance, removed on drop.
-struct Instance {
+struct TraceInstance {
     traces: Tracefs,
     own: Option<Tracefs>,
     name: String,
@@ -135,9 +135,9 @@ struct Instance {
     lost: u64,
 }
 
-impl Instance {
+impl TraceInstance {
     fn open(traces: Tracefs, filter: &str, ring_bytes: usize) -> Result<Self, Errno> {
-        for left in LeftInstance::among(&traces) {
+        for left in StaleInstance::among(&traces) {
             let _somebody_may_read_it = left.remove_from(&traces);
         }
         let name = next_name();
@@ -178,7 +178,7 @@ impl Instance {
     }
 }
 
-impl Source for Instance {
+impl EventSource for TraceInstance {
     fn wait(&self, at_most: Duration) {
         if !self.wakes {
             std::thread::sleep(at_most.min(PAUSE));
@@ -239,7 +239,7 @@ fn page_bytes() -> usize {
     rustix::param::page_size().min(PAGE_BYTES)
 }
 
-impl Drop for Instance {
+impl Drop for TraceInstance {
     fn drop(&mut self) {
         if let Some(own) = self.own.take() {
             let _it_goes_anyway = own.write("tracing_on", "0");

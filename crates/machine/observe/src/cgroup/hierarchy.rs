@@ -6,26 +6,26 @@ use std::path::{Path, PathBuf};
 
 use treering_sys::MountTable;
 
-use crate::places::Places;
+use crate::places::KernelRoots;
 
 /// Version of a hierarchy, which determines file names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum CgroupVersion {
     One,
     Two,
 }
 
 /// Control groups of this process in the hierarchy of one controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lineage {
-    pub(super) version: Version,
+pub(super) struct CgroupPath {
+    pub(super) version: CgroupVersion,
     /// Directories, the own group first, the root last.
     pub(super) folders: Vec<PathBuf>,
 }
 
-impl Lineage {
+impl CgroupPath {
     /// Hierarchy of a controller: version 1 if it is mounted there, else version 2.
-    pub(super) fn of(places: &Places, controller: &str) -> Option<Self> {
+    pub(super) fn find(places: &KernelRoots, controller: &str) -> Option<Self> {
         let groups = places.proc("self/cgroup")?;
         let table = MountTable::parse(places.proc("self/mountinfo")?.as_bytes());
         let path_of = |is_it: &dyn Fn(&str, &str) -> bool| {
@@ -38,12 +38,14 @@ impl Lineage {
         let has = |list: &str| list.split(',').any(|one| one == controller);
         let first = path_of(&|_, controllers| has(controllers));
         let (version, path) = match first {
-            Some(path) => (Version::One, path),
-            None => (Version::Two, path_of(&|number, names| number == "0" && names.is_empty())?),
+            Some(path) => (CgroupVersion::One, path),
+            None => {
+                (CgroupVersion::Two, path_of(&|number, names| number == "0" && names.is_empty())?)
+            }
         };
         let mount = table.mounts.into_iter().find(|mount| match version {
-            Version::One => mount.fs_type == "cgroup" && has(&mount.super_options),
-            Version::Two => mount.fs_type == "cgroup2",
+            CgroupVersion::One => mount.fs_type == "cgroup" && has(&mount.super_options),
+            CgroupVersion::Two => mount.fs_type == "cgroup2",
         })?;
         // In a container only a part of the hierarchy may be mounted.
         let below = path.strip_prefix(&mount.root).or_else(|_| path.strip_prefix("/")).ok()?;

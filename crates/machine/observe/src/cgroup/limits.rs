@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use super::hierarchy::{Lineage, Version};
-use crate::places::Places;
+use super::hierarchy::{CgroupPath, CgroupVersion};
+use crate::places::KernelRoots;
 
 /// Effective limits: the smallest from the own group up to the root.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Limits {
+pub(crate) struct CgroupLimits {
     /// Memory limit, if below the machine's memory.
     pub(crate) memory_max_bytes: Option<u64>,
     /// Memory throttling threshold, if below the machine's memory: above it the kernel reclaims
@@ -31,19 +31,19 @@ const THROTTLES: [(&str, &str); 4] = [
     ("blkio.throttle.write_iops_device", "wiops"),
 ];
 
-impl Limits {
+impl CgroupLimits {
     /// Reads the effective limits; limits that leave the whole machine are omitted.
-    pub(crate) fn read(places: &Places) -> Self {
+    pub(crate) fn read(places: &KernelRoots) -> Self {
         let mut limits = Self::default();
         let memory = places.memory_bytes("MemTotal").unwrap_or(u64::MAX);
-        if let Some(lineage) = Lineage::of(places, "memory") {
+        if let Some(lineage) = CgroupPath::find(places, "memory") {
             let (max, high) = match lineage.version {
-                Version::One => ("memory.limit_in_bytes", "memory.soft_limit_in_bytes"),
-                Version::Two => ("memory.max", "memory.high"),
+                CgroupVersion::One => ("memory.limit_in_bytes", "memory.soft_limit_in_bytes"),
+                CgroupVersion::Two => ("memory.max", "memory.high"),
             };
             limits.memory_max_bytes = lineage.least(max).filter(|bytes| *bytes < memory);
             // The v1 soft limit does not throttle.
-            if lineage.version == Version::Two {
+            if lineage.version == CgroupVersion::Two {
                 limits.memory_high_bytes = lineage.least(high).filter(|bytes| *bytes < memory);
             }
         }
@@ -54,7 +54,7 @@ impl Limits {
         let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         limits.cpus = allowed.and_then(|list| count(list.trim())).filter(|cpus| *cpus < all);
         limits.io = io(places);
-        limits.pids_max = Lineage::of(places, "pids").and_then(|all| all.least("pids.max"));
+        limits.pids_max = CgroupPath::find(places, "pids").and_then(|all| all.least("pids.max"));
         limits
     }
 
@@ -100,14 +100,14 @@ impl Limits {
 }
 
 /// CPU quota in CPUs.
-fn cpu_time(places: &Places) -> Option<f64> {
-    let lineage = Lineage::of(places, "cpu")?;
+fn cpu_time(places: &KernelRoots) -> Option<f64> {
+    let lineage = CgroupPath::find(places, "cpu")?;
     let quotas: Vec<(String, String)> = match lineage.version {
-        Version::One => {
+        CgroupVersion::One => {
             let (quota, period) = ("cpu.cfs_quota_us", "cpu.cfs_period_us");
             lineage.texts(quota).into_iter().zip(lineage.texts(period)).collect()
         }
-        Version::Two => {
+        CgroupVersion::Two => {
             let texts = lineage.texts("cpu.max");
             let pair = |text: &String| {
                 let (quota, period) = text.split_once(' ')?;
@@ -125,8 +125,8 @@ fn cpu_time(places: &Places) -> Option<f64> {
     cpus.min_by(f64::total_cmp)
 }
 
-fn io(places: &Places) -> Vec<String> {
-    let first = Lineage::of(places, "blkio").filter(|all| all.version == Version::One);
+fn io(places: &KernelRoots) -> Vec<String> {
+    let first = CgroupPath::find(places, "blkio").filter(|all| all.version == CgroupVersion::One);
     if let Some(lineage) = first {
         let found = THROTTLES.iter().flat_map(|(file, word)| {
             let texts = lineage.texts(file);
@@ -139,7 +139,7 @@ fn io(places: &Places) -> Vec<String> {
         });
         return found.collect();
     }
-    let Some(lineage) = Lineage::of(places, "io") else { return Vec::new() };
+    let Some(lineage) = CgroupPath::find(places, "io") else { return Vec::new() };
     let texts = lineage.texts("io.max");
     let lines = texts.iter().flat_map(|text| text.lines());
     let limiting = lines.filter_map(|line| {

@@ -8,7 +8,7 @@ use treering_model::filesystems::by_name;
 use treering_sys::MountTable;
 
 use crate::environment::device::names_below;
-use crate::places::Places;
+use crate::places::KernelRoots;
 
 /// Kernel messages about trouble of the whole machine: crashes, stalls, lack of memory, clock
 /// problems.
@@ -66,17 +66,17 @@ const BLOCK_NAMES: [(&str, bool); 12] = [
 
 /// Names by which kernel messages refer to the system under test.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Concern {
+pub(super) struct LogRelevance {
     names: BTreeSet<String>,
     filesystem: String,
 }
 
-impl Concern {
+impl LogRelevance {
     /// Collects the filesystem of a directory and all devices below it.
-    pub(super) fn of(places: &Places, target: &Path) -> Self {
+    pub(super) fn for_target(places: &KernelRoots, target: &Path) -> Self {
         let filesystem = std::fs::File::open(target).ok().and_then(|dir| {
             let table = MountTable::read().ok()?;
-            Some(table.of(&dir)?.fs_type.clone())
+            Some(table.mount_of(&dir)?.fs_type.clone())
         });
         let mut names = names_below(places, target);
         names.retain(|name| name.len() > 2 && !name.chars().all(|one| one.is_ascii_digit()));
@@ -130,11 +130,11 @@ fn is_block_name(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Concern;
+    use super::LogRelevance;
 
-    fn concern(names: &[&str], filesystem: &str) -> Concern {
+    fn concern(names: &[&str], filesystem: &str) -> LogRelevance {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        Concern { names, filesystem: filesystem.to_owned() }
+        LogRelevance { names, filesystem: filesystem.to_owned() }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::places::Places;
+use crate::places::KernelRoots;
 
 /// Counters since boot, and the current amount of dirty data.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,7 +42,7 @@ const PRESSURES: [(&str, &str, &str); 5] = [
 
 impl Counters {
     /// Reads the counters; `None` without `/proc`.
-    pub(super) fn read(places: &Places) -> Option<Self> {
+    pub(super) fn read(places: &KernelRoots) -> Option<Self> {
         let mut counters = Self::default();
         counters.take_stat(&places.proc("stat")?);
         counters.own_user_ticks = own_user_ticks(&places.proc("self/stat")?)?;
@@ -98,7 +98,7 @@ fn lines(text: &str) -> BTreeMap<String, u64> {
 
 /// Throttling counts of all CPUs, combined by `all_in_one`; `None` if no CPU reports any.
 fn throttles(
-    places: &Places,
+    places: &KernelRoots,
     file: &str,
     all_in_one: impl Fn(&mut dyn Iterator<Item = u64>) -> u64,
 ) -> Option<u64> {
@@ -129,11 +129,11 @@ fn total(pressure: &str, word: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Counters, own_user_ticks, total};
-    use crate::places::Places;
+    use crate::places::KernelRoots;
     use std::fs;
 
     #[test]
-    fn lines_are_read_by_their_names() {
+    fn vmstat_lines_are_parsed_by_name() {
         let mut counters = Counters::default();
         counters.take_stat("cpu  10 2 30 400 5 6 7 8 9 1\ncpu0 1 1 1 1\nctxt 77\n");
         assert_eq!((counters.all_ticks, counters.user_ticks), (468, 12));
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_counters() {
-        let counters = Counters::read(&Places::default()).unwrap();
+        let counters = Counters::read(&KernelRoots::default()).unwrap();
         assert!(counters.all_ticks > 0 && counters.uptime_seconds > 0.0);
         assert!(!counters.load_average.is_empty());
         assert!(counters.vm_sum(&["pgpgin"]) > 0);
@@ -156,9 +156,9 @@ mod tests {
     }
 
     #[test]
-    fn packages_tell_their_throttling_once_for_each_cpu() {
+    fn package_throttles_are_reported_by_every_cpu() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { sys: root.path().to_owned(), ..Places::default() };
+        let places = KernelRoots { sys: root.path().to_owned(), ..KernelRoots::default() };
         let none = Counters::read(&places).unwrap();
         assert_eq!((none.core_throttles, none.package_throttles), (None, None));
         for (cpu, core) in [("cpu0", "3"), ("cpu1", "4\n")] {

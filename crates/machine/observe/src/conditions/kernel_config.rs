@@ -138,7 +138,7 @@ mod tests {
     use super::{settings_in, slow_in};
 
     #[test]
-    fn what_matters_is_reported_with_debug_options_first() {
+    fn relevant_options_are_reported_debug_options_first() {
         let text = "CONFIG_XFS_FS=m\nCONFIG_XFS_QUOTA=y\nCONFIG_HZ=250\nCONFIG_HZ_250=y\n\
                     CONFIG_DEBUG_FS=y\nCONFIG_DEBUG_LIST=y\nCONFIG_SOUND=m\n\
                     # CONFIG_KASAN is not set\nCONFIG_MITIGATION_RETPOLINE=y\n";

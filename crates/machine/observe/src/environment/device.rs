@@ -10,8 +10,8 @@ use treering_model::{Caution, CautionCode};
 use treering_sys::MountTable;
 
 use super::fact;
-use crate::Seen;
-use crate::places::Places;
+use crate::Findings;
+use crate::places::KernelRoots;
 
 /// I/O unit of kernels and filesystems, regardless of the sector size.
 const PAGE_BYTES: u64 = 4096;
@@ -52,7 +52,11 @@ const OF_DISK: [(&str, &str); 21] = [
 
 /// Facts about the device of a directory: from `st_dev`, or from the mount source (btrfs has device
 /// numbers of its own). Empty without a device (tmpfs).
-pub(super) fn of_directory(places: &Places, target: &Path, source: Option<&OsStr>) -> Seen {
+pub(super) fn of_directory(
+    places: &KernelRoots,
+    target: &Path,
+    source: Option<&OsStr>,
+) -> Findings {
     let of_files = std::fs::metadata(target).ok().map(|about| about.dev());
     let of_files = of_files.and_then(|number| folder(places, number));
     let folder = of_files.or_else(|| of_source(places, source?));
@@ -60,17 +64,17 @@ pub(super) fn of_directory(places: &Places, target: &Path, source: Option<&OsStr
 }
 
 /// Facts about a block device.
-pub(super) fn of_node(places: &Places, node: &Path) -> Seen {
+pub(super) fn of_node(places: &KernelRoots, node: &Path) -> Findings {
     let folder = of_source(places, node.as_os_str());
     folder.map(|at| of_folder(places, &at)).unwrap_or_default()
 }
 
 /// Kernel name of the mounted device.
-pub(super) fn name_of(places: &Places, source: &OsStr) -> Option<String> {
+pub(super) fn name_of(places: &KernelRoots, source: &OsStr) -> Option<String> {
     Some(of_source(places, source)?.file_name()?.to_string_lossy().into_owned())
 }
 
-fn of_source(places: &Places, source: &OsStr) -> Option<PathBuf> {
+fn of_source(places: &KernelRoots, source: &OsStr) -> Option<PathBuf> {
     let about = std::fs::metadata(source).ok()?;
     if !about.file_type().is_block_device() {
         return None;
@@ -78,13 +82,13 @@ fn of_source(places: &Places, source: &OsStr) -> Option<PathBuf> {
     folder(places, about.rdev())
 }
 
-fn folder(places: &Places, number: u64) -> Option<PathBuf> {
+fn folder(places: &KernelRoots, number: u64) -> Option<PathBuf> {
     let (major, minor) = major_minor(number);
     places.sys.join(format!("dev/block/{major}:{minor}")).canonicalize().ok()
 }
 
-fn of_folder(places: &Places, at: &Path) -> Seen {
-    let mut seen = Seen::default();
+fn of_folder(places: &KernelRoots, at: &Path) -> Findings {
+    let mut seen = Findings::default();
     let read = |folder: &Path, file: &str| {
         let text = std::fs::read_to_string(folder.join(file)).ok()?;
         Some(text.trim().to_owned())
@@ -141,11 +145,11 @@ fn backing_file(disk: &Path) -> Option<PathBuf> {
 /// Names used in kernel messages for the device of a directory and everything below it: partition,
 /// disk, mapped devices, the disk of a loop device's image, controllers and ports. Empty without a
 /// device (tmpfs).
-pub(crate) fn names_below(places: &Places, target: &Path) -> BTreeSet<String> {
+pub(crate) fn names_below(places: &KernelRoots, target: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let source = std::fs::File::open(target).ok().and_then(|dir| {
         let table = MountTable::read().ok()?;
-        Some(table.of(&dir)?.source.clone())
+        Some(table.mount_of(&dir)?.source.clone())
     });
     let of_files = std::fs::metadata(target).ok().map(|about| about.dev());
     let of_files = of_files.and_then(|number| folder(places, number));
@@ -159,7 +163,7 @@ pub(crate) fn names_below(places: &Places, target: &Path) -> BTreeSet<String> {
 /// Limit of device stacking; guards against cycles in a broken sysfs.
 const DEPTH: usize = 16;
 
-fn add_names(places: &Places, at: &Path, names: &mut BTreeSet<String>, depth: usize) {
+fn add_names(places: &KernelRoots, at: &Path, names: &mut BTreeSet<String>, depth: usize) {
     if depth == 0 {
         return;
     }
@@ -190,7 +194,7 @@ fn disk(at: &Path) -> &Path {
 }
 
 /// Disk below all mappings, as long as each has a single device below it.
-fn whole(places: &Places, at: &Path) -> PathBuf {
+fn whole(places: &KernelRoots, at: &Path) -> PathBuf {
     let mut at = disk(at).to_owned();
     for _ in 0..DEPTH {
         let below: Vec<_> =
@@ -217,7 +221,7 @@ fn major_minor(device: u64) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::{add_names, major_minor, of_folder};
-    use crate::places::Places;
+    use crate::places::KernelRoots;
     use std::fs;
     use std::os::unix::fs::symlink;
     use std::path::{Path, PathBuf};
@@ -238,15 +242,15 @@ mod tests {
         }
     }
 
-    fn value(places: &Places, at: &str, name: &str) -> Option<String> {
+    fn value(places: &KernelRoots, at: &str, name: &str) -> Option<String> {
         let seen = of_folder(places, &places.sys.join(at).canonicalize().unwrap());
         seen.facts.into_iter().find(|fact| fact.name == name).map(|fact| fact.value)
     }
 
     #[test]
-    fn a_partition_and_a_mapping_on_it_are_of_one_disk() {
+    fn partitions_and_mappings_resolve_to_their_disk() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
+        let places = KernelRoots { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
         let files = [
             ("block/sda/queue/nr_requests", "64\n"),
             ("block/sda/queue/physical_block_size", "4096\n"),
@@ -273,7 +277,7 @@ mod tests {
     #[test]
     fn sparse_images_are_distinguished_from_allocated_ones() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
+        let places = KernelRoots { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
         let image = root.path().join("image");
         let file = fs::File::create(&image).unwrap();
         file.set_len(1 << 20).unwrap();
@@ -288,9 +292,9 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_known_by_all_that_is_below_it() {
+    fn names_include_all_lower_devices() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
+        let places = KernelRoots { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
         let files = [
             ("devices/pci0000:00/ata1/host0/block/sda/sda2/partition", "2"),
             ("devices/virtual/block/dm-0/queue/nr_requests", "128"),
@@ -307,9 +311,9 @@ mod tests {
     }
 
     #[test]
-    fn partitions_that_begin_between_blocks_are_cautioned() {
+    fn misaligned_partitions_raise_a_caution() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
+        let places = KernelRoots { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
         let cautions = |start: &str, offset: &str, block: &str| {
             let files = [
                 ("block/sda/queue/physical_block_size", block),

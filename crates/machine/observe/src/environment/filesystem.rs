@@ -9,10 +9,10 @@ use treering_model::filesystems::{BTRFS, EXT2, EXT3, EXT4, F2FS, Metadata, SINGL
 use treering_sys::{Mount, filesystem_facts, xfs_geometry};
 
 use super::{device, ext as superblock, fact};
-use crate::places::Places;
+use crate::places::KernelRoots;
 
 /// Function that reads features and geometry of a mounted filesystem.
-type Reader = fn(&Places, &File, &Mount) -> Option<Made>;
+type Reader = fn(&KernelRoots, &File, &Mount) -> Option<FilesystemBuild>;
 
 /// Readers by filesystem.
 const READERS: &[(&str, Reader)] = &[
@@ -25,7 +25,7 @@ const READERS: &[(&str, Reader)] = &[
 ];
 
 /// Facts about the filesystem that contains an open directory.
-pub(super) fn facts(places: &Places, dir: &File, mount: Option<&Mount>) -> Vec<Fact> {
+pub(super) fn facts(places: &KernelRoots, dir: &File, mount: Option<&Mount>) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(mount) = mount {
         facts.push(fact("filesystem.type", &mount.fs_type));
@@ -61,7 +61,7 @@ pub(super) fn facts(places: &Places, dir: &File, mount: Option<&Mount>) -> Vec<F
 }
 
 /// Features and geometry of a filesystem, as far as known.
-struct Made {
+struct FilesystemBuild {
     features: String,
     geometry: String,
     /// Replication profiles of metadata and data.
@@ -73,12 +73,12 @@ fn once() -> Vec<Fact> {
     vec![fact("filesystem.metadata_profile", SINGLE)]
 }
 
-fn ext(_: &Places, _: &File, mount: &Mount) -> Option<Made> {
+fn ext(_: &KernelRoots, _: &File, mount: &Mount) -> Option<FilesystemBuild> {
     let made = superblock::read(Path::new(&mount.source))?;
-    Some(Made { features: made.features(), geometry: made.geometry(), profiles: once() })
+    Some(FilesystemBuild { features: made.features(), geometry: made.geometry(), profiles: once() })
 }
 
-fn xfs(_: &Places, dir: &File, _: &Mount) -> Option<Made> {
+fn xfs(_: &KernelRoots, dir: &File, _: &Mount) -> Option<FilesystemBuild> {
     let made = xfs_geometry(dir).ok()?;
     let mut geometry = format!(
         "inode_bytes={}, sector_bytes={}, directory_block_bytes={}, groups={}, log_bytes={}",
@@ -92,10 +92,10 @@ fn xfs(_: &Places, dir: &File, _: &Mount) -> Option<Made> {
         let (unit, width) = made.stripe_blocks;
         geometry += &format!(", stripe_unit_blocks={unit}, stripe_width_blocks={width}");
     }
-    Some(Made { features: made.features.join(" "), geometry, profiles: once() })
+    Some(FilesystemBuild { features: made.features.join(" "), geometry, profiles: once() })
 }
 
-fn btrfs(places: &Places, _: &File, mount: &Mount) -> Option<Made> {
+fn btrfs(places: &KernelRoots, _: &File, mount: &Mount) -> Option<FilesystemBuild> {
     let name = device::name_of(places, &mount.source)?;
     let top = places.sys.join("fs").join(BTRFS.name);
     let folders: Vec<PathBuf> = names(&top).into_iter().map(|id| top.join(id)).collect();
@@ -104,7 +104,7 @@ fn btrfs(places: &Places, _: &File, mount: &Mount) -> Option<Made> {
 }
 
 /// Reads the sysfs directory of a mounted btrfs.
-fn made_btrfs(folder: &Path) -> Made {
+fn made_btrfs(folder: &Path) -> FilesystemBuild {
     let read = |file: &str| {
         let text = std::fs::read_to_string(folder.join(file)).ok()?;
         Some(text.trim().to_owned())
@@ -132,13 +132,13 @@ fn made_btrfs(folder: &Path) -> Made {
         let found = profile(kind).or_else(|| profile("mixed"));
         profiles.extend(found.map(|found| fact(name, found)));
     }
-    Made { features: features.join(" "), geometry: geometry.join(", "), profiles }
+    FilesystemBuild { features: features.join(" "), geometry: geometry.join(", "), profiles }
 }
 
-fn f2fs(places: &Places, _: &File, mount: &Mount) -> Option<Made> {
+fn f2fs(places: &KernelRoots, _: &File, mount: &Mount) -> Option<FilesystemBuild> {
     let name = device::name_of(places, &mount.source)?;
     let features = places.sys(&format!("fs/{}/{name}/features", F2FS.name))?;
-    Some(Made { features, geometry: String::new(), profiles: once() })
+    Some(FilesystemBuild { features, geometry: String::new(), profiles: once() })
 }
 
 /// Sorted names of a directory; empty if it does not exist.
@@ -153,7 +153,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_btrfs_tells_its_profiles_and_features() {
+    fn btrfs_profiles_and_features_are_read() {
         let root = tempfile::tempdir().unwrap();
         for (name, text) in [
             ("features/extended_iref", "1\n"),
@@ -171,7 +171,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let reported = |made: &super::Made| {
+        let reported = |made: &super::FilesystemBuild| {
             let all = made.profiles.iter().map(|fact| format!("{}={}", fact.name, fact.value));
             all.collect::<Vec<_>>()
         };

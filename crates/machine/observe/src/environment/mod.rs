@@ -10,8 +10,8 @@ use std::path::Path;
 use treering_model::Fact;
 use treering_sys::MountTable;
 
-use crate::places::Places;
-use crate::{Observer, Scene, Seen};
+use crate::places::KernelRoots;
+use crate::{Findings, Observer, ObserverContext};
 
 /// Observer of facts that are constant during a trial.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +22,12 @@ impl Observer for Environment {
         "environment"
     }
 
-    fn look(&self, scene: &Scene<'_>) -> Seen {
-        let places = Places::default();
-        let mut seen = Seen { facts: machine::facts(&places), ..Seen::default() };
+    fn look(&self, scene: &ObserverContext<'_>) -> Findings {
+        let places = KernelRoots::default();
+        let mut seen = Findings { facts: machine::facts(&places), ..Findings::default() };
         let dir = std::fs::File::open(scene.target).ok();
         let table = MountTable::read().unwrap_or_default();
-        let mount = dir.as_ref().and_then(|dir| table.of(dir));
+        let mount = dir.as_ref().and_then(|dir| table.mount_of(dir));
         if let Some(dir) = &dir {
             seen.facts.extend(filesystem::facts(&places, dir, mount));
         }
@@ -37,8 +37,8 @@ impl Observer for Environment {
 }
 
 /// Facts about a block device, whatever it contains.
-pub(crate) fn look_at_device(node: &Path) -> Seen {
-    device::of_node(&Places::default(), node)
+pub(crate) fn look_at_device(node: &Path) -> Findings {
+    device::of_node(&KernelRoots::default(), node)
 }
 
 /// Builds a fact from a printable value.

@@ -8,7 +8,7 @@ use treering_model::LayoutUse;
 use treering_stats::layout::{FreeSpaceMeasures, MapMeasures};
 use treering_sys::{BtrfsKey, Errno, btrfs_items, btrfs_spaces};
 
-use super::found_space::FoundSpace;
+use super::found_space::SpaceUsage;
 use super::reported;
 
 /// Tree IDs and item types from linux/btrfs_tree.h.
@@ -27,7 +27,7 @@ const RESERVED: u64 = 1 << 49;
 
 /// Block group: address range of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Group {
+struct BlockGroup {
     start: u64,
     length: u64,
     flags: u64,
@@ -37,9 +37,9 @@ struct Group {
 /// Reads space usage and free space of a mounted btrfs.
 pub(super) fn look(
     filesystem: BorrowedFd<'_>,
-    mut space: FoundSpace,
+    mut space: SpaceUsage,
     map: Option<&mut MapMeasures>,
-) -> FoundSpace {
+) -> SpaceUsage {
     if let Ok(spaces) = btrfs_spaces(filesystem) {
         let of = |use_bit| {
             let of_it =
@@ -77,11 +77,12 @@ pub(super) fn look(
 
 fn free_space(
     filesystem: BorrowedFd<'_>,
-    space: &mut FoundSpace,
+    space: &mut SpaceUsage,
     mut map: Option<&mut MapMeasures>,
 ) -> Result<(), Errno> {
     let (groups, unallocated) = chunks(filesystem)?;
-    let data: Vec<Group> = groups.into_iter().filter(|group| group.flags & DATA != 0).collect();
+    let data: Vec<BlockGroup> =
+        groups.into_iter().filter(|group| group.flags & DATA != 0).collect();
     if let Some(map) = &mut map {
         data.iter().for_each(|group| map.space(group.start, group.length));
     }
@@ -100,7 +101,7 @@ fn free_space(
 }
 
 /// Block groups, and bytes of the devices outside of any chunk.
-fn chunks(filesystem: BorrowedFd<'_>) -> Result<(Vec<Group>, u64), Errno> {
+fn chunks(filesystem: BorrowedFd<'_>) -> Result<(Vec<BlockGroup>, u64), Errno> {
     let (mut groups, mut unallocated) = (Vec::new(), 0u64);
     btrfs_items(filesystem, CHUNK_TREE, BtrfsKey::FIRST, BtrfsKey::LAST, |key, item| {
         match key.kind {
@@ -109,7 +110,7 @@ fn chunks(filesystem: BorrowedFd<'_>) -> Result<(Vec<Group>, u64), Errno> {
                 if let (Some(length), Some(flags)) = (word(item, 0), word(item, 24)) {
                     let sector = half(item, 40).filter(|bytes| bytes.is_power_of_two());
                     let block_bytes = sector.map_or(4096, u64::from);
-                    groups.push(Group { start: key.offset, length, flags, block_bytes });
+                    groups.push(BlockGroup { start: key.offset, length, flags, block_bytes });
                 }
             }
             // Item fields: ID, bytes, bytes used.
@@ -129,14 +130,14 @@ fn chunks(filesystem: BorrowedFd<'_>) -> Result<(Vec<Group>, u64), Errno> {
 /// bitmap boundaries.
 fn of_group(
     filesystem: BorrowedFd<'_>,
-    group: Group,
+    group: BlockGroup,
     each: &mut dyn FnMut(u64, u64),
 ) -> Result<(), Errno> {
     let end = group.start.saturating_add(group.length);
     let from = BtrfsKey { objectid: group.start, kind: FREE_SPACE_INFO, offset: 0 };
     let to =
         BtrfsKey { objectid: end.saturating_sub(1), kind: FREE_SPACE_BITMAP, offset: u64::MAX };
-    let mut bits = Bits { open: None };
+    let mut bits = BitmapExtents { open: None };
     btrfs_items(filesystem, FREE_SPACE_TREE, from, to, |key, item| {
         let is_here = key.objectid >= group.start && key.objectid < end;
         match key.kind {
@@ -156,11 +157,11 @@ fn of_group(
 }
 
 /// Free extents from bitmaps; the last one may continue in the next bitmap.
-struct Bits {
+struct BitmapExtents {
     open: Option<(u64, u64)>,
 }
 
-impl Bits {
+impl BitmapExtents {
     fn add(
         &mut self,
         start: u64,
@@ -203,12 +204,12 @@ fn half(item: &[u8], at: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::Bits;
+    use super::BitmapExtents;
     use proptest::prelude::{any, prop, proptest};
 
     fn stretches(bitmaps: &[(u64, Vec<u8>)], block_bytes: u64) -> Vec<(u64, u64)> {
         let mut found = Vec::new();
-        let mut bits = Bits { open: None };
+        let mut bits = BitmapExtents { open: None };
         for (start, bitmap) in bitmaps {
             let blocks = bitmap.len() as u64 * 8;
             bits.add(*start, bitmap, blocks, block_bytes, &mut |at, length| {
@@ -220,19 +221,19 @@ mod tests {
     }
 
     #[test]
-    fn free_blocks_are_joined_over_the_ends_of_bitmaps() {
+    fn free_extents_span_bitmap_boundaries() {
         let bitmaps = [(0, vec![0b1100_0011]), (8 * 4096, vec![0b0000_0001])];
         assert_eq!(stretches(&bitmaps, 4096), [(0, 8192), (6 * 4096, 3 * 4096)]);
         let apart = [(0, vec![0x80]), (9 * 4096, vec![0x01])];
         assert_eq!(stretches(&apart, 4096).len(), 2);
-        let mut bits = Bits { open: None };
+        let mut bits = BitmapExtents { open: None };
         bits.add(0, &[0xff], u64::MAX, 4096, &mut |_, _| ());
         assert_eq!(bits.open, Some((0, 8 * 4096)), "a bitmap that is too short ends");
     }
 
     proptest! {
         #[test]
-        fn whatever_bits_there_are_all_are_counted(
+        fn all_set_bits_are_counted(
             start in any::<u64>(), bitmap in prop::collection::vec(any::<u8>(), 0..64)
         ) {
             let set: u64 = bitmap.iter().map(|byte| u64::from(byte.count_ones())).sum();

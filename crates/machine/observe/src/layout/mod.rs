@@ -23,10 +23,10 @@ use treering_sys::{
     Confinement, Errno, FilesystemFacts, MountTable, filesystem_facts, sync_filesystem,
 };
 
-pub use walk::Met;
-use walk::{Halt, Purpose, Walk};
+pub use walk::WalkCounts;
+use walk::{FileTreatment, Halt, LayoutWalk};
 pub(crate) use watch::LayoutObserver;
-pub use watch::LayoutWanted;
+pub use watch::LayoutSchedule;
 use whole_read::WholeRead;
 
 /// Options of a survey.
@@ -79,7 +79,7 @@ impl std::error::Error for SurveyError {}
 
 /// Progress callback, which can stop the survey: entries so far, and for a sample the total number
 /// of files once it is known.
-pub type SurveyNews<'n> = &'n mut dyn FnMut(&Met, Option<u64>) -> ControlFlow<()>;
+pub type SurveyNews<'n> = &'n mut dyn FnMut(&WalkCounts, Option<u64>) -> ControlFlow<()>;
 
 /// Surveys everything beneath a directory, and the filesystem that contains it.
 ///
@@ -100,10 +100,10 @@ pub fn survey(
     let map = plan.map.then(MapMeasures::default);
     let confinement = Confinement::probe(top);
     let (purpose, sampled, total) = purpose(top, plan, &facts, confinement, news)?;
-    let mut reported = |met: &Met| news(met, total);
-    let mut walk = Walk::new(confinement, facts.block_bytes, purpose, map, &mut reported);
+    let mut reported = |met: &WalkCounts| news(met, total);
+    let mut walk = LayoutWalk::new(confinement, facts.block_bytes, purpose, map, &mut reported);
     walk.go(top).map_err(|halt| halted(halt, &facts))?;
-    let Walk { met, tree, mut map, read, .. } = walk;
+    let LayoutWalk { met, tree, mut map, read, .. } = walk;
     let space = space::look(top.as_fd(), &facts, map.as_mut());
     let tree = tree.layout(sampled);
     let is_sample = sampled < 1.0;
@@ -125,7 +125,7 @@ pub fn survey(
 
 /// Filesystem type from the mount table: `statfs` does not distinguish ext2 to ext4.
 fn type_of(top: BorrowedFd<'_>) -> Option<String> {
-    MountTable::read().ok()?.of(top).map(|mount| mount.fs_type.clone())
+    MountTable::read().ok()?.mount_of(top).map(|mount| mount.fs_type.clone())
 }
 
 /// Treatment of files, sampled share, and total number of files if it was counted.
@@ -135,17 +135,18 @@ fn purpose(
     facts: &FilesystemFacts,
     confinement: Confinement,
     news: SurveyNews<'_>,
-) -> Result<(Purpose, f64, Option<u64>), SurveyError> {
-    let Some(wanted) = plan.sample else { return Ok((Purpose::Measure, 1.0, None)) };
-    let mut reported = |met: &Met| news(met, None);
-    let mut walk = Walk::new(confinement, facts.block_bytes, Purpose::Count, None, &mut reported);
+) -> Result<(FileTreatment, f64, Option<u64>), SurveyError> {
+    let Some(wanted) = plan.sample else { return Ok((FileTreatment::Measure, 1.0, None)) };
+    let mut reported = |met: &WalkCounts| news(met, None);
+    let mut walk =
+        LayoutWalk::new(confinement, facts.block_bytes, FileTreatment::Count, None, &mut reported);
     walk.go(top).map_err(|halt| halted(halt, facts))?;
     let total = walk.met.files;
     if wanted >= total {
-        return Ok((Purpose::Measure, 1.0, Some(total)));
+        return Ok((FileTreatment::Measure, 1.0, Some(total)));
     }
     let share = wanted as f64 / total as f64;
-    Ok((Purpose::Sample(Draws::new(plan.seed, share)), share, Some(total)))
+    Ok((FileTreatment::Sample(Draws::new(plan.seed, share)), share, Some(total)))
 }
 
 fn halted(halt: Halt, facts: &FilesystemFacts) -> SurveyError {

@@ -10,9 +10,9 @@ use treering_sys::{
     Confinement, Errno, ExtentBuffer, FileExtent, FileType, file_extents, open_to_look,
 };
 
-use super::inodes::Inodes;
+use super::inodes::InodeSet;
 use super::whole_read::WholeRead;
-use crate::tree::{Entry, Passed, Visit, WalkError, traverse};
+use crate::tree::{Entry, SkipReason, Visit, WalkError, traverse};
 
 /// Length of a run of neighbouring files that are sampled together.
 const RUN: u64 = 64;
@@ -21,7 +21,7 @@ const NEWS_EVERY: u64 = 512;
 
 /// Entries met by the walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Met {
+pub struct WalkCounts {
     /// Regular files, each counted once, measured or not.
     pub files: u64,
     /// Directories read.
@@ -38,7 +38,7 @@ pub struct Met {
     pub vanished: u64,
 }
 
-impl Met {
+impl WalkCounts {
     /// Entries that were not measured.
     pub(super) fn passed(&self) -> LayoutPassed {
         LayoutPassed {
@@ -70,7 +70,7 @@ impl From<WalkError> for Halt {
 
 /// Treatment of files.
 #[derive(Clone, Debug)]
-pub(super) enum Purpose {
+pub(super) enum FileTreatment {
     /// Count only.
     Count,
     /// Measure all files.
@@ -80,18 +80,18 @@ pub(super) enum Purpose {
 }
 
 /// Progress callback; can stop the walk.
-pub(super) type News<'n> = &'n mut dyn FnMut(&Met) -> ControlFlow<()>;
+pub(super) type ProgressCallback<'n> = &'n mut dyn FnMut(&WalkCounts) -> ControlFlow<()>;
 
 /// Walk and its results.
-pub(super) struct Walk<'w> {
+pub(super) struct LayoutWalk<'w> {
     confinement: Confinement,
-    purpose: Purpose,
-    news: News<'w>,
-    pub(super) met: Met,
+    purpose: FileTreatment,
+    news: ProgressCallback<'w>,
+    pub(super) met: WalkCounts,
     pub(super) tree: TreeMeasures,
     pub(super) map: Option<MapMeasures>,
     pub(super) read: Option<WholeRead>,
-    inodes: Inodes,
+    inodes: InodeSet,
     extents: ExtentBuffer,
     /// Files whose extents were reported.
     reported: u64,
@@ -103,23 +103,23 @@ pub(super) struct Walk<'w> {
     depth: usize,
 }
 
-impl<'w> Walk<'w> {
+impl<'w> LayoutWalk<'w> {
     pub(super) fn new(
         confinement: Confinement,
         block_bytes: u64,
-        purpose: Purpose,
+        purpose: FileTreatment,
         map: Option<MapMeasures>,
-        news: News<'w>,
+        news: ProgressCallback<'w>,
     ) -> Self {
         Self {
             confinement,
             purpose,
             news,
-            met: Met::default(),
+            met: WalkCounts::default(),
             tree: TreeMeasures::new(block_bytes),
             map,
             read: WholeRead::new(),
-            inodes: Inodes::default(),
+            inodes: InodeSet::default(),
             extents: ExtentBuffer::default(),
             reported: 0,
             run: (false, 0),
@@ -136,9 +136,9 @@ impl<'w> Walk<'w> {
     /// Decides whether to measure the next file.
     fn takes(&mut self) -> bool {
         match &mut self.purpose {
-            Purpose::Count => false,
-            Purpose::Measure => true,
-            Purpose::Sample(draws) => {
+            FileTreatment::Count => false,
+            FileTreatment::Measure => true,
+            FileTreatment::Sample(draws) => {
                 if self.run.1.is_multiple_of(RUN) {
                     if self.run.0 {
                         self.tree.break_off();
@@ -152,7 +152,7 @@ impl<'w> Walk<'w> {
     }
 
     fn end_run(&mut self) {
-        if matches!(self.purpose, Purpose::Sample(_)) && self.run.0 {
+        if matches!(self.purpose, FileTreatment::Sample(_)) && self.run.0 {
             self.tree.break_off();
         }
         self.run = (false, 0);
@@ -205,7 +205,7 @@ impl<'w> Walk<'w> {
     }
 }
 
-impl Visit for Walk<'_> {
+impl Visit for LayoutWalk<'_> {
     type Halt = Halt;
 
     fn enter(&mut self, _dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), Halt> {
@@ -251,11 +251,11 @@ impl Visit for Walk<'_> {
         Ok(())
     }
 
-    fn passed(&mut self, what: Passed, count: u64) {
+    fn passed(&mut self, what: SkipReason, count: u64) {
         match what {
-            Passed::Mount => self.met.mounts += count,
-            Passed::Vanished => self.met.vanished += count,
-            Passed::Unreadable => self.met.unreadable += count,
+            SkipReason::Mount => self.met.mounts += count,
+            SkipReason::Vanished => self.met.vanished += count,
+            SkipReason::Unreadable => self.met.unreadable += count,
         }
     }
 }

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_elsewhere_costs_and_what_is_not_read_does_not() {
+    fn only_placed_and_written_extents_cost_time() {
         let near = [Extent::placed(0, 0, PIECE), Extent::placed(0, PIECE, PIECE)];
         let far = [Extent::placed(0, 0, PIECE), Extent::placed(0, PIECE << 10, PIECE)];
         let (near, far) = (seconds(&near), seconds(&far));
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn compressed_extents_are_as_long_as_the_next_one_tells() {
+    fn compressed_extents_end_at_the_next_extent() {
         let packed = |physical| Extent { encoded: true, ..Extent::placed(0, physical, 128 << 10) };
         let alone = seconds(&[packed(0)]);
         let row = seconds(&[packed(0), packed(32 << 10), packed(64 << 10)]);

@@ -14,7 +14,7 @@ use treering_model::{
 use treering_sys::MountTable;
 
 use crate::block_trace::devices_under;
-use crate::{Observer, Scene, Seen, Watch};
+use crate::{Findings, Observer, ObserverContext, Watch};
 
 /// Share of lateness in the busy time above which the times are questionable.
 const LATE_SHARE_MUCH: f64 = 0.05;
@@ -30,13 +30,16 @@ impl Observer for PlayedDisks {
         "played_disk"
     }
 
-    fn look(&self, scene: &Scene<'_>) -> Seen {
+    fn look(&self, scene: &ObserverContext<'_>) -> Findings {
         let statuses = statuses_below(scene.target);
         let found = statuses.iter().find_map(|path| read(path));
-        Seen { facts: found.iter().flat_map(PlayedStatus::facts).collect(), ..Seen::default() }
+        Findings {
+            facts: found.iter().flat_map(PlayedStatus::facts).collect(),
+            ..Findings::default()
+        }
     }
 
-    fn watch(&self, scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
+    fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
         let statuses = statuses_below(scene.target);
         if statuses.is_empty() {
             return None;
@@ -57,16 +60,16 @@ impl Watch for PlayedWatch {
         self.phase = counts(&self.statuses);
     }
 
-    fn phase_ended(&mut self, totals: &PhaseTotals) -> Seen {
+    fn phase_ended(&mut self, totals: &PhaseTotals) -> Findings {
         let done = counts(&self.statuses).since(&self.phase);
         let scope = Scope::Phase(totals.name.clone());
-        Seen { metrics: metrics(&done, &scope), ..Seen::default() }
+        Findings { metrics: metrics(&done, &scope), ..Findings::default() }
     }
 
-    fn end(self: Box<Self>) -> Seen {
+    fn end(self: Box<Self>) -> Findings {
         let done = counts(&self.statuses).since(&self.began);
         let metrics = metrics(&done, &Scope::Trial);
-        Seen { metrics, cautions: caution(&done).into_iter().collect(), ..Seen::default() }
+        Findings { metrics, cautions: caution(&done).into_iter().collect(), ..Findings::default() }
     }
 }
 
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_cannot_keep_up_is_told() {
+    fn late_answers_raise_a_caution() {
         assert_eq!(caution(&done(100_000)), None);
         assert_eq!(caution(&PlayedCounts::default()), None);
         let told = caution(&done(1_000_000)).unwrap();
@@ -170,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_several_disks_say_is_added() {
+    fn counts_of_several_disks_are_added() {
         let top = tempfile::tempdir().unwrap();
         let paths = ["a", "b", "not"].map(|name| top.path().join(name));
         let status = PlayedStatus { disk: "own".to_owned(), counts: done(1), ..Default::default() };

@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_is_declared_once_and_says_its_unit() {
+    fn names_are_unique_and_end_in_their_unit() {
         let mut names = BTreeSet::new();
         for spec in SECTIONS.iter().flat_map(|(_, specs)| specs.iter()) {
             assert!(names.insert(spec.name), "{} is declared twice", spec.name);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_a_family_are_made_and_found() {
+    fn family_members_are_built_and_matched() {
         let metric = rates::DIRECTION_MIB_PER_SECOND.of_member(&["read"], Scope::Trial, 2.0);
         assert_eq!(metric.name, "read_mib_per_second");
         assert_eq!(metric.unit, Unit::MibPerSecond);

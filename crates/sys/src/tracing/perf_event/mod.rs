@@ -124,7 +124,7 @@ impl Tracepoints {
                 set_filter(&event, &point.filter)?;
             }
             match &ring {
-                None => ring = Some(Ring::of(event, cpu, bytes)?),
+                None => ring = Some(Ring::new(event, cpu, bytes)?),
                 Some(ring) => {
                     control(&event, IOC_SET_OUTPUT, i64::from(ring.event().as_raw_fd()))?;
                     self.others.push(event);
@@ -275,7 +275,7 @@ mod tests {
     use crate::{Tracefs, monotonic_ns};
 
     #[test]
-    fn lists_of_cpus_are_read() {
+    fn cpu_lists_are_parsed() {
         assert_eq!(parse_cpus("0-3,6"), [0, 1, 2, 3, 6]);
         assert_eq!(parse_cpus("7"), [7]);
         assert_eq!(parse_cpus(""), []);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn every_event_comes_with_its_time() {
+    fn every_event_has_its_time() {
         let Some(id) = id("sched/sched_process_fork") else { return };
         let mut points = match Tracepoints::open(&[Tracepoint { id, filter: String::new() }], 1) {
             Ok(points) => points,
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_ring_has_no_room_for_is_counted() {
+    fn events_beyond_the_ring_size_count_as_lost() {
         let Some(id) = id("sched/sched_process_fork") else { return };
         let Ok(mut points) = Tracepoints::open(&[Tracepoint { id, filter: String::new() }], 1)
         else {
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_is_none_is_refused() {
+    fn invalid_filters_are_rejected() {
         let Some(id) = id("sched/sched_process_fork") else { return };
         let wrong = Tracepoint { id, filter: "no_such_field == 1".to_owned() };
         assert!(Tracepoints::open(&[wrong], 4096).is_err());

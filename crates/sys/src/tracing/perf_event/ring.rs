@@ -45,7 +45,7 @@ pub(super) fn rounded(bytes: usize) -> usize {
 }
 
 impl Ring {
-    pub(super) fn of(event: OwnedFd, cpu: u32, bytes: usize) -> Result<Self, Errno> {
+    pub(super) fn new(event: OwnedFd, cpu: u32, bytes: usize) -> Result<Self, Errno> {
         let (page_bytes, bytes) = (page_size(), rounded(bytes));
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let length = page_bytes + bytes;

@@ -1,6 +1,6 @@
 //! What a job says, every option resolved.
 
-use treering_script::Synchronous;
+use treering_script::SyncMode;
 
 use treering_kit::faults::Place;
 
@@ -277,7 +277,7 @@ pub(crate) struct Section {
     /// `direct`: whether the page cache is left out.
     pub direct: bool,
     /// `sync`: how files are opened.
-    pub synchronous: Synchronous,
+    pub synchronous: SyncMode,
     /// `numjobs`.
     pub clones: u64,
     /// `thread`: whether a clone is a thread, and not a process.
@@ -392,7 +392,7 @@ impl Section {
             most_reaped: 0,
             depth_low: 0,
             direct: false,
-            synchronous: Synchronous::No,
+            synchronous: SyncMode::No,
             clones: 1,
             thread: false,
             runtime_us: 0,
