@@ -11,20 +11,10 @@ pub enum IntervalMethod {
     RankSum,
     /// Student's t; used in place of the exact methods below six rounds.
     StudentT,
-    /// Two order statistics, by the binomial distribution.
-    OrderStatistic,
     /// Quantiles of the bootstrap replicates.
     BootstrapPercentile,
-    /// Bias-corrected and accelerated bootstrap.
-    BootstrapBca,
-    /// Bootstrap of the studentised statistic.
-    BootstrapStudentised,
-    /// Student's t over batch means.
-    BatchMeans,
     /// Slopes cut at quantiles of Kendall's S.
     Kendall,
-    /// Fieller's theorem for a ratio of means.
-    Fieller,
     /// Parameter values whose profile likelihood is close to its maximum.
     ProfileLikelihood,
 }
@@ -80,6 +70,4 @@ pub enum TestMethod {
     Exact,
     /// A normal approximation with corrections for ties and continuity.
     Normal,
-    /// A seeded random sample of the permutations.
-    MonteCarlo,
 }

@@ -59,6 +59,8 @@ pub struct Filesystem {
     pub untouched: Option<UntouchedMount>,
     /// Mount options required while the original of a copy is mounted.
     pub of_copies: &'static [&'static str],
+    /// Offset of its 16-byte UUID on the device; `None` if unknown.
+    pub uuid_offset: Option<u64>,
     /// Read-only check program for the unmounted filesystem; part of the mkfs package.
     pub checking: Option<Checking>,
     /// Number of metadata copies.
@@ -227,6 +229,7 @@ impl Filesystem {
         has_boot_sector: false,
         untouched: None,
         of_copies: &[],
+        uuid_offset: None,
         checking: None,
         metadata: Metadata::Unknown,
         members: None,

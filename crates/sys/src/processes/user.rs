@@ -8,6 +8,11 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Effective user ID.
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// Guard that changes the filesystem identity of the calling thread until it is dropped.
 #[derive(Debug)]
 pub struct RunAs {

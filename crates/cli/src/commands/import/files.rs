@@ -4,15 +4,15 @@
 
 use std::fs;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
 use liblzma::read::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
-use treering_registry::{Importing, ResultFile, Scan, Source, beginnings, results};
 use treering_model::{Fingerprint, TrialId};
+use treering_registry::{Importing, ResultFile, Scan, Source, beginnings, results};
 
 use crate::failure::{Failure, Kind};
 
@@ -245,7 +245,8 @@ impl Source for Spool {
 fn nameless() -> io::Result<fs::File> {
     let make = |dir: &Path| {
         let path = dir.join(format!(".treering-import-{}", TrialId::new().text()));
-        let file = fs::File::options().read(true).write(true).create_new(true).open(&path)?;
+        let file =
+            fs::File::options().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
         fs::remove_file(&path)?;
         Ok(file)
     };

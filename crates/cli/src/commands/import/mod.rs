@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_registry::{Content, Importing, Outline, Rows, events_of, tools};
 use treering_model::{Beginning, Change, Fact, IMPORT_FACT, Mode, Trial, TrialId};
+use treering_registry::{Content, Importing, Outline, Rows, events_of, tools};
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
 

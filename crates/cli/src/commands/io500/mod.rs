@@ -10,8 +10,8 @@ use std::process::ExitCode;
 
 use clap::ArgMatches;
 use treering_analysis::io500::{Clients, FullRun, is_rehearsal};
-use treering_model::{Ending, Trial};
 use treering_io500::Io500;
+use treering_model::{Ending, Trial};
 
 use super::{native, output};
 use crate::arguments::{InstalledArgs, OutputArgs, REHEARSE};

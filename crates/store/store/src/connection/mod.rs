@@ -40,6 +40,9 @@ const LONGEST_VALUE: i32 = 64 << 20;
 /// How many prepared statements are kept: more than there are kinds of them.
 const STATEMENTS: usize = 64;
 
+/// The files that SQLite opens for a store: itself, the log, what readers share, the directory.
+const FILES_OF_A_STORE: usize = 4;
+
 /// SQLite's `SQLITE_ERROR`: none of the particular errors.
 const GENERIC: i32 = 1;
 /// The file that readers and the writer share beside the store could not grow.
@@ -91,6 +94,10 @@ impl<'a> Place<'a> {
                 _ if code.extended_code == NO_ROOM_TO_SHARE => StoreError::Full { path },
                 ErrorCode::ReadOnly => StoreError::Denied { what: "write", path },
                 ErrorCode::PermissionDenied => StoreError::Denied { what: "read", path },
+                ErrorCode::CannotOpen => match lack_of_files() {
+                    Some(source) => StoreError::Io { what: "open", path, source },
+                    None => StoreError::Sqlite { path, source: error },
+                },
                 _ => match words {
                     // The statements are fixed, so one that is wrong lacks its table or column.
                     Some(words) if code.extended_code == GENERIC => self.content("", words),
@@ -152,6 +159,18 @@ fn ready(
     configure(&connection, access)?;
     probe(&connection)?;
     Ok((connection, work))
+}
+
+/// The error of the system when no more files can be opened: SQLite only says that it could not.
+fn lack_of_files() -> Option<io::Error> {
+    let mut opened = Vec::new();
+    for _ in 0..FILES_OF_A_STORE {
+        match fs::File::open("/dev/null") {
+            Ok(file) => opened.push(file),
+            Err(error) => return Some(error),
+        }
+    }
+    None
 }
 
 /// Whether SQLite could not open or make one of its files, or not write to it.
