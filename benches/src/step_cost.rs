@@ -7,7 +7,10 @@ use std::hint::black_box;
 use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions};
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
-use treering_script::{File, Io, ParallelGroup, Phase, Script, Session, Stop, TargetFacts, Task};
+use treering_script::{
+    Conductor, File, Io, ParallelGroup, Phase, Script, Session, SessionResult, SessionStop, Stop,
+    TargetFacts, Task, TaskListener,
+};
 use treering_sys::StopFlag;
 
 use crate::Fault;
@@ -86,11 +89,11 @@ fn steps(options: &Options) -> Result<(u64, Vec<StepFigures>), Fault> {
     let mut steps = 0;
     let costs = in_turns(1 + MODES.len(), options.rounds, |method, _round| {
         let Some(mode) = method.checked_sub(1) else {
-            let mut session = job.begin(&TargetFacts::unknown());
-            session.next_phase();
-            let mut group = session.next_group().ok_or("the job has no task")?;
+            let mut first = FirstTask(None);
+            let _ended = job.begin(&TargetFacts::unknown()).run(&mut first);
+            let mut task = first.0.ok_or("the job has no task")?;
             let watch = Stopwatch::begin();
-            steps = follow(group.tasks[0].script.as_mut());
+            steps = follow(task.script.as_mut());
             return Ok(watch.cost().cpu_ns);
         };
         Ok(create(job.as_ref(), &place, MODES[mode])?.cost.cpu_ns)
@@ -104,6 +107,20 @@ fn steps(options: &Options) -> Result<(u64, Vec<StepFigures>), Fault> {
         steps,
         figures.map(|(method, costs)| StepFigures { method, step_ns: each(costs) }).collect(),
     ))
+}
+
+/// Takes the first task of a session, and ends it there.
+struct FirstTask(Option<Task>);
+
+impl Conductor for FirstTask {
+    fn phase(&mut self, _phase: Phase) -> SessionResult {
+        Ok(())
+    }
+
+    fn group(&mut self, group: ParallelGroup, _listener: &mut dyn TaskListener) -> SessionResult {
+        self.0 = group.tasks.into_iter().next();
+        Err(SessionStop::Ended)
+    }
 }
 
 /// Runs the code of a task, each call done at once: how many there are.
@@ -126,7 +143,7 @@ fn latency(options: &Options) -> Result<Vec<LatencyFigures>, Fault> {
             }
             return Ok(watch.cost().cpu_ns);
         };
-        let mut session = Repeated { calls: options.calls, begun: false, asked: false };
+        let mut session = Repeated { calls: options.calls };
         run_repeated(&mut session, &place, MODES[mode])
     })?;
     let names = ["bare loop", "engine, latency off", "engine, sampled", "engine, all"];
@@ -188,8 +205,6 @@ impl TrialSink for TaskCpu {
 /// The same step over and over.
 struct Repeated {
     calls: u32,
-    begun: bool,
-    asked: bool,
 }
 
 struct RepeatedScript {
@@ -206,19 +221,13 @@ impl Script for RepeatedScript {
 }
 
 impl Session for Repeated {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let first = !std::mem::replace(&mut self.begun, true);
-        first.then(|| Phase { name: "calls".to_owned(), tasks: 1 })
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        let first = !std::mem::replace(&mut self.asked, true);
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        conductor.phase(Phase { name: "calls".to_owned(), tasks: 1 })?;
         let script = RepeatedScript { calls: self.calls };
         let task = Task::new("calls", "", Op::Create, Box::new(script));
-        first.then(|| ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
+        let group = ParallelGroup { tasks: vec![task], ..ParallelGroup::default() };
+        conductor.group(group, &mut |_: &TaskTotals| {})
     }
-
-    fn task_ended(&mut self, _totals: &TaskTotals) {}
 
     fn metrics(&self) -> Vec<Metric> {
         Vec::new()

@@ -1,8 +1,9 @@
 //! The calls of a workload of ranks in their order, in words, without a disk.
 
+use treering_engine::{SessionRequest, rehearse_session};
 use treering_model::TaskTotals;
 use treering_script::{
-    Call, Completion, Done, Entries, Io, Job, Script, Settings, Stop, TargetFacts,
+    Call, Completion, Done, Entries, Io, Job, Script, Settings, Stop, TargetFacts, Task,
 };
 
 /// How a test words a call.
@@ -65,22 +66,29 @@ pub fn calls(script: &mut dyn Script, words: Words) -> Vec<String> {
 pub fn phases(job: &dyn Job, words: Words, rank: u16) -> Vec<String> {
     let facts = TargetFacts::unknown();
     let mut session = job.begin(&facts);
-    let mut phases = Vec::new();
-    while let Some(phase) = session.next_phase() {
-        let mut own = Vec::new();
-        while let Some(mut group) = session.next_group() {
-            for (worker, task) in (0..).zip(&mut group.tasks) {
-                let made = calls(task.script.as_mut(), words);
-                if worker == rank {
-                    own.extend(made);
+    let mut phases: Vec<(String, Vec<String>)> = Vec::new();
+    let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
+        match request {
+            SessionRequest::Phase(phase) => phases.push((phase.name, Vec::new())),
+            SessionRequest::Group(mut group, listener) => {
+                for (worker, task) in (0..).zip(&mut group.tasks) {
+                    let made = calls(task.script.as_mut(), words);
+                    if worker == rank {
+                        phases.last_mut().expect("a phase has begun").1.extend(made);
+                    }
+                    listener.task_ended(&totals(worker, task));
                 }
-                let counters = task.script.counters();
-                let kind = task.kind.clone();
-                session.task_ended(&TaskTotals { worker, kind, counters, ..TaskTotals::default() });
             }
         }
-        phases.push(format!("{}: {}", phase.name, own.join(", ")));
         assert!(phases.len() < 100, "it ends");
-    }
-    phases
+        Ok(())
+    });
+    rehearsed.expect("no call fails here");
+    phases.into_iter().map(|(name, own)| format!("{name}: {}", own.join(", "))).collect()
+}
+
+/// Totals of a task that has run, as far as they are known without an engine.
+pub fn totals(worker: u16, task: &mut Task) -> TaskTotals {
+    let (kind, counters) = (task.kind.clone(), task.script.counters());
+    TaskTotals { worker, kind, counters, ..TaskTotals::default() }
 }

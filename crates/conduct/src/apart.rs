@@ -2,10 +2,10 @@
 //! distributed whose workers share what is in the memory of one process.
 
 use treering_engine::own_directory;
-use treering_model::{Caution, Counters, Fact, Metric, Mode, TaskTotals, Work};
+use treering_model::{Caution, Fact, Metric, Mode, Work};
 use treering_script::{
-    ConfigError, Footprint, Job, LayoutFeed, OutlineLine, ParallelGroup, Phase, Session,
-    SessionError, TargetFacts,
+    Conductor, ConfigError, Footprint, Job, LayoutFeed, OutlineLine, Session, SessionResult,
+    TargetFacts,
 };
 
 /// The job of one rank, done by all of them.
@@ -121,28 +121,8 @@ struct ApartSession<'j> {
 }
 
 impl Session for ApartSession<'_> {
-    fn next_phase(&mut self) -> Option<Phase> {
-        self.own.next_phase()
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        self.own.next_group()
-    }
-
-    fn task_ended(&mut self, totals: &TaskTotals) {
-        self.own.task_ended(totals);
-    }
-
-    fn others_task_ended(&mut self, totals: &TaskTotals) {
-        self.own.others_task_ended(totals);
-    }
-
-    fn tick(&mut self, elapsed_ns: u64) -> Counters {
-        self.own.tick(elapsed_ns)
-    }
-
-    fn failure(&self) -> Option<SessionError> {
-        self.own.failure()
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        self.own.run(conductor)
     }
 
     fn layouts(&self) -> Option<LayoutFeed> {

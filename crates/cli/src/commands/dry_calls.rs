@@ -10,8 +10,8 @@ use treering_engine::{Actor, EntryOrder, MemoryCaller, MemoryFilesystem};
 use treering_fio::rejected_draws;
 use treering_model::{Latency, Op, OpTotals, TaskTotals, Work};
 use treering_script::{
-    Call, CallError, Dir, Done, File, Job, ParallelGroup, Request, Session, Subject, TargetFacts,
-    Task,
+    Call, CallError, Conductor, Dir, Done, File, Job, ParallelGroup, Phase, Program, ProgramEnd,
+    Request, SessionResult, SessionStop, Subject, TargetFacts, Task, TaskListener,
 };
 
 use crate::failure::Failure;
@@ -47,35 +47,80 @@ fn print_to(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let most = if job.work() == Work::Timed { TIMED_CALLS } else { usize::MAX };
-    let mut session = job.begin(facts);
-    let memory = MemoryFilesystem::new(EntryOrder::Creation);
     if most < usize::MAX {
         writeln!(out, "# this run ends by time: at most {most} calls of each task are shown")?;
     }
-    let (mut number, mut left) = (0, limits.calls);
-    while let Some(phase) = session.next_phase() {
-        writeln!(out, "phase {}", phase.name.escape_debug())?;
-        while let Some(group) = session.next_group() {
-            let tasks = group.tasks.len();
-            if tasks > limits.tasks {
-                let most = limits.tasks;
-                return writeln!(
-                    out,
-                    "# cut here: {tasks} tasks at once, {most} are shown at most"
-                );
-            }
-            let is_whole =
-                perform(session.as_mut(), group, (&memory, number, most), &mut left, out)?;
-            if !is_whole {
-                return writeln!(out, "# cut here: it was the work of {} calls", limits.calls);
-            }
-            if let Some(why) = session.failure() {
-                return writeln!(out, "# it would end here: {}", why.to_string().escape_debug());
-            }
+    let mut printer = CallPrinter {
+        memory: MemoryFilesystem::new(EntryOrder::Creation),
+        most,
+        limits,
+        left: limits.calls,
+        phases: 0,
+        out,
+        printed: Ok(()),
+    };
+    let ran = job.begin(facts).run(&mut printer);
+    printer.printed?;
+    match ran {
+        Err(SessionStop::Failed(why)) => {
+            writeln!(printer.out, "# it would end here: {}", why.to_string().escape_debug())
         }
-        number += 1;
+        Err(SessionStop::Ended) | Ok(()) => Ok(()),
     }
-    Ok(())
+}
+
+/// Conducts a session by making its calls in memory and printing them.
+struct CallPrinter<'o> {
+    memory: MemoryFilesystem,
+    /// Calls of each task that are printed at most.
+    most: usize,
+    limits: Limits,
+    /// Calls that may still be printed.
+    left: usize,
+    /// Phases that have begun.
+    phases: u32,
+    out: &'o mut dyn Write,
+    /// The error that ended the printing.
+    printed: io::Result<()>,
+}
+
+impl CallPrinter<'_> {
+    fn keep(&mut self, printed: io::Result<()>) -> SessionResult {
+        self.printed = printed;
+        if self.printed.is_ok() { Ok(()) } else { Err(SessionStop::Ended) }
+    }
+
+    /// Ends the output with the reason why no more calls are shown.
+    fn cut(&mut self, reason: &str) -> SessionResult {
+        let printed = writeln!(self.out, "# cut here: {reason}");
+        self.keep(printed).and(Err(SessionStop::Ended))
+    }
+}
+
+impl Conductor for CallPrinter<'_> {
+    fn phase(&mut self, phase: Phase) -> SessionResult {
+        self.phases += 1;
+        let printed = writeln!(self.out, "phase {}", phase.name.escape_debug());
+        self.keep(printed)
+    }
+
+    fn group(&mut self, group: ParallelGroup, listener: &mut dyn TaskListener) -> SessionResult {
+        let tasks = group.tasks.len();
+        if tasks > self.limits.tasks {
+            let most = self.limits.tasks;
+            return self.cut(&format!("{tasks} tasks at once, {most} are shown at most"));
+        }
+        match self.perform(group, listener) {
+            Ok(true) => Ok(()),
+            Ok(false) => self.cut(&format!("it was the work of {} calls", self.limits.calls)),
+            Err(error) => self.keep(Err(error)),
+        }
+    }
+
+    /// Nothing is known of the calls of another program: they are left out, with all after them.
+    fn program(&mut self, _program: Program) -> SessionResult<ProgramEnd> {
+        Err(SessionStop::Ended)
+    }
 }
 
 /// A call that was made: its line, and what the totals of its task have of it.
@@ -135,36 +180,40 @@ impl Working {
     }
 }
 
-/// Leads the tasks of a group through their calls. False where there were more than are left.
-fn perform(
-    session: &mut dyn Session,
-    group: ParallelGroup,
-    (memory, phase, most): (&MemoryFilesystem, u32, usize),
-    left: &mut usize,
-    out: &mut dyn Write,
-) -> io::Result<bool> {
-    let mut drawn = rejected_draws();
-    let tasks = (0..).zip(group.tasks);
-    let mut working: Vec<Option<Working>> =
-        tasks.map(|(worker, task)| Some(Working::new(task, memory, phase, worker))).collect();
-    let mut ended: Vec<Option<TaskTotals>> = working.iter().map(|_| None).collect();
-    while working.iter().any(Option::is_some) {
-        for (worker, (task, end)) in working.iter_mut().zip(&mut ended).enumerate() {
-            match task.as_mut().map(|task| task.step(most)) {
-                Some(Some(_)) if *left == 0 => return Ok(false),
-                Some(Some(made)) => {
-                    let before = mem::replace(&mut drawn, rejected_draws());
-                    let more = (drawn - before) / DRAWS_OF_A_CALL;
-                    *left = left.saturating_sub(usize::try_from(more + 1).unwrap_or(usize::MAX));
-                    writeln!(out, "{worker} {}", made.line)?;
+impl CallPrinter<'_> {
+    /// Leads the tasks of a group through their calls. Returns false if they make more calls than
+    /// may still be printed.
+    fn perform(
+        &mut self,
+        group: ParallelGroup,
+        listener: &mut dyn TaskListener,
+    ) -> io::Result<bool> {
+        let phase = self.phases - 1;
+        let mut drawn = rejected_draws();
+        let mut working: Vec<Option<Working>> = (0..)
+            .zip(group.tasks)
+            .map(|(worker, task)| Some(Working::new(task, &self.memory, phase, worker)))
+            .collect();
+        let mut ended: Vec<Option<TaskTotals>> = working.iter().map(|_| None).collect();
+        while working.iter().any(Option::is_some) {
+            for (worker, (task, end)) in working.iter_mut().zip(&mut ended).enumerate() {
+                match task.as_mut().map(|task| task.step(self.most)) {
+                    Some(Some(_)) if self.left == 0 => return Ok(false),
+                    Some(Some(made)) => {
+                        let before = mem::replace(&mut drawn, rejected_draws());
+                        let work = (drawn - before) / DRAWS_OF_A_CALL + 1;
+                        let work = usize::try_from(work).unwrap_or(usize::MAX);
+                        self.left = self.left.saturating_sub(work);
+                        writeln!(self.out, "{worker} {}", made.line)?;
+                    }
+                    Some(None) => *end = task.take().map(Working::end),
+                    None => {}
                 }
-                Some(None) => *end = task.take().map(Working::end),
-                None => {}
             }
         }
+        ended.iter().flatten().for_each(|totals| listener.task_ended(totals));
+        Ok(true)
     }
-    ended.iter().flatten().for_each(|totals| session.task_ended(totals));
-    Ok(true)
 }
 
 /// Makes lines of calls; knows what is open under which slot.

@@ -19,7 +19,8 @@ use treering_engine::{
 };
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{
-    CreateHow, Dir, File, Io, ParallelGroup, Phase, Script, Session, Stop, Task,
+    Conductor, CreateHow, Dir, File, Io, ParallelGroup, Phase, Script, Session, SessionResult,
+    Stop, Task,
 };
 use treering_sys::{monotonic_ns, thread_cpu};
 
@@ -75,26 +76,16 @@ impl Script for TreeScript<'_> {
 
 struct OneTask {
     names: &'static TreeNames,
-    phases: u32,
-    groups: u32,
 }
 
 impl Session for OneTask {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let phase = Phase { name: "create".to_owned(), tasks: 1 };
-        self.phases += 1;
-        (self.phases == 1).then_some(phase)
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        self.groups += 1;
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        conductor.phase(Phase { name: "create".to_owned(), tasks: 1 })?;
         let script = TreeScript { names: self.names };
         let task = Task::new("create", TOP, Op::Create, Box::new(script));
         let group = ParallelGroup { tasks: vec![task], ..ParallelGroup::default() };
-        (self.groups == 1).then_some(group)
+        conductor.group(group, &mut |_: &TaskTotals| {})
     }
-
-    fn task_ended(&mut self, _totals: &TaskTotals) {}
 
     fn metrics(&self) -> Vec<Metric> {
         Vec::new()
@@ -125,7 +116,7 @@ struct Cost {
 }
 
 fn engine(target: &Target, names: &'static TreeNames, latency: LatencyMode) -> Cost {
-    let mut session = OneTask { names, phases: 0, groups: 0 };
+    let mut session = OneTask { names };
     let mut sink = LastTask::default();
     let options = EngineOptions::new(latency, PayloadKind::Native { compressibility: 0 }, 1);
     target

@@ -11,13 +11,15 @@ use treering_model::{
     Caution, CautionCode, Counters, Interval, PhaseTotals, TaskTotals, TrialEvent, TrialSink,
 };
 use treering_script::{
-    Caches, Call, OnSignal, ParallelGroup, Phase, Session, SyncScope, Task, Unfinished, WorkerKind,
+    Caches, Call, Conductor, OnSignal, ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase,
+    Session, SessionError, SessionResult, SessionStop, SyncScope, Task, TaskListener, Unfinished,
+    WorkerKind,
 };
 use treering_sys::{StopFlag, monotonic_ns};
 
-use crate::program::by_programs;
+use crate::program::Programs;
 use crate::ranks::share::{Answer, own_directory};
-use crate::totals::{add_run, merge_intervals};
+use crate::totals::{add_run, merge_intervals, task_totals, widen};
 use crate::workers::processes::{ProcessOptions, on_processes};
 use crate::workers::start::cannot_start;
 use crate::workers::threads::on_threads;
@@ -56,7 +58,7 @@ fn conduct_here<P: Place + ?Sized>(
         sink.accept(&TrialEvent::Cautioned(caution))?;
     }
     let payload = Payload::new(options.payload, options.seed);
-    let mut conductor = Conductor {
+    let mut conductor = PlaceConductor {
         place,
         options,
         sink,
@@ -64,7 +66,10 @@ fn conduct_here<P: Place + ?Sized>(
         stop,
         payload,
         workers: Vec::new(),
+        phase: None,
+        next_phase: 0,
         phase_began_ns: 0,
+        tasks_before: 0,
         intervals: Vec::new(),
         drops_caches: true,
         world: world.filter(|world| world.size() > 1),
@@ -72,29 +77,11 @@ fn conduct_here<P: Place + ?Sized>(
         begins_ns: None,
         worked_ns: Vec::new(),
         barriers: Barriers::default(),
+        programs: None,
+        error: None,
     };
-    let mut number = 0;
-    while let Some(phase) = session.next_phase() {
-        if number > 0 && place.is_renewed() {
-            // With all that they have open.
-            conductor.workers.clear();
-            place.renew()?;
-        }
-        conductor.phase(session, number, phase)?;
-        number += 1;
-    }
-    match session.program() {
-        None => Ok(()),
-        Some(program) => {
-            conductor.interrupted()?;
-            if place.is_renewed() {
-                conductor.workers.clear();
-                place.renew()?;
-            }
-            let to = (options.clock, conductor.sink, stop);
-            by_programs(session, program, place, number, to)
-        }
-    }
+    let ran = session.run(&mut conductor);
+    conductor.finish(ran)
 }
 
 /// The clock of the trial, which is that of rank 0.
@@ -105,7 +92,8 @@ fn common_clock(own: TrialClock, world: Option<&World<'_>>) -> Result<TrialClock
     Ok(TrialClock::since(world.by_own(origin_ns)))
 }
 
-struct Conductor<'r, P: Place + ?Sized> {
+/// Conducts a session at a place.
+struct PlaceConductor<'r, P: Place + ?Sized> {
     place: &'r P,
     options: &'r EngineOptions,
     sink: &'r mut dyn TrialSink,
@@ -113,9 +101,16 @@ struct Conductor<'r, P: Place + ?Sized> {
     stop: &'r StopFlag,
     payload: Payload,
     workers: Vec<Worker<P::Caller>>,
+    /// Totals of the present phase so far. Its time ends with its last group: what the session
+    /// does after that is not in it.
+    phase: Option<PhaseTotals>,
+    /// The number of the next phase.
+    next_phase: u32,
     /// When the present phase began, by the monotonic clock. Where rank 0 said when, that may be a
     /// moment to come: how the two clocks are related is not known to the nanosecond.
     phase_began_ns: u64,
+    /// Tasks of the groups of the present phase that have ended.
+    tasks_before: u32,
     /// What workers in processes of their own counted in its seconds.
     intervals: Vec<Vec<Interval>>,
     /// Whether dropping caches has not failed yet.
@@ -130,15 +125,110 @@ struct Conductor<'r, P: Place + ?Sized> {
     worked_ns: Vec<u64>,
     /// Its barriers.
     barriers: Barriers,
+    /// Programs that did the work, from the first one on.
+    programs: Option<Programs>,
+    /// Why the run ended, from its first error on: the session knows no more than that it did.
+    error: Option<EngineError>,
 }
 
-impl<P: Place + ?Sized> Conductor<'_, P> {
-    fn phase(
+impl<P: Place + ?Sized> Conductor for PlaceConductor<'_, P> {
+    fn phase(&mut self, phase: Phase) -> SessionResult {
+        self.attempt(|conductor| conductor.begin_phase(phase))
+    }
+
+    fn group(&mut self, group: ParallelGroup, listener: &mut dyn TaskListener) -> SessionResult {
+        self.attempt(|conductor| {
+            let phase = conductor.phase.take();
+            let mut totals = phase.ok_or_else(|| SessionError::new("a group without a phase"))?;
+            let ran = conductor.run_group(group, &mut totals, listener);
+            totals.wall_ns = monotonic_ns().saturating_sub(conductor.phase_began_ns);
+            conductor.phase = Some(totals);
+            ran
+        })
+    }
+
+    fn sync(&mut self, scope: SyncScope) -> SessionResult {
+        self.attempt(|conductor| {
+            let synced = conductor.sync_target(scope);
+            if let Some(totals) = &mut conductor.phase {
+                totals.wall_ns = monotonic_ns().saturating_sub(conductor.phase_began_ns);
+            }
+            synced
+        })
+    }
+
+    fn program(&mut self, program: Program) -> SessionResult<ProgramEnd> {
+        self.attempt(|conductor| conductor.run_program(&program))
+    }
+
+    fn report(&mut self, phases: Vec<ReportedPhase>) -> SessionResult {
+        self.attempt(|conductor| {
+            let Some(programs) = &mut conductor.programs else { return Ok(()) };
+            programs.report(phases, &mut conductor.next_phase, conductor.sink)
+        })
+    }
+}
+
+impl<P: Place + ?Sized> PlaceConductor<'_, P> {
+    /// Does what the session asks for, unless the run has ended; keeps the error that ends it.
+    fn attempt<T>(
         &mut self,
-        session: &mut dyn Session,
-        number: u32,
-        phase: Phase,
-    ) -> Result<(), EngineError> {
+        act: impl FnOnce(&mut Self) -> Result<T, EngineError>,
+    ) -> SessionResult<T> {
+        if self.error.is_some() {
+            return Err(SessionStop::Ended);
+        }
+        act(self).map_err(|error| {
+            self.error = Some(error);
+            SessionStop::Ended
+        })
+    }
+
+    /// Ends the last phase and what programs left running; returns why the run ended early.
+    fn finish(mut self, ran: SessionResult) -> Result<(), EngineError> {
+        let ended = match (self.error.take(), ran) {
+            (Some(error), _) => Err(error),
+            (None, Err(SessionStop::Failed(error))) => Err(error.into()),
+            (None, Err(SessionStop::Ended) | Ok(())) => Ok(()),
+        };
+        let ended = self.end_phase(ended);
+        let Some(programs) = self.programs.take() else { return ended };
+        let reported = programs.end(self.sink);
+        match ended {
+            // A program that was asked to end fails in its own way.
+            Ok(()) | Err(EngineError::Session(_)) => self.interrupted().and(ended).and(reported),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Unmounts the place and mounts it again, where that is asked for between phases. The workers
+    /// go, with all that they have open.
+    fn renew_between_phases(&mut self) -> Result<(), EngineError> {
+        if !self.place.is_renewed() {
+            return Ok(());
+        }
+        self.workers.clear();
+        self.place.renew()
+    }
+
+    /// Runs a program in place of the phases.
+    fn run_program(&mut self, program: &Program) -> Result<ProgramEnd, EngineError> {
+        self.end_phase(Ok(()))?;
+        self.interrupted()?;
+        if self.programs.is_none() {
+            self.renew_between_phases()?;
+        }
+        let programs = self.programs.get_or_insert_with(Programs::default);
+        let (clock, number) = (self.options.clock, self.next_phase);
+        programs.run(program, self.place, number, clock, self.sink, self.stop)
+    }
+
+    fn begin_phase(&mut self, phase: Phase) -> Result<(), EngineError> {
+        self.end_phase(Ok(()))?;
+        let number = self.next_phase;
+        if number > 0 {
+            self.renew_between_phases()?;
+        }
         self.phase_began_ns = match self.world {
             None => self.interrupted().map(|()| monotonic_ns())?,
             Some(world) => {
@@ -148,22 +238,22 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
                 world.agree(&what, Duration::ZERO, self.stop, Ok(()))?
             }
         };
-        let mut totals = PhaseTotals {
-            phase: number,
-            name: phase.name,
-            began_ns: self.options.clock.at_ns(self.phase_began_ns),
-            ..PhaseTotals::default()
-        };
-        self.sink.accept(&TrialEvent::PhaseBegan {
-            phase: number,
-            name: totals.name.clone(),
-            at_ns: totals.began_ns,
-        })?;
+        let began_ns = self.options.clock.at_ns(self.phase_began_ns);
+        let name = phase.name.clone();
+        self.sink.accept(&TrialEvent::PhaseBegan { phase: number, name, at_ns: began_ns })?;
         for worker in &mut self.workers {
             worker.recorder.begin_phase(self.phase_began_ns);
         }
-        let mut ended = self.groups(session, &mut totals);
-        totals.wall_ns = monotonic_ns().saturating_sub(self.phase_began_ns);
+        self.next_phase += 1;
+        self.tasks_before = 0;
+        let totals = PhaseTotals { phase: number, name: phase.name, began_ns, ..<_>::default() };
+        self.phase = Some(totals);
+        Ok(())
+    }
+
+    /// Ends the present phase, if there is one; `ended` says why it ended early.
+    fn end_phase(&mut self, mut ended: Result<(), EngineError>) -> Result<(), EngineError> {
+        let Some(mut totals) = self.phase.take() else { return ended };
         let intervals = self.workers.iter_mut().map(|worker| worker.recorder.end_phase());
         totals.intervals = merge_intervals(intervals.chain(std::mem::take(&mut self.intervals)));
         if let Some(world) = self.world.filter(|_| ended.is_ok()) {
@@ -172,7 +262,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
                 Err(error) => ended = Err(error.into()),
             }
             let barriers = std::mem::take(&mut self.barriers);
-            world.add_skew(RankSkew::of(number, &totals.name, &self.worked_ns, barriers));
+            world.add_skew(RankSkew::of(totals.phase, &totals.name, &self.worked_ns, barriers));
         }
         let reported = self.sink.accept(&TrialEvent::PhaseEnded(totals));
         // Why it ended early says more than a listener that could not hear of it.
@@ -180,39 +270,30 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         Ok(reported?)
     }
 
-    fn groups(
+    fn run_group(
         &mut self,
-        session: &mut dyn Session,
+        group: ParallelGroup,
         totals: &mut PhaseTotals,
+        listener: &mut dyn TaskListener,
     ) -> Result<(), EngineError> {
-        let mut tasks_before = 0;
-        while let Some(group) = session.next_group() {
-            if self.world.is_none() {
-                self.interrupted()?;
-            }
-            let ready = self.prepare(&group);
-            match self.world {
-                None => ready?,
-                Some(world) => {
-                    let what = format!("phase {}, task {tasks_before}", totals.phase);
-                    let what = format!("{what}, {} at once", self.everyones(group.tasks.len()));
-                    let head_start = world.head_start();
-                    let at_ns = world.agree(&what, head_start, self.stop, ready)?;
-                    world.begin_group();
-                    self.begins_ns = Some(at_ns);
-                }
-            }
-            let sync_after = group.sync_after;
-            let tasks = self.everyones(group.tasks.len());
-            self.group(session, totals, group, tasks_before)?;
-            if let Some(failure) = session.failure() {
-                return Err(failure.into());
-            }
-            tasks_before += u32::try_from(tasks).unwrap_or(u32::MAX);
-            if let Some(scope) = sync_after {
-                self.sync(scope)?;
+        if self.world.is_none() {
+            self.interrupted()?;
+        }
+        let ready = self.prepare(&group);
+        let tasks = self.everyones(group.tasks.len());
+        match self.world {
+            None => ready?,
+            Some(world) => {
+                let (phase, before) = (totals.phase, self.tasks_before);
+                let what = format!("phase {phase}, task {before}, {tasks} at once");
+                let head_start = world.head_start();
+                let at_ns = world.agree(&what, head_start, self.stop, ready)?;
+                world.begin_group();
+                self.begins_ns = Some(at_ns);
             }
         }
+        self.work_and_report(group, totals, listener)?;
+        self.tasks_before += u32::try_from(tasks).unwrap_or(u32::MAX);
         Ok(())
     }
 
@@ -293,20 +374,20 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         Ok(())
     }
 
-    fn group(
+    /// Has the tasks of a group done, and reports each to the listener and the sinks.
+    fn work_and_report(
         &mut self,
-        session: &mut dyn Session,
-        totals: &mut PhaseTotals,
         mut group: ParallelGroup,
-        tasks_before: u32,
+        totals: &mut PhaseTotals,
+        listener: &mut dyn TaskListener,
     ) -> Result<(), EngineError> {
-        self.announce(totals.phase, &group.tasks, tasks_before)?;
+        self.announce(totals.phase, &group.tasks)?;
         let (tasks, all) = (group.tasks.len(), self.everyones(group.tasks.len()));
         let mut spans = vec![None; self.worked_ns.len()];
-        let answers = self.work(session, totals.phase, &mut group)?;
+        let answers = self.work(listener, totals.phase, &mut group)?;
         let reported = group.side_by_side.unfinished == Unfinished::Reported;
         let (mut worst, mut stopped) = (None, false);
-        for ((number, worker), answer) in (tasks_before..).zip(0u16..).zip(answers) {
+        for ((number, worker), answer) in (self.tasks_before..).zip(0u16..).zip(answers) {
             let place = usize::from(worker);
             let (task, rank) = (&group.tasks[place % tasks], self.rank_of(place, all));
             let mut run = match self.world {
@@ -330,11 +411,12 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
             if finished || (reported && cut_short) {
                 totals.tasks += 1;
                 let here = worker % u16::try_from(tasks).unwrap_or(u16::MAX);
-                let ended = self.task_totals(totals.phase, number, here, task, run);
+                let at = (totals.phase, number, here);
+                let ended = task_totals(at, task, run, self.options.clock);
                 if self.is_others(rank) {
-                    session.others_task_ended(&ended);
+                    listener.others_task_ended(&ended);
                 } else {
-                    session.task_ended(&ended);
+                    listener.task_ended(&ended);
                 }
                 self.sink.accept(&TrialEvent::TaskEnded(TaskTotals {
                     worker,
@@ -365,9 +447,9 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
     }
 
     /// Says which tasks begin, at all ranks.
-    fn announce(&mut self, phase: u32, tasks: &[Task], before: u32) -> Result<(), EngineError> {
+    fn announce(&mut self, phase: u32, tasks: &[Task]) -> Result<(), EngineError> {
         let all = self.everyones(tasks.len());
-        for (number, place) in (before..).zip(0..all) {
+        for (number, place) in (self.tasks_before..).zip(0..all) {
             let task = &tasks[place % tasks.len()];
             self.sink.accept(&TrialEvent::TaskBegan {
                 phase,
@@ -410,12 +492,12 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
     /// Does the tasks of a group, side by side, within their time: of several ranks each its own.
     fn work(
         &mut self,
-        session: &mut dyn Session,
+        listener: &mut dyn TaskListener,
         phase: u32,
         group: &mut ParallelGroup,
     ) -> Result<Vec<Answer>, EngineError> {
         let all = self.everyones(group.tasks.len());
-        let runs = self.work_here(session, phase, group);
+        let runs = self.work_here(listener, phase, group);
         let Some(world) = self.world else {
             return runs
                 .map(|runs| runs.into_iter().map(|run| Answer::Here(Box::new(run))).collect());
@@ -427,7 +509,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
 
     fn work_here(
         &mut self,
-        session: &mut dyn Session,
+        listener: &mut dyn TaskListener,
         phase: u32,
         group: &mut ParallelGroup,
     ) -> Result<Vec<TaskRun>, EngineError> {
@@ -473,7 +555,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
                 return Counters::default();
             }
             next = next.zip(group.tick_every).map(|(next, every)| next.saturating_add(every));
-            session.tick(elapsed_ns)
+            listener.tick(elapsed_ns)
         };
         let tell = |counters: Counters| {
             if counters.is_empty() {
@@ -485,38 +567,8 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         ticking(every, work, tick, tell)?
     }
 
-    fn task_totals(
-        &self,
-        phase: u32,
-        number: u32,
-        worker: u16,
-        task: &Task,
-        run: TaskRun,
-    ) -> TaskTotals {
-        TaskTotals {
-            phase,
-            task: number,
-            worker,
-            kind: task.kind.clone(),
-            subject: task.subject.clone(),
-            state: task.state.clone(),
-            tally: task.tally.clone(),
-            began_ns: self.options.clock.at_ns(run.began_ns),
-            wall_ns: run.wall_ns,
-            sync_ns: run.sync.wall_ns,
-            cpu: run.cpu,
-            sync_cpu: run.sync.cpu,
-            files: run.files,
-            bytes: run.ops.iter().map(|op| op.bytes).sum(),
-            listed_bytes: task.listed_bytes,
-            ops: run.ops,
-            direct: task.direct,
-            counters: run.counters,
-        }
-    }
-
     /// A sync that belongs to no task.
-    fn sync(&mut self, scope: SyncScope) -> Result<(), EngineError> {
+    fn sync_target(&mut self, scope: SyncScope) -> Result<(), EngineError> {
         // One on each machine, which has written.
         let first = self.world.map_or(0, |world| world.share(world.size()).start);
         self.hire(first..first + 1)?;
@@ -545,11 +597,4 @@ fn wait_until(at_ns: u64) {
     while monotonic_ns() < at_ns {
         std::hint::spin_loop();
     }
-}
-
-/// From the first beginning to the last end, with one more task.
-fn widen(span: &mut Option<(u64, u64)>, run: &TaskRun) {
-    let ended_ns = run.began_ns + run.wall_ns;
-    let (began, ended) = span.unwrap_or((run.began_ns, ended_ns));
-    *span = Some((began.min(run.began_ns), ended.max(ended_ns)));
 }

@@ -44,7 +44,7 @@ pub use ranks::{
     middle_ns, own_directory,
 };
 pub use recorder::{LatencyMode, Recorder};
-pub use rehearsal::{Actor, rehearse};
+pub use rehearsal::{Actor, SessionRequest, rehearse, rehearse_session};
 pub use run::Run;
 pub use treering_sys::{Confinement, FileIdentity, StopFlag};
 pub use workers::handicap::HANDICAP_PERCENT_MAX;

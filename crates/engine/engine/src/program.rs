@@ -2,46 +2,62 @@
 //! is started and watched in `places`.
 
 use treering_model::{Caution, CautionCode, PhaseTotals, TrialEvent, TrialSink};
-use treering_script::{Program, ReportedPhase, Session};
+use treering_script::{Program, ProgramEnd, ReportedPhase};
 use treering_sys::{StopFlag, monotonic_ns};
 
 use crate::places::watched_program::Outlived;
 use crate::totals::add_op;
 use crate::{EngineError, Place, TrialClock};
 
-/// Has programs do the rest of a session, one after the other, and reports what they came to:
-/// phases from this number on.
-pub(crate) fn by_programs<P: Place + ?Sized>(
-    session: &mut dyn Session,
-    first: Program,
-    place: &P,
-    mut number: u32,
-    (clock, sink, stop): (TrialClock, &mut dyn TrialSink, &StopFlag),
-) -> Result<(), EngineError> {
-    let mut outlived: Option<Outlived> = None;
-    let mut next = Some(first);
-    while let Some(program) = next {
-        let cannot = |source| EngineError::Program { path: program.path.clone(), source };
+/// The programs of a run that do its work, one after the other.
+#[derive(Default)]
+pub(crate) struct Programs {
+    /// Processes that a watched program left running.
+    outlived: Option<Outlived>,
+    /// Whether the first phase that is reported has begun with the program.
+    has_begun: bool,
+}
+
+impl Programs {
+    /// Runs a program to its end; one that is watched begins a phase of this number.
+    pub(crate) fn run<P: Place + ?Sized>(
+        &mut self,
+        program: &Program,
+        place: &P,
+        number: u32,
+        clock: TrialClock,
+        sink: &mut dyn TrialSink,
+        stop: &StopFlag,
+    ) -> Result<ProgramEnd, EngineError> {
         if let Some(watch) = &program.watch {
-            outlived.get_or_insert_with(Outlived::begin);
+            self.outlived.get_or_insert_with(Outlived::begin);
             let (name, at_ns) = (watch.phase.clone(), clock.at_ns(monotonic_ns()));
             sink.accept(&TrialEvent::PhaseBegan { phase: number, name, at_ns })?;
         }
-        let end = place.program(&program, clock, stop).map_err(cannot)?;
-        let mut has_begun = program.watch.is_some();
-        for phase in session.program_ended(end) {
-            tell(phase, number, std::mem::take(&mut has_begun), sink)?;
-            number += 1;
+        self.has_begun = program.watch.is_some();
+        let cannot = |source| EngineError::Program { path: program.path.clone(), source };
+        place.program(program, clock, stop).map_err(cannot)
+    }
+
+    /// Reports the phases of the last program, from this number on.
+    pub(crate) fn report(
+        &mut self,
+        phases: Vec<ReportedPhase>,
+        number: &mut u32,
+        sink: &mut dyn TrialSink,
+    ) -> Result<(), EngineError> {
+        for phase in phases {
+            tell(phase, *number, std::mem::take(&mut self.has_begun), sink)?;
+            *number += 1;
         }
-        next = if stop.is_raised() { None } else { session.program() };
+        Ok(())
     }
-    if let Some(message) = outlived.and_then(Outlived::end) {
-        sink.accept(&TrialEvent::Cautioned(Caution { code: CautionCode::ProcessesLeft, message }))?;
-    }
-    match (stop.signal(), session.failure()) {
-        (Some(signal), _) => Err(EngineError::Interrupted { signal }),
-        (None, Some(failure)) => Err(failure.into()),
-        (None, None) => Ok(()),
+
+    /// Ends what watched programs left running, and cautions about it.
+    pub(crate) fn end(self, sink: &mut dyn TrialSink) -> Result<(), EngineError> {
+        let Some(message) = self.outlived.and_then(Outlived::end) else { return Ok(()) };
+        let caution = Caution { code: CautionCode::ProcessesLeft, message };
+        Ok(sink.accept(&TrialEvent::Cautioned(caution))?)
     }
 }
 

@@ -1,4 +1,5 @@
-//! The code of a task without an engine around it: one call after the other, in made-up time.
+//! The code of a session and of a task without an engine around it: one call after the other, in
+//! made-up time.
 //!
 //! For tests and for sequences that are only looked at: nothing is counted, and every call takes as
 //! long as is said. [`Actor`] stands still between its calls, so that several tasks can be led
@@ -8,9 +9,46 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
-use treering_script::{Call, CallError, Completion, Done, Entries, Io, Script, Stop};
+use treering_script::{
+    Call, CallError, Completion, Conductor, Done, Entries, Io, ParallelGroup, Phase, Script,
+    Session, SessionError, SessionResult, SessionStop, Stop, TaskListener,
+};
 
 use crate::Caller;
+
+/// What a session asks for.
+pub enum SessionRequest<'s> {
+    /// A phase begins.
+    Phase(Phase),
+    /// A group is to be run; its totals go to the listener.
+    Group(ParallelGroup, &'s mut dyn TaskListener),
+}
+
+struct RequestConductor<'f>(&'f mut dyn FnMut(SessionRequest<'_>) -> SessionResult);
+
+impl Conductor for RequestConductor<'_> {
+    fn phase(&mut self, phase: Phase) -> SessionResult {
+        (self.0)(SessionRequest::Phase(phase))
+    }
+
+    fn group(&mut self, group: ParallelGroup, listener: &mut dyn TaskListener) -> SessionResult {
+        (self.0)(SessionRequest::Group(group, listener))
+    }
+}
+
+/// Runs a session without a place: `answer` receives its phases and groups, and may end it.
+///
+/// # Errors
+/// When the session cannot go on. A session that `answer` ended is no error.
+pub fn rehearse_session(
+    session: &mut dyn Session,
+    answer: &mut dyn FnMut(SessionRequest<'_>) -> SessionResult,
+) -> Result<(), SessionError> {
+    match session.run(&mut RequestConductor(answer)) {
+        Ok(()) | Err(SessionStop::Ended) => Ok(()),
+        Err(SessionStop::Failed(error)) => Err(error),
+    }
+}
 
 /// What is done with each call, and whether the task goes on.
 type Watch<'w> = &'w mut dyn FnMut(&Call<'_>, Result<Done, CallError>) -> ControlFlow<()>;

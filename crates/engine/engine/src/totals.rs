@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use treering_model::{Interval, Op, OpTotals, PhaseTotals};
+use treering_model::{Interval, Op, OpTotals, PhaseTotals, TaskTotals};
+use treering_script::Task;
 
+use crate::TrialClock;
 use crate::workers::worker::TaskRun;
 
 /// Adds a task's run, finished or not, to the totals of its phase.
@@ -42,4 +44,40 @@ pub(crate) fn merge_intervals(workers: impl Iterator<Item = Vec<Interval>>) -> V
         second.bytes += interval.bytes;
     }
     seconds.into_values().collect()
+}
+
+/// Totals of a task of this phase, number and worker.
+pub(crate) fn task_totals(
+    (phase, number, worker): (u32, u32, u16),
+    task: &Task,
+    run: TaskRun,
+    clock: TrialClock,
+) -> TaskTotals {
+    TaskTotals {
+        phase,
+        task: number,
+        worker,
+        kind: task.kind.clone(),
+        subject: task.subject.clone(),
+        state: task.state.clone(),
+        tally: task.tally.clone(),
+        began_ns: clock.at_ns(run.began_ns),
+        wall_ns: run.wall_ns,
+        sync_ns: run.sync.wall_ns,
+        cpu: run.cpu,
+        sync_cpu: run.sync.cpu,
+        files: run.files,
+        bytes: run.ops.iter().map(|op| op.bytes).sum(),
+        listed_bytes: task.listed_bytes,
+        ops: run.ops,
+        direct: task.direct,
+        counters: run.counters,
+    }
+}
+
+/// Widens a span from the first beginning to the last end by one more task.
+pub(crate) fn widen(span: &mut Option<(u64, u64)>, run: &TaskRun) {
+    let ended_ns = run.began_ns + run.wall_ns;
+    let (began, ended) = span.unwrap_or((run.began_ns, ended_ns));
+    *span = Some((began.min(run.began_ns), ended.max(ended_ns)));
 }

@@ -1,21 +1,22 @@
 //! A job and its run: phases, groups of tasks, and the scripts of the tasks.
 //!
-//! The engine asks a [`Session`] for one phase after the other, for the groups of each phase, and
-//! runs the scripts of a group side by side. What it learnt goes back to the session as totals, so
-//! that a later phase can depend on an earlier one. Nothing here touches a disk.
+//! A [`Session`] is a function with the loops of the imitated tool: it asks a [`Conductor`] for
+//! phases and for groups of tasks, whose scripts run side by side. The totals of the tasks go back
+//! to the session, so that a later phase can depend on an earlier one. Nothing here touches a disk.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use treering_model::{
-    Caution, Counters, Cpu, Fact, Layout, Metric, Mode, Op, PhaseTotals, TaskTotals, Work,
-};
+use treering_model::{Caution, Counters, Fact, Layout, Metric, Mode, Op, TaskTotals, Work};
 
 use crate::{Buffers, ConfigError, Deadline, Io, SessionError, Stop, SyncScope, Usage};
 use treering_sys::{Scheduling, SyncMode};
+
+mod program;
+
+pub use program::{Program, ProgramEnd, ReportedPhase, Watch};
 
 /// Whether the kernel's caches are dropped before a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -214,14 +215,19 @@ pub struct ParallelGroup {
     pub remount: bool,
     /// The tasks.
     pub tasks: Vec<Task>,
-    /// A sync after them that belongs to none of them and is not in their times.
-    pub sync_after: Option<SyncScope>,
     /// How they run side by side.
     pub side_by_side: SideBySide,
     /// For how long they work, where it is time that ends them.
     pub time_limit: Option<TimeLimit>,
     /// How often the session is asked how far it is, and its output reported.
     pub tick_every: Option<Duration>,
+}
+
+impl ParallelGroup {
+    /// A group of these tasks and no more: without time limit, on threads.
+    pub fn new(tasks: Vec<Task>) -> Self {
+        Self { tasks, ..Self::default() }
+    }
 }
 
 /// A part of a trial between barriers.
@@ -233,77 +239,11 @@ pub struct Phase {
     pub tasks: u32,
 }
 
-/// Another program that does the work of a run, in a directory below the target.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// What is started: a path, or a name that is looked for as the shell does.
-    pub path: PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<String>,
-    /// What it reads from its standard input.
-    pub input: Vec<u8>,
-    /// The directory below the target in which it is started; empty for the target itself.
-    pub directory: String,
-    /// How it is watched; not at all where it is trusted to end what it starts.
-    pub watch: Option<Watch>,
-}
-
-/// How a program is run of which nothing is known.
-///
-/// `{dir}` in its arguments stands for the directory in which it is started, and so does the
-/// variable [`Watch::DIRECTORY`]. A signal that asks to stop ends its process group. What it
-/// started and left is ended after the last program of the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Watch {
-    /// The phase that it is, which begins with it and ends with the first phase told of it.
-    pub phase: String,
-    /// So many bytes of what it says are kept from the beginning, and as many from the end.
-    pub kept_bytes: usize,
-    /// Whether the target is synced after its end.
-    pub sync_after: bool,
-}
-
-impl Watch {
-    /// What stands for the directory in an argument.
-    pub const PLACE: &str = "{dir}";
-    /// The variable of its environment with the directory.
-    pub const DIRECTORY: &str = "TREERING_DIR";
-}
-
-/// How a program ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProgramEnd {
-    /// Its exit code; `None` where a signal ended it.
-    pub code: Option<i32>,
-    /// What it wrote to its standard output, up to a length that no report has.
-    pub output: Vec<u8>,
-    /// What it wrote to its standard error, likewise.
-    pub errors: Vec<u8>,
-    /// When it was started, in nanoseconds from the start of the trial.
-    pub began_ns: u64,
-    /// How long it was there.
-    pub wall_ns: u64,
-    /// The signal that ended it, of a program that is watched.
-    pub signal: Option<i32>,
-    /// Why it could not be started, of a program that is watched.
-    pub not_started: Option<String>,
-    /// CPU time that it used, with those of its children that it waited for; if watched.
-    pub cpu: Cpu,
-    /// Bytes that they read from storage, likewise.
-    pub read_bytes: u64,
-    /// Bytes that they wrote to storage, likewise.
-    pub written_bytes: u64,
-    /// How long the sync after it took, 0 where there was none.
-    pub sync_ns: u64,
-}
-
-/// A phase of which a program reported.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ReportedPhase {
-    /// The phase. Its number is counted on by the engine, and its sums are made of its tasks.
-    pub totals: PhaseTotals,
-    /// Its tasks, in the order of their workers.
-    pub tasks: Vec<TaskTotals>,
+impl Phase {
+    /// A phase of so many tasks, or of `u32::MAX` where there are more.
+    pub fn new(name: impl Into<String>, tasks: impl TryInto<u32>) -> Self {
+        Self { name: name.into(), tasks: tasks.try_into().unwrap_or(u32::MAX) }
+    }
 }
 
 /// Layouts that were measured while a session ran, in the order in which they were.
@@ -329,43 +269,149 @@ impl LayoutFeed {
     }
 }
 
-/// One run of a job.
-pub trait Session: Send {
-    /// The next phase; `None` ends the run.
-    fn next_phase(&mut self) -> Option<Phase>;
-
-    /// The next group of the present phase; `None` ends the phase.
-    fn next_group(&mut self) -> Option<ParallelGroup>;
-
+/// Receives the results of a group while it works.
+///
+/// A closure over the totals of a task is a listener that ignores ticks and the tasks of other
+/// ranks.
+pub trait TaskListener {
     /// Receives the totals of a task, tasks of a group in the order of their workers.
     fn task_ended(&mut self, totals: &TaskTotals);
 
-    /// Receives the totals of a task that another rank did, where each does the whole session in a
-    /// directory of its own: as if the worker here had done it a second time, beside the first.
+    /// Receives the totals of a task of another rank, if each rank runs the whole session in a
+    /// directory of its own: the same task as the one here, done beside it.
     fn others_task_ended(&mut self, _totals: &TaskTotals) {}
 
-    /// Is asked each [`ParallelGroup::tick_every`] while a group works, so many nanoseconds from
-    /// its start, for what its output is to hear.
+    /// Is called each [`ParallelGroup::tick_every`] while the group works, with the nanoseconds
+    /// since its start. Returns the counters to report to the sinks, empty for none.
     fn tick(&mut self, _elapsed_ns: u64) -> Counters {
         Counters::default()
     }
+}
 
-    /// Why it cannot go on, asked after each group.
-    fn failure(&self) -> Option<SessionError> {
-        None
+impl<F: FnMut(&TaskTotals)> TaskListener for F {
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        self(totals);
+    }
+}
+
+/// A listener that passes the totals of all ranks to a closure.
+#[derive(Clone, Copy, Debug)]
+pub struct AllRanks<F>(pub F);
+
+impl<F: FnMut(&TaskTotals)> TaskListener for AllRanks<F> {
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        self.0(totals);
     }
 
-    /// What does the rest of the run after the last phase, where that is another program. Asked
-    /// again when that has ended, unless we are to stop.
-    fn program(&mut self) -> Option<Program> {
-        None
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        self.0(totals);
+    }
+}
+
+/// A listener that ignores the totals, for groups that are not measured.
+#[derive(Clone, Copy, Debug)]
+pub struct NoListener;
+
+impl TaskListener for NoListener {
+    fn task_ended(&mut self, _totals: &TaskTotals) {}
+}
+
+/// The reason for an early end of a session, passed on with `?`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionStop {
+    /// The session cannot go on.
+    Failed(SessionError),
+    /// The conductor ended the run. It keeps the error, if there is one.
+    Ended,
+}
+
+impl SessionStop {
+    /// Fails if there is an error.
+    ///
+    /// # Errors
+    /// The error.
+    pub fn check(failure: Option<SessionError>) -> Result<(), Self> {
+        failure.map_or(Ok(()), |error| Err(error.into()))
+    }
+}
+
+impl From<SessionError> for SessionStop {
+    fn from(error: SessionError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// The result of what a session does, or asks of its conductor.
+pub type SessionResult<T = ()> = Result<T, SessionStop>;
+
+/// Carries out the phases and groups of a session: at a real place, in memory, or by printing them.
+pub trait Conductor {
+    /// Ends the present phase, if there is one, and begins this one.
+    ///
+    /// # Errors
+    /// When the run must end.
+    fn phase(&mut self, phase: Phase) -> SessionResult;
+
+    /// Runs a group of the present phase to its end.
+    ///
+    /// # Errors
+    /// When the run must end. The listener has received the tasks that were finished.
+    fn group(&mut self, group: ParallelGroup, listener: &mut dyn TaskListener) -> SessionResult;
+
+    /// Syncs between two groups. The sync belongs to no task and is not in its time.
+    ///
+    /// # Errors
+    /// When the run must end.
+    fn sync(&mut self, _scope: SyncScope) -> SessionResult {
+        Ok(())
     }
 
-    /// Receives how that ended; returns what the program reported about its phases. Why the run
-    /// failed is asked next.
-    fn program_ended(&mut self, _end: ProgramEnd) -> Vec<ReportedPhase> {
-        Vec::new()
+    /// Returns true while the present phase may go on. Sessions whose phases may be cut short ask
+    /// before each group.
+    fn wants_more(&mut self) -> bool {
+        true
     }
+
+    /// Ends the present phase and runs another program to its end.
+    ///
+    /// # Errors
+    /// When the run must end.
+    fn program(&mut self, _program: Program) -> SessionResult<ProgramEnd> {
+        Err(SessionError::new("no other program can run here").into())
+    }
+
+    /// Reports the phases of the program that ran last.
+    ///
+    /// # Errors
+    /// When the run must end.
+    fn report(&mut self, _phases: Vec<ReportedPhase>) -> SessionResult {
+        Ok(())
+    }
+}
+
+impl dyn Conductor + '_ {
+    /// Runs a phase of one task.
+    ///
+    /// # Errors
+    /// As [`Conductor::phase`] and [`Conductor::group`].
+    pub fn run_task(
+        &mut self,
+        phase: &str,
+        task: Task,
+        listener: &mut dyn TaskListener,
+    ) -> SessionResult {
+        self.phase(Phase::new(phase, 1))?;
+        self.group(ParallelGroup::new(vec![task]), listener)
+    }
+}
+
+/// One run of a job.
+pub trait Session: Send {
+    /// Runs the job: asks the conductor for phases and groups, in the order of the tool's loops.
+    ///
+    /// # Errors
+    /// When the session cannot go on, or the conductor ended the run.
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult;
 
     /// Where it hears the layout of the place after every task and phase, if it decides by that.
     /// Asked once, before it begins.

@@ -39,9 +39,10 @@ pub use config_error::ConfigError;
 pub use entries::{Entries, Entry, EntryKind};
 pub use io::{CallError, Done, Expect, Io, Spent, Stop, Usage};
 pub use job::{
-    Caches, Footprint, GroupStart, Identity, Job, LayoutFeed, OnSignal, OutlineLine, ParallelGroup,
-    Phase, Program, ProgramEnd, Queue, QueueKind, ReportedPhase, Script, Session, SideBySide,
-    TargetFacts, Task, TimeLimit, Unfinished, Watch, WorkerKind,
+    AllRanks, Caches, Conductor, Footprint, GroupStart, Identity, Job, LayoutFeed, NoListener,
+    OnSignal, OutlineLine, ParallelGroup, Phase, Program, ProgramEnd, Queue, QueueKind,
+    ReportedPhase, Script, Session, SessionResult, SessionStop, SideBySide, TargetFacts, Task,
+    TaskListener, TimeLimit, Unfinished, Watch, WorkerKind,
 };
 pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
 pub use option_table::with_option_table;

@@ -4,10 +4,10 @@
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use treering_model::{Caution, Counters, Fact, Fingerprint, Metric, Op, TaskTotals};
+use treering_model::{Caution, Counters, Fact, Fingerprint, Metric, Op};
 use treering_script::{
-    CreateHow, Dir, Expect, Io, LayoutFeed, OpenHow, ParallelGroup, Phase, Script, Session,
-    SessionError, Stop, SyncScope, Task,
+    Conductor, CreateHow, Dir, Expect, Io, LayoutFeed, OpenHow, ParallelGroup, Script, Session,
+    SessionResult, Stop, SyncScope, Task,
 };
 
 use super::ending::Ending;
@@ -30,7 +30,6 @@ pub(super) struct HistorySession {
     shared: Arc<Mutex<Shared>>,
     progress: Progress,
     measure_every: u64,
-    is_filled: bool,
 }
 
 impl HistorySession {
@@ -42,7 +41,7 @@ impl HistorySession {
     ) -> Self {
         let shared = Shared { replay, print: Fingerprint::new(), foreseen };
         let shared = Arc::new(Mutex::new(shared));
-        Self { shared, progress: Progress::new(ending), measure_every, is_filled: false }
+        Self { shared, progress: Progress::new(ending), measure_every }
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
@@ -64,55 +63,42 @@ impl HistorySession {
         self.shared().foreseen.as_ref().is_none_or(Foreseen::is_written)
     }
 
-    fn writing(&self) -> Option<Task> {
-        let script = Writer { shared: Arc::clone(&self.shared), counted: Counted::default() };
-        let task = || Task::new(WRITE, "what was allocated", Op::Write, Box::new(script));
-        (!self.is_written()).then(task)
+    /// Replays this many commits in a group of their own; the first commit makes the root.
+    fn replay(
+        &mut self,
+        steps: u64,
+        is_first: bool,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        let shared = Arc::clone(&self.shared);
+        let script = Replayer { shared, steps, is_first, counted: Counted::default() };
+        let kind = if is_first { FILL } else { AGE };
+        let task = Task::new(kind, &format!("{steps} commits"), Op::Create, Box::new(script));
+        let group = ParallelGroup::new(vec![task]);
+        self.progress.run_group(group, conductor)
     }
 }
 
 impl Session for HistorySession {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let (name, tasks) = match self.progress.phase {
-            None => (FILL, 1),
-            _ if self.failure().is_some() => return None,
-            Some(FILL) if self.left() > 0 => {
-                self.progress.ending.begins();
-                (AGE, self.wanted().div_ceil(self.measure_every))
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        conductor.phase(self.progress.begin(FILL, 1))?;
+        self.replay(1, true, conductor)?;
+        if self.left() > 0 {
+            self.progress.ending.begins();
+            let tasks = self.wanted().div_ceil(self.measure_every);
+            conductor.phase(self.progress.begin(AGE, tasks))?;
+            while self.left() > 0 && !self.progress.ending.is_over() {
+                self.replay(self.wanted().min(self.measure_every), false, conductor)?;
             }
-            Some(FILL | AGE) if !self.is_written() => (WRITE, 1),
-            Some(_) => return None,
-        };
-        Some(self.progress.begin(name, tasks))
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        let steps = match self.progress.phase {
-            _ if self.failure().is_some() => return None,
-            Some(WRITE) => {
-                let tasks = vec![self.writing()?];
-                return Some(ParallelGroup { tasks, ..ParallelGroup::default() });
-            }
-            Some(FILL) if self.is_filled => return None,
-            Some(FILL) => 1,
-            _ if self.left() == 0 || self.progress.ending.is_over() => return None,
-            _ => self.wanted().min(self.measure_every),
-        };
-        let is_first = !std::mem::replace(&mut self.is_filled, true);
-        let shared = Arc::clone(&self.shared);
-        let script = Replayer { shared, steps, is_first, counted: Counted::default() };
-        let subject = format!("{steps} commits");
-        let kind = self.progress.phase.unwrap_or(FILL);
-        let tasks = vec![Task::new(kind, &subject, Op::Create, Box::new(script))];
-        Some(ParallelGroup { tasks, ..ParallelGroup::default() })
-    }
-
-    fn task_ended(&mut self, totals: &TaskTotals) {
-        self.progress.task_ended(totals);
-    }
-
-    fn failure(&self) -> Option<SessionError> {
-        self.progress.failure()
+            self.progress.check()?;
+        }
+        if !self.is_written() {
+            conductor.phase(self.progress.begin(WRITE, 1))?;
+            let script = Writer { shared: Arc::clone(&self.shared), counted: Counted::default() };
+            let task = Task::new(WRITE, "what was allocated", Op::Write, Box::new(script));
+            self.progress.run_group(ParallelGroup::new(vec![task]), conductor)?;
+        }
+        Ok(())
     }
 
     fn layouts(&self) -> Option<LayoutFeed> {

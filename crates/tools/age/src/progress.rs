@@ -2,7 +2,9 @@
 
 use treering_model::metrics::{cpu, rates, times};
 use treering_model::{Caution, Fact, Metric, Scope, TaskTotals};
-use treering_script::{LayoutFeed, Phase, SessionError};
+use treering_script::{
+    Conductor, LayoutFeed, ParallelGroup, Phase, SessionError, SessionResult, SessionStop,
+};
 
 use super::ending::Ending;
 use super::player::ROOT;
@@ -39,10 +41,25 @@ impl Progress {
     /// A phase of so many tasks begins.
     pub(super) fn begin(&mut self, name: &'static str, tasks: u64) -> Phase {
         self.phase = Some(name);
-        Phase { name: name.to_owned(), tasks: u32::try_from(tasks).unwrap_or(u32::MAX) }
+        Phase::new(name, tasks)
     }
 
-    pub(super) fn task_ended(&mut self, totals: &TaskTotals) {
+    /// Runs a group, and fails where nothing can be done or no rule can end the run.
+    pub(super) fn run_group(
+        &mut self,
+        group: ParallelGroup,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        conductor.group(group, &mut |totals: &TaskTotals| self.task_ended(totals))?;
+        self.check()
+    }
+
+    /// Fails where nothing can be done, or no rule can end the run.
+    pub(super) fn check(&self) -> SessionResult {
+        SessionStop::check(self.refusal.clone().or_else(|| self.ending.failure()))
+    }
+
+    fn task_ended(&mut self, totals: &TaskTotals) {
         let counted: Counted = totals.counters.read().unwrap_or_default();
         let is_aging = self.phase == Some(AGE);
         let aged = if is_aging { counted.operations } else { 0 };
@@ -59,10 +76,6 @@ impl Progress {
         if counted.cannot_allocate {
             self.refusal = Some(refusal());
         }
-    }
-
-    pub(super) fn failure(&self) -> Option<SessionError> {
-        self.refusal.clone().or_else(|| self.ending.failure())
     }
 
     pub(super) fn layouts(&self) -> Option<LayoutFeed> {

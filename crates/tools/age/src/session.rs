@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use treering_model::{Caution, Fact, Metric, Op, TaskTotals};
-use treering_script::{LayoutFeed, ParallelGroup, Phase, Session, SessionError, Task};
+use treering_model::{Caution, Fact, Metric, Op};
+use treering_script::{Conductor, LayoutFeed, ParallelGroup, Session, SessionResult, Task};
 
 use super::ending::Ending;
 use super::fast_forward::FastForward;
@@ -20,8 +20,6 @@ pub(super) struct AgeSession {
     measure_every: u64,
     remount_every: Option<u64>,
     reads: bool,
-    /// Parts of the present phase that are to come, the last one first.
-    to_come: Vec<Part>,
     forward: Option<FastForward>,
 }
 
@@ -42,7 +40,6 @@ impl AgeSession {
             measure_every,
             remount_every,
             reads,
-            to_come: Vec::new(),
             forward: fast_forward.then(FastForward::default),
         }
     }
@@ -59,52 +56,8 @@ impl AgeSession {
         self.progress.ending.operations() > 0 && self.is_remounted()
     }
 
-    fn next_part(&mut self) -> Option<Part> {
-        if self.failure().is_some() {
-            return None;
-        }
-        if self.progress.phase != Some(AGE) {
-            return self.to_come.pop();
-        }
-        if self.progress.ending.is_over() {
-            return None;
-        }
-        let left = self.progress.ending.operations_left().unwrap_or(self.measure_every);
-        let count = left.min(self.measure_every);
-        let reads = self.reads && self.is_remounted();
-        Some(if reads { Part::ReadAndOperate(count) } else { Part::Operate(count) })
-    }
-}
-
-impl Session for AgeSession {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let (populations, has_operations) = {
-            let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
-            (generator.model().files.len(), generator.has_operations())
-        };
-        let (name, tasks) = match self.progress.phase {
-            None => {
-                self.to_come = (0..populations).rev().map(Part::Fill).collect();
-                self.to_come.push(Part::Prepare);
-                (FILL, self.to_come.len() as u64)
-            }
-            _ if self.failure().is_some() => return None,
-            Some(FILL) if has_operations => {
-                self.progress.ending.begins();
-                let left = self.progress.ending.operations_left().unwrap_or(0);
-                (AGE, left.div_ceil(self.measure_every))
-            }
-            Some(FILL | AGE) if self.forward.is_some() => {
-                self.to_come = (0..populations).rev().map(Part::Write).collect();
-                (WRITE, populations as u64)
-            }
-            Some(_) => return None,
-        };
-        Some(self.progress.begin(name, tasks))
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        let part = self.next_part()?;
+    /// Runs a part in a group of its own.
+    fn play(&mut self, part: Part, conductor: &mut dyn Conductor) -> SessionResult {
         let (subject, op) = match part {
             Part::Prepare => ("directories".to_owned(), Op::MakeDir),
             Part::Fill(files) | Part::Write(files) => {
@@ -119,15 +72,43 @@ impl Session for AgeSession {
         let script = Box::new(Player::new(part, &self.generator, self.forward.clone()));
         let kind = self.progress.phase.unwrap_or(FILL);
         let tasks = vec![Task::new(kind, &subject, op, script)];
-        Some(ParallelGroup { tasks, remount: self.remounts_now(), ..ParallelGroup::default() })
+        let group = ParallelGroup { remount: self.remounts_now(), ..ParallelGroup::new(tasks) };
+        self.progress.run_group(group, conductor)
     }
+}
 
-    fn task_ended(&mut self, totals: &TaskTotals) {
-        self.progress.task_ended(totals);
-    }
-
-    fn failure(&self) -> Option<SessionError> {
-        self.progress.failure()
+impl Session for AgeSession {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        let (populations, has_operations) = {
+            let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+            (generator.model().files.len(), generator.has_operations())
+        };
+        conductor.phase(self.progress.begin(FILL, populations as u64 + 1))?;
+        self.play(Part::Prepare, conductor)?;
+        for files in 0..populations {
+            self.play(Part::Fill(files), conductor)?;
+        }
+        if has_operations {
+            self.progress.ending.begins();
+            let operations = self.progress.ending.operations_left().unwrap_or(0);
+            let tasks = operations.div_ceil(self.measure_every);
+            conductor.phase(self.progress.begin(AGE, tasks))?;
+            while !self.progress.ending.is_over() {
+                let left = self.progress.ending.operations_left().unwrap_or(self.measure_every);
+                let count = left.min(self.measure_every);
+                let reads = self.reads && self.is_remounted();
+                let part = if reads { Part::ReadAndOperate(count) } else { Part::Operate(count) };
+                self.play(part, conductor)?;
+            }
+            self.progress.check()?;
+        }
+        if self.forward.is_some() {
+            conductor.phase(self.progress.begin(WRITE, populations as u64))?;
+            for files in 0..populations {
+                self.play(Part::Write(files), conductor)?;
+            }
+        }
+        Ok(())
     }
 
     fn layouts(&self) -> Option<LayoutFeed> {

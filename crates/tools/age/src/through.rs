@@ -1,9 +1,10 @@
 //! A profile that another workload carries out: its session, ended by our rules. Each of its tasks
 //! counts as one operation, those of its first phases as filling.
 
-use treering_model::{Caution, Counters, Fact, Fingerprint, Metric, TaskTotals};
+use treering_model::{Caution, Fact, Fingerprint, Metric, TaskTotals};
 use treering_script::{
-    LayoutFeed, ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, Session, SessionError,
+    Conductor, LayoutFeed, ParallelGroup, Phase, Session, SessionResult, SessionStop, SyncScope,
+    TaskListener,
 };
 
 use super::ending::Ending;
@@ -12,80 +13,113 @@ use treering_kit::ahead::{Counted, WRITE};
 /// A run in progress.
 pub(super) struct ThroughSession<'j> {
     inner: Box<dyn Session + 'j>,
-    ending: Ending,
+    operations: Operations,
     /// The phase whose tasks are the operations.
     aging: &'static str,
-    is_aging: bool,
-    /// Whether what was only allocated is being written, behind the operations.
-    is_writing: bool,
-    print: Fingerprint,
 }
 
 impl<'j> ThroughSession<'j> {
     pub(super) fn new(inner: Box<dyn Session + 'j>, ending: Ending, aging: &'static str) -> Self {
-        let (is_aging, is_writing) = (false, false);
-        Self { inner, ending, aging, is_aging, is_writing, print: Fingerprint::new() }
+        let operations = Operations { ending, stage: Stage::Fill, print: Fingerprint::new() };
+        Self { inner, operations, aging }
+    }
+}
+
+/// The stages of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The tree is filled.
+    Fill,
+    /// Each task is an operation.
+    Age,
+    /// The files that were only allocated are written, behind the operations.
+    Write,
+}
+
+/// The operations of a run and the rules that end them.
+struct Operations {
+    ending: Ending,
+    stage: Stage,
+    print: Fingerprint,
+}
+
+impl Operations {
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        let parts = [&totals.kind, " ", &totals.subject, " ", &totals.state, "\n"];
+        if self.stage != Stage::Write {
+            parts.iter().for_each(|part| self.print.add(part.as_bytes()));
+        }
+        let counted: Counted = totals.counters.read().unwrap_or_default();
+        let is_aging = self.stage == Stage::Age;
+        self.ending.task_ended(totals, u64::from(is_aging), counted.ahead_bytes);
+        if is_aging {
+            self.ending.stepped();
+        }
+    }
+}
+
+/// Conducts the session until a rule ends its operations, and what is written behind them.
+struct EndingConductor<'c> {
+    conductor: &'c mut dyn Conductor,
+    operations: &'c mut Operations,
+    aging: &'static str,
+}
+
+impl Conductor for EndingConductor<'_> {
+    fn phase(&mut self, phase: Phase) -> SessionResult {
+        let Operations { ending, stage, .. } = &mut *self.operations;
+        *stage = match *stage {
+            Stage::Fill if phase.name == self.aging => {
+                ending.begins();
+                Stage::Age
+            }
+            Stage::Fill => Stage::Fill,
+            Stage::Age if phase.name == WRITE => {
+                ending.is_over();
+                SessionStop::check(ending.failure())?;
+                Stage::Write
+            }
+            Stage::Age | Stage::Write => return Err(SessionStop::Ended),
+        };
+        self.conductor.phase(phase)
+    }
+
+    fn group(&mut self, group: ParallelGroup, listener: &mut dyn TaskListener) -> SessionResult {
+        self.conductor.group(group, &mut |totals: &TaskTotals| {
+            self.operations.task_ended(totals);
+            listener.task_ended(totals);
+        })?;
+        SessionStop::check(self.operations.ending.failure())
+    }
+
+    fn sync(&mut self, scope: SyncScope) -> SessionResult {
+        self.conductor.sync(scope)
+    }
+
+    fn wants_more(&mut self) -> bool {
+        self.operations.stage != Stage::Age || !self.operations.ending.is_over()
     }
 }
 
 impl Session for ThroughSession<'_> {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let phase = self.inner.next_phase()?;
-        if self.is_aging || self.is_writing {
-            self.is_aging = false;
-            self.is_writing = phase.name == WRITE && self.failure().is_none();
-            return Some(phase).filter(|_| self.is_writing);
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        let Self { inner, operations, aging } = self;
+        inner.run(&mut EndingConductor { conductor, operations, aging })?;
+        if operations.stage == Stage::Age {
+            // The plan of the session may be over with the last operation.
+            operations.ending.is_over();
         }
-        self.is_aging = phase.name == self.aging;
-        if self.is_aging {
-            self.ending.begins();
-        }
-        Some(phase)
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        if self.is_aging && self.ending.is_over() {
-            return None;
-        }
-        self.inner.next_group()
-    }
-
-    fn task_ended(&mut self, totals: &TaskTotals) {
-        let parts = [&totals.kind, " ", &totals.subject, " ", &totals.state, "\n"];
-        if !self.is_writing {
-            parts.iter().for_each(|part| self.print.add(part.as_bytes()));
-        }
-        let counted: Counted = totals.counters.read().unwrap_or_default();
-        self.ending.task_ended(totals, u64::from(self.is_aging), counted.ahead_bytes);
-        if self.is_aging {
-            self.ending.stepped();
-        }
-        self.inner.task_ended(totals);
-    }
-
-    fn tick(&mut self, elapsed_ns: u64) -> Counters {
-        self.inner.tick(elapsed_ns)
-    }
-
-    fn failure(&self) -> Option<SessionError> {
-        self.inner.failure().or_else(|| self.ending.failure())
-    }
-
-    fn program(&mut self) -> Option<Program> {
-        self.inner.program()
-    }
-
-    fn program_ended(&mut self, end: ProgramEnd) -> Vec<ReportedPhase> {
-        self.inner.program_ended(end)
+        SessionStop::check(operations.ending.failure())
     }
 
     fn layouts(&self) -> Option<LayoutFeed> {
-        self.ending.feed()
+        self.operations.ending.feed()
     }
 
     fn facts(&self) -> Vec<Fact> {
-        let print = Fact { name: "age.fingerprint".to_owned(), value: self.print.text() };
-        let own = self.ending.facts().into_iter().chain([print]);
+        let print =
+            Fact { name: "age.fingerprint".to_owned(), value: self.operations.print.text() };
+        let own = self.operations.ending.facts().into_iter().chain([print]);
         self.inner.facts().into_iter().chain(own).collect()
     }
 
@@ -94,7 +128,7 @@ impl Session for ThroughSession<'_> {
     }
 
     fn cautions(&self) -> Vec<Caution> {
-        self.inner.cautions().into_iter().chain(self.ending.cautions()).collect()
+        self.inner.cautions().into_iter().chain(self.operations.ending.cautions()).collect()
     }
 
     fn remains(&self) -> Vec<String> {

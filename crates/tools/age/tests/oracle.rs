@@ -12,8 +12,10 @@ use treering_engine::{
     EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
     Target,
 };
-use treering_model::{Fact, Op};
-use treering_script::{EntryKind, Job, Session, Settings, TargetFacts, Workload};
+use treering_model::{
+    Fact, Layout, LayoutFullness, LayoutUse, Op, SinkError, TrialEvent, TrialSink,
+};
+use treering_script::{EntryKind, Job, LayoutFeed, Session, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 
 use treering_testkit::{Tasks, assert_decides_as_foreseen};
@@ -180,9 +182,35 @@ fn a_rule_about_layouts_without_layouts_fails_the_run() {
     let memory = MemoryFilesystem::default();
     let ran =
         memory.run(session.as_mut(), RunOptions::new(&options(), &mut tasks, &progress, &stop));
-    let why = ran.unwrap_err().to_string();
-    let failure = session.failure().unwrap().to_string();
-    assert!(failure.contains("layout cannot be measured"), "{why}: {failure}");
+    let failure = ran.unwrap_err().to_string();
+    assert!(failure.contains("layout cannot be measured"), "{failure}");
+}
+
+/// Measures the same layout after every task.
+struct SameLayout(LayoutFeed);
+
+impl TrialSink for SameLayout {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        if let TrialEvent::TaskEnded(_) = event {
+            let data = LayoutUse { used_bytes: 50, total_bytes: 100 };
+            let fullness = LayoutFullness { data, ..LayoutFullness::default() };
+            self.0.push(Layout { fullness, ..Layout::default() });
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_filesystem_that_never_becomes_as_full_as_asked_fails_the_run() {
+    let job = small("mail", "full=90%");
+    let mut session = job.begin(&TargetFacts::unknown());
+    let mut sink = SameLayout(session.layouts().unwrap());
+    let (progress, stop) = (Progress::new(), StopFlag::new());
+    let memory = MemoryFilesystem::default();
+    let ran =
+        memory.run(session.as_mut(), RunOptions::new(&options(), &mut sink, &progress, &stop));
+    let failure = ran.unwrap_err().to_string();
+    assert!(failure.contains("--until full=90% does not come"), "{failure}");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
-    Board, Deadline, GroupStart, OnSignal, ParallelGroup, Phase, Random, Script, Session,
-    SideBySide, SyncScope, Task, TimeLimit, Unfinished,
+    Board, Conductor, Deadline, GroupStart, NoListener, OnSignal, ParallelGroup, Phase, Random,
+    Session, SessionResult, SideBySide, SyncScope, Task, TaskListener, TimeLimit, Unfinished,
 };
 
 use super::config::{Config, Role};
@@ -36,23 +36,13 @@ pub(super) struct Run {
     pub(super) standing: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Setup,
-    Sync,
-    Benchmark,
-    FinalSync,
-}
-
 /// A run in progress.
 pub(super) struct BlogSession {
     run: Run,
     common: Arc<Common>,
     /// Of each thread.
     counts: Vec<Counts>,
-    part: Option<Part>,
-    /// Whether the present part's group is still to come.
-    group_to_come: bool,
+    has_begun: bool,
     headline: Headline,
 }
 
@@ -72,22 +62,9 @@ impl BlogSession {
         Self {
             common: Arc::new(common),
             counts: Vec::new(),
-            part: None,
-            group_to_come: false,
+            has_begun: false,
             headline: Headline::default(),
             run,
-        }
-    }
-
-    fn next_part(&self) -> Option<Part> {
-        match self.part {
-            None if self.run.classic => Some(Part::Sync),
-            None => Some(Part::Setup),
-            Some(Part::Setup) => Some(Part::Sync),
-            Some(Part::Sync) => Some(Part::Benchmark),
-            // The original leaves what it wrote to the kernel.
-            Some(Part::Benchmark) if !self.run.classic => Some(Part::FinalSync),
-            Some(Part::Benchmark | Part::FinalSync) => None,
         }
     }
 
@@ -120,62 +97,28 @@ impl BlogSession {
         self.counts.iter().map(Counts::sums).fold(Sums::default(), Sums::plus)
     }
 
-    fn once(kind: &str, script: Once) -> ParallelGroup {
-        let script: Box<dyn Script> = Box::new(script);
+    fn benchmark(&mut self) -> ParallelGroup {
+        let start = if self.run.classic { GroupStart::AsMade } else { GroupStart::Together };
+        let side_by_side = SideBySide {
+            start,
+            on_signal: OnSignal::Stop,
+            unfinished: Unfinished::Reported,
+            ..SideBySide::default()
+        };
         ParallelGroup {
-            tasks: vec![Task::new(kind, "all", Op::MakeDir, script)],
-            ..ParallelGroup::default()
+            side_by_side,
+            tick_every: Some(self.run.config.interval()),
+            time_limit: Some(self.end()),
+            ..ParallelGroup::new(self.threads())
         }
     }
 }
 
-impl Session for BlogSession {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let part = self.next_part()?;
-        self.part = Some(part);
-        self.group_to_come = true;
-        let (name, tasks) = match part {
-            Part::Setup => (SETUP, 1),
-            Part::Sync => (SYNC, 1),
-            Part::Benchmark => (BENCHMARK, self.run.config.all_threads()),
-            Part::FinalSync => (FINAL_SYNC, 1),
-        };
-        Some(Phase { name: name.to_owned(), tasks })
-    }
+fn task(kind: &str, script: Once) -> Task {
+    Task::new(kind, "all", Op::MakeDir, Box::new(script))
+}
 
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        let part = self.part.filter(|_| std::mem::replace(&mut self.group_to_come, false))?;
-        let scope = if self.run.classic { SyncScope::Machine } else { SyncScope::Target };
-        Some(match part {
-            Part::Setup => {
-                let root = self.common.root.clone().unwrap_or_default();
-                Self::once(SETUP, Once::MakeDir(root))
-            }
-            Part::Sync => Self::once(SYNC, Once::Sync(scope)),
-            Part::FinalSync => Self::once(FINAL_SYNC, Once::Sync(scope)),
-            Part::Benchmark => {
-                let start =
-                    if self.run.classic { GroupStart::AsMade } else { GroupStart::Together };
-                let side_by_side = SideBySide {
-                    start,
-                    on_signal: OnSignal::Stop,
-                    unfinished: Unfinished::Reported,
-                    ..SideBySide::default()
-                };
-                let tick_every = Some(self.run.config.interval());
-                let time_limit = Some(self.end());
-                let tasks = self.threads();
-                ParallelGroup {
-                    tasks,
-                    side_by_side,
-                    tick_every,
-                    time_limit,
-                    ..ParallelGroup::default()
-                }
-            }
-        })
-    }
-
+impl TaskListener for BlogSession {
     fn tick(&mut self, elapsed_ns: u64) -> Counters {
         // A thread may still be busy with its last blog.
         if self.common.deadline.is_reached() {
@@ -190,17 +133,32 @@ impl Session for BlogSession {
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
-        match self.part {
-            Some(Part::Benchmark) => self.headline.worked(totals),
-            Some(Part::FinalSync) => self.headline.synced(totals),
-            Some(Part::Setup | Part::Sync) | None => {}
-        }
+        self.headline.worked(totals);
     }
 
     fn others_task_ended(&mut self, totals: &TaskTotals) {
-        if self.part == Some(Part::Benchmark) {
-            self.headline.others_worked(totals);
+        self.headline.others_worked(totals);
+    }
+}
+
+impl Session for BlogSession {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        self.has_begun = true;
+        let is_native = !self.run.classic;
+        let scope = if is_native { SyncScope::Target } else { SyncScope::Machine };
+        if is_native {
+            let root = self.common.root.clone().unwrap_or_default();
+            conductor.run_task(SETUP, task(SETUP, Once::MakeDir(root)), &mut NoListener)?;
         }
+        conductor.run_task(SYNC, task(SYNC, Once::Sync(scope)), &mut NoListener)?;
+        conductor.phase(Phase::new(BENCHMARK, self.run.config.all_threads()))?;
+        conductor.group(self.benchmark(), self)?;
+        if is_native {
+            // The original leaves what it wrote to the kernel.
+            let mut listener = |totals: &TaskTotals| self.headline.synced(totals);
+            conductor.run_task(FINAL_SYNC, task(FINAL_SYNC, Once::Sync(scope)), &mut listener)?;
+        }
+        Ok(())
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -208,7 +166,6 @@ impl Session for BlogSession {
     }
 
     fn remains(&self) -> Vec<String> {
-        let has_begun = self.part.is_some() && !self.run.classic;
-        has_begun.then(|| ROOT.to_owned()).into_iter().collect()
+        (self.has_begun && !self.run.classic).then(|| ROOT.to_owned()).into_iter().collect()
     }
 }

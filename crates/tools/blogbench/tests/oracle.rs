@@ -11,12 +11,12 @@ use treering_blogbench::Blogbench;
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
     EngineOptions, LatencyMode, MemoryCaller, MemoryFilesystem, PayloadKind, Progress, Run,
-    RunOptions, StopFlag, Target,
+    RunOptions, SessionRequest, StopFlag, Target, rehearse_session,
 };
 use treering_model::{Counters, Metric, Scope};
 use treering_script::{
-    Call, CallError, CreateHow, Done, EntryKind, GroupStart, Job, OpenHow, Session, Settings,
-    SyncScope, TargetFacts, Task, Workload,
+    Call, CallError, CreateHow, Done, EntryKind, GroupStart, Job, OpenHow, Session, SessionStop,
+    Settings, SyncScope, TargetFacts, Task, TaskListener, Workload,
 };
 use treering_testkit::{temp_dir, temp_dir_in};
 
@@ -91,27 +91,27 @@ impl Actor {
     }
 }
 
-/// The threads of a run with one of each kind: writer, rewriter, commenter, reader.
+/// Runs a session up to the threads of one of each kind (writer, rewriter, commenter, reader), has
+/// `act` lead these, and ends it.
 fn one_of_each<'j>(
     job: &'j dyn Job,
     memory: &MemoryFilesystem,
-) -> (Box<dyn Session + 'j>, Vec<Actor>) {
+    mut act: impl FnMut(&mut dyn TaskListener, Vec<Actor>),
+) -> Box<dyn Session + 'j> {
     let mut session = job.begin(&TargetFacts::unknown());
-    loop {
-        let phase = session.next_phase().unwrap();
-        let group = session.next_group().unwrap();
-        if phase.name == "benchmark" {
-            assert_eq!(group.tick_every.unwrap().as_secs(), 7);
-            let kinds: Vec<&str> = group.tasks.iter().map(|task| task.kind.as_str()).collect();
-            assert_eq!(kinds, ["writer", "rewriter", "commenter", "reader"]);
-            let actors = group.tasks.into_iter().map(|task| Actor::new(task, memory)).collect();
-            return (session, actors);
-        }
-        group.tasks.into_iter().for_each(|task| {
-            Actor::new(task, memory).rest();
-        });
-        assert!(session.next_group().is_none());
-    }
+    let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
+        let SessionRequest::Group(group, listener) = request else { return Ok(()) };
+        let actors = group.tasks.into_iter().map(|task| Actor::new(task, memory));
+        let Some(tick_every) = group.tick_every else {
+            actors.for_each(|mut actor| _ = actor.rest());
+            return Ok(());
+        };
+        assert_eq!(tick_every.as_secs(), 7);
+        act(listener, actors.collect());
+        Err(SessionStop::Ended)
+    });
+    assert_eq!(rehearsed, Ok(()));
+    session
 }
 
 const ONE_OF_EACH: [(&str, &str); 6] = [
@@ -180,17 +180,26 @@ fn a_run_begins_with_a_sync_and_classic_threads_go_as_they_are_made() {
     let mut session = job.begin(&TargetFacts::unknown());
     let memory = MemoryFilesystem::default();
     let mut names = Vec::new();
-    while let Some(phase) = session.next_phase() {
-        let group = session.next_group().unwrap();
-        if phase.name == "benchmark" {
+    let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
+        let group = match request {
+            SessionRequest::Phase(phase) => {
+                names.push(phase.name);
+                return Ok(());
+            }
+            SessionRequest::Group(group, _) => group,
+        };
+        if names.last().unwrap() == "benchmark" {
+            let kinds: Vec<&str> = group.tasks.iter().map(|task| task.kind.as_str()).collect();
+            assert_eq!(kinds, ["writer", "rewriter", "commenter", "reader"]);
             assert_eq!(group.side_by_side.start, GroupStart::AsMade);
             assert!(group.time_limit.is_some_and(|limit| limit.after.as_secs() > 7), "it ends");
         } else {
             let task = group.tasks.into_iter().next().unwrap();
             assert_eq!(Actor::new(task, &memory).rest(), [("sync".to_owned(), false)]);
         }
-        names.push(phase.name);
-    }
+        Ok(())
+    });
+    assert_eq!(rehearsed, Ok(()));
     assert_eq!(names, ["sync", "benchmark"]);
     assert!(session.remains().is_empty(), "what the original leaves stays");
 }
@@ -203,32 +212,37 @@ fn counted(counters: &Counters, name: &str) -> u64 {
 #[test]
 fn a_writer_makes_articles_and_pictures_from_a_number_down() {
     let (job, memory) = (classic(&ONE_OF_EACH), MemoryFilesystem::default());
-    let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);
-    let writer = &mut actors[0];
-    let mut calls = writer.until(|said| said == "mkdir blog-1");
-    calls.pop();
-    let mut calls = calls.iter().peekable();
-    assert_eq!(calls.next().unwrap().0, "mkdir blog-0");
-    assert_eq!(calls.next().unwrap().0, "opendir blog-0");
-    let articles = series(&mut calls, "article");
-    let pictures = series(&mut calls, "picture");
-    assert_eq!(calls.next(), None);
-    let counters = session.tick(1);
-    assert_eq!(counted(&counters, "blogs_written"), 1);
-    assert_eq!(counted(&counters, "articles_written"), u64::from(articles));
-    assert_eq!(counted(&counters, "pictures_written"), u64::from(pictures));
-    assert_eq!(counted(&counters, "pictures_read"), 0);
-    // The deadline is reached: the second blog is done to its end.
-    let rest = writer.rest();
-    let mut calls = rest.iter().peekable();
-    assert_eq!(calls.next().unwrap().0, "opendir blog-1");
-    series(&mut calls, "article");
-    series(&mut calls, "picture");
-    assert_eq!(calls.next(), None);
-    assert!(session.tick(2).is_empty(), "no row comes after the last");
-    let standing =
-        memory.snapshot().entries.iter().filter(|(_, kind, _)| *kind == EntryKind::File).count();
-    assert!(standing >= usize::try_from(articles + pictures).unwrap());
+    one_of_each(job.as_ref(), &memory, |listener, mut actors| {
+        let writer = &mut actors[0];
+        let mut calls = writer.until(|said| said == "mkdir blog-1");
+        calls.pop();
+        let mut calls = calls.iter().peekable();
+        assert_eq!(calls.next().unwrap().0, "mkdir blog-0");
+        assert_eq!(calls.next().unwrap().0, "opendir blog-0");
+        let articles = series(&mut calls, "article");
+        let pictures = series(&mut calls, "picture");
+        assert_eq!(calls.next(), None);
+        let counters = listener.tick(1);
+        assert_eq!(counted(&counters, "blogs_written"), 1);
+        assert_eq!(counted(&counters, "articles_written"), u64::from(articles));
+        assert_eq!(counted(&counters, "pictures_written"), u64::from(pictures));
+        assert_eq!(counted(&counters, "pictures_read"), 0);
+        // The deadline is reached: the second blog is done to its end.
+        let rest = writer.rest();
+        let mut calls = rest.iter().peekable();
+        assert_eq!(calls.next().unwrap().0, "opendir blog-1");
+        series(&mut calls, "article");
+        series(&mut calls, "picture");
+        assert_eq!(calls.next(), None);
+        assert!(listener.tick(2).is_empty(), "no row comes after the last");
+        let standing = memory
+            .snapshot()
+            .entries
+            .iter()
+            .filter(|(_, kind, _)| *kind == EntryKind::File)
+            .count();
+        assert!(standing >= usize::try_from(articles + pictures).unwrap());
+    });
 }
 
 /// Lets the writer make so many blogs.
@@ -239,62 +253,64 @@ fn make_blogs(actors: &mut [Actor], count: u32) {
 #[test]
 fn a_rewriter_writes_an_article_and_often_a_picture() {
     let (job, memory) = (classic(&ONE_OF_EACH), MemoryFilesystem::default());
-    let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);
-    // Without blogs it waits: a second, in pieces.
-    let waits: Vec<Said> = (0..150).map(|_| actors[1].call().unwrap()).collect();
-    assert!(waits.iter().all(|(said, _)| said == "pause"));
-    make_blogs(&mut actors, 5);
-    actors[1].until(|said| said.starts_with("opendir"));
-    let mut blogs = BTreeSet::new();
-    let (mut alone, mut both) = (0, 0);
-    for _ in 0..200 {
-        let mut calls = actors[1].until(|said| said.starts_with("opendir"));
-        let (opens, refused) = calls.pop().unwrap();
-        assert!(!refused);
-        blogs.insert(opens);
-        calls.retain(|(said, _)| said != "pause");
-        let mut calls = calls.iter().peekable();
-        let (first, bytes) = written(&mut calls);
-        let (kind, number) = number_of(&first);
-        check_bytes(kind, bytes);
-        assert!((1..=100).contains(&number));
-        if kind == "picture" {
-            let (second, bytes) = written(&mut calls);
-            check_bytes("article", bytes);
-            assert!(second.starts_with("article-"));
-            both += 1;
-        } else {
-            assert_eq!(kind, "article");
-            alone += 1;
+    one_of_each(job.as_ref(), &memory, |listener, mut actors| {
+        // Without blogs it waits: a second, in pieces.
+        let waits: Vec<Said> = (0..150).map(|_| actors[1].call().unwrap()).collect();
+        assert!(waits.iter().all(|(said, _)| said == "pause"));
+        make_blogs(&mut actors, 5);
+        actors[1].until(|said| said.starts_with("opendir"));
+        let mut blogs = BTreeSet::new();
+        let (mut alone, mut both) = (0, 0);
+        for _ in 0..200 {
+            let mut calls = actors[1].until(|said| said.starts_with("opendir"));
+            let (opens, refused) = calls.pop().unwrap();
+            assert!(!refused);
+            blogs.insert(opens);
+            calls.retain(|(said, _)| said != "pause");
+            let mut calls = calls.iter().peekable();
+            let (first, bytes) = written(&mut calls);
+            let (kind, number) = number_of(&first);
+            check_bytes(kind, bytes);
+            assert!((1..=100).contains(&number));
+            if kind == "picture" {
+                let (second, bytes) = written(&mut calls);
+                check_bytes("article", bytes);
+                assert!(second.starts_with("article-"));
+                both += 1;
+            } else {
+                assert_eq!(kind, "article");
+                alone += 1;
+            }
+            assert_eq!(calls.next(), None);
         }
-        assert_eq!(calls.next(), None);
-    }
-    assert!(alone > 50 && both > 50, "{alone} and {both}");
-    // Of six begun blogs neither the first nor the one that is being made.
-    let drawn: Vec<&str> = blogs.iter().map(String::as_str).collect();
-    assert_eq!(drawn, ["opendir blog-1", "opendir blog-2", "opendir blog-3", "opendir blog-4"]);
-    session.tick(1);
-    assert!(!actors[1].rest().iter().any(|(said, _)| said.starts_with("opendir")));
+        assert!(alone > 50 && both > 50, "{alone} and {both}");
+        // Of six begun blogs neither the first nor the one that is being made.
+        let drawn: Vec<&str> = blogs.iter().map(String::as_str).collect();
+        assert_eq!(drawn, ["opendir blog-1", "opendir blog-2", "opendir blog-3", "opendir blog-4"]);
+        listener.tick(1);
+        assert!(!actors[1].rest().iter().any(|(said, _)| said.starts_with("opendir")));
+    });
 }
 
 #[test]
 fn a_commenter_takes_also_the_first_blog_and_waits_when_it_is_not_there() {
     let (job, memory) = (classic(&ONE_OF_EACH), MemoryFilesystem::default());
-    let (_session, mut actors) = one_of_each(job.as_ref(), &memory);
-    assert_eq!(actors[2].call().unwrap(), ("opendir blog-0".to_owned(), true));
-    assert_eq!(actors[2].call().unwrap().0, "pause");
-    make_blogs(&mut actors, 3);
-    actors[2].until(|said| said.starts_with("opendir"));
-    let mut blogs = BTreeSet::new();
-    for _ in 0..60 {
-        let mut calls = actors[2].until(|said| said.starts_with("opendir"));
-        blogs.insert(calls.pop().unwrap().0);
-        let mut calls = calls.iter().peekable();
-        series(&mut calls, "comment");
-        assert_eq!(calls.next(), None);
-    }
-    let drawn: Vec<&str> = blogs.iter().map(String::as_str).collect();
-    assert_eq!(drawn, ["opendir blog-0", "opendir blog-1", "opendir blog-2"]);
+    one_of_each(job.as_ref(), &memory, |_, mut actors| {
+        assert_eq!(actors[2].call().unwrap(), ("opendir blog-0".to_owned(), true));
+        assert_eq!(actors[2].call().unwrap().0, "pause");
+        make_blogs(&mut actors, 3);
+        actors[2].until(|said| said.starts_with("opendir"));
+        let mut blogs = BTreeSet::new();
+        for _ in 0..60 {
+            let mut calls = actors[2].until(|said| said.starts_with("opendir"));
+            blogs.insert(calls.pop().unwrap().0);
+            let mut calls = calls.iter().peekable();
+            series(&mut calls, "comment");
+            assert_eq!(calls.next(), None);
+        }
+        let drawn: Vec<&str> = blogs.iter().map(String::as_str).collect();
+        assert_eq!(drawn, ["opendir blog-0", "opendir blog-1", "opendir blog-2"]);
+    });
 }
 
 /// The files that a reader looks for in a blog, in their order, and which are there: a model of the
@@ -325,63 +341,72 @@ fn a_reader_reads_until_an_article_is_missing() {
     for (bytes, given, blogs) in [(65_536, None, 40), (512, Some(("read-bytes", "512")), 2)] {
         let asked: Vec<(&str, &str)> = ONE_OF_EACH.into_iter().chain(given).collect();
         let (job, memory) = (classic(&asked), MemoryFilesystem::default());
-        let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);
-        assert_eq!(actors[3].call().unwrap().0, "pause");
-        make_blogs(&mut actors, 4);
-        for _ in 0..30 {
-            actors[2].until(|said| said.starts_with("opendir"));
-        }
-        let is_file = |entry: &(_, EntryKind, u64)| entry.1 == EntryKind::File;
-        let sizes: BTreeMap<String, u64> = memory
-            .snapshot()
-            .entries
-            .into_iter()
-            .filter(is_file)
-            .map(|(path, _, bytes)| (path.to_str().unwrap().to_owned(), bytes))
-            .collect();
-        let mut first = actors[3].until(|said| said.starts_with("open "));
-        let mut opened = first.pop().unwrap();
-        let (mut with, mut without) = (0, 0);
-        for _ in 0..blogs {
-            let path = opened.0.strip_prefix("open ").unwrap().to_owned();
-            let (blog, name) = path.split_once('/').unwrap();
-            assert!(["blog-1", "blog-2"].contains(&blog) || blog == "blog-3", "{blog}");
-            let comments = name.starts_with("comment");
-            *(if comments { &mut with } else { &mut without }) += 1;
-            for wanted in looked_for(blog, &sizes, comments) {
-                let path = format!("{blog}/{wanted}");
-                assert_eq!(opened.0, format!("open {path}"));
-                let mut calls = actors[3].until(|said| said.starts_with("open "));
-                assert_eq!(opened.1, !sizes.contains_key(&path));
-                let next = calls.pop().unwrap();
-                calls.retain(|(said, _)| said != "pause");
-                if let Some(size) = sizes.get(&path) {
-                    let reads = usize::try_from(size.div_ceil(bytes)).unwrap() + 1;
-                    assert_eq!(calls.len(), reads + 1);
-                    let read = format!("read {bytes}");
-                    assert!(calls[..reads].iter().all(|(said, _)| *said == read));
-                    assert_eq!(calls[reads].0, "close");
-                } else {
-                    assert_eq!(calls, []);
-                }
-                opened = next;
+        one_of_each(job.as_ref(), &memory, |listener, mut actors| {
+            assert_eq!(actors[3].call().unwrap().0, "pause");
+            make_blogs(&mut actors, 4);
+            for _ in 0..30 {
+                actors[2].until(|said| said.starts_with("opendir"));
             }
-        }
-        assert!(blogs < 40 || (with > 5 && without > 5), "{with} and {without}");
-        assert_eq!(counted(&session.tick(1), "blogs_read"), blogs, "each is one more of the score");
+            let is_file = |entry: &(_, EntryKind, u64)| entry.1 == EntryKind::File;
+            let sizes: BTreeMap<String, u64> = memory
+                .snapshot()
+                .entries
+                .into_iter()
+                .filter(is_file)
+                .map(|(path, _, bytes)| (path.to_str().unwrap().to_owned(), bytes))
+                .collect();
+            let mut first = actors[3].until(|said| said.starts_with("open "));
+            let mut opened = first.pop().unwrap();
+            let (mut with, mut without) = (0, 0);
+            for _ in 0..blogs {
+                let path = opened.0.strip_prefix("open ").unwrap().to_owned();
+                let (blog, name) = path.split_once('/').unwrap();
+                assert!(["blog-1", "blog-2"].contains(&blog) || blog == "blog-3", "{blog}");
+                let comments = name.starts_with("comment");
+                *(if comments { &mut with } else { &mut without }) += 1;
+                for wanted in looked_for(blog, &sizes, comments) {
+                    let path = format!("{blog}/{wanted}");
+                    assert_eq!(opened.0, format!("open {path}"));
+                    let mut calls = actors[3].until(|said| said.starts_with("open "));
+                    assert_eq!(opened.1, !sizes.contains_key(&path));
+                    let next = calls.pop().unwrap();
+                    calls.retain(|(said, _)| said != "pause");
+                    if let Some(size) = sizes.get(&path) {
+                        let reads = usize::try_from(size.div_ceil(bytes)).unwrap() + 1;
+                        assert_eq!(calls.len(), reads + 1);
+                        let read = format!("read {bytes}");
+                        assert!(calls[..reads].iter().all(|(said, _)| *said == read));
+                        assert_eq!(calls[reads].0, "close");
+                    } else {
+                        assert_eq!(calls, []);
+                    }
+                    opened = next;
+                }
+            }
+            assert!(blogs < 40 || (with > 5 && without > 5), "{with} and {without}");
+            assert_eq!(
+                counted(&listener.tick(1), "blogs_read"),
+                blogs,
+                "each is one more of the score"
+            );
+        });
     }
 }
 
 #[test]
 fn native_threads_end_between_two_files() {
     let (job, memory) = (native(&ONE_OF_EACH), MemoryFilesystem::default());
-    let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);
-    assert_eq!(actors[0].call().unwrap().0, "opendir blogbench-0");
-    actors[0].until(|said| said.starts_with("create"));
-    session.tick(1);
-    let rest = actors[0].rest();
-    assert!(rest.iter().filter(|(said, _)| said.starts_with("rename")).count() == 1, "{rest:?}");
-    assert_eq!(rest.last().unwrap().0.split(' ').next(), Some("rename"));
+    let session = one_of_each(job.as_ref(), &memory, |listener, mut actors| {
+        assert_eq!(actors[0].call().unwrap().0, "opendir blogbench-0");
+        actors[0].until(|said| said.starts_with("create"));
+        listener.tick(1);
+        let rest = actors[0].rest();
+        assert!(
+            rest.iter().filter(|(said, _)| said.starts_with("rename")).count() == 1,
+            "{rest:?}"
+        );
+        assert_eq!(rest.last().unwrap().0.split(' ').next(), Some("rename"));
+    });
     assert_eq!(session.remains(), ["blogbench-0"]);
 }
 
@@ -389,19 +414,20 @@ fn native_threads_end_between_two_files() {
 fn when_the_room_is_full_the_oldest_blog_is_written_anew() {
     let asked: Vec<(&str, &str)> = ONE_OF_EACH.into_iter().chain([("max-size", "23M")]).collect();
     let (job, memory) = (classic(&asked), MemoryFilesystem::default());
-    let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);
-    assert_eq!(job.footprint(&TargetFacts::unknown()).peak_dirs, 3 + 1);
-    let mut made = Vec::new();
-    for _ in 0..8 {
-        let calls = actors[0].until(|said| said.starts_with("mkdir"));
-        made.extend(calls.last().cloned());
-    }
-    let names: Vec<&str> = made.iter().map(|(said, _)| said.as_str()).collect();
-    let once = ["mkdir blog-0", "mkdir blog-1", "mkdir blog-2"];
-    assert_eq!(names[..3], once);
-    assert_eq!(names[3..6], once);
-    assert!(made[3..].iter().all(|(_, refused)| *refused), "they are there");
-    assert_eq!(counted(&session.tick(1), "anew"), 5);
+    one_of_each(job.as_ref(), &memory, |listener, mut actors| {
+        assert_eq!(job.footprint(&TargetFacts::unknown()).peak_dirs, 3 + 1);
+        let mut made = Vec::new();
+        for _ in 0..8 {
+            let calls = actors[0].until(|said| said.starts_with("mkdir"));
+            made.extend(calls.last().cloned());
+        }
+        let names: Vec<&str> = made.iter().map(|(said, _)| said.as_str()).collect();
+        let once = ["mkdir blog-0", "mkdir blog-1", "mkdir blog-2"];
+        assert_eq!(names[..3], once);
+        assert_eq!(names[3..6], once);
+        assert!(made[3..].iter().all(|(_, refused)| *refused), "they are there");
+        assert_eq!(counted(&listener.tick(1), "anew"), 5);
+    });
 }
 
 /// What a run through the engine left and measured.

@@ -1,11 +1,9 @@
 //! One run: a phase for each test, with what it needs before and leaves after it.
 
-use std::collections::VecDeque;
-
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Caches, OnSignal, ParallelGroup, Phase, Script, Session, SessionError, SideBySide, Task,
-    Unfinished,
+    Caches, Conductor, NoListener, ParallelGroup, Phase, Script, Session, SessionError,
+    SessionResult, Task, TaskListener,
 };
 
 use super::asked::FileKind;
@@ -43,32 +41,27 @@ impl Style {
     }
 }
 
-/// What a group does.
+/// Work around the tests, which belongs to none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Job {
+enum Chore {
     MakeRoots,
     RemoveFile,
-    /// The large file is written for a test whose own tests left it out.
+    /// Writes the large file for a test whose own tests left it out.
     FillFile,
     MakeDirs,
     /// The same of the many files, with the names of the random tests or not.
     FillDirs(bool),
     ClearDirs,
-    Test(Test),
 }
 
 /// A run in progress.
 pub(super) struct BonnieSession {
     shape: Shape,
     style: Style,
-    /// Tests of all runs that were begun.
-    begun: usize,
-    test: Option<Test>,
-    groups: VecDeque<Job>,
+    has_begun: bool,
     /// Whether the large file is there, and the many files: with random names or not.
     has_file: bool,
     has_files: Option<bool>,
-    trouble: Option<(Test, Trouble)>,
     headline: Headline,
 }
 
@@ -79,12 +72,9 @@ impl BonnieSession {
             headline: Headline::new(&shape),
             shape,
             style,
-            begun: 0,
-            test: None,
-            groups: VecDeque::new(),
+            has_begun: false,
             has_file: false,
             has_files: None,
-            trouble: None,
         }
     }
 
@@ -92,50 +82,71 @@ impl BonnieSession {
         matches!(self.style, Style::Classic { .. })
     }
 
-    /// All that a test needs and leaves; `last` says whether none of its half comes after it.
-    fn plan(&mut self, test: Test, last: bool) {
-        let Self { groups, has_file, has_files, .. } = self;
-        if self.begun == 1 && self.style == Style::Native {
-            groups.push_back(Job::MakeRoots);
+    /// Runs a test of the large file, which is there for it.
+    fn run_io_test(
+        &mut self,
+        test: Test,
+        is_last: bool,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        if test.makes() || !self.has_file {
+            self.run_chore(Chore::RemoveFile, conductor)?;
         }
-        if test.is_io() {
-            if test.makes() || !*has_file {
-                groups.push_back(Job::RemoveFile);
-            }
-            if !test.makes() && !*has_file {
-                groups.push_back(Job::FillFile);
-            }
-            groups.push_back(Job::Test(test));
-            *has_file = !last;
-            if last {
-                groups.push_back(Job::RemoveFile);
-            }
-            return;
+        if !test.makes() && !self.has_file {
+            self.run_chore(Chore::FillFile, conductor)?;
         }
-        let random = test.is_random();
-        let has_them = *has_files == Some(random) && !test.makes();
-        if !has_them {
-            if has_files.is_some() {
-                groups.push_back(Job::ClearDirs);
-            }
-            groups.push_back(Job::MakeDirs);
-            if !test.makes() {
-                groups.push_back(Job::FillDirs(random));
-            }
-        }
-        groups.push_back(Job::Test(test));
-        let removes = matches!(test, Test::SequentialDelete | Test::RandomDelete);
-        *has_files = (!removes && !last).then_some(random);
-        if !removes && last {
-            groups.push_back(Job::ClearDirs);
-        }
+        self.run_test(test, conductor)?;
+        self.has_file = !is_last;
+        if is_last { self.run_chore(Chore::RemoveFile, conductor) } else { Ok(()) }
     }
 
-    /// Whether the test that was begun last is the last one of its half of a run.
-    fn is_last(&self, test: Test) -> bool {
-        let tests = &self.shape.tests;
-        let here = (self.begun - 1) % tests.len();
-        !tests[here + 1..].iter().any(|later| later.is_io() == test.is_io())
+    /// Runs a test of the many files, which are there for it with names of its kind.
+    fn run_files_test(
+        &mut self,
+        test: Test,
+        is_last: bool,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        let random = test.is_random();
+        if test.makes() || self.has_files != Some(random) {
+            if self.has_files.is_some() {
+                self.run_chore(Chore::ClearDirs, conductor)?;
+            }
+            self.run_chore(Chore::MakeDirs, conductor)?;
+            if !test.makes() {
+                self.run_chore(Chore::FillDirs(random), conductor)?;
+            }
+        }
+        self.run_test(test, conductor)?;
+        let removes = matches!(test, Test::SequentialDelete | Test::RandomDelete);
+        self.has_files = (!removes && !is_last).then_some(random);
+        if !removes && is_last { self.run_chore(Chore::ClearDirs, conductor) } else { Ok(()) }
+    }
+
+    fn run_chore(&self, chore: Chore, conductor: &mut dyn Conductor) -> SessionResult {
+        let task = |copy| {
+            let home = self.style.home(copy);
+            let subject = subject(&home);
+            let script = self.chore(chore, home)?;
+            let identity = self.shape.identity;
+            Some(Task { identity, ..Task::new(SETUP, &subject, NO_FILES, script) })
+        };
+        let tasks = (0..self.shape.copies).filter_map(task).collect();
+        conductor.group(ParallelGroup::new(tasks), &mut NoListener)
+    }
+
+    fn run_test(&mut self, test: Test, conductor: &mut dyn Conductor) -> SessionResult {
+        let caches = if self.shape.drop_caches { Caches::Drop } else { Caches::Keep };
+        let group = ParallelGroup { caches, ..ParallelGroup::new(self.tasks(test)) };
+        let mut trouble = Trouble::None;
+        let headline = &mut self.headline;
+        conductor.group(group, &mut TestListener { test, headline, trouble: &mut trouble })?;
+        let what = match trouble {
+            Trouble::None => return Ok(()),
+            Trouble::ShortRead => "a read ended before the end of what had been written",
+            Trouble::NotEmpty => "a directory kept entries after all of its files were unlinked",
+        };
+        Err(SessionError::at(test.name(), what).into())
     }
 
     fn ground(&self, home: Home) -> Option<Ground> {
@@ -145,20 +156,19 @@ impl BonnieSession {
     }
 
     /// The code of a copy for what is neither a test nor a part of one.
-    fn chore(&self, job: Job, home: Home) -> Option<Box<dyn Script>> {
+    fn chore(&self, chore: Chore, home: Home) -> Option<Box<dyn Script>> {
         let fsync = self.shape.fsync;
         let files = self.shape.files.as_ref();
-        Some(match job {
-            Job::MakeRoots => Box::new(MakeRoot(home)),
-            Job::RemoveFile => Box::new(RemoveFile(home)),
-            Job::FillFile => {
+        Some(match chore {
+            Chore::MakeRoots => Box::new(MakeRoot(home)),
+            Chore::RemoveFile => Box::new(RemoveFile(home)),
+            Chore::FillFile => {
                 let io = self.shape.io?;
                 Box::new(IoScript::new(home, Test::BlockWrite, &io, fsync, false))
             }
-            Job::MakeDirs => Box::new(MakeDirs(home, files?.subdirs())),
-            Job::FillDirs(random) => Box::new(Create::new(self.ground(home)?, random).unsynced()),
-            Job::ClearDirs => Box::new(Visit::as_listed(self.ground(home)?, Operation::Clear)),
-            Job::Test(_) => return None,
+            Chore::MakeDirs => Box::new(MakeDirs(home, files?.subdirs())),
+            Chore::FillDirs(random) => Box::new(Create::new(self.ground(home)?, random).unsynced()),
+            Chore::ClearDirs => Box::new(Visit::as_listed(self.ground(home)?, Operation::Clear)),
         })
     }
 
@@ -199,33 +209,30 @@ impl BonnieSession {
         }
     }
 
-    fn tasks(&self, job: Job) -> Vec<Task> {
+    fn tasks(&self, test: Test) -> Vec<Task> {
         let kind = self.shape.files.map(|files| files.kind);
+        let tally = if self.is_classic() { test.name() } else { "" };
         let mut tasks = Vec::new();
         for copy in 0..self.shape.copies {
             let home = self.style.home(copy);
-            let subject = home.root.as_ref().unwrap_or(&home.name).to_string_lossy().into_owned();
-            let task = |kind: &str, file_op, script| Task {
-                direct: self.shape.direct && matches!(job, Job::Test(test) if test.is_io()),
-                identity: self.shape.identity,
-                ..Task::new(kind, &subject, file_op, script)
-            };
-            let Job::Test(test) = job else {
-                let script = self.chore(job, home);
-                tasks.extend(script.map(|script| task(SETUP, NO_FILES, script)));
-                continue;
-            };
+            let subject = subject(&home);
             for script in self.scripts(test, home).unwrap_or_default() {
-                let tally = if self.is_classic() { test.name() } else { "" };
                 tasks.push(Task {
+                    direct: self.shape.direct && test.is_io(),
+                    identity: self.shape.identity,
                     expected_bytes: self.expected_bytes(test),
                     tally: tally.to_owned(),
-                    ..task(test.name(), file_op(test, kind), script)
+                    ..Task::new(test.name(), &subject, file_op(test, kind), script)
                 });
             }
         }
         tasks
     }
+}
+
+/// The directory that a copy works on.
+fn subject(home: &Home) -> String {
+    home.root.as_ref().unwrap_or(&home.name).to_string_lossy().into_owned()
 }
 
 /// A call that is never made: no file is counted.
@@ -243,70 +250,51 @@ fn file_op(test: Test, kind: Option<FileKind>) -> Op {
     }
 }
 
-impl Session for BonnieSession {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let tests = self.shape.tests.len();
-        let all = tests.saturating_mul(usize::try_from(self.shape.runs).unwrap_or(usize::MAX));
-        if self.begun >= all {
-            return None;
-        }
-        let test = self.shape.tests[self.begun % tests];
-        let run = self.begun / tests + 1;
-        self.begun += 1;
-        self.test = Some(test);
-        self.headline.begin();
-        let last = self.is_last(test);
-        self.plan(test, last);
-        let name = match self.shape.runs {
-            1 => test.name().to_owned(),
-            _ => format!("{} {run}", test.name()),
-        };
-        Some(Phase { name, tasks: self.shape.tasks(test) })
-    }
+/// Counts the tasks of a test, and keeps the first trouble of one.
+struct TestListener<'s> {
+    test: Test,
+    headline: &'s mut Headline,
+    trouble: &'s mut Trouble,
+}
 
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        let job = self.groups.pop_front()?;
-        let caches = match job {
-            Job::Test(_) if self.shape.drop_caches => Caches::Drop,
-            _ => Caches::Keep,
-        };
-        // What was done until a signal came tells nothing of a rate.
-        let side_by_side = SideBySide {
-            on_signal: OnSignal::Stop,
-            unfinished: Unfinished::Dropped,
-            ..SideBySide::default()
-        };
-        Some(ParallelGroup {
-            caches,
-            tasks: self.tasks(job),
-            side_by_side,
-            ..ParallelGroup::default()
-        })
-    }
-
+impl TaskListener for TestListener<'_> {
     fn task_ended(&mut self, totals: &TaskTotals) {
-        let Some(test) = self.test.filter(|test| test.name() == totals.kind) else { return };
         let noted = totals.counters.read::<Noted>().unwrap_or_default();
-        if noted.trouble != Trouble::None {
-            self.trouble.get_or_insert((test, noted.trouble));
+        if *self.trouble == Trouble::None {
+            *self.trouble = noted.trouble;
         }
-        self.headline.add(test, totals, noted);
+        self.headline.add(self.test, totals, noted);
     }
 
     fn others_task_ended(&mut self, totals: &TaskTotals) {
-        if let Some(test) = self.test.filter(|test| test.name() == totals.kind) {
-            self.headline.beside(test, totals, &totals.counters.read().unwrap_or_default());
-        }
+        self.headline.beside(self.test, totals, &totals.counters.read().unwrap_or_default());
     }
+}
 
-    fn failure(&self) -> Option<SessionError> {
-        let (test, trouble) = self.trouble?;
-        let what = match trouble {
-            Trouble::None => return None,
-            Trouble::ShortRead => "a read ended before the end of what had been written",
-            Trouble::NotEmpty => "a directory kept entries after all of its files were unlinked",
-        };
-        Some(SessionError::at(test.name(), what))
+impl Session for BonnieSession {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        let tests = self.shape.tests.clone();
+        for run in 1..=self.shape.runs {
+            for (place, &test) in tests.iter().enumerate() {
+                self.headline.begin();
+                let name = match self.shape.runs {
+                    1 => test.name().to_owned(),
+                    _ => format!("{} {run}", test.name()),
+                };
+                let is_first = !std::mem::replace(&mut self.has_begun, true);
+                conductor.phase(Phase::new(name, self.shape.tasks(test)))?;
+                if is_first && self.style == Style::Native {
+                    self.run_chore(Chore::MakeRoots, conductor)?;
+                }
+                let is_last = !tests[place + 1..].iter().any(|later| later.is_io() == test.is_io());
+                if test.is_io() {
+                    self.run_io_test(test, is_last, conductor)?;
+                } else {
+                    self.run_files_test(test, is_last, conductor)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -314,14 +302,14 @@ impl Session for BonnieSession {
     }
 
     fn remains(&self) -> Vec<String> {
-        if self.is_classic() || self.begun == 0 {
+        if self.is_classic() || !self.has_begun {
             return Vec::new();
         }
         (0..self.shape.copies).map(root_name).collect()
     }
 
     fn litter(&self) -> Vec<String> {
-        if !self.is_classic() || self.begun == 0 {
+        if !self.is_classic() || !self.has_begun {
             return Vec::new();
         }
         let name = |copy| self.style.home(copy).name.to_string_lossy().into_owned();

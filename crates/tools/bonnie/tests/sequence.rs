@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use std::ops::ControlFlow;
 
 use treering_bonnie::Bonnie;
-use treering_engine::{MemoryCaller, MemoryFilesystem, rehearse};
+use treering_engine::{MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session};
 use treering_model::{Metric, Scope, TaskTotals};
 use treering_script::{
     Call, CreateHow, Machine, OpenHow, Script, Session, Settings, SyncScope, TargetFacts, Workload,
@@ -109,28 +109,37 @@ fn counts<'w>(calls: impl IntoIterator<Item = &'w str>) -> BTreeMap<String, usiz
 
 fn perform(session: &mut dyn Session) -> Ran {
     let memory = MemoryFilesystem::default();
-    let mut phases = Vec::new();
-    while let Some(phase) = session.next_phase() {
-        let mut tasks = Vec::new();
-        while let Some(mut group) = session.next_group() {
-            for (worker, task) in (0..).zip(&mut group.tasks) {
-                let calls = calls(task.script.as_mut(), &memory);
-                tasks.push((task.kind.clone(), task.subject.clone(), calls));
-                let totals = TaskTotals {
-                    worker,
-                    kind: task.kind.clone(),
-                    wall_ns: 1_000_000_000,
-                    counters: task.script.counters(),
-                    ..TaskTotals::default()
-                };
-                session.task_ended(&totals);
+    let mut announced = Vec::new();
+    let mut phases = Phases::new();
+    let rehearsed = rehearse_session(session, &mut |request| {
+        let (mut group, listener) = match request {
+            SessionRequest::Phase(phase) => {
+                announced.push(phase.tasks as usize);
+                phases.push((phase.name, Vec::new()));
+                return Ok(());
             }
-            assert_eq!(session.failure(), None);
+            SessionRequest::Group(group, listener) => (group, listener),
+        };
+        let (_, tasks) = phases.last_mut().unwrap();
+        for (worker, task) in (0..).zip(&mut group.tasks) {
+            let calls = calls(task.script.as_mut(), &memory);
+            tasks.push((task.kind.clone(), task.subject.clone(), calls));
+            let totals = TaskTotals {
+                worker,
+                kind: task.kind.clone(),
+                wall_ns: 1_000_000_000,
+                counters: task.script.counters(),
+                ..TaskTotals::default()
+            };
+            listener.task_ended(&totals);
         }
-        let own = tasks.iter().filter(|(kind, _, _)| phase.name.starts_with(kind.as_str()));
-        assert_eq!(own.count(), phase.tasks as usize);
-        phases.push((phase.name, tasks));
-    }
+        Ok(())
+    });
+    assert_eq!(rehearsed, Ok(()));
+    let own = phases.iter().map(|(name, tasks)| {
+        tasks.iter().filter(|(kind, _, _)| name.starts_with(kind.as_str())).count()
+    });
+    assert_eq!(own.collect::<Vec<_>>(), announced);
     let (remains, litter) = (session.remains(), session.litter());
     Ran { phases, metrics: session.metrics(), memory, remains, litter }
 }

@@ -1,14 +1,12 @@
 //! One run of a command: what is run before, the command, what is run after, and what they came to.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 use treering_model::metrics::{command, cpu, times};
 use treering_model::{
     Caution, CautionCode, Counters, Fact, Metric, PhaseTotals, Scope, TaskTotals,
 };
 use treering_script::{
-    ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, Session, SessionError, Watch,
+    Conductor, Program, ProgramEnd, ReportedPhase, Session, SessionError, SessionResult, Watch,
 };
 
 use super::command_line::{CommandJob, by_shell};
@@ -39,10 +37,6 @@ struct Record {
 /// A run in progress.
 pub(super) struct CommandSession<'j> {
     job: &'j CommandJob,
-    /// What is still to be run: the phase, and the words.
-    next: VecDeque<(&'static str, Vec<String>)>,
-    running: &'static str,
-    failure: Option<SessionError>,
     metrics: Vec<Metric>,
     cautions: Vec<Caution>,
     facts: Vec<Fact>,
@@ -50,21 +44,38 @@ pub(super) struct CommandSession<'j> {
 
 impl<'j> CommandSession<'j> {
     pub(super) fn new(job: &'j CommandJob) -> Self {
-        let shell = |kind, text: &Option<String>| text.as_ref().map(|text| (kind, by_shell(text)));
-        let next = shell(PREPARE, &job.prepare)
-            .into_iter()
-            .chain([(COMMAND, job.words.clone())])
-            .chain(shell(CLEANUP, &job.cleanup))
-            .collect();
-        Self {
-            job,
-            next,
-            running: COMMAND,
-            failure: None,
-            metrics: Vec::new(),
-            cautions: Vec::new(),
-            facts: Vec::new(),
+        Self { job, metrics: Vec::new(), cautions: Vec::new(), facts: Vec::new() }
+    }
+
+    /// Runs a program and reports it as a phase of this kind; fails where it did.
+    fn run_program(
+        &mut self,
+        kind: &str,
+        mut words: Vec<String>,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult<Result<(), SessionError>> {
+        let arguments = words.split_off(1);
+        let watch =
+            Watch { phase: kind.to_owned(), kept_bytes: READ_BYTES, sync_after: kind != CLEANUP };
+        let end = conductor.program(Program {
+            path: words.concat().into(),
+            arguments,
+            input: Vec::new(),
+            directory: String::new(),
+            watch: Some(watch),
+        })?;
+        let output = String::from_utf8_lossy(&end.output);
+        let errors = String::from_utf8_lossy(&end.errors);
+        let name = if kind == COMMAND { self.job.name() } else { format!("--{kind}") };
+        if kind == COMMAND {
+            self.measure(&end, &output, &errors);
         }
+        conductor.report(vec![reported(kind, &name, &end, (&output, &errors))])?;
+        let said = last_lines(if errors.trim().is_empty() { &output } else { &errors });
+        Ok(why_failed(&end).map_or(Ok(()), |why| {
+            let why = if said.is_empty() { why } else { format!("{why}: {said}") };
+            Err(SessionError::at(name, why))
+        }))
     }
 
     /// What the command came to.
@@ -103,77 +114,54 @@ impl<'j> CommandSession<'j> {
     }
 }
 
+/// The phase of a program, with what it printed.
+fn reported(
+    kind: &str,
+    name: &str,
+    end: &ProgramEnd,
+    (output, errors): (&str, &str),
+) -> ReportedPhase {
+    let record = Record {
+        exit_code: end.code,
+        signal: end.signal,
+        output: shortened(output),
+        errors: shortened(errors),
+    };
+    let task = TaskTotals {
+        kind: kind.to_owned(),
+        subject: name.to_owned(),
+        began_ns: end.began_ns,
+        wall_ns: end.wall_ns,
+        cpu: end.cpu,
+        bytes: end.read_bytes.saturating_add(end.written_bytes),
+        counters: Counters::of(&record),
+        ..TaskTotals::default()
+    };
+    let totals = PhaseTotals {
+        name: kind.to_owned(),
+        began_ns: end.began_ns,
+        wall_ns: end.wall_ns + end.sync_ns,
+        ..PhaseTotals::default()
+    };
+    ReportedPhase { totals, tasks: vec![task] }
+}
+
 impl Session for CommandSession<'_> {
-    fn next_phase(&mut self) -> Option<Phase> {
-        None
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        None
-    }
-
-    fn task_ended(&mut self, _totals: &TaskTotals) {}
-
-    fn failure(&self) -> Option<SessionError> {
-        self.failure.clone()
-    }
-
-    fn program(&mut self) -> Option<Program> {
-        if self.failure.is_some() {
-            self.next.retain(|(kind, _)| *kind == CLEANUP);
+    /// Runs the command between what is run before and after it. What is run after it is run also
+    /// where one of the others failed.
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        let mut result = Ok(());
+        if let Some(text) = &self.job.prepare {
+            result = self.run_program(PREPARE, by_shell(text), conductor)?;
         }
-        let (kind, mut words) = self.next.pop_front()?;
-        self.running = kind;
-        let arguments = words.split_off(1);
-        let watch =
-            Watch { phase: kind.to_owned(), kept_bytes: READ_BYTES, sync_after: kind != CLEANUP };
-        Some(Program {
-            path: words.concat().into(),
-            arguments,
-            input: Vec::new(),
-            directory: String::new(),
-            watch: Some(watch),
-        })
-    }
-
-    fn program_ended(&mut self, end: ProgramEnd) -> Vec<ReportedPhase> {
-        let output = String::from_utf8_lossy(&end.output);
-        let errors = String::from_utf8_lossy(&end.errors);
-        let name = match self.running {
-            COMMAND => self.job.name(),
-            other => format!("--{other}"),
-        };
-        let said = last_lines(if errors.trim().is_empty() { &output } else { &errors });
-        if let Some(why) = why_failed(&end) {
-            let why = if said.is_empty() { why } else { format!("{why}: {said}") };
-            self.failure.get_or_insert(SessionError::at(name.clone(), why));
+        if result.is_ok() {
+            result = self.run_program(COMMAND, self.job.words.clone(), conductor)?;
         }
-        if self.running == COMMAND {
-            self.measure(&end, &output, &errors);
+        if let Some(text) = &self.job.cleanup {
+            let cleaned_up = self.run_program(CLEANUP, by_shell(text), conductor)?;
+            result = result.and(cleaned_up);
         }
-        let record = Record {
-            exit_code: end.code,
-            signal: end.signal,
-            output: shortened(&output),
-            errors: shortened(&errors),
-        };
-        let task = TaskTotals {
-            kind: self.running.to_owned(),
-            subject: name,
-            began_ns: end.began_ns,
-            wall_ns: end.wall_ns,
-            cpu: end.cpu,
-            bytes: end.read_bytes.saturating_add(end.written_bytes),
-            counters: Counters::of(&record),
-            ..TaskTotals::default()
-        };
-        let totals = PhaseTotals {
-            name: self.running.to_owned(),
-            began_ns: end.began_ns,
-            wall_ns: end.wall_ns + end.sync_ns,
-            ..PhaseTotals::default()
-        };
-        vec![ReportedPhase { totals, tasks: vec![task] }]
+        Ok(result?)
     }
 
     fn facts(&self) -> Vec<Fact> {

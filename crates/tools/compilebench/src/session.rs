@@ -3,9 +3,11 @@
 use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 
+use treering_datasets::FileList;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Caches, CreateHow, NameId, ParallelGroup, Phase, Script, Session, SessionError, SyncScope, Task,
+    Caches, Conductor, CreateHow, NameId, ParallelGroup, Phase, Script, Session, SessionError,
+    SessionResult, SessionStop, SyncScope, Task, TaskListener,
 };
 
 use super::change_tree::{Ahead, ChangeTree, Writing};
@@ -36,15 +38,13 @@ pub(super) struct AgingSession {
     phases: Vec<PlannedPhase>,
     /// The temporary tree that shows the native order.
     native_tree: String,
-    phase: usize,
-    group: usize,
+    /// Whether the tasks of the present phase count for the metrics.
+    is_measured: bool,
     /// The list whose order a walk is finding, and where the walk leaves it.
     finding: Option<(NativeList, Arc<Mutex<Vec<NameId>>>)>,
     standing: Vec<String>,
     headline: Headline,
     forward: Option<Forward>,
-    /// Whether what was only allocated is being written.
-    is_writing: bool,
     /// Why nothing was done.
     refusal: Option<SessionError>,
 }
@@ -63,26 +63,13 @@ impl AgingSession {
             recipes,
             phases,
             native_tree: native_tree(existing),
-            phase: 0,
-            group: 0,
+            is_measured: false,
             finding: None,
             standing: Vec::new(),
             headline: Headline::default(),
             forward,
-            is_writing: false,
             refusal: None,
         }
-    }
-
-    /// Whether what is at work now counts.
-    fn is_measured(&self) -> bool {
-        let is_named = self.present().is_some_and(|phase| phase.name != NATIVE_ORDER);
-        is_named && !self.is_writing
-    }
-
-    /// The phase being run: `next_phase` has moved on to the one after it.
-    fn present(&self) -> Option<&PlannedPhase> {
-        self.phases.get(self.phase.checked_sub(1)?)
     }
 
     fn task(&mut self, work: &Work, sync: Option<SyncScope>, initial: bool) -> Task {
@@ -179,8 +166,7 @@ impl AgingSession {
     }
 
     /// The task that writes what stands and was only allocated in one of the trees.
-    fn write_allocated(&mut self) -> Option<Task> {
-        let (tree, files) = self.forward.as_mut()?.take()?;
+    fn write_allocated(&self, tree: &str, files: FileList) -> Task {
         let (writes, listed_bytes) = (Arc::new(files), 0);
         let expected_bytes = writes.bytes();
         let change = Arc::new(Change { removes: Vec::new(), writes, listed_bytes });
@@ -193,19 +179,8 @@ impl AgingSession {
             sync: Some(SyncScope::Target),
             ahead: Some(Ahead::Write),
         };
-        let script = self.change(&tree, change, writing);
-        Some(Task { expected_bytes, ..Task::new(WRITE, &tree, Op::Write, script) })
-    }
-
-    /// What was only allocated is written in a phase of its own, behind all that were planned.
-    fn last_phase(&mut self) -> Option<Phase> {
-        let trees = self.forward.as_ref().map_or(0, Forward::trees);
-        if self.is_writing || trees == 0 || self.refusal.is_some() {
-            return None;
-        }
-        self.is_writing = true;
-        let tasks = u32::try_from(trees).unwrap_or(u32::MAX);
-        Some(Phase { name: WRITE.to_owned(), tasks })
+        let script = self.change(tree, change, writing);
+        Task { expected_bytes, ..Task::new(WRITE, tree, Op::Write, script) }
     }
 
     fn change(&self, tree: &str, change: Arc<Change>, writing: Writing) -> Box<dyn Script> {
@@ -232,46 +207,63 @@ pub(super) fn native_tree(existing: &[String]) -> String {
     names.find(|name| !existing.contains(name)).expect("there are more names than entries")
 }
 
-impl Session for AgingSession {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let Some(planned) = self.phases.get(self.phase) else { return self.last_phase() };
-        self.phase += 1;
-        self.group = 0;
-        let tasks = u32::try_from(planned.works()).unwrap_or(u32::MAX);
-        Some(Phase { name: planned.name.to_owned(), tasks })
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        if self.refusal.is_some() {
-            return None;
-        }
-        if self.is_writing {
-            let tasks = vec![self.write_allocated()?];
-            return Some(ParallelGroup { tasks, ..ParallelGroup::default() });
-        }
-        let planned = self.present()?;
-        let works = planned.groups.get(self.group)?.clone();
-        let is_last = self.group + 1 == planned.groups.len();
-        let drop = match planned.drop_caches {
-            CacheDrop::Never => false,
-            CacheDrop::First => self.group == 0,
-            CacheDrop::Each => true,
-        };
-        let sync = planned.sync_each;
-        let sync_after = planned.sync_end.filter(|_| is_last);
+impl AgingSession {
+    fn run_planned(
+        &mut self,
+        planned: &PlannedPhase,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        conductor.phase(Phase::new(planned.name, planned.works()))?;
+        self.is_measured = planned.name != NATIVE_ORDER;
         let initial = planned.name == INITIAL_CREATE;
-        self.group += 1;
-        let tasks = works.iter().map(|work| self.task(work, sync, initial)).collect();
-        let caches = if drop { Caches::Drop } else { Caches::Keep };
-        Some(ParallelGroup { caches, tasks, sync_after, ..ParallelGroup::default() })
+        for (number, works) in (1..).zip(&planned.groups) {
+            if !conductor.wants_more() {
+                break;
+            }
+            let drops = match planned.drop_caches {
+                CacheDrop::Never => false,
+                CacheDrop::First => number == 1,
+                CacheDrop::Each => true,
+            };
+            let caches = if drops { Caches::Drop } else { Caches::Keep };
+            let task = |work| self.task(work, planned.sync_each, initial);
+            let tasks = works.iter().map(task).collect();
+            self.run_group(ParallelGroup { caches, ..ParallelGroup::new(tasks) }, conductor)?;
+            if let Some(scope) = planned.sync_end.filter(|_| number == planned.groups.len()) {
+                conductor.sync(scope)?;
+            }
+        }
+        Ok(())
     }
 
+    fn run_group(&mut self, group: ParallelGroup, conductor: &mut dyn Conductor) -> SessionResult {
+        conductor.group(group, self)?;
+        SessionStop::check(self.refusal.take())
+    }
+
+    /// Writes the files that were only allocated, in a phase behind all that were planned.
+    fn run_writes(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        let trees = self.forward.as_ref().map_or(0, Forward::trees);
+        if trees == 0 {
+            return Ok(());
+        }
+        conductor.phase(Phase::new(WRITE, trees))?;
+        self.is_measured = false;
+        while let Some((tree, files)) = self.forward.as_mut().and_then(Forward::take) {
+            let task = self.write_allocated(&tree, files);
+            self.run_group(ParallelGroup::new(vec![task]), conductor)?;
+        }
+        Ok(())
+    }
+}
+
+impl TaskListener for AgingSession {
     fn task_ended(&mut self, totals: &TaskTotals) {
         if let Some((list, order)) = self.finding.take() {
             let order = order.lock().expect("nobody panics while holding it");
             self.recipes.reorder(list, &order);
         }
-        if self.is_measured() {
+        if self.is_measured {
             self.headline.add(totals);
         }
         if totals.counters.read().is_some_and(|counted: Counted| counted.cannot_allocate) {
@@ -286,13 +278,18 @@ impl Session for AgingSession {
     }
 
     fn others_task_ended(&mut self, totals: &TaskTotals) {
-        if self.is_measured() {
+        if self.is_measured {
             self.headline.beside(totals);
         }
     }
+}
 
-    fn failure(&self) -> Option<SessionError> {
-        self.refusal.clone()
+impl Session for AgingSession {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        for planned in std::mem::take(&mut self.phases) {
+            self.run_planned(&planned, conductor)?;
+        }
+        self.run_writes(conductor)
     }
 
     fn metrics(&self) -> Vec<Metric> {

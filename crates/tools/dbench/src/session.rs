@@ -7,8 +7,8 @@ use std::time::Duration;
 use treering_model::metrics::dbench::{CLASSIC_LATENCY_NS_MAX, THROUGHPUT_MIB_PER_SECOND};
 use treering_model::{Caution, CautionCode, Counters, Metric, Op, Scope, TaskTotals};
 use treering_script::{
-    Dir, Io, ParallelGroup, Phase, Script, Session, SessionError, SideBySide, Stop, Task,
-    Unfinished,
+    Conductor, Dir, Io, NoListener, ParallelGroup, Phase, Script, Session, SessionError,
+    SessionResult, SideBySide, Stop, Task, TaskListener, Unfinished,
 };
 
 use super::account::Account;
@@ -31,19 +31,12 @@ const TICK_NATIVE: Duration = Duration::from_millis(50);
 /// Messages that a caution shows.
 const SHOWN_MAX: usize = 8;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Setup,
-    Fill,
-    Play,
-}
-
 /// A run in progress.
 pub(super) struct PlaySession<'j> {
     config: &'j Config,
-    stage: Option<Stage>,
-    /// Whether the phase's group was given out.
-    given: bool,
+    has_begun: bool,
+    /// Whether clients play the load, and do not only fill the directory.
+    is_playing: bool,
     common: Common,
     clock: Clock,
     headline: Headline,
@@ -60,8 +53,8 @@ impl<'j> PlaySession<'j> {
     pub(super) fn new(config: &'j Config) -> Self {
         Self {
             config,
-            stage: None,
-            given: false,
+            has_begun: false,
+            is_playing: false,
             common: Common::default(),
             clock: Clock::new(0, None, Dial::Bytes, TICK_CLASSIC),
             headline: Headline::default(),
@@ -81,16 +74,6 @@ impl<'j> PlaySession<'j> {
         let mib = tick.megabytes() * 1e6 / 1_048_576.0;
         let rate = THROUGHPUT_MIB_PER_SECOND.of(Scope::Trial, mib);
         latency.into_iter().chain([rate]).collect()
-    }
-
-    fn next_stage(&self) -> Option<Stage> {
-        match self.stage {
-            None if !self.config.classic => Some(Stage::Setup),
-            None => Some(Stage::Play),
-            Some(Stage::Setup) if self.config.fill.is_some() => Some(Stage::Fill),
-            Some(Stage::Setup | Stage::Fill) => Some(Stage::Play),
-            Some(Stage::Play) => None,
-        }
     }
 
     fn tasks(&self, kind: &str, manner: &Manner, load: impl Fn(u32) -> Arc<Load>) -> Vec<Task> {
@@ -116,21 +99,20 @@ impl<'j> PlaySession<'j> {
         self.common = Common { signal: super::panel::Signal::default(), panels: panels.collect() };
     }
 
-    fn side_by_side(&self) -> SideBySide {
-        SideBySide {
+    fn group(&self, tasks: Vec<Task>) -> ParallelGroup {
+        let side_by_side = SideBySide {
             workers: self.config.workers,
             unfinished: Unfinished::Reported,
             ..SideBySide::default()
-        }
+        };
+        ParallelGroup { side_by_side, ..ParallelGroup::new(tasks) }
     }
 
-    fn fill(&mut self) -> Option<ParallelGroup> {
-        let fill = Arc::clone(self.config.fill.as_ref()?);
+    fn fill(&mut self, fill: &Arc<Load>) -> ParallelGroup {
         self.new_common();
         self.common.signal.set(Part::Measured);
         let manner = Manner { passes: Some(1), rate: None, ..self.config.manner.clone() };
-        let tasks = self.tasks(FILL, &manner, |_| Arc::clone(&fill));
-        Some(ParallelGroup { tasks, side_by_side: self.side_by_side(), ..ParallelGroup::default() })
+        self.group(self.tasks(FILL, &manner, |_| Arc::clone(fill)))
     }
 
     fn play(&mut self) -> ParallelGroup {
@@ -154,42 +136,21 @@ impl<'j> PlaySession<'j> {
         let every = if config.classic { TICK_CLASSIC } else { TICK_NATIVE };
         self.clock = Clock::new(warmup, seconds, works, every);
         let tasks = self.tasks(PLAY, &config.manner, |process| Arc::clone(config.load_of(process)));
-        ParallelGroup {
-            tasks,
-            side_by_side: self.side_by_side(),
-            tick_every: Some(every),
-            ..ParallelGroup::default()
+        ParallelGroup { tick_every: Some(every), ..self.group(tasks) }
+    }
+
+    fn run_group(&mut self, group: ParallelGroup, conductor: &mut dyn Conductor) -> SessionResult {
+        conductor.group(group, self)?;
+        let Some(mut failure) = self.failure.take() else { return Ok(()) };
+        // A load goes on for a while after the first call that fails: that one tells more.
+        if let Some(before) = self.before_failure.as_ref().filter(|_| !self.config.classic) {
+            failure.what += &format!("; before that: {before}");
         }
+        Err(failure.into())
     }
 }
 
-impl Session for PlaySession<'_> {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let stage = self.next_stage()?;
-        self.stage = Some(stage);
-        self.given = false;
-        let (name, tasks) = match stage {
-            Stage::Setup => (SETUP, 1),
-            Stage::Fill => (FILL, self.config.processes),
-            Stage::Play => (PLAY, self.config.processes),
-        };
-        Some(Phase { name: name.to_owned(), tasks })
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        if std::mem::replace(&mut self.given, true) {
-            return None;
-        }
-        match self.stage? {
-            Stage::Setup => {
-                let task = Task::new(SETUP, BASE, Op::MakeDir, Box::new(MakeBase));
-                Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
-            }
-            Stage::Fill => self.fill(),
-            Stage::Play => Some(self.play()),
-        }
-    }
-
+impl TaskListener for PlaySession<'_> {
     fn task_ended(&mut self, totals: &TaskTotals) {
         let Some(account) = Account::read(&totals.counters) else { return };
         self.unreported += account.unreported;
@@ -205,13 +166,13 @@ impl Session for PlaySession<'_> {
             let first = account.messages.first();
             self.before_failure = first.filter(|message| !is_of_failure(message, why)).cloned();
         }
-        if self.stage == Some(Stage::Play) {
+        if self.is_playing {
             self.headline.played(&account, totals);
         }
     }
 
     fn others_task_ended(&mut self, totals: &TaskTotals) {
-        if self.stage == Some(Stage::Play)
+        if self.is_playing
             && let Some(account) = Account::read(&totals.counters)
         {
             self.headline.played(&account, totals);
@@ -224,17 +185,25 @@ impl Session for PlaySession<'_> {
         tick.iter().for_each(|tick| self.seen.hear(*tick));
         tick.as_ref().map(Counters::of).unwrap_or_default()
     }
+}
 
-    fn failure(&self) -> Option<SessionError> {
-        let mut failure = self.failure.clone()?;
-        if self.config.classic {
-            return Some(failure);
+impl Session for PlaySession<'_> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        self.has_begun = true;
+        let config = self.config;
+        if !config.classic {
+            let task = Task::new(SETUP, BASE, Op::MakeDir, Box::new(MakeBase));
+            conductor.run_task(SETUP, task, &mut NoListener)?;
+            if let Some(fill) = &config.fill {
+                conductor.phase(Phase::new(FILL, config.processes))?;
+                let group = self.fill(fill);
+                self.run_group(group, conductor)?;
+            }
         }
-        // A load goes on for a while after the first call that fails: that one tells more.
-        if let Some(before) = &self.before_failure {
-            failure.what += &format!("; before that: {before}");
-        }
-        Some(failure)
+        conductor.phase(Phase::new(PLAY, config.processes))?;
+        self.is_playing = true;
+        let group = self.play();
+        self.run_group(group, conductor)
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -265,7 +234,7 @@ impl Session for PlaySession<'_> {
     }
 
     fn remains(&self) -> Vec<String> {
-        if self.config.classic || self.stage.is_none() {
+        if self.config.classic || !self.has_begun {
             return Vec::new();
         }
         vec![BASE.to_owned()]

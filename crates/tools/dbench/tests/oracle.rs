@@ -10,8 +10,8 @@ use treering_dbench::Dbench;
 use treering_dbench::generate;
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
-    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
-    Target,
+    EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
+    RunOptions, StopFlag, Target,
 };
 use treering_model::Metric;
 use treering_script::{EntryKind, Settings, TargetFacts, Workload};
@@ -104,9 +104,12 @@ fn perform<P: Run + ?Sized>(job: &dyn treering_script::Job, place: &P) -> Ran {
     let mut tasks = Tasks::default();
     let ended =
         place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop));
-    let failure = session.failure().map(|failure| failure.to_string());
-    // A write to a directory ends it, as in the original.
-    assert!(ended.is_ok() || failure.is_some(), "{ended:?}");
+    let failure = match ended {
+        Ok(()) => None,
+        // A write to a directory ends it, as in the original.
+        Err(EngineError::Session(failure)) => Some(failure.to_string()),
+        Err(error) => panic!("{error}"),
+    };
     let cautions = session.cautions().iter().map(|caution| caution.message.clone()).collect();
     assert_was_foreseen(job, &session.metrics());
     Ran { metrics: session.metrics(), cautions, failure }

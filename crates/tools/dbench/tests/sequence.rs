@@ -7,7 +7,7 @@ use std::ffi::CStr;
 use std::ops::ControlFlow;
 
 use treering_dbench::Dbench;
-use treering_engine::{MemoryCaller, MemoryFilesystem, rehearse};
+use treering_engine::{MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session};
 use treering_model::{Metric, Scope, TaskTotals};
 use treering_script::{Call, CreateHow, OpenHow, Session, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
@@ -76,37 +76,28 @@ impl Ran {
 fn perform(session: &mut dyn Session) -> Ran {
     let memory = MemoryFilesystem::default();
     let mut calls = Vec::new();
-    while session.next_phase().is_some() {
-        while let Some(group) = session.next_group() {
-            for (worker, mut task) in (0..).zip(group.tasks) {
-                let mut caller = MemoryCaller::new(&memory);
-                let mut now_ns = 0;
-                let mut watch = |call: &Call<'_>, _done| {
-                    calls.push(words(call));
-                    now_ns += 1_000_000_000;
-                    assert!(calls.len() < 10_000, "it ends");
-                    ControlFlow::Continue(())
-                };
-                rehearse(task.script.as_mut(), &mut caller, 1_000_000_000, &mut watch).unwrap();
-                let counters = task.script.counters();
-                let (kind, wall_ns) = (task.kind, now_ns);
-                session.task_ended(&TaskTotals {
-                    kind,
-                    worker,
-                    wall_ns,
-                    counters,
-                    ..<_>::default()
-                });
-            }
+    let failure = rehearse_session(session, &mut |request| {
+        let SessionRequest::Group(group, listener) = request else { return Ok(()) };
+        for (worker, mut task) in (0..).zip(group.tasks) {
+            let mut caller = MemoryCaller::new(&memory);
+            let mut now_ns = 0;
+            let mut watch = |call: &Call<'_>, _done| {
+                calls.push(words(call));
+                now_ns += 1_000_000_000;
+                assert!(calls.len() < 10_000, "it ends");
+                ControlFlow::Continue(())
+            };
+            rehearse(task.script.as_mut(), &mut caller, 1_000_000_000, &mut watch).unwrap();
+            let counters = task.script.counters();
+            let (kind, wall_ns) = (task.kind, now_ns);
+            let totals = TaskTotals { kind, worker, wall_ns, counters, ..<_>::default() };
+            listener.task_ended(&totals);
         }
-    }
+        Ok(())
+    });
+    let failure = failure.err().map(|failure| failure.to_string());
     let said = session.cautions().into_iter().find(|caution| caution.message.contains('['));
-    Ran {
-        calls,
-        metrics: session.metrics(),
-        failure: session.failure().map(|failure| failure.to_string()),
-        said: said.map(|caution| caution.message),
-    }
+    Ran { calls, metrics: session.metrics(), failure, said: said.map(|caution| caution.message) }
 }
 
 /// Plays a load once, with these options.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use treering_model::{Caution, Metric, Op, TaskTotals};
 use treering_script::{
-    OnSignal, ParallelGroup, Phase, Random, Script, Session, SessionError, SideBySide, SyncScope,
-    Task, TimeLimit, Unfinished,
+    AllRanks, Conductor, OnSignal, ParallelGroup, Phase, Random, Script, Session, SessionResult,
+    SessionStop, SideBySide, SyncScope, Task, TaskListener, TimeLimit, Unfinished,
 };
 
 use super::fileset::Common;
@@ -51,40 +51,14 @@ pub(super) struct Run {
     pub(super) callout: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Setup,
-    Sync,
-    Benchmark,
-    FinalSync,
-}
-
-/// The groups of the setup, one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SetupGroup {
-    /// Where there are several filesystems, none is touched before all have been looked through.
-    LookThrough,
-    Prepare,
-    Fillers,
-    Age,
-    Fill,
-}
-
-const SETUP_GROUPS: [SetupGroup; 5] = [
-    SetupGroup::LookThrough,
-    SetupGroup::Prepare,
-    SetupGroup::Fillers,
-    SetupGroup::Age,
-    SetupGroup::Fill,
-];
-
 /// A run in progress.
 pub(super) struct BenchSession {
     run: Run,
     namespace: Namespace,
     common: Common,
-    part: Option<Part>,
-    group: usize,
+    has_begun: bool,
+    /// Whether the thread groups have begun to work.
+    is_measured: bool,
     /// Filesystems whose files are those of an earlier run.
     reused: Vec<bool>,
     headline: Headline,
@@ -105,21 +79,11 @@ impl BenchSession {
         Self {
             namespace: Namespace::new(filesystems, places, run.profile.direct),
             common: Common::new(filesystems.len()),
-            part: None,
-            group: 0,
+            has_begun: false,
+            is_measured: false,
             reused: vec![false; filesystems.len()],
             headline: Headline::new(run.profile.groups.len()),
             run,
-        }
-    }
-
-    fn next_part(&self) -> Option<Part> {
-        match self.part {
-            None => Some(Part::Setup),
-            Some(Part::Setup) if self.run.works() => Some(Part::Sync),
-            Some(Part::Sync) => Some(Part::Benchmark),
-            Some(Part::Benchmark) => Some(Part::FinalSync),
-            Some(Part::Setup | Part::FinalSync) => None,
         }
     }
 
@@ -151,46 +115,71 @@ impl BenchSession {
         all.filter(|&(number, _)| !self.reused[number])
     }
 
-    fn setup_tasks(&self, group: SetupGroup) -> Vec<Task> {
-        match group {
-            SetupGroup::LookThrough if !self.run.classic || self.reused.len() == 1 => Vec::new(),
-            SetupGroup::LookThrough => self.preparers(LOOK_THROUGH, Prepare::looks_only),
-            SetupGroup::Prepare => self.preparers(PREPARE, |script| script),
-            SetupGroup::Fillers => self
-                .to_be_made()
-                .filter(|(_, filesystem)| filesystem.aging.is_some())
-                .map(|(number, filesystem)| {
-                    let mut plan = Plan::of_filling(filesystem, number, Kept::Fill, self.manner());
-                    plan.empty_files = matches!(filesystem.sizes, Sizes::Range(..));
-                    self.maker(plan, number, Ends::After(FILLERS), "fillers")
-                })
-                .collect(),
-            SetupGroup::Age => {
-                let mut tasks = Vec::new();
-                for (number, filesystem) in self.to_be_made() {
-                    if let Some(aging) = &filesystem.aging {
-                        tasks.extend(self.agers(number, filesystem, aging));
-                    }
-                }
-                tasks
-            }
-            SetupGroup::Fill => self
-                .to_be_made()
-                .filter_map(|(number, filesystem)| {
-                    let ends = if filesystem.files > 0 {
-                        Ends::After(filesystem.files)
-                    } else if filesystem.init_bytes > 0 {
-                        Ends::Grown(filesystem.init_bytes)
-                    } else if filesystem.init_share > 0.0 {
-                        Ends::Filled(filesystem.init_share)
-                    } else {
-                        return None;
-                    };
-                    let plan = Plan::of_filling(filesystem, number, Kept::Data, self.manner());
-                    Some(self.maker(plan, number, ends, "files"))
-                })
-                .collect(),
+    /// Tasks that make the files that stand before a filesystem is aged.
+    fn fillers(&self) -> Vec<Task> {
+        let aged = self.to_be_made().filter(|(_, filesystem)| filesystem.aging.is_some());
+        let task = |(number, filesystem): (usize, &Filesystem)| {
+            let mut plan = Plan::of_filling(filesystem, number, Kept::Fill, self.manner());
+            plan.empty_files = matches!(filesystem.sizes, Sizes::Range(..));
+            self.maker(plan, number, Ends::After(FILLERS), "fillers")
+        };
+        aged.map(task).collect()
+    }
+
+    /// Tasks that make the files the thread groups work on.
+    fn makers(&self) -> Vec<Task> {
+        let task = |(number, filesystem): (usize, &Filesystem)| {
+            let ends = if filesystem.files > 0 {
+                Ends::After(filesystem.files)
+            } else if filesystem.init_bytes > 0 {
+                Ends::Grown(filesystem.init_bytes)
+            } else if filesystem.init_share > 0.0 {
+                Ends::Filled(filesystem.init_share)
+            } else {
+                return None;
+            };
+            let plan = Plan::of_filling(filesystem, number, Kept::Data, self.manner());
+            Some(self.maker(plan, number, ends, "files"))
+        };
+        self.to_be_made().filter_map(task).collect()
+    }
+
+    /// Tasks that age the filesystems.
+    fn all_agers(&self) -> Vec<Task> {
+        let agers = |(number, filesystem): (usize, &Filesystem)| {
+            let aging = filesystem.aging.as_ref()?;
+            Some(self.agers(number, filesystem, aging))
+        };
+        self.to_be_made().filter_map(agers).flatten().collect()
+    }
+
+    /// Runs a group of the setup, unless it has no tasks.
+    fn set_up(&mut self, tasks: Vec<Task>, conductor: &mut dyn Conductor) -> SessionResult {
+        if tasks.is_empty() {
+            return Ok(());
         }
+        let Self { reused, headline, .. } = self;
+        conductor.group(ParallelGroup::new(tasks), &mut SetupListener { reused, headline })?;
+        self.check()
+    }
+
+    fn run_sync(
+        &mut self,
+        name: &str,
+        listener: fn(&mut Headline, &TaskTotals),
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        let scope = if self.run.classic { SyncScope::Machine } else { SyncScope::Target };
+        let task = self.task(SYNC, "all", Box::new(SyncAll(scope)));
+        let headline = &mut self.headline;
+        let mut listener = AllRanks(|totals: &TaskTotals| listener(headline, totals));
+        conductor.run_task(name, task, &mut listener)?;
+        self.check()
+    }
+
+    /// Fails where a task met something that the run cannot go on after.
+    fn check(&self) -> SessionResult {
+        SessionStop::check(self.common.trouble())
     }
 
     /// A task for each filesystem that lists what is there, and what else it does.
@@ -284,77 +273,56 @@ impl Run {
     }
 }
 
-impl Session for BenchSession {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let part = self.next_part()?;
-        self.part = Some(part);
-        self.group = 0;
-        let (name, tasks) = match part {
-            Part::Setup => (SETUP, u32::try_from(self.reused.len()).unwrap_or(u32::MAX)),
-            Part::Sync => (SYNC, 1),
-            Part::Benchmark => (BENCHMARK, u32::from(self.run.profile.workers())),
-            Part::FinalSync => (FINAL_SYNC, 1),
-        };
-        Some(Phase { name: name.to_owned(), tasks })
-    }
+/// Counts the tasks of the setup, and learns whose files are those of an earlier run.
+struct SetupListener<'s> {
+    reused: &'s mut [bool],
+    headline: &'s mut Headline,
+}
 
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        let group = self.group;
-        self.group += 1;
-        match self.part? {
-            Part::Setup => {
-                // ParallelGroups without tasks are left out.
-                let groups = SETUP_GROUPS.iter().enumerate().skip(group);
-                for (number, &group) in groups {
-                    let tasks = self.setup_tasks(group);
-                    if !tasks.is_empty() {
-                        self.group = number + 1;
-                        return Some(ParallelGroup { tasks, ..ParallelGroup::default() });
-                    }
-                }
-                None
-            }
-            Part::Benchmark if group == 0 => Some(self.benchmark()),
-            Part::Sync | Part::FinalSync if group == 0 => {
-                let scope = if self.run.classic { SyncScope::Machine } else { SyncScope::Target };
-                let task = self.task(SYNC, "all", Box::new(SyncAll(scope)));
-                Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
-            }
-            _ => None,
-        }
-    }
-
+impl TaskListener for SetupListener<'_> {
     fn task_ended(&mut self, totals: &TaskTotals) {
-        match self.part {
-            Some(Part::Setup) => {
-                if totals.kind == PREPARE
-                    && totals.counters.read() == Some(Prepared { reused: true })
-                {
-                    self.reused[usize::from(totals.worker)] = true;
-                }
-                self.headline.set_up(totals);
-            }
-            _ => self.others_task_ended(totals),
+        if totals.kind == PREPARE && totals.counters.read() == Some(Prepared { reused: true }) {
+            self.reused[usize::from(totals.worker)] = true;
         }
+        self.headline.set_up(totals);
     }
 
     fn others_task_ended(&mut self, totals: &TaskTotals) {
-        match self.part {
-            Some(Part::Setup) => self.headline.set_up(totals),
-            Some(Part::Benchmark) => {
-                let number = totals.kind.rsplit(' ').next().and_then(|word| word.parse().ok());
-                let tally = totals.counters.read::<Tally>();
-                if let (Some(group), Some(tally)) = (number, tally) {
-                    self.headline.worked(group, totals, &tally);
-                }
-            }
-            Some(Part::FinalSync) => self.headline.synced(totals),
-            Some(Part::Sync) | None => {}
-        }
+        self.headline.set_up(totals);
     }
+}
 
-    fn failure(&self) -> Option<SessionError> {
-        self.common.trouble()
+/// Counts the tasks of a thread group.
+fn count_work(headline: &mut Headline, totals: &TaskTotals) {
+    let number = totals.kind.rsplit(' ').next().and_then(|word| word.parse().ok());
+    if let (Some(group), Some(tally)) = (number, totals.counters.read::<Tally>()) {
+        headline.worked(group, totals, &tally);
+    }
+}
+
+impl Session for BenchSession {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        self.has_begun = true;
+        conductor.phase(Phase::new(SETUP, self.reused.len()))?;
+        if self.run.classic && self.reused.len() > 1 {
+            // None is touched before all have been looked through.
+            self.set_up(self.preparers(LOOK_THROUGH, Prepare::looks_only), conductor)?;
+        }
+        self.set_up(self.preparers(PREPARE, |script| script), conductor)?;
+        self.set_up(self.fillers(), conductor)?;
+        self.set_up(self.all_agers(), conductor)?;
+        self.set_up(self.makers(), conductor)?;
+        if !self.run.works() {
+            return Ok(());
+        }
+        self.run_sync(SYNC, |_, _| {}, conductor)?;
+        conductor.phase(Phase::new(BENCHMARK, self.run.profile.workers()))?;
+        self.is_measured = true;
+        let (group, headline) = (self.benchmark(), &mut self.headline);
+        conductor
+            .group(group, &mut AllRanks(|totals: &TaskTotals| count_work(headline, totals)))?;
+        self.check()?;
+        self.run_sync(FINAL_SYNC, Headline::synced, conductor)
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -362,14 +330,11 @@ impl Session for BenchSession {
     }
 
     fn cautions(&self) -> Vec<Caution> {
-        match self.part {
-            Some(Part::Benchmark | Part::FinalSync) => self.headline.cautions(&self.run.profile),
-            Some(Part::Setup | Part::Sync) | None => Vec::new(),
-        }
+        if self.is_measured { self.headline.cautions(&self.run.profile) } else { Vec::new() }
     }
 
     fn remains(&self) -> Vec<String> {
-        if self.run.classic || self.part.is_none() {
+        if self.run.classic || !self.has_begun {
             return Vec::new();
         }
         (0..self.reused.len()).map(|number| self.subject(number)).collect()

@@ -6,8 +6,8 @@
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
-use treering_engine::{MemoryCaller, MemoryFilesystem, rehearse};
 use treering_ffsb::Ffsb;
+use treering_engine::{MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session};
 use treering_model::{Metric, Scope, TaskTotals};
 use treering_script::{
     Call, CreateHow, OpenHow, Script, Session, Settings, SyncScope, TargetFacts, Workload,
@@ -113,31 +113,36 @@ impl Ran {
 /// Runs a session, each task for a second of made-up time; a classic one until `last`.
 fn perform(session: &mut dyn Session, last: Last<'_>) -> Ran {
     let memory = MemoryFilesystem::default();
-    let mut phases = Vec::new();
-    while let Some(phase) = session.next_phase() {
-        let mut tasks = Vec::new();
-        while let Some(mut group) = session.next_group() {
-            let deadline = group.time_limit.map(|limit| limit.deadline);
-            for (worker, task) in (0..).zip(&mut group.tasks) {
-                tasks.push(calls(task.script.as_mut(), &memory, |call| {
-                    if let Some(deadline) = deadline.as_ref().filter(|_| last(call)) {
-                        deadline.reach();
-                    }
-                }));
-                let totals = TaskTotals {
-                    worker,
-                    kind: task.kind.clone(),
-                    subject: task.subject.clone(),
-                    wall_ns: 1_000_000_000,
-                    counters: task.script.counters(),
-                    ..TaskTotals::default()
-                };
-                session.task_ended(&totals);
+    let mut phases: Vec<(String, Vec<Vec<String>>)> = Vec::new();
+    let rehearsed = rehearse_session(session, &mut |request| {
+        let (mut group, listener) = match request {
+            SessionRequest::Phase(phase) => {
+                phases.push((phase.name, Vec::new()));
+                return Ok(());
             }
-            assert_eq!(session.failure(), None);
+            SessionRequest::Group(group, listener) => (group, listener),
+        };
+        let (_, tasks) = phases.last_mut().unwrap();
+        let deadline = group.time_limit.map(|limit| limit.deadline);
+        for (worker, task) in (0..).zip(&mut group.tasks) {
+            tasks.push(calls(task.script.as_mut(), &memory, |call| {
+                if let Some(deadline) = deadline.as_ref().filter(|_| last(call)) {
+                    deadline.reach();
+                }
+            }));
+            let totals = TaskTotals {
+                worker,
+                kind: task.kind.clone(),
+                subject: task.subject.clone(),
+                wall_ns: 1_000_000_000,
+                counters: task.script.counters(),
+                ..TaskTotals::default()
+            };
+            listener.task_ended(&totals);
         }
-        phases.push((phase.name, tasks));
-    }
+        Ok(())
+    });
+    assert_eq!(rehearsed, Ok(()));
     Ran { phases, metrics: session.metrics(), memory }
 }
 

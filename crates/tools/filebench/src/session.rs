@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
-    Io, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Script, Session, SessionError,
-    SideBySide, Stop, SyncScope, Task, TimeLimit, Unfinished,
+    AllRanks, Conductor, Io, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Script, Session,
+    SessionError, SessionResult, SessionStop, SideBySide, Stop, SyncScope, Task, TaskListener,
+    TimeLimit, Unfinished,
 };
 
 use super::headline::Headline;
@@ -47,21 +48,12 @@ pub(super) struct Manner {
     pub(super) queue: QueueKind,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Setup,
-    Sync,
-    Benchmark,
-    FinalSync,
-}
-
 /// A run in progress.
 pub(super) struct BenchSession {
     namespace: Arc<Namespace>,
     manner: Manner,
     sleeps: u64,
-    part: Option<Part>,
-    group: usize,
+    has_begun: bool,
     reused: Vec<bool>,
     failure: Option<SessionError>,
     headline: Headline,
@@ -88,8 +80,7 @@ impl BenchSession {
             namespace,
             manner,
             sleeps,
-            part: None,
-            group: 0,
+            has_begun: false,
             failure,
             events: 0,
             snapshots: 0,
@@ -105,33 +96,55 @@ impl BenchSession {
         }
     }
 
-    /// For each fileset its directories, then its files; at last what the file sleeps.
-    fn setup(&self, group: usize) -> Option<ParallelGroup> {
-        let filesets = self.namespace.filesets.len();
-        let (fileset, allocates) = (group / 2, !group.is_multiple_of(2));
-        if fileset >= filesets {
-            let sleeps = self.sleeps > 0 && group == 2 * filesets;
-            return sleeps.then(|| {
-                let script = Sleep { ns: self.sleeps.saturating_mul(SECOND_NS) };
-                let task = Task::new(SLEEP, "all", Op::Pause, Box::new(script));
-                ParallelGroup { tasks: vec![task], ..ParallelGroup::default() }
-            });
-        }
+    /// Makes the directories of a fileset, then its files.
+    fn make_fileset(&mut self, fileset: usize, conductor: &mut dyn Conductor) -> SessionResult {
         let subject = self.subject(fileset);
-        if !allocates {
-            let script = Directories::new(&self.namespace, fileset);
-            let task = Task::new(DIRECTORIES, &subject, Op::MakeDir, Box::new(script));
-            return Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() });
-        }
+        let script = Directories::new(&self.namespace, fileset);
+        let task = Task::new(DIRECTORIES, &subject, Op::MakeDir, Box::new(script));
+        self.set_up(vec![task], fileset, conductor)?;
         let made = &self.namespace.filesets[fileset];
         let many = made.plan.paralloc && made.made_before.len() > ALLOCATORS;
         let count = if many { ALLOCATORS } else { 1 };
-        let tasks = (0..count).map(|first| {
-            let reuses = self.reused[fileset];
+        let reuses = self.reused[fileset];
+        let task = |first| {
             let script = Allocation::new(&self.namespace, fileset, first, count, reuses);
             Task::new(ALLOCATION, &subject, Op::Create, Box::new(script))
-        });
-        Some(ParallelGroup { tasks: tasks.collect(), ..ParallelGroup::default() })
+        };
+        self.set_up((0..count).map(task).collect(), fileset, conductor)
+    }
+
+    /// Runs a group of the setup of a fileset.
+    fn set_up(
+        &mut self,
+        tasks: Vec<Task>,
+        fileset: usize,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        let group = ParallelGroup::new(tasks);
+        conductor.group(group, &mut SetupListener { session: self, fileset })?;
+        self.check()
+    }
+
+    fn run_sync(
+        &mut self,
+        name: &str,
+        listener: fn(&mut Headline, &TaskTotals),
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        let task = Task::new(SYNC, "all", Op::Sync, Box::new(SyncAll(SyncScope::Target)));
+        let headline = &mut self.headline;
+        let mut listener = AllRanks(|totals: &TaskTotals| listener(headline, totals));
+        conductor.run_task(name, task, &mut listener)?;
+        self.check()
+    }
+
+    /// Why the run cannot go on.
+    fn failure(&self) -> Option<SessionError> {
+        self.failure.clone().or_else(|| self.namespace.common.trouble())
+    }
+
+    fn check(&self) -> SessionResult {
+        SessionStop::check(self.failure())
     }
 
     fn benchmark(&self) -> ParallelGroup {
@@ -212,107 +225,94 @@ impl BenchSession {
         let rows = sums.into_iter().enumerate().collect();
         Counters::of(&Account { began_ns: elapsed_ns, ran_out: false, rows })
     }
-
-    fn worked(&mut self, totals: &TaskTotals) {
-        if let Some(account) = totals.counters.read::<Account>() {
-            self.headline.worked(totals, &account);
-        }
-    }
 }
 
-impl Session for BenchSession {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let native = !self.manner.classic;
-        let part = match self.part {
-            None => Part::Setup,
-            Some(Part::Setup) if native => Part::Sync,
-            Some(Part::Setup | Part::Sync) => Part::Benchmark,
-            Some(Part::Benchmark) if native => Part::FinalSync,
-            Some(Part::Benchmark | Part::FinalSync) => return None,
-        };
-        self.part = Some(part);
-        self.group = 0;
-        let (name, tasks) = match part {
-            Part::Setup => (SETUP, 2 * self.namespace.filesets.len() as u64),
-            Part::Sync => (SYNC, 1),
-            Part::Benchmark => (BENCHMARK, self.namespace.plan.workers()),
-            Part::FinalSync => (FINAL_SYNC, 1),
-        };
-        Some(Phase { name: name.to_owned(), tasks: u32::try_from(tasks).unwrap_or(u32::MAX) })
-    }
+/// Counts the tasks of the setup, and learns what was found in the place of a fileset.
+struct SetupListener<'s> {
+    session: &'s mut BenchSession,
+    fileset: usize,
+}
 
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        let group = self.group;
-        self.group += 1;
-        match self.part? {
-            Part::Setup => self.setup(group),
-            Part::Benchmark if group == 0 => Some(self.benchmark()),
-            Part::Sync | Part::FinalSync if group == 0 => {
-                let task = Task::new(SYNC, "all", Op::Sync, Box::new(SyncAll(SyncScope::Target)));
-                Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
-            }
-            _ => None,
-        }
-    }
-
+impl TaskListener for SetupListener<'_> {
     fn task_ended(&mut self, totals: &TaskTotals) {
-        match self.part {
-            Some(Part::Setup) => {
-                self.headline.set_up(totals);
-                if totals.kind != DIRECTORIES {
-                    return;
-                }
-                let fileset = (self.group - 1) / 2;
-                match totals.counters.read().map(|tree: TreeCounters| tree.became) {
-                    Some(Became::Reused) => self.reused[fileset] = true,
-                    Some(Became::Foreign) => {
-                        let plan = &self.namespace.filesets[fileset].plan;
-                        let place = format!("{}/{}", plan.path, plan.name);
-                        self.failure.get_or_insert(SessionError::new(format!(
-                            "{} holds something that no fileset has; nothing was removed: name \
-                             another path, or remove it yourself",
-                            place.escape_debug()
-                        )));
-                    }
-                    _ => {}
-                }
+        self.session.headline.set_up(totals);
+        if totals.kind != DIRECTORIES {
+            return;
+        }
+        match totals.counters.read().map(|tree: TreeCounters| tree.became) {
+            Some(Became::Reused) => self.session.reused[self.fileset] = true,
+            Some(Became::Foreign) => {
+                let plan = &self.session.namespace.filesets[self.fileset].plan;
+                let place = format!("{}/{}", plan.path, plan.name);
+                self.session.failure.get_or_insert(SessionError::new(format!(
+                    "{} holds something that no fileset has; nothing was removed: name another \
+                     path, or remove it yourself",
+                    place.escape_debug()
+                )));
             }
-            _ => self.others_task_ended(totals),
+            _ => {}
         }
     }
 
     fn others_task_ended(&mut self, totals: &TaskTotals) {
-        match self.part {
-            Some(Part::Setup) => self.headline.set_up(totals),
-            Some(Part::Benchmark) => self.worked(totals),
-            Some(Part::FinalSync) => self.headline.synced(totals),
-            Some(Part::Sync) | None => {}
+        self.session.headline.set_up(totals);
+    }
+}
+
+impl TaskListener for BenchSession {
+    fn task_ended(&mut self, totals: &TaskTotals) {
+        if let Some(account) = totals.counters.read::<Account>() {
+            self.headline.worked(totals, &account);
         }
+    }
+
+    fn others_task_ended(&mut self, totals: &TaskTotals) {
+        self.task_ended(totals);
     }
 
     fn tick(&mut self, elapsed_ns: u64) -> Counters {
         self.events_come(elapsed_ns);
         self.snapshot(elapsed_ns)
     }
+}
 
-    fn failure(&self) -> Option<SessionError> {
-        let yielded = self.part != Some(Part::Benchmark) || self.headline.operations() > 0;
-        self.failure.clone().or_else(|| self.namespace.common.trouble()).or_else(|| {
-            let nothing = || SessionError::new("the run yielded nothing: no operation was done");
-            (!yielded).then(nothing)
-        })
+impl Session for BenchSession {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        self.has_begun = true;
+        let is_native = !self.manner.classic;
+        let filesets = self.namespace.filesets.len();
+        conductor.phase(Phase::new(SETUP, 2 * filesets))?;
+        for fileset in 0..filesets {
+            self.make_fileset(fileset, conductor)?;
+        }
+        if self.sleeps > 0 {
+            let script = Sleep { ns: self.sleeps.saturating_mul(SECOND_NS) };
+            let task = Task::new(SLEEP, "all", Op::Pause, Box::new(script));
+            self.set_up(vec![task], filesets, conductor)?;
+        }
+        if is_native {
+            self.run_sync(SYNC, |_, _| {}, conductor)?;
+        }
+        conductor.phase(Phase::new(BENCHMARK, self.namespace.plan.workers()))?;
+        conductor.group(self.benchmark(), self)?;
+        self.check()?;
+        if self.headline.operations() == 0 {
+            let nothing = "the run yielded nothing: no operation was done";
+            return Err(SessionError::new(nothing).into());
+        }
+        if is_native { self.run_sync(FINAL_SYNC, Headline::synced, conductor) } else { Ok(()) }
     }
 
     fn metrics(&self) -> Vec<Metric> {
         // A run that ended early has no number.
-        if self.failure.is_some() || self.namespace.common.trouble().is_some() {
+        if self.failure().is_some() {
             return Vec::new();
         }
         self.headline.metrics()
     }
 
     fn remains(&self) -> Vec<String> {
-        if self.manner.classic || self.part.is_none() {
+        if self.manner.classic || !self.has_begun {
             return Vec::new();
         }
         (0..self.namespace.filesets.len()).map(|fileset| self.subject(fileset)).collect()

@@ -5,8 +5,10 @@
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
-use treering_engine::{EntryOrder, MemoryCaller, MemoryFilesystem, rehearse};
 use treering_filebench::Filebench;
+use treering_engine::{
+    EntryOrder, MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session,
+};
 use treering_model::TaskTotals;
 use treering_script::{Call, OpenHow, Script, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
@@ -65,35 +67,30 @@ fn run(text: &str, most: usize) -> (Vec<String>, Vec<String>, Option<String>) {
     let memory = MemoryFilesystem::new(EntryOrder::Creation);
     let mut session = job.begin(&TargetFacts::unknown());
     let (mut setup, mut work) = (Vec::new(), Vec::new());
-    let mut phase = 0;
-    while session.next_phase().is_some() {
-        while let Some(group) = session.next_group() {
-            for (worker, mut task) in (0..).zip(group.tasks) {
-                let most = if phase == 2 { most } else { 10_000 };
-                let done = calls(task.script.as_mut(), &memory, most);
-                match phase {
-                    0 => setup.extend(done),
-                    2 if worker == 0 => work = done,
-                    _ => {}
-                }
-                let (kind, counters) = (task.kind.clone(), task.script.counters());
-                let totals = TaskTotals {
-                    phase,
-                    worker,
-                    kind,
-                    counters,
-                    wall_ns: 1,
-                    ..TaskTotals::default()
-                };
-                session.task_ended(&totals);
+    let mut phases = 0;
+    let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
+        let SessionRequest::Group(group, listener) = request else {
+            phases += 1;
+            return Ok(());
+        };
+        let phase = phases - 1;
+        for (worker, mut task) in (0..).zip(group.tasks) {
+            let most = if phase == 2 { most } else { 10_000 };
+            let done = calls(task.script.as_mut(), &memory, most);
+            match phase {
+                0 => setup.extend(done),
+                2 if worker == 0 => work = done,
+                _ => {}
             }
-            if let Some(failure) = session.failure() {
-                return (setup, work, Some(failure.to_string()));
-            }
+            let (kind, counters) = (task.kind.clone(), task.script.counters());
+            let wall_ns = 1;
+            let totals =
+                TaskTotals { phase, worker, kind, counters, wall_ns, ..TaskTotals::default() };
+            listener.task_ended(&totals);
         }
-        phase += 1;
-    }
-    (setup, work, None)
+        Ok(())
+    });
+    (setup, work, rehearsed.err().map(|failure| failure.to_string()))
 }
 
 /// A file with one thread of these flowops over a flat fileset `a` of four files of 5000 bytes.

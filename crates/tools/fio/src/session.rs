@@ -8,8 +8,9 @@ use std::time::Duration;
 use crate::language::{Engine, Exits};
 use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
-    Board, Deadline, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Session, SessionError,
-    SideBySide, Snapshot, Task, TimeLimit, Unfinished, WorkerKind,
+    Board, Conductor, Deadline, NoListener, OnSignal, ParallelGroup, Phase, Queue, QueueKind,
+    Session, SessionError, SessionResult, SessionStop, SideBySide, Snapshot, Task, TaskListener,
+    TimeLimit, Unfinished, WorkerKind,
 };
 
 use super::headline::Headline;
@@ -31,18 +32,12 @@ pub(super) const LAYOUT: &str = "layout";
 /// The error of a job of which nothing says how long its files are (`EINVAL`).
 const UNSIZED: i32 = 22;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Setup { next: usize },
-    Work { batch: usize, begun: bool },
-}
-
 /// A run in progress.
 pub(super) struct JobSession {
     scene: Scene,
     /// Directories that are to be made.
     missing: Vec<String>,
-    part: Option<Part>,
+    has_begun: bool,
     /// Where each clone works, or the error of one that cannot begin.
     extents: Vec<Result<Arc<Extents>, i32>>,
     headline: Headline,
@@ -64,7 +59,7 @@ impl JobSession {
             headline: Headline::new(&scene),
             running: scene.offered.as_ref().map(Offered::begin),
             scene,
-            part: None,
+            has_begun: false,
             extents: Vec::new(),
             failure: None,
             ended: false,
@@ -75,26 +70,29 @@ impl JobSession {
         }
     }
 
-    fn layout(&self, number: usize) -> Option<ParallelGroup> {
-        let worker = self.scene.workers.get(number)?;
-        let script = Layout::new(Arc::clone(worker), Arc::clone(&self.scene.namespace));
-        let task = Task::new(LAYOUT, &worker.subject(), Op::Create, Box::new(script));
-        Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
+    /// Makes the directories that are missing, then the files of each job.
+    fn set_up(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        let is_native = !self.scene.namespace.classic;
+        conductor.phase(Phase::new(SETUP, self.scene.workers.len() + 1))?;
+        if is_native {
+            let script = MakeDirectories::of(&self.missing);
+            let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
+            conductor.group(ParallelGroup::new(vec![task]), &mut NoListener)?;
+        }
+        for worker in self.scene.workers.clone() {
+            let script = Layout::new(Arc::clone(&worker), Arc::clone(&self.scene.namespace));
+            let task = Task::new(LAYOUT, &worker.subject(), Op::Create, Box::new(script));
+            let mut listener = |totals: &TaskTotals| self.laid_out(&worker, totals);
+            conductor.group(ParallelGroup::new(vec![task]), &mut listener)?;
+            self.check(is_native)?;
+        }
+        Ok(())
     }
 
-    fn setup(&mut self, next: usize) -> Option<ParallelGroup> {
-        self.part = Some(Part::Setup { next: next + 1 });
-        if self.scene.namespace.classic {
-            return self.layout(next);
-        }
-        match next.checked_sub(1) {
-            Some(number) => self.layout(number),
-            None => {
-                let script = MakeDirectories::of(&self.missing);
-                let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
-                Some(ParallelGroup { tasks: vec![task], ..ParallelGroup::default() })
-            }
-        }
+    /// Fails where a job failed, if that ends the run. As the original: a clone that fails does not
+    /// keep later jobs from their work.
+    fn check(&self, ends: bool) -> SessionResult {
+        SessionStop::check(self.failure.clone().filter(|_| ends))
     }
 
     fn work(&mut self, batch: usize) -> ParallelGroup {
@@ -226,8 +224,7 @@ impl JobSession {
         }
     }
 
-    fn laid_out(&mut self, totals: &TaskTotals) {
-        let Some(worker) = self.scene.workers.get(self.extents.len()) else { return };
+    fn laid_out(&mut self, worker: &Worker, totals: &TaskTotals) {
         let laid_out = totals.counters.read().unwrap_or_default();
         let LaidOut { became, found_bytes } = laid_out;
         let draws = worker.seeds.generator(Use::FileSize);
@@ -283,67 +280,51 @@ fn limit(workers: &[(usize, &Arc<Worker>)], deadline: Deadline) -> Option<TimeLi
     Some(TimeLimit { after: Duration::from_micros(longest + 100_000), deadline })
 }
 
-impl Session for JobSession {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let part = match self.part {
-            None => Part::Setup { next: 0 },
-            Some(Part::Setup { .. }) => Part::Work { batch: 0, begun: false },
-            Some(Part::Work { .. }) if self.ended => return None,
-            Some(Part::Work { batch, .. }) => Part::Work { batch: batch + 1, begun: false },
-        };
-        let (name, tasks) = match part {
-            Part::Setup { .. } => (SETUP.to_owned(), self.scene.workers.len() + 1),
-            Part::Work { batch, .. } if batch >= self.scene.batches => return None,
-            Part::Work { batch, .. } => {
-                let mut jobs: Vec<&str> =
-                    self.scene.batch(batch).map(|(_, worker)| worker.job.name.as_str()).collect();
-                let tasks = jobs.len();
-                jobs.dedup();
-                (jobs.join(", "), tasks)
-            }
-        };
-        self.part = Some(part);
-        Some(Phase { name, tasks: u32::try_from(tasks).unwrap_or(u32::MAX) })
-    }
+/// Takes the results of the jobs of a batch.
+struct BatchListener<'s> {
+    session: &'s mut JobSession,
+    batch: usize,
+}
 
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        match self.part? {
-            Part::Setup { next } => self.setup(next),
-            Part::Work { begun: true, .. } => None,
-            Part::Work { batch, begun: false } => {
-                self.part = Some(Part::Work { batch, begun: true });
-                Some(self.work(batch))
-            }
-        }
-    }
-
+impl TaskListener for BatchListener<'_> {
     fn task_ended(&mut self, totals: &TaskTotals) {
-        match self.part {
-            Some(Part::Setup { .. }) if totals.kind == LAYOUT => self.laid_out(totals),
-            Some(Part::Work { batch, .. }) => self.worked(totals, batch),
-            _ => {}
-        }
+        self.session.worked(totals, self.batch);
     }
 
     fn others_task_ended(&mut self, totals: &TaskTotals) {
-        let Some(Part::Work { batch, .. }) = self.part else { return };
-        let own = self.scene.batch(batch).nth(usize::from(totals.worker));
+        let JobSession { scene, headline, .. } = &mut *self.session;
+        let own = scene.batch(self.batch).nth(usize::from(totals.worker));
         if let (Some((number, _)), Some(tally)) = (own, Tally::read(&totals.counters)) {
-            self.headline.worked(number, totals, &tally);
+            headline.worked(number, totals, &tally);
         }
     }
 
-    /// As the original: a clone that fails does not keep later jobs from their work.
-    fn failure(&self) -> Option<SessionError> {
-        let is_last = match self.part {
-            Some(Part::Work { batch, .. }) => self.ended || batch + 1 >= self.scene.batches,
-            _ => false,
-        };
-        self.failure.clone().filter(|_| is_last || !self.scene.namespace.classic)
-    }
-
     fn tick(&mut self, elapsed_ns: u64) -> Counters {
-        self.status.as_mut().map(|(status, _)| status.tick(elapsed_ns)).unwrap_or_default()
+        let status = self.session.status.as_mut();
+        status.map(|(status, _)| status.tick(elapsed_ns)).unwrap_or_default()
+    }
+}
+
+impl Session for JobSession {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        self.has_begun = true;
+        self.set_up(conductor)?;
+        let is_native = !self.scene.namespace.classic;
+        for batch in 0..self.scene.batches {
+            let workers = self.scene.batch(batch);
+            let mut jobs: Vec<&str> = workers.map(|(_, worker)| worker.job.name.as_str()).collect();
+            let tasks = jobs.len();
+            jobs.dedup();
+            conductor.phase(Phase::new(jobs.join(", "), tasks))?;
+            let group = self.work(batch);
+            conductor.group(group, &mut BatchListener { session: self, batch })?;
+            let is_last = self.ended || batch + 1 == self.scene.batches;
+            self.check(is_last || is_native)?;
+            if self.ended {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -352,7 +333,7 @@ impl Session for JobSession {
     }
 
     fn remains(&self) -> Vec<String> {
-        if self.scene.namespace.classic || self.part.is_none() {
+        if self.scene.namespace.classic || !self.has_begun {
             return Vec::new();
         }
         numbered(self.scene.namespace.directories.len())

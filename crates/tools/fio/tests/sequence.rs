@@ -5,8 +5,10 @@
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
-use treering_engine::{EntryOrder, MemoryCaller, MemoryFilesystem, rehearse};
 use treering_fio::{Fio, show_job_file};
+use treering_engine::{
+    EntryOrder, MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session,
+};
 use treering_model::TaskTotals;
 use treering_script::{Call, CreateHow, OpenHow, Script, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
@@ -82,19 +84,22 @@ fn run(settings: &str) -> Vec<(String, Vec<String>)> {
     let memory = MemoryFilesystem::new(EntryOrder::Creation);
     let mut session = job.begin(&TargetFacts::unknown());
     let mut all = Vec::new();
-    let mut phase = 0;
-    while session.next_phase().is_some() {
-        while let Some(group) = session.next_group() {
-            for (worker, mut task) in (0..).zip(group.tasks) {
-                all.push((task.subject.clone(), calls(task.script.as_mut(), &memory)));
-                let (kind, counters) = (task.kind.clone(), task.script.counters());
-                let totals = TaskTotals { phase, worker, kind, counters, ..TaskTotals::default() };
-                session.task_ended(&totals);
-            }
-            assert_eq!(session.failure(), None);
+    let mut phases = 0;
+    let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
+        let SessionRequest::Group(group, listener) = request else {
+            phases += 1;
+            return Ok(());
+        };
+        let phase = phases - 1;
+        for (worker, mut task) in (0..).zip(group.tasks) {
+            all.push((task.subject.clone(), calls(task.script.as_mut(), &memory)));
+            let (kind, counters) = (task.kind.clone(), task.script.counters());
+            let totals = TaskTotals { phase, worker, kind, counters, ..TaskTotals::default() };
+            listener.task_ended(&totals);
         }
-        phase += 1;
-    }
+        Ok(())
+    });
+    assert_eq!(rehearsed, Ok(()));
     all
 }
 

@@ -4,8 +4,8 @@ use std::ffi::CString;
 
 use treering_model::{Caution, CautionCode, ITERATION_PHASE, Metric, Op, TaskTotals};
 use treering_script::{
-    GroupStart, OnSignal, ParallelGroup, Phase, Random, Session, SessionError, SideBySide, Task,
-    WorkerKind,
+    Conductor, GroupStart, OnSignal, ParallelGroup, Phase, Random, Session, SessionError,
+    SessionResult, SessionStop, SideBySide, Task, WorkerKind,
 };
 
 use super::account::{FileCounters, Since};
@@ -32,22 +32,12 @@ pub(super) enum Style {
     Native,
 }
 
-/// The parts of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Setup,
-    Create(u32),
-    Unlink(u32),
-}
-
 /// A run in progress.
 pub(super) struct MarkSession {
     shape: Shape,
     style: Style,
     workers: WorkerKind,
-    part: Option<Part>,
-    /// Whether the present part's group is still to come.
-    group_to_come: bool,
+    has_begun: bool,
     full: bool,
     /// The root in which a worker found no room for all files.
     no_room: Option<u16>,
@@ -65,8 +55,7 @@ impl MarkSession {
             shape,
             style,
             workers,
-            part: None,
-            group_to_come: false,
+            has_begun: false,
             full: false,
             no_room: None,
             made: Vec::new(),
@@ -74,43 +63,80 @@ impl MarkSession {
         }
     }
 
-    /// The part after the present one.
-    fn next_part(&self) -> Option<Part> {
-        let native = matches!(self.style, Style::Native);
-        let ended = match self.part {
-            None if native => return Some(Part::Setup),
-            None | Some(Part::Setup) => return Some(Part::Create(1)),
-            Some(Part::Create(iteration)) if native && !self.shape.keep => {
-                return Some(Part::Unlink(iteration));
-            }
-            Some(Part::Create(iteration) | Part::Unlink(iteration)) => iteration,
-        };
-        let goes_on =
-            if self.shape.until_full { !self.full } else { ended < self.shape.iterations };
-        goes_on.then(|| Part::Create(ended.saturating_add(1)))
+    fn begin_phase(&mut self, phase: Phase, conductor: &mut dyn Conductor) -> SessionResult {
+        self.headline.group();
+        conductor.phase(phase)
     }
 
-    fn tasks(&self, part: Part) -> Vec<Task> {
-        match part {
-            Part::Setup => {
-                let roots = (0..self.shape.roots).map(|root| c_string(&root_name(root)));
-                let script = MakeRoots::new(&self.shape, roots.collect());
-                vec![Task::new(SETUP, "roots", Op::MakeDir, Box::new(script))]
-            }
-            Part::Create(iteration) => {
-                let workers = 0..self.shape.workers;
-                workers.map(|worker| self.create(worker, iteration)).collect()
-            }
-            Part::Unlink(iteration) => (0..self.shape.workers)
-                .zip(&self.made)
-                .map(|(worker, &files)| {
-                    let key = key(&self.shape, iteration, worker);
-                    let root = self.root(worker);
-                    let script = UnlinkFiles::new(&self.shape, key, iteration, root, files);
-                    Task::new(UNLINK, &self.subject(worker), Op::Unlink, Box::new(script))
-                })
-                .collect(),
+    /// A group that runs as the imitated tool, or natively, runs its workers.
+    fn group(&self, tasks: Vec<Task>, workers: WorkerKind) -> ParallelGroup {
+        let classic = self.is_classic();
+        let side_by_side = SideBySide {
+            workers,
+            start: if classic { GroupStart::AsMade } else { GroupStart::Together },
+            on_signal: if classic { OnSignal::Finish } else { OnSignal::Stop },
+            ..SideBySide::default()
+        };
+        ParallelGroup { side_by_side, ..ParallelGroup::new(tasks) }
+    }
+
+    fn make_roots(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        self.begin_phase(Phase::new(SETUP, 1), conductor)?;
+        let roots = (0..self.shape.roots).map(|root| c_string(&root_name(root)));
+        let script = MakeRoots::new(&self.shape, roots.collect());
+        let task = Task::new(SETUP, "roots", Op::MakeDir, Box::new(script));
+        let group = self.group(vec![task], WorkerKind::Thread);
+        conductor.group(group, &mut |totals: &TaskTotals| self.headline.add(totals, None))
+    }
+
+    fn run_creates(&mut self, iteration: u32, conductor: &mut dyn Conductor) -> SessionResult {
+        let name = format!("{ITERATION_PHASE}{iteration}");
+        self.begin_phase(Phase::new(name, self.shape.workers), conductor)?;
+        self.made.clear();
+        let tasks = (0..self.shape.workers).map(|worker| self.create(worker, iteration)).collect();
+        let group = self.group(tasks, self.workers);
+        conductor.group(group, &mut |totals: &TaskTotals| self.created(iteration, totals))?;
+        let (Style::Classic { roots, .. }, Some(root)) = (&self.style, self.no_room) else {
+            return Ok(());
+        };
+        let failure = |dir: &String| SessionError::new(no_room(dir, self.shape.files));
+        SessionStop::check(roots.get(usize::from(root)).map(failure))
+    }
+
+    fn created(&mut self, iteration: u32, totals: &TaskTotals) {
+        let counters = totals.counters.read::<FileCounters>().unwrap_or_default();
+        self.headline.add(totals, Some(&counters));
+        self.full |= counters.full;
+        if counters.no_room {
+            self.no_room.get_or_insert(self.root_of(totals.worker));
         }
+        // Also a file for which there was no room any more is there.
+        self.made.push(totals.files);
+        let (key, root) = (key(&self.shape, iteration, totals.worker), self.root_of(totals.worker));
+        let since = match self.style {
+            Style::Classic { .. } => counters.since,
+            Style::Native => vec![Since { file: 0, stamp: iteration, subdir: 0 }],
+        };
+        self.collisions.add(&self.shape, key, root, counters.files, &since);
+        if totals.worker + 1 == self.shape.workers && !self.shape.keep && self.is_classic() {
+            self.collisions.forget();
+        }
+    }
+
+    fn run_unlinks(&mut self, iteration: u32, conductor: &mut dyn Conductor) -> SessionResult {
+        let phase = Phase::new(format!("unlink {iteration}"), self.shape.workers);
+        self.begin_phase(phase, conductor)?;
+        let task = |(worker, &files): (u16, &u64)| {
+            let (key, root) = (key(&self.shape, iteration, worker), self.root(worker));
+            let script = UnlinkFiles::new(&self.shape, key, iteration, root, files);
+            Task::new(UNLINK, &self.subject(worker), Op::Unlink, Box::new(script))
+        };
+        let tasks = (0..self.shape.workers).zip(&self.made).map(task).collect();
+        let group = self.group(tasks, self.workers);
+        conductor.group(group, &mut |totals: &TaskTotals| {
+            self.headline.add(totals, None);
+            self.collisions.forget();
+        })
     }
 
     fn create(&self, worker: u16, iteration: u32) -> Task {
@@ -165,67 +191,24 @@ fn key(shape: &Shape, iteration: u32, worker: u16) -> u64 {
 }
 
 impl Session for MarkSession {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let part = self.next_part()?;
-        self.part = Some(part);
-        self.group_to_come = true;
-        self.headline.group();
-        let workers = u32::from(self.shape.workers);
-        let (name, tasks) = match part {
-            Part::Setup => (SETUP.to_owned(), 1),
-            Part::Create(iteration) => {
-                self.made.clear();
-                (format!("{ITERATION_PHASE}{iteration}"), workers)
-            }
-            Part::Unlink(iteration) => (format!("unlink {iteration}"), workers),
-        };
-        Some(Phase { name, tasks })
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        let part = self.part.filter(|_| std::mem::replace(&mut self.group_to_come, false))?;
-        let classic = matches!(self.style, Style::Classic { .. });
-        let side_by_side = SideBySide {
-            workers: if part == Part::Setup { WorkerKind::Thread } else { self.workers },
-            start: if classic { GroupStart::AsMade } else { GroupStart::Together },
-            on_signal: if classic { OnSignal::Finish } else { OnSignal::Stop },
-            ..SideBySide::default()
-        };
-        let tasks = self.tasks(part);
-        Some(ParallelGroup { tasks, side_by_side, ..ParallelGroup::default() })
-    }
-
-    fn task_ended(&mut self, totals: &TaskTotals) {
-        let Some(Part::Create(iteration)) = self.part else {
-            self.headline.add(totals, None);
-            if matches!(self.part, Some(Part::Unlink(_))) {
-                self.collisions.forget();
-            }
-            return;
-        };
-        let counters = totals.counters.read::<FileCounters>().unwrap_or_default();
-        self.headline.add(totals, Some(&counters));
-        self.full |= counters.full;
-        if counters.no_room {
-            self.no_room.get_or_insert(self.root_of(totals.worker));
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        self.has_begun = true;
+        let is_native = !self.is_classic();
+        if is_native {
+            self.make_roots(conductor)?;
         }
-        // Also a file for which there was no room any more is there.
-        self.made.push(totals.files);
-        let (key, root) = (key(&self.shape, iteration, totals.worker), self.root_of(totals.worker));
-        let since = match self.style {
-            Style::Classic { .. } => counters.since,
-            Style::Native => vec![Since { file: 0, stamp: iteration, subdir: 0 }],
-        };
-        self.collisions.add(&self.shape, key, root, counters.files, &since);
-        if totals.worker + 1 == self.shape.workers && !self.shape.keep && self.is_classic() {
-            self.collisions.forget();
+        for iteration in 1..=u32::MAX {
+            self.run_creates(iteration, conductor)?;
+            if is_native && !self.shape.keep {
+                self.run_unlinks(iteration, conductor)?;
+            }
+            let is_last =
+                if self.shape.until_full { self.full } else { iteration >= self.shape.iterations };
+            if is_last {
+                break;
+            }
         }
-    }
-
-    fn failure(&self) -> Option<SessionError> {
-        let Style::Classic { roots, .. } = &self.style else { return None };
-        let dir = roots.get(usize::from(self.no_room?))?;
-        Some(SessionError::new(no_room(dir, self.shape.files)))
+        Ok(())
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -239,7 +222,7 @@ impl Session for MarkSession {
 
     fn remains(&self) -> Vec<String> {
         match self.style {
-            Style::Native if self.part.is_some() => (0..self.shape.roots).map(root_name).collect(),
+            Style::Native if self.has_begun => (0..self.shape.roots).map(root_name).collect(),
             _ => Vec::new(),
         }
     }

@@ -6,10 +6,11 @@
 use std::ffi::CStr;
 
 use treering_fs_mark::FsMark;
-use treering_model::{Counters, TaskTotals};
+use treering_engine::{SessionRequest, rehearse_session};
+use treering_model::TaskTotals;
 use treering_script::{
-    Call, Completion, CreateHow, Dir, Done, Entries, Errno, Io, Room, Script, Session, Settings,
-    Stop, SyncScope, TargetFacts, Workload,
+    Call, Completion, CreateHow, Dir, Done, Entries, Errno, Io, Room, Script, SessionStop,
+    Settings, Stop, SyncScope, TargetFacts, Task, Workload,
 };
 
 /// A second of 2026, at which a four-fold round begins with subdirectory 1.
@@ -151,24 +152,26 @@ fn phases(
     let facts = TargetFacts::unknown();
     let mut session = job.begin(&facts);
     let mut phases = Vec::new();
-    while session.next_phase().is_some() {
-        while let Some(mut group) = session.next_group() {
-            for (worker, task) in (0..).zip(&mut group.tasks) {
-                let calls = calls(task.script.as_mut(), seconds, full);
-                if worker == 0 {
-                    phases.push(calls.join(", "));
-                }
-                end(session.as_mut(), worker, task.kind.clone(), &calls, task.script.counters());
+    let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
+        let SessionRequest::Group(mut group, listener) = request else { return Ok(()) };
+        for (worker, task) in (0..).zip(&mut group.tasks) {
+            let calls = calls(task.script.as_mut(), seconds, full);
+            let files = calls.iter().filter(|call| call.starts_with("create")).count() as u64;
+            if worker == 0 {
+                phases.push(calls.join(", "));
             }
+            listener.task_ended(&TaskTotals { files, ..totals(worker, task) });
         }
         assert!(phases.len() < 100, "it ends");
-    }
+        Ok(())
+    });
+    rehearsed.unwrap();
     phases
 }
 
-fn end(session: &mut dyn Session, worker: u16, kind: String, calls: &[String], counters: Counters) {
-    let files = calls.iter().filter(|call| call.starts_with("create")).count() as u64;
-    session.task_ended(&TaskTotals { worker, kind, files, counters, ..TaskTotals::default() });
+fn totals(worker: u16, task: &mut Task) -> TaskTotals {
+    let (kind, counters) = (task.kind.clone(), task.script.counters());
+    TaskTotals { worker, kind, counters, ..TaskTotals::default() }
 }
 
 fn never(_: &str, _: usize) -> bool {
@@ -295,15 +298,20 @@ fn workers_have_names_of_their_own_and_a_seed_gives_them_again() {
         let settings = settings(&format!("files=50 size=1 threads=3 dirs=3 {words}"));
         let job = FsMark.native(&settings).unwrap();
         let mut session = job.begin(&TargetFacts::unknown());
-        session.next_phase();
-        while session.next_group().is_some() {}
-        session.next_phase();
         let mut names = Vec::new();
-        for task in &mut session.next_group().unwrap().tasks {
-            let (_, own) = made(task.script.as_mut(), 0, &|_, _| false);
-            assert_eq!(own.len(), 50);
-            names.extend(own);
-        }
+        let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
+            let SessionRequest::Group(mut group, _) = request else { return Ok(()) };
+            if group.tasks.len() == 1 {
+                return Ok(());
+            }
+            for task in &mut group.tasks {
+                let (_, own) = made(task.script.as_mut(), 0, &|_, _| false);
+                assert_eq!(own.len(), 50);
+                names.extend(own);
+            }
+            Err(SessionStop::Ended)
+        });
+        rehearsed.unwrap();
         names
     };
     let first = names("seed=5");

@@ -13,9 +13,10 @@ use super::limits::Limits;
 use super::options::Native;
 use super::session::{Frame, RehearsalSession, foreseen};
 use treering_ior::composed::DataTests;
-use treering_kit::occupied::refuse_existing;
-use treering_kit::ranks::worker_kind;
 use treering_mdtest::composed::FileTests;
+use treering_kit::occupied::refuse_existing;
+use treering_kit::parted::PartedSession;
+use treering_kit::ranks::worker_kind;
 
 /// The seeds of the data: any do, if they stay the same.
 const EASY_SEED: u32 = 271;
@@ -44,7 +45,7 @@ impl RehearsalJob {
         worker_kind(self.options.worker_kind)
     }
 
-    fn ior(&self, limits: &Limits, is_easy: bool) -> Box<dyn Session> {
+    fn ior(&self, limits: &Limits, is_easy: bool) -> Box<dyn PartedSession> {
         let tests = DataTests {
             ranks: self.options.workers,
             block_bytes: if is_easy { limits.block_bytes } else { HARD_TRANSFER_BYTES.into() },
@@ -60,7 +61,7 @@ impl RehearsalJob {
         tests.session()
     }
 
-    fn mdtest(&self, limits: &Limits, is_easy: bool) -> Box<dyn Session> {
+    fn mdtest(&self, limits: &Limits, is_easy: bool) -> Box<dyn PartedSession> {
         let tests = FileTests {
             ranks: self.options.workers,
             items: if is_easy { limits.easy_items } else { limits.hard_items },

@@ -11,7 +11,6 @@ mod import;
 mod job;
 mod limits;
 mod options;
-mod phases;
 mod session;
 
 use treering_script::{ConfigError, Job, Manifest, OverRanks, Settings, Workload};

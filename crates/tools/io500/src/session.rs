@@ -6,12 +6,13 @@ use treering_model::workloads::io500::{
 };
 use treering_model::{Fact, Metric, Op, Scope, TaskTotals};
 use treering_script::{
-    Caches, ParallelGroup, Phase, Script, Session, SideBySide, Task, WorkerKind,
+    Caches, Conductor, ParallelGroup, Phase, Script, Session, SessionResult, SideBySide, Task,
+    TaskListener, WorkerKind,
 };
 
 use super::beneath::InDirectory;
 use super::find::{Directories, Find, TOP_DIRECTORY, TimestampFile, directory_of};
-use super::phases::{Part, parts};
+use treering_kit::parted::PartedSession;
 use treering_kit::span::Span;
 
 /// The kind of tasks that make room and are not measured.
@@ -39,91 +40,81 @@ struct Search {
 pub(super) struct RehearsalSession {
     frame: Frame,
     /// The tests, as [`Benchmark::ALL`].
-    tests: [Box<dyn Session>; 4],
-    /// How many phases have begun.
-    begun: usize,
-    /// Parts of the present phase that have not begun, the next one last.
-    waiting: Vec<Part>,
-    part: Option<Part>,
-    is_first_group: bool,
+    tests: [Box<dyn PartedSession>; 4],
+    has_begun: bool,
     search: Search,
 }
 
 impl RehearsalSession {
-    pub(super) fn new(frame: Frame, tests: [Box<dyn Session>; 4]) -> Self {
-        Self {
-            frame,
-            tests,
-            begun: 0,
-            waiting: Vec::new(),
-            part: None,
-            is_first_group: false,
-            search: Search::default(),
-        }
+    pub(super) fn new(frame: Frame, tests: [Box<dyn PartedSession>; 4]) -> Self {
+        Self { frame, tests, has_begun: false, search: Search::default() }
     }
 
-    fn step(&self) -> Option<&'static Step> {
-        STEPS.get(self.begun.checked_sub(1)?)
-    }
-
-    /// The next group of the present part; `None` ends the part.
-    fn group_of(&mut self, part: Part) -> Option<ParallelGroup> {
-        match part {
-            Part::Of(test) => {
-                let group = self.tests[test.place()].next_group()?;
-                Some(self.in_its_directory(test, group))
+    fn run_step(&mut self, step: &Step, conductor: &mut StepConductor<'_>) -> SessionResult {
+        match step.kind {
+            StepKind::Prepare => {
+                let script = Box::new(Directories { makes: true });
+                self.run_setup(Op::MakeDir, script, conductor)
             }
-            own if self.part.is_none() => {
-                self.part = Some(own);
-                let side_by_side = SideBySide { workers: self.frame.kind, ..SideBySide::default() };
-                let tasks = self.own_tasks(own);
-                Some(ParallelGroup { tasks, side_by_side, ..ParallelGroup::default() })
+            StepKind::Timestamp => self.run_setup(Op::Create, Box::new(TimestampFile), conductor),
+            StepKind::Find => self.run_search(conductor),
+            // mdtest makes its trees before it creates, and removes them after its files.
+            StepKind::Write(test) | StepKind::Delete(test) if !test.moves_data() => {
+                self.run_part(test, conductor)?;
+                self.run_part(test, conductor)
             }
-            _done => None,
-        }
-    }
-
-    fn own_tasks(&self, part: Part) -> Vec<Task> {
-        let one = |op, script: Box<dyn Script>| vec![Task::new(SETUP, TOP_DIRECTORY, op, script)];
-        match part {
-            Part::Of(_) => Vec::new(),
-            Part::MakeDirectories => one(Op::MakeDir, Box::new(Directories { makes: true })),
-            Part::RemoveDirectories => one(Op::RemoveDir, Box::new(Directories { makes: false })),
-            Part::Timestamp => one(Op::Create, Box::new(TimestampFile)),
-            Part::Find => {
-                let workers = self.frame.workers;
-                let search = |worker| {
-                    let counts = FindCounts::default();
-                    let script = Box::new(Find { worker, workers, counts });
-                    Task::new(FIND, TOP_DIRECTORY, Op::Stat, script)
-                };
-                (0..workers).map(search).collect()
+            StepKind::Write(test)
+            | StepKind::Read(test)
+            | StepKind::Stat(test)
+            | StepKind::Delete(test) => self.run_part(test, conductor),
+            StepKind::CleanUp => {
+                self.run_part(Benchmark::IorEasy, conductor)?;
+                self.run_part(Benchmark::IorHard, conductor)?;
+                let script = Box::new(Directories { makes: false });
+                self.run_setup(Op::RemoveDir, script, conductor)
             }
         }
     }
 
-    /// A group of a test, its tasks under the name of the phase.
-    fn in_its_directory(&self, test: Benchmark, mut group: ParallelGroup) -> ParallelGroup {
-        let Some(step) = self.step() else { return group };
-        if !step.is_written() {
-            // Only writing ends by time. ior by itself would end its reads likewise.
-            group.time_limit = None;
-        }
-        group.tasks = group
-            .tasks
-            .into_iter()
-            .map(|task| {
-                let is_measured = is_measured(&task.kind) && step.is_measured();
-                let script = Box::new(InDirectory {
-                    directory: directory_of(test),
-                    inner: task.script,
-                    syncs: step.is_written() && is_measured && !test.moves_data(),
-                });
-                let kind = if is_measured { step.name } else { SETUP };
-                Task { kind: kind.to_owned(), tally: String::new(), script, ..task }
-            })
-            .collect();
-        group
+    /// Runs the next part of a test in its directory.
+    fn run_part(&mut self, test: Benchmark, conductor: &mut StepConductor<'_>) -> SessionResult {
+        conductor.test = Some(test);
+        let ran = self.tests[test.place()].run_next_part(conductor);
+        conductor.test = None;
+        ran
+    }
+
+    fn run_setup(
+        &self,
+        op: Op,
+        script: Box<dyn Script>,
+        conductor: &mut StepConductor<'_>,
+    ) -> SessionResult {
+        let tasks = vec![Task::new(SETUP, TOP_DIRECTORY, op, script)];
+        conductor.group(self.group(tasks), &mut |_: &TaskTotals| {})
+    }
+
+    fn run_search(&mut self, conductor: &mut StepConductor<'_>) -> SessionResult {
+        let workers = self.frame.workers;
+        let task = |worker| {
+            let script = Box::new(Find { worker, workers, counts: FindCounts::default() });
+            Task::new(FIND, TOP_DIRECTORY, Op::Stat, script)
+        };
+        let group = self.group((0..workers).map(task).collect());
+        let search = &mut self.search;
+        conductor.group(group, &mut |totals: &TaskTotals| {
+            let counts = totals.counters.read::<FindCounts>().unwrap_or_default();
+            search.span.add(totals);
+            search.counts.files += counts.files;
+            search.counts.found += counts.found;
+            search.cpu_ns += totals.cpu.total_ns();
+            search.tasks += 1;
+        })
+    }
+
+    fn group(&self, tasks: Vec<Task>) -> ParallelGroup {
+        let side_by_side = SideBySide { workers: self.frame.kind, ..SideBySide::default() };
+        ParallelGroup { side_by_side, ..ParallelGroup::new(tasks) }
     }
 
     fn search_metrics(&self) -> Vec<Metric> {
@@ -154,50 +145,65 @@ pub(super) fn foreseen() -> Vec<Metric> {
     measured().map(rate).collect()
 }
 
+/// Conducts the groups of a phase; those of a test work in its directory, under the name of the
+/// phase.
+struct StepConductor<'c> {
+    conductor: &'c mut dyn Conductor,
+    step: &'static Step,
+    /// The test whose groups these are.
+    test: Option<Benchmark>,
+    /// Whether caches are dropped before the next group.
+    drops: bool,
+}
+
+impl StepConductor<'_> {
+    fn in_directory(&self, test: Benchmark, task: Task) -> Task {
+        let is_measured = is_measured(&task.kind) && self.step.is_measured();
+        let script = Box::new(InDirectory {
+            directory: directory_of(test),
+            inner: task.script,
+            syncs: self.step.is_written() && is_measured && !test.moves_data(),
+        });
+        let kind = if is_measured { self.step.name } else { SETUP };
+        Task { kind: kind.to_owned(), tally: String::new(), script, ..task }
+    }
+}
+
+impl Conductor for StepConductor<'_> {
+    fn phase(&mut self, phase: Phase) -> SessionResult {
+        self.conductor.phase(phase)
+    }
+
+    fn group(
+        &mut self,
+        mut group: ParallelGroup,
+        listener: &mut dyn TaskListener,
+    ) -> SessionResult {
+        if let Some(test) = self.test {
+            let tasks = group.tasks.into_iter();
+            group.tasks = tasks.map(|task| self.in_directory(test, task)).collect();
+            if !self.step.is_written() {
+                // Only writing ends by time. ior by itself would end its reads likewise.
+                group.time_limit = None;
+            }
+        }
+        if std::mem::take(&mut self.drops) {
+            group.caches = Caches::Drop;
+        }
+        self.conductor.group(group, listener)
+    }
+}
+
 impl Session for RehearsalSession {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let step = STEPS.get(self.begun)?;
-        self.begun += 1;
-        self.waiting = parts(step.kind);
-        self.waiting.reverse();
-        self.part = None;
-        self.is_first_group = true;
-        Some(Phase { name: step.name.to_owned(), tasks: self.frame.workers.into() })
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        loop {
-            let part = *self.waiting.last()?;
-            if self.part.is_none()
-                && let Part::Of(test) = part
-            {
-                self.tests[test.place()].next_phase()?;
-                self.part = Some(part);
-            }
-            if let Some(mut group) = self.group_of(part) {
-                if std::mem::take(&mut self.is_first_group) && self.frame.cold {
-                    group.caches = Caches::Drop;
-                }
-                return Some(group);
-            }
-            self.waiting.pop();
-            self.part = None;
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        self.has_begun = true;
+        for step in &STEPS {
+            conductor.phase(Phase::new(step.name, self.frame.workers))?;
+            let drops = self.frame.cold;
+            let conductor = &mut StepConductor { conductor, step, test: None, drops };
+            self.run_step(step, conductor)?;
         }
-    }
-
-    fn task_ended(&mut self, totals: &TaskTotals) {
-        match self.part {
-            Some(Part::Of(test)) => self.tests[test.place()].task_ended(totals),
-            Some(Part::Find) => {
-                let counts = totals.counters.read::<FindCounts>().unwrap_or_default();
-                self.search.span.add(totals);
-                self.search.counts.files += counts.files;
-                self.search.counts.found += counts.found;
-                self.search.cpu_ns += totals.cpu.total_ns();
-                self.search.tasks += 1;
-            }
-            _ => {}
-        }
+        Ok(())
     }
 
     fn facts(&self) -> Vec<Fact> {
@@ -224,6 +230,6 @@ impl Session for RehearsalSession {
     }
 
     fn remains(&self) -> Vec<String> {
-        if self.begun == 0 { Vec::new() } else { vec![TOP_DIRECTORY.to_owned()] }
+        if self.has_begun { vec![TOP_DIRECTORY.to_owned()] } else { Vec::new() }
     }
 }

@@ -6,8 +6,10 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use treering_engine::{EntryOrder, MemoryCaller, MemoryFilesystem, rehearse};
 use treering_io500::Io500;
+use treering_engine::{
+    EntryOrder, MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session,
+};
 use treering_model::TaskTotals;
 use treering_model::workloads::io500::STEPS;
 use treering_script::{Call, Settings, TargetFacts, Workload};
@@ -68,28 +70,34 @@ fn run(given: &str) -> (Vec<Done>, Vec<(String, String)>) {
     let facts = TargetFacts::unknown();
     let memory = MemoryFilesystem::new(EntryOrder::Creation);
     let mut session = job.begin(&facts);
-    let mut all = Vec::new();
-    while let Some(phase) = session.next_phase() {
-        let mut done = Done { phase: phase.name, ..Done::default() };
-        while let Some(group) = session.next_group() {
-            done.limits.extend(group.time_limit.map(|limit| limit.after.as_secs()));
-            for (worker, mut task) in (0..).zip(group.tasks) {
-                let mut caller = MemoryCaller::new(&memory);
-                let mut watch = |call: &Call<'_>, _done: Result<_, _>| {
-                    done.calls.push((worker, words(call)));
-                    ControlFlow::Continue(())
-                };
-                rehearse(task.script.as_mut(), &mut caller, 1000, &mut watch).unwrap();
-                let counters = task.script.counters();
-                let kind = task.kind.clone();
-                done.kinds.insert(task.kind);
-                let totals =
-                    TaskTotals { worker, kind, counters, wall_ns: 1000, ..TaskTotals::default() };
-                session.task_ended(&totals);
+    let mut all: Vec<Done> = Vec::new();
+    let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
+        let (group, listener) = match request {
+            SessionRequest::Phase(phase) => {
+                all.push(Done { phase: phase.name, ..Done::default() });
+                return Ok(());
             }
+            SessionRequest::Group(group, listener) => (group, listener),
+        };
+        let done = all.last_mut().unwrap();
+        done.limits.extend(group.time_limit.map(|limit| limit.after.as_secs()));
+        for (worker, mut task) in (0..).zip(group.tasks) {
+            let mut caller = MemoryCaller::new(&memory);
+            let mut watch = |call: &Call<'_>, _done: Result<_, _>| {
+                done.calls.push((worker, words(call)));
+                ControlFlow::Continue(())
+            };
+            rehearse(task.script.as_mut(), &mut caller, 1000, &mut watch).unwrap();
+            let counters = task.script.counters();
+            let kind = task.kind.clone();
+            done.kinds.insert(task.kind);
+            let totals =
+                TaskTotals { worker, kind, counters, wall_ns: 1000, ..TaskTotals::default() };
+            listener.task_ended(&totals);
         }
-        all.push(done);
-    }
+        Ok(())
+    });
+    rehearsed.unwrap();
     let told = session.facts().into_iter().map(|fact| (fact.name, fact.value)).collect();
     (all, told)
 }

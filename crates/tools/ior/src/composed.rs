@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use treering_kit::packet::PacketType;
-use treering_script::{Session, WorkerKind};
+use treering_script::WorkerKind;
 
 use super::session::IorSession;
 use super::shape::{AsOriginal, Fsync, Order, Shape, Shift};
+use treering_kit::parted::PartedSession;
 
 /// The tests that are composed into another workload.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +37,7 @@ pub struct DataTests {
 
 impl DataTests {
     /// A run of them. Its phases: writing with an fsync at its end, reading, removal.
-    pub fn session(&self) -> Box<dyn Session> {
+    pub fn session(&self) -> Box<dyn PartedSession> {
         Box::new(IorSession::new(Arc::new(self.shape())))
     }
 

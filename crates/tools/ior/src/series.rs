@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use treering_model::{Caution, Metric, Mode, TaskTotals, Work};
+use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, ParallelGroup, Phase, Session, SessionError,
-    Settings, TargetFacts,
+    Conductor, ConfigError, Footprint, Job, OutlineLine, Session, SessionResult, Settings,
+    TargetFacts,
 };
 
 use super::job::IorJob;
@@ -78,12 +78,7 @@ impl Job for Series {
     }
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(SeriesSession {
-            tests: &self.tests,
-            facts: facts.clone(),
-            begun: None,
-            metrics: Vec::new(),
-        })
+        Box::new(SeriesSession { tests: &self.tests, facts: facts.clone(), metrics: Vec::new() })
     }
 }
 
@@ -100,44 +95,25 @@ fn together(all: Footprint, one: Footprint) -> Footprint {
 
 /// A run in progress.
 struct SeriesSession<'j> {
-    /// Those that have not begun.
     tests: &'j [IorJob],
     facts: TargetFacts,
-    begun: Option<Box<dyn Session + 'j>>,
-    /// Of the tests that are done.
+    /// Metrics of the tests that have run.
     metrics: Vec<Metric>,
 }
 
 impl Session for SeriesSession<'_> {
-    fn next_phase(&mut self) -> Option<Phase> {
-        loop {
-            if let Some(phase) = self.begun.as_mut().and_then(|test| test.next_phase()) {
-                return Some(phase);
-            }
-            let (next, behind) = self.tests.split_first()?;
-            self.metrics = self.metrics();
-            self.begun = Some(next.begin(&self.facts));
-            self.tests = behind;
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        for test in self.tests {
+            let mut session = test.begin(&self.facts);
+            let ran = session.run(conductor);
+            self.metrics.extend(session.metrics());
+            ran?;
         }
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        self.begun.as_mut()?.next_group()
-    }
-
-    fn task_ended(&mut self, totals: &TaskTotals) {
-        if let Some(test) = &mut self.begun {
-            test.task_ended(totals);
-        }
-    }
-
-    fn failure(&self) -> Option<SessionError> {
-        self.begun.as_ref()?.failure()
+        Ok(())
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        let present = self.begun.iter().flat_map(|test| test.metrics());
-        self.metrics.iter().cloned().chain(present).collect()
+        self.metrics.clone()
     }
 
     fn remains(&self) -> Vec<String> {

@@ -9,48 +9,31 @@ use treering_kit::packet::Pattern;
 use treering_model::workloads::ior::TransferCounts;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Buffers, Caches, Deadline, ParallelGroup, Phase, Session, SessionError, Task, TimeLimit,
+    Buffers, Caches, Conductor, Deadline, ParallelGroup, Phase, Session, SessionError,
+    SessionResult, SessionStop, Task, TaskListener, TimeLimit,
 };
 
 use super::headline;
-use super::memory::{Lack, Taken};
+use super::memory::{Lack, Memory, Taken};
 use super::places::{Places, read_of};
 use super::shape::{Part, Shape};
 use super::transfer::{
     Delay, Does, OWN_DIRECTORY, OwnData, OwnDirectory, Place, Removal, Transfers,
 };
+use treering_kit::parted::PartedSession;
 use treering_kit::rank_sums::RankSums;
 use treering_kit::ranks::side_by_side;
 
 /// The kind of tasks that make room and belong to no test.
 pub(super) const SETUP: &str = "setup";
 
-/// A group of a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Group {
-    /// Memory is taken away.
-    Memory,
-    MakeDirectory,
-    /// Each rank has one, of its own name.
-    MakeOwnDirectories,
-    Delay,
-    /// What an earlier run left goes.
-    Clear,
-    Transfers,
-    /// All do as much as the fastest one has.
-    WearOut,
-    Remove,
-    RemoveDirectory,
-}
-
 /// A run in progress.
 pub(super) struct IorSession {
     shape: Arc<Shape>,
     parts: Vec<Part>,
     repetition: u32,
-    next: usize,
-    part: Option<Part>,
-    groups: Vec<Group>,
+    /// Parts of the repetition that have begun, or were left out since it was late.
+    begun: usize,
     /// Transfers that each rank did in the present part.
     done: Vec<u64>,
     ended_by_time: bool,
@@ -72,9 +55,7 @@ impl IorSession {
         Self {
             parts: shape.parts(),
             repetition: 0,
-            next: 0,
-            part: None,
-            groups: Vec::new(),
+            begun: 0,
             done: Vec::new(),
             ended_by_time: false,
             written: shape.transfers_before,
@@ -90,24 +71,114 @@ impl IorSession {
         self.shape.as_original.is_none()
     }
 
-    fn groups_of(&self, part: Part) -> Vec<Group> {
-        let makes = self.is_native() && part == Part::Write;
-        let last = self.is_native() && part == Part::Remove;
-        let clears = part == Part::Write && !self.shape.uses_existing && !self.is_native();
+    /// Takes memory away on this machine. The group of its own tells of each rank whether it could.
+    fn take_memory(
+        &mut self,
+        memory: Memory,
+        caches: Caches,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        let taken = Taken::take(memory);
+        let failure = taken.as_ref().err().map(|lack| SessionError::at("-M", lack.to_string()));
+        self.taken = Some(taken);
+        let task = Task::new(SETUP, "memory", Op::Pause, Box::new(Delay { seconds: 0 }));
+        self.run_group(vec![task], caches, conductor)?;
+        SessionStop::check(failure)
+    }
+
+    /// Makes or removes the directory of a native run.
+    fn run_directory(
+        &mut self,
+        makes: bool,
+        caches: Caches,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        let op = if makes { Op::MakeDir } else { Op::RemoveDir };
+        let name = OWN_DIRECTORY.to_string_lossy();
+        let script = OwnDirectory { path: OWN_DIRECTORY.to_owned(), makes };
+        let task = Task::new(SETUP, &name, op, Box::new(script));
+        self.run_group(vec![task], caches, conductor)
+    }
+
+    fn run_removal(&mut self, kind: &str, conductor: &mut dyn Conductor) -> SessionResult {
+        let tasks = (0..self.removers()).map(|rank| self.removal(kind, rank)).collect();
+        self.run_group(tasks, Caches::Keep, conductor)
+    }
+
+    /// What is done before the transfers of a part.
+    fn prepare(
+        &mut self,
+        part: Part,
+        caches: Caches,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        let shape = Arc::clone(&self.shape);
+        if let Some(memory) = shape.memory.filter(|_| self.taken.is_none()) {
+            self.take_memory(memory, caches, conductor)?;
+        }
+        if self.is_native() && part == Part::Write {
+            self.run_directory(true, caches, conductor)?;
+        }
+        if shape.directory_of(0).is_some() && part != Part::Remove {
+            let tasks = (0..shape.ranks).map(|rank| self.own_directory(rank)).collect();
+            self.run_group(tasks, caches, conductor)?;
+        }
+        if shape.delay_seconds > 0 && matches!(part, Part::Write | Part::Read) {
+            let script = Box::new(Delay { seconds: shape.delay_seconds });
+            let task = Task::new(SETUP, "delay", Op::Pause, script);
+            self.run_group(vec![task], caches, conductor)?;
+        }
+        if part == Part::Write && !shape.uses_existing && !self.is_native() {
+            // What an earlier run left goes.
+            self.run_removal(SETUP, conductor)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the transfers of a part. Where time ends them and all are to do the same, the slower
+    /// ranks then do what they lack.
+    fn run_transfers(
+        &mut self,
+        part: Part,
+        caches: Caches,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
         let is_timed = matches!(part, Part::Write | Part::Read);
-        let has_own = self.shape.directory_of(0).is_some() && part != Part::Remove;
-        let takes = self.shape.memory.is_some() && self.taken.is_none();
-        let all = [
-            (takes, Group::Memory),
-            (makes, Group::MakeDirectory),
-            (has_own, Group::MakeOwnDirectories),
-            (is_timed && self.shape.delay_seconds > 0, Group::Delay),
-            (clears, Group::Clear),
-            (part != Part::Remove, Group::Transfers),
-            (part == Part::Remove, Group::Remove),
-            (last, Group::RemoveDirectory),
-        ];
-        all.into_iter().filter_map(|(is_done, group)| is_done.then_some(group)).collect()
+        let time_limit = self.shape.wall_seconds.filter(|_| is_timed).map(|seconds| TimeLimit {
+            after: Duration::from_secs(seconds),
+            deadline: Deadline::default(),
+        });
+        let wall = time_limit.as_ref().map(|limit| &limit.deadline);
+        let ranks = 0..self.shape.ranks;
+        let task = |rank| self.transfers(part, rank, None, wall);
+        let tasks: Vec<Task> = ranks.clone().map(task).collect();
+        let group = ParallelGroup { time_limit, ..self.group(tasks, caches) };
+        conductor.group(group, self)?;
+        let least = self.done.iter().copied().min().unwrap_or(0);
+        let most = self.done.iter().copied().max().unwrap_or(0);
+        if self.ended_by_time && self.shape.wears_out && least < most {
+            let task = |(rank, &done)| self.transfers(part, rank, Some(done..most), None);
+            let tasks = ranks.zip(&self.done).map(task).collect();
+            self.run_group(tasks, caches, conductor)?;
+        }
+        if part == Part::Write && self.shape.wall_seconds.is_some() {
+            self.written = Some(most);
+        }
+        Ok(())
+    }
+
+    fn run_group(
+        &mut self,
+        tasks: Vec<Task>,
+        caches: Caches,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        conductor.group(self.group(tasks, caches), self)
+    }
+
+    fn group(&self, tasks: Vec<Task>, caches: Caches) -> ParallelGroup {
+        let side_by_side = side_by_side(self.shape.workers, tasks.len());
+        ParallelGroup { caches, side_by_side, ..ParallelGroup::new(tasks) }
     }
 
     fn place(&self, rank: u16) -> Place {
@@ -121,41 +192,6 @@ impl IorSession {
     /// The ranks that remove: each its file, or one for all.
     fn removers(&self) -> u16 {
         if self.shape.own_files { self.shape.ranks } else { 1 }
-    }
-
-    fn tasks(&self, part: Part, group: Group, wall: Option<&Deadline>) -> Vec<Task> {
-        let ranks = 0..self.shape.ranks;
-        match group {
-            Group::MakeDirectory | Group::RemoveDirectory => {
-                let makes = group == Group::MakeDirectory;
-                let op = if makes { Op::MakeDir } else { Op::RemoveDir };
-                let name = OWN_DIRECTORY.to_string_lossy();
-                let script = OwnDirectory { path: OWN_DIRECTORY.to_owned(), makes };
-                vec![Task::new(SETUP, &name, op, Box::new(script))]
-            }
-            Group::MakeOwnDirectories => ranks.map(|rank| self.own_directory(rank)).collect(),
-            // Nothing is to be done but to hear of each rank whether it could.
-            Group::Memory => {
-                vec![Task::new(SETUP, "memory", Op::Pause, Box::new(Delay { seconds: 0 }))]
-            }
-            Group::Delay => {
-                let seconds = self.shape.delay_seconds;
-                vec![Task::new(SETUP, "delay", Op::Pause, Box::new(Delay { seconds }))]
-            }
-            Group::Clear | Group::Remove => {
-                let own = self.shape.kind(part);
-                let kind = if group == Group::Remove { &own } else { SETUP };
-                let one = |rank| self.removal(kind, rank);
-                (0..self.removers()).map(one).collect()
-            }
-            Group::Transfers => ranks.map(|rank| self.transfers(part, rank, None, wall)).collect(),
-            Group::WearOut => {
-                let most = self.done.iter().copied().max().unwrap_or(0);
-                let rest = ranks.zip(&self.done);
-                rest.map(|(rank, &done)| self.transfers(part, rank, Some(done..most), None))
-                    .collect()
-            }
-        }
     }
 
     fn own_directory(&self, rank: u16) -> Task {
@@ -229,28 +265,6 @@ impl IorSession {
         }
     }
 
-    /// The next part, if there is still time for one. What was written is removed in any case.
-    fn next_part(&mut self) -> Option<Part> {
-        loop {
-            if self.next == self.parts.len() {
-                self.next = 0;
-                self.repetition += 1;
-            }
-            if self.repetition == self.shape.repetitions || self.parts.is_empty() {
-                return None;
-            }
-            let is_late = self.is_late();
-            if is_late && self.next == 0 {
-                return None;
-            }
-            let part = self.parts[self.next];
-            self.next += 1;
-            if !is_late || part == Part::Remove {
-                return Some(part);
-            }
-        }
-    }
-
     fn is_late(&self) -> bool {
         let (Some(limit), Some((began_ns, ended_ns))) = (self.shape.begins_within, self.span)
         else {
@@ -258,59 +272,27 @@ impl IorSession {
         };
         u128::from(ended_ns - began_ns) >= limit.as_nanos()
     }
-
-    /// Where time ended a test and all are to do the same, what the slower ones lack.
-    fn group_after(&mut self) -> Option<Group> {
-        if std::mem::take(&mut self.ended_by_time) && self.shape.wears_out {
-            let (least, most) = (self.done.iter().min()?, self.done.iter().max()?);
-            return (least < most).then_some(Group::WearOut);
-        }
-        None
-    }
 }
 
-impl Session for IorSession {
-    fn next_phase(&mut self) -> Option<Phase> {
-        if self.part == Some(Part::Write) && self.shape.wall_seconds.is_some() {
-            self.written = self.done.iter().copied().max();
-        }
-        let part = self.next_part()?;
-        self.part = Some(part);
-        self.groups = self.groups_of(part);
-        self.groups.reverse();
+impl PartedSession for IorSession {
+    fn run_next_part(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        let Some(&part) = self.parts.get(self.begun) else { return Ok(()) };
+        self.begun += 1;
         self.done = vec![0; self.shape.ranks.into()];
         self.ended_by_time = false;
         self.sums.close();
-        let name = match self.repetition {
-            0 => self.shape.kind(part),
-            later => format!("{} {}", self.shape.kind(part), later + 1),
-        };
-        Some(Phase { name, tasks: self.shape.ranks.into() })
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        let part = self.part?;
-        let group = self.groups.pop().or_else(|| self.group_after())?;
-        if let Some(memory) = self.shape.memory.filter(|_| group == Group::Memory) {
-            self.taken = Some(Taken::take(memory));
-        }
-        let is_measured = matches!(part, Part::Write | Part::Read) && group == Group::Transfers;
-        let time_limit = self.shape.wall_seconds.filter(|_| is_measured).map(|seconds| TimeLimit {
-            after: Duration::from_secs(seconds),
-            deadline: Deadline::default(),
-        });
-        let tasks = self.tasks(part, group, time_limit.as_ref().map(|limit| &limit.deadline));
         let drops = part == Part::Read && self.shape.cold;
-        let side_by_side = side_by_side(self.shape.workers, tasks.len());
-        Some(ParallelGroup {
-            tasks,
-            time_limit,
-            caches: if drops { Caches::Drop } else { Caches::Keep },
-            side_by_side,
-            ..ParallelGroup::default()
-        })
+        let caches = if drops { Caches::Drop } else { Caches::Keep };
+        self.prepare(part, caches, conductor)?;
+        if part != Part::Remove {
+            return self.run_transfers(part, caches, conductor);
+        }
+        self.run_removal(&self.shape.kind(part), conductor)?;
+        if self.is_native() { self.run_directory(false, caches, conductor) } else { Ok(()) }
     }
+}
 
+impl TaskListener for IorSession {
     fn task_ended(&mut self, totals: &TaskTotals) {
         let ended_ns = totals.began_ns + totals.wall_ns;
         let (began_ns, last_ns) = self.span.unwrap_or((totals.began_ns, ended_ns));
@@ -325,10 +307,31 @@ impl Session for IorSession {
         self.ended_by_time |= counts.ended_by_time;
         self.sums.add(totals, headline::done(counts));
     }
+}
 
-    fn failure(&self) -> Option<SessionError> {
-        let lack = self.taken.as_ref()?.as_ref().err()?;
-        Some(SessionError::at("-M", lack.to_string()))
+impl Session for IorSession {
+    /// Runs the parts of each repetition while there is still time to begin one. What was written
+    /// is removed in any case.
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        for repetition in 0..self.shape.repetitions {
+            if self.is_late() {
+                break;
+            }
+            self.repetition = repetition;
+            for (number, part) in self.parts.clone().into_iter().enumerate() {
+                if self.is_late() && part != Part::Remove {
+                    continue;
+                }
+                self.begun = number;
+                let name = match repetition {
+                    0 => self.shape.kind(part),
+                    later => format!("{} {}", self.shape.kind(part), later + 1),
+                };
+                conductor.phase(Phase::new(name, self.shape.ranks))?;
+                self.run_next_part(conductor)?;
+            }
+        }
+        Ok(())
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -348,8 +351,9 @@ impl Session for IorSession {
 mod tests {
     use std::sync::Arc;
 
+    use treering_engine::{SessionRequest, rehearse_session};
     use treering_model::TaskTotals;
-    use treering_script::{Session as _, Settings};
+    use treering_script::Settings;
 
     use super::IorSession;
     use crate::config::ClassicConfig;
@@ -361,35 +365,46 @@ mod tests {
         let bytes = u64::MAX / 2;
         config.shape.memory = Some(Memory { node_bytes: bytes, process_bytes: bytes });
         let mut session = IorSession::new(Arc::new(config.shape));
-        session.next_phase().unwrap();
-        assert_eq!(session.failure(), None);
-        let group = session.next_group().unwrap();
-        let subjects: Vec<&str> = group.tasks.iter().map(|task| task.subject.as_str()).collect();
+        let mut subjects = Vec::new();
+        let rehearsed = rehearse_session(&mut session, &mut |request| {
+            if let SessionRequest::Group(group, _) = request {
+                subjects.extend(group.tasks.iter().map(|task| task.subject.clone()));
+            }
+            Ok(())
+        });
         assert_eq!(subjects, ["memory"]);
-        let failure = session.failure().unwrap().to_string();
+        let failure = rehearsed.unwrap_err().to_string();
         assert!(failure.starts_with("-M: "), "{failure}");
     }
 
-    #[test]
-    fn no_test_begins_when_the_minutes_are_over_but_what_was_written_is_removed() {
+    /// The phases of a run whose phases take this long.
+    fn phases(wall_ns: u64) -> Vec<String> {
         let given = [("minutes", "1"), ("repetitions", "3")];
         let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let config = ClassicConfig::read(&Settings::new(given.to_vec())).unwrap();
         let mut session = IorSession::new(Arc::new(config.shape));
         let mut phases = Vec::new();
-        while let Some(phase) = session.next_phase() {
-            phases.push(phase.name);
-            let wall_ns = 25_000_000_000;
-            let began_ns = (phases.len() as u64 - 1) * wall_ns;
-            session.task_ended(&TaskTotals { began_ns, wall_ns, ..TaskTotals::default() });
-        }
+        let mut ended = 0;
+        let rehearsed = rehearse_session(&mut session, &mut |request| {
+            match request {
+                SessionRequest::Phase(phase) => phases.push(phase.name),
+                SessionRequest::Group(_, listener) if ended < phases.len() => {
+                    let began_ns = ended as u64 * wall_ns;
+                    ended += 1;
+                    listener.task_ended(&TaskTotals { began_ns, wall_ns, ..TaskTotals::default() });
+                }
+                SessionRequest::Group(..) => {}
+            }
+            Ok(())
+        });
+        assert_eq!(rehearsed, Ok(()));
+        phases
+    }
+
+    #[test]
+    fn no_test_begins_when_the_minutes_are_over_but_what_was_written_is_removed() {
         // 75 s when the first repetition is over.
-        assert_eq!(phases, ["write", "read", "remove"]);
-        let mut session = IorSession::new(Arc::clone(&session.shape));
-        let write = session.next_phase().unwrap();
-        session.task_ended(&TaskTotals { wall_ns: 60_000_000_000, ..TaskTotals::default() });
-        let next = session.next_phase().map(|phase| phase.name);
-        assert_eq!((write.name.as_str(), next.as_deref()), ("write", Some("remove")));
-        assert!(session.next_phase().is_none());
+        assert_eq!(phases(25_000_000_000), ["write", "read", "remove"]);
+        assert_eq!(phases(60_000_000_000), ["write", "remove"]);
     }
 }

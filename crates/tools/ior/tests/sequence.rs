@@ -5,11 +5,11 @@
 
 use std::ffi::CStr;
 
+use treering_engine::{SessionRequest, rehearse_session};
+use treering_script::{Call, CreateHow, Dir, OpenHow, SessionStop, TargetFacts, Task, Workload};
 use treering_ior::Ior;
-use treering_model::TaskTotals;
-use treering_script::{Call, CreateHow, Dir, OpenHow, Script, TargetFacts, Workload};
 
-use treering_testkit::sequence::{self, calls, settings};
+use treering_testkit::sequence::{self, calls, settings, totals};
 
 fn words(call: &Call<'_>) -> String {
     let at = |at: Dir, name: &CStr| match at {
@@ -120,30 +120,36 @@ fn time_ends_a_write_and_all_write_and_read_as_much_as_the_fastest() {
     let job = Ior.native(&settings).unwrap();
     let facts = TargetFacts::unknown();
     let mut session = job.begin(&facts);
-    session.next_phase().unwrap();
-    session.next_group().unwrap();
-    let mut group = session.next_group().unwrap();
-    let deadline = group.time_limit.as_ref().unwrap().deadline.clone();
-    let moved = |script: &mut dyn Script, what: &str| {
-        calls(script, words).iter().filter(|call| call.starts_with(what)).count()
+    let moved = |task: &mut Task, what: &str| {
+        calls(task.script.as_mut(), words).iter().filter(|call| call.starts_with(what)).count()
     };
-    let first = group.tasks[0].script.as_mut();
-    assert_eq!(moved(first, "write"), 10);
-    deadline.reach();
-    assert_eq!(moved(group.tasks[1].script.as_mut(), "write"), 1);
-    let mut end = |group: &mut treering_script::ParallelGroup| {
-        for (worker, task) in (0..).zip(&mut group.tasks) {
-            let counters = task.script.counters();
-            let kind = task.kind.clone();
-            session.task_ended(&TaskTotals { worker, kind, counters, ..TaskTotals::default() });
+    let mut phases = 0;
+    let mut groups = 0;
+    let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
+        let SessionRequest::Group(mut group, listener) = request else {
+            phases += 1;
+            groups = 0;
+            return Ok(());
+        };
+        groups += 1;
+        let [first, second] = &mut group.tasks[..] else { return Ok(()) };
+        match (phases, groups) {
+            (1, 2) => {
+                assert_eq!(moved(first, "write"), 10);
+                group.time_limit.unwrap().deadline.reach();
+                assert_eq!(moved(second, "write"), 1);
+            }
+            (1, 3) => assert_eq!((moved(first, "write"), moved(second, "write")), (0, 9)),
+            (2, 1) => {
+                assert_eq!(moved(second, "read"), 10);
+                return Err(SessionStop::Ended);
+            }
+            other => panic!("no group is expected in {other:?}"),
         }
-        session.next_group()
-    };
-    let mut rest = end(&mut group).unwrap();
-    assert_eq!(moved(rest.tasks[0].script.as_mut(), "write"), 0);
-    assert_eq!(moved(rest.tasks[1].script.as_mut(), "write"), 9);
-    assert!(end(&mut rest).is_none());
-    session.next_phase().unwrap();
-    let mut reads = session.next_group().unwrap();
-    assert_eq!(moved(reads.tasks[1].script.as_mut(), "read"), 10);
+        listener.task_ended(&totals(0, first));
+        listener.task_ended(&totals(1, second));
+        Ok(())
+    });
+    rehearsed.unwrap();
+    assert_eq!((phases, groups), (2, 1));
 }

@@ -148,7 +148,7 @@ impl<'t> Faults<'t> {
     }
 
     /// A fault in one line.
-    pub(crate) fn in_one_line(&self, fault: &Fault) -> String {
+    pub fn in_one_line(&self, fault: &Fault) -> String {
         self.at(fault.place, &fault.what)
     }
 

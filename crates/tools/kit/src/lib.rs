@@ -16,6 +16,7 @@ pub mod nearest;
 pub mod occupied;
 pub mod outline;
 pub mod packet;
+pub mod parted;
 mod place;
 pub mod rank_sums;
 pub mod ranks;

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use treering_kit::packet::PacketType;
-use treering_script::{Session, WorkerKind};
+use treering_script::WorkerKind;
 
 use super::session::TestSession;
 use super::shape::{Acts, AsOriginal, Data, Order, Shape};
 use super::tree::Tree;
+use treering_kit::parted::PartedSession;
 
 /// The tests of files that are composed into another workload.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +35,7 @@ pub struct FileTests {
 impl FileTests {
     /// A run of them. Its phases: trees made, creation, stat, reading if asked for, removal, trees
     /// removed. From test to test a rank works on the files of the next one.
-    pub fn session(&self) -> Box<dyn Session> {
+    pub fn session(&self) -> Box<dyn PartedSession> {
         Box::new(TestSession::new(Arc::new(self.shape())))
     }
 

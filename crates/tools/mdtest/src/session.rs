@@ -8,7 +8,8 @@ use treering_kit::packet::Pattern;
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Buffers, Caches, Deadline, ParallelGroup, Phase, Script, Session, Task, TimeLimit,
+    Buffers, Caches, Conductor, Deadline, ParallelGroup, Phase, Script, Session, SessionResult,
+    Task, TaskListener, TimeLimit,
 };
 
 use super::headline;
@@ -16,35 +17,20 @@ use super::items::{Items, Making, OwnData};
 use super::names::test_directory;
 use super::shape::{Act, Part, Shape};
 use super::trees::{Care, TestDirectories, Trees};
+use treering_kit::parted::PartedSession;
 use treering_kit::rank_sums::RankSums;
 use treering_kit::ranks::side_by_side;
 
 /// The kind of tasks that make and remove test directories, which belong to no test.
 pub(super) const SETUP: &str = "setup";
 
-/// A group of a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Group {
-    TestDirectories(Care),
-    Trees {
-        makes: bool,
-    },
-    /// Rank 0 does it for all.
-    Collective,
-    Items,
-    /// All make as many as the fastest one has.
-    WearOut,
-}
-
 /// A run in progress.
 pub(super) struct TestSession {
     shape: Arc<Shape>,
     parts: Vec<Part>,
     iteration: u32,
-    /// The next part of the iteration.
-    next: usize,
-    part: Option<Part>,
-    groups: Vec<Group>,
+    /// Parts of the iteration that have begun.
+    begun: usize,
     /// Items that each rank made in the present part.
     made: Vec<u64>,
     /// Whether time ended the creation of the present part.
@@ -61,33 +47,12 @@ impl TestSession {
         Self {
             parts: shape.parts(),
             iteration: 0,
-            next: 0,
-            part: None,
-            groups: Vec::new(),
+            begun: 0,
             made: Vec::new(),
             ended_by_time: false,
             standing: [items; 2],
             sums: RankSums::default(),
             shape,
-        }
-    }
-
-    fn groups_of(&self, part: Part) -> Vec<Group> {
-        match part {
-            Part::MakeTrees => {
-                vec![Group::TestDirectories(Care::Make), Group::Trees { makes: true }]
-            }
-            Part::RemoveTrees => {
-                vec![Group::Trees { makes: false }, Group::TestDirectories(Care::Remove)]
-            }
-            Part::Items { is_directory, act: Act::Create } if self.shape.collective => {
-                let all = [Some(Group::Collective), (!is_directory).then_some(Group::Items)];
-                all.into_iter().flatten().collect()
-            }
-            Part::Items { act: Act::Remove, .. } if self.shape.collective => {
-                vec![Group::Collective]
-            }
-            Part::Items { .. } => vec![Group::Items],
         }
     }
 
@@ -100,37 +65,78 @@ impl TestSession {
         }
     }
 
-    fn tasks(&self, part: Part, group: Group, wall: Option<&Deadline>) -> Vec<Task> {
-        let shape = &self.shape;
-        match group {
-            Group::TestDirectories(care) => {
-                (0..shape.roots).map(|_root| self.test_directories(care)).collect()
-            }
-            Group::Trees { makes } => {
-                (0..shape.tree_makers()).map(|rank| self.trees(part, rank, makes)).collect()
-            }
-            Group::Collective => {
-                let all = (0..shape.ranks).collect();
-                vec![self.items(part, 0, all, 0..self.target(part), Making::Empty, None)]
-            }
-            Group::Items => {
-                // Of a file that all have only rank 0 removes it.
-                let removes = matches!(part, Part::Items { act: Act::Remove, .. });
-                let ranks = if shape.shared_file && removes { 1 } else { shape.ranks };
-                let making = if shape.collective { Making::Existing } else { Making::Whole };
-                let one =
-                    |rank| self.items(part, rank, vec![rank], 0..self.target(part), making, wall);
-                (0..ranks).map(one).collect()
-            }
-            Group::WearOut => {
-                let most = self.made.iter().copied().max().unwrap_or(0);
-                let rest = (0..shape.ranks).zip(&self.made);
-                let one = |(rank, &made): (u16, &u64)| {
-                    self.items(part, rank, vec![rank], made..most, Making::Whole, None)
-                };
-                rest.map(one).collect()
-            }
+    /// Makes, looks at or removes the test directories.
+    fn run_test_directories(
+        &mut self,
+        action: Care,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        let tasks = (0..self.shape.roots).map(|_root| self.test_directories(action)).collect();
+        self.run_group(tasks, conductor)
+    }
+
+    fn run_trees(
+        &mut self,
+        part: Part,
+        makes: bool,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        let makers = 0..self.shape.tree_makers();
+        let tasks = makers.map(|rank| self.trees(part, rank, makes)).collect();
+        self.run_group(tasks, conductor)
+    }
+
+    /// Runs a test of items; the first rank does it for all where items are made collectively.
+    fn run_items(&mut self, part: Part, conductor: &mut dyn Conductor) -> SessionResult {
+        let Part::Items { is_directory, act } = part else { return Ok(()) };
+        let (creates, removes) = (act == Act::Create, act == Act::Remove);
+        let items = 0..self.target(part);
+        let collective = self.shape.collective && (creates || removes);
+        if collective {
+            let ranks = (0..self.shape.ranks).collect();
+            let task = self.items(part, 0, ranks, items.clone(), Making::Empty, None);
+            self.run_group(vec![task], conductor)?;
         }
+        if !collective || (creates && !is_directory) {
+            let seconds = self.shape.wall_seconds.filter(|_| creates);
+            let time_limit = seconds.map(|seconds| TimeLimit {
+                after: Duration::from_secs(seconds),
+                deadline: Deadline::default(),
+            });
+            let wall = time_limit.as_ref().map(|limit| &limit.deadline);
+            // Of a file that all have only rank 0 removes it.
+            let ranks = if self.shape.shared_file && removes { 1 } else { self.shape.ranks };
+            let making = if self.shape.collective { Making::Existing } else { Making::Whole };
+            let task = |rank| self.items(part, rank, vec![rank], items.clone(), making, wall);
+            let tasks: Vec<Task> = (0..ranks).map(task).collect();
+            let looks = matches!(act, Act::Stat | Act::Read);
+            let caches = if looks && self.shape.cold { Caches::Drop } else { Caches::Keep };
+            let group = ParallelGroup { time_limit, caches, ..self.group(tasks) };
+            conductor.group(group, self)?;
+        }
+        let least = self.made.iter().copied().min().unwrap_or(0);
+        let most = self.made.iter().copied().max().unwrap_or(0);
+        if self.ended_by_time && least < most {
+            // All make as many as the fastest one has.
+            let rest = (0..self.shape.ranks).zip(&self.made);
+            let task =
+                |(rank, &made)| self.items(part, rank, vec![rank], made..most, Making::Whole, None);
+            let tasks = rest.map(task).collect();
+            self.run_group(tasks, conductor)?;
+        }
+        if creates && self.shape.wall_seconds.is_some() {
+            self.standing[usize::from(!is_directory)] = most;
+        }
+        Ok(())
+    }
+
+    fn run_group(&mut self, tasks: Vec<Task>, conductor: &mut dyn Conductor) -> SessionResult {
+        conductor.group(self.group(tasks), self)
+    }
+
+    fn group(&self, tasks: Vec<Task>) -> ParallelGroup {
+        let side_by_side = side_by_side(self.shape.workers, tasks.len());
+        ParallelGroup { side_by_side, ..ParallelGroup::new(tasks) }
     }
 
     fn task(&self, kind: &str, tally: &str, op: Op, script: Box<dyn Script>) -> Task {
@@ -210,26 +216,6 @@ impl TestSession {
             Pattern { packet: original.packet, seed: original.data_seed, rank: rank.into() };
         Some(OwnData { buffers: Buffers::default(), pattern })
     }
-
-    /// Goes on after the groups of a part: where time ended it, all make what the fastest made.
-    fn group_after(&mut self) -> Option<Group> {
-        if std::mem::take(&mut self.ended_by_time) {
-            let (least, most) = (self.made.iter().min()?, self.made.iter().max()?);
-            if least < most {
-                return Some(Group::WearOut);
-            }
-        }
-        None
-    }
-
-    fn part_ended(&mut self) {
-        if let Some(Part::Items { is_directory, act: Act::Create }) = self.part
-            && self.shape.wall_seconds.is_some()
-        {
-            let most = self.made.iter().copied().max().unwrap_or(0);
-            self.standing[usize::from(!is_directory)] = most;
-        }
-    }
 }
 
 /// The call that is an item.
@@ -246,55 +232,31 @@ fn file_op(is_directory: bool, act: Act, making: Making) -> Op {
     }
 }
 
-impl Session for TestSession {
-    fn next_phase(&mut self) -> Option<Phase> {
-        self.part_ended();
-        if self.next == self.parts.len() {
-            self.next = 0;
-            self.iteration += 1;
-        }
-        if self.iteration == self.shape.iterations || self.parts.is_empty() {
-            return None;
-        }
-        let part = self.parts[self.next];
-        self.next += 1;
-        self.part = Some(part);
-        self.groups = self.groups_of(part);
-        if self.next == 1 && part != Part::MakeTrees && self.shape.as_original.is_some() {
-            self.groups.insert(0, Group::TestDirectories(Care::LookAt));
-        }
-        self.groups.reverse();
+impl PartedSession for TestSession {
+    fn run_next_part(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        let Some(&part) = self.parts.get(self.begun) else { return Ok(()) };
+        self.begun += 1;
         self.made = vec![0; self.shape.ranks.into()];
+        self.ended_by_time = false;
         self.sums.close();
-        let kind = part.kind();
-        let name = match self.iteration {
-            0 => kind.to_owned(),
-            later => format!("{kind} {}", later + 1),
-        };
-        Some(Phase { name, tasks: self.shape.ranks.into() })
+        if self.begun == 1 && part != Part::MakeTrees && self.shape.as_original.is_some() {
+            self.run_test_directories(Care::LookAt, conductor)?;
+        }
+        match part {
+            Part::MakeTrees => {
+                self.run_test_directories(Care::Make, conductor)?;
+                self.run_trees(part, true, conductor)
+            }
+            Part::RemoveTrees => {
+                self.run_trees(part, false, conductor)?;
+                self.run_test_directories(Care::Remove, conductor)
+            }
+            Part::Items { .. } => self.run_items(part, conductor),
+        }
     }
+}
 
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        let part = self.part?;
-        let group = self.groups.pop().or_else(|| self.group_after())?;
-        let creates = matches!(part, Part::Items { act: Act::Create, .. });
-        let looks = matches!(part, Part::Items { act: Act::Stat | Act::Read, .. });
-        let seconds = self.shape.wall_seconds.filter(|_| creates && group == Group::Items);
-        let time_limit = seconds.map(|seconds| TimeLimit {
-            after: Duration::from_secs(seconds),
-            deadline: Deadline::default(),
-        });
-        let tasks = self.tasks(part, group, time_limit.as_ref().map(|limit| &limit.deadline));
-        let side_by_side = side_by_side(self.shape.workers, tasks.len());
-        Some(ParallelGroup {
-            tasks,
-            time_limit,
-            caches: if looks && self.shape.cold { Caches::Drop } else { Caches::Keep },
-            side_by_side,
-            ..ParallelGroup::default()
-        })
-    }
-
+impl TaskListener for TestSession {
     fn task_ended(&mut self, totals: &TaskTotals) {
         let counts = totals.counters.read::<ItemCounts>().unwrap_or_default();
         if let Some(made) = self.made.get_mut(usize::from(totals.worker)) {
@@ -304,6 +266,25 @@ impl Session for TestSession {
         if totals.kind != SETUP {
             self.sums.add(totals, headline::done(counts));
         }
+    }
+}
+
+impl Session for TestSession {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        for iteration in 0..self.shape.iterations {
+            self.iteration = iteration;
+            self.begun = 0;
+            for part in self.parts.clone() {
+                let kind = part.kind();
+                let name = match iteration {
+                    0 => kind.to_owned(),
+                    later => format!("{kind} {}", later + 1),
+                };
+                conductor.phase(Phase::new(name, self.shape.ranks))?;
+                self.run_next_part(conductor)?;
+            }
+        }
+        Ok(())
     }
 
     fn metrics(&self) -> Vec<Metric> {

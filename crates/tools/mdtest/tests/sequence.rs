@@ -5,11 +5,13 @@
 
 use std::ffi::CStr;
 
+use treering_engine::{SessionRequest, rehearse_session};
+use treering_script::{
+    Call, CreateHow, Dir, OpenHow, SessionStop, SyncScope, TargetFacts, Task, Workload,
+};
 use treering_mdtest::Mdtest;
-use treering_model::TaskTotals;
-use treering_script::{Call, CreateHow, Dir, OpenHow, Script, SyncScope, TargetFacts, Workload};
 
-use treering_testkit::sequence::{self, calls, settings};
+use treering_testkit::sequence::{self, calls, settings, totals};
 
 fn text(name: &CStr) -> String {
     name.to_str().unwrap().to_owned()
@@ -189,42 +191,49 @@ fn time_ends_creation_and_all_make_as_many_as_the_fastest() {
     let job = Mdtest.native(&settings).unwrap();
     let facts = TargetFacts::unknown();
     let mut session = job.begin(&facts);
-    session.next_phase().unwrap();
-    while session.next_group().is_some() {}
-    session.next_phase().unwrap();
-    let mut group = session.next_group().unwrap();
-    let deadline = group.time_limit.as_ref().unwrap().deadline.clone();
-    assert_eq!(group.time_limit.as_ref().unwrap().after.as_secs(), 5);
-    let creates = |script: &mut dyn Script| {
-        calls(script, words)
-            .iter()
-            .filter(|call| call.starts_with("create"))
-            .cloned()
-            .collect::<Vec<_>>()
+    let creates = |task: &mut Task| {
+        let mut made = calls(task.script.as_mut(), words);
+        made.retain(|call| call.starts_with("create"));
+        made
     };
-    // The first worker made all before time was over, the second one item after.
-    let made = creates(group.tasks[0].script.as_mut());
-    assert_eq!(made.len(), 10);
-    deadline.reach();
-    let made = creates(group.tasks[1].script.as_mut());
-    assert_eq!(made, ["create 2:file.mdtest.1.0"]);
-    for (worker, task) in (0..).zip(&mut group.tasks) {
-        let counters = task.script.counters();
-        let kind = task.kind.clone();
-        session.task_ended(&TaskTotals { worker, kind, counters, ..TaskTotals::default() });
-    }
-    let mut rest = session.next_group().unwrap();
-    assert!(rest.time_limit.is_none());
-    assert_eq!(creates(rest.tasks[0].script.as_mut()).len(), 0);
-    let made = creates(rest.tasks[1].script.as_mut());
-    assert_eq!((made.len(), made[0].as_str()), (9, "create 2:file.mdtest.1.1"));
-    for (worker, task) in (0..).zip(&mut rest.tasks) {
-        let counters = task.script.counters();
-        let kind = task.kind.clone();
-        session.task_ended(&TaskTotals { worker, kind, counters, ..TaskTotals::default() });
-    }
-    assert!(session.next_group().is_none());
-    session.next_phase().unwrap();
-    let mut stats = session.next_group().unwrap();
-    assert_eq!(calls(stats.tasks[1].script.as_mut(), words).len(), 1 + 10);
+    let mut phases = 0;
+    let mut groups = 0;
+    let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
+        let SessionRequest::Group(mut group, listener) = request else {
+            phases += 1;
+            groups = 0;
+            return Ok(());
+        };
+        groups += 1;
+        if phases == 1 {
+            return Ok(());
+        }
+        let [first, second] = &mut group.tasks[..] else { panic!("two workers") };
+        match (phases, groups) {
+            (2, 1) => {
+                let limit = group.time_limit.unwrap();
+                assert_eq!(limit.after.as_secs(), 5);
+                // The first worker made all before time was over, the second one item after.
+                assert_eq!(creates(first).len(), 10);
+                limit.deadline.reach();
+                assert_eq!(creates(second), ["create 2:file.mdtest.1.0"]);
+            }
+            (2, 2) => {
+                assert!(group.time_limit.is_none());
+                assert_eq!(creates(first).len(), 0);
+                let made = creates(second);
+                assert_eq!((made.len(), made[0].as_str()), (9, "create 2:file.mdtest.1.1"));
+            }
+            (3, 1) => {
+                assert_eq!(calls(second.script.as_mut(), words).len(), 1 + 10);
+                return Err(SessionStop::Ended);
+            }
+            other => panic!("no group is expected in {other:?}"),
+        }
+        listener.task_ended(&totals(0, first));
+        listener.task_ended(&totals(1, second));
+        Ok(())
+    });
+    rehearsed.unwrap();
+    assert_eq!((phases, groups), (3, 1));
 }

@@ -3,10 +3,15 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use treering_engine::{Caller as _, EntryOrder, MemoryCaller, MemoryFilesystem, rehearse};
-use treering_fio::check::Moved;
+use treering_engine::{
+    Caller as _, EntryOrder, MemoryCaller, MemoryFilesystem, SessionRequest, rehearse,
+    rehearse_session,
+};
 use treering_model::TaskTotals;
-use treering_script::{Call, File, Job, TargetFacts, Task};
+use treering_script::{
+    Call, File, Job, ParallelGroup, SessionError, TargetFacts, Task, TaskListener,
+};
+use treering_fio::check::Moved;
 
 /// Calls after which a job that makes no request is given up.
 const CALLS_MAX: usize = 50_000_000;
@@ -16,25 +21,28 @@ pub(super) fn requests(job: &dyn Job, wanted: &[usize]) -> Result<Vec<Vec<Moved>
     let memory = MemoryFilesystem::new(EntryOrder::Creation);
     let mut session = job.begin(&TargetFacts::unknown());
     let mut all = Vec::new();
-    let mut phase = 0;
-    while session.next_phase().is_some() {
-        while let Some(group) = session.next_group() {
-            for (worker, mut task) in (0..).zip(group.tasks) {
-                let count = if phase == 0 { None } else { wanted.get(all.len()).copied() };
-                let made = drive(&mut task, &memory, count)?;
-                if phase > 0 {
-                    all.push(made);
-                }
-                let (kind, counters) = (task.kind.clone(), task.script.counters());
-                let totals = TaskTotals { phase, worker, kind, counters, ..TaskTotals::default() };
-                session.task_ended(&totals);
+    let mut phases = 0;
+    let mut perform = |group: ParallelGroup, phase: u32, listener: &mut dyn TaskListener| {
+        for (worker, mut task) in (0..).zip(group.tasks) {
+            let count = wanted.get(all.len()).copied().filter(|_| phase > 0);
+            let made = drive(&mut task, &memory, count).map_err(SessionError::new)?;
+            if phase > 0 {
+                all.push(made);
             }
-            if let Some(why) = session.failure() {
-                return Err(why.to_string());
-            }
+            let (kind, counters) = (task.kind.clone(), task.script.counters());
+            let totals = TaskTotals { phase, worker, kind, counters, ..TaskTotals::default() };
+            listener.task_ended(&totals);
         }
-        phase += 1;
-    }
+        Ok(())
+    };
+    let rehearsed = rehearse_session(session.as_mut(), &mut |request| match request {
+        SessionRequest::Phase(_) => {
+            phases += 1;
+            Ok(())
+        }
+        SessionRequest::Group(group, listener) => perform(group, phases - 1, listener),
+    });
+    rehearsed.map_err(|why| why.to_string())?;
     Ok(all)
 }
 

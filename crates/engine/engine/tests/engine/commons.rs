@@ -8,8 +8,8 @@ use std::time::Duration;
 use treering_engine::{EngineError, StopFlag, Target};
 use treering_model::{Counters, Metric, TaskTotals, TrialEvent};
 use treering_script::{
-    Board, CreateHow, Deadline, Dir, Expect, Identity, Io, ParallelGroup, Phase, Script, Session,
-    SideBySide, Stop, Task, WorkerKind,
+    Board, Conductor, CreateHow, Deadline, Dir, Expect, Identity, Io, ParallelGroup, Phase, Script,
+    Session, SessionResult, SideBySide, Stop, Task, TaskListener, WorkerKind,
 };
 
 use crate::operations::{Operation, name};
@@ -40,7 +40,6 @@ impl Script for Counting {
 /// Rings at the third tick.
 struct Ticking {
     group: Option<ParallelGroup>,
-    begun: bool,
     boards: Vec<Board>,
     deadline: Deadline,
     elapsed: Vec<u64>,
@@ -61,20 +60,11 @@ impl Ticking {
             ..ParallelGroup::default()
         };
         let (elapsed, reported) = (Vec::new(), Vec::new());
-        Self { group: Some(group), begun: false, boards, deadline, elapsed, reported }
+        Self { group: Some(group), boards, deadline, elapsed, reported }
     }
 }
 
-impl Session for Ticking {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let first = !std::mem::replace(&mut self.begun, true);
-        first.then(|| Phase { name: "p".to_owned(), tasks: 1 })
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        self.group.take()
-    }
-
+impl TaskListener for Ticking {
     fn tick(&mut self, elapsed_ns: u64) -> Counters {
         self.elapsed.push(elapsed_ns);
         let counts: Vec<u64> =
@@ -87,6 +77,13 @@ impl Session for Ticking {
 
     fn task_ended(&mut self, totals: &TaskTotals) {
         self.reported.extend(totals.counters.read::<u64>());
+    }
+}
+
+impl Session for Ticking {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        conductor.phase(Phase { name: "p".to_owned(), tasks: 1 })?;
+        self.group.take().map_or(Ok(()), |group| conductor.group(group, self))
     }
 
     fn metrics(&self) -> Vec<Metric> {

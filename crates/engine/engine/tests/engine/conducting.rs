@@ -8,24 +8,30 @@ use treering_engine::{
     Confinement, EngineError, EntryOrder, LatencyMode, MemoryCaller, MemoryFilesystem, Payload,
     Place, Progress, Run, RunOptions, StopFlag, Target,
 };
-use treering_model::{CautionCode, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
-use treering_script::{Caches, CreateHow, EntryKind, ParallelGroup};
+use treering_model::{CautionCode, Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
+use treering_script::{
+    Caches, Conductor, CreateHow, EntryKind, NoListener, ParallelGroup, Session, SessionError,
+    SessionResult,
+};
 use treering_sys::DropCachesError;
 
 use crate::operations::{Operation, OperationScript, Panicking, Raising, make_tree, name};
-use crate::stage::{Heard, Play, group, options, perform, synced, task, task_of};
+use crate::stage::{Heard, Play, group, options, perform, task, task_of};
 
 fn two_phases() -> Play {
-    Play::new(vec![
+    let phases = vec![
         (
             "create",
             vec![
-                synced(group(vec![task("tree-0", make_tree("tree-0", 10, 5000))])),
+                group(vec![task("tree-0", make_tree("tree-0", 10, 5000))]),
                 group(vec![task("tree-1", make_tree("tree-1", 20, 100))]),
             ],
         ),
         ("read", vec![group(vec![task("tree-0", reading("tree-0"))])]),
-    ])
+    ];
+    let mut play = Play::new(phases);
+    play.syncs = true;
+    play
 }
 
 fn reading(tree: &str) -> Vec<Operation> {
@@ -40,6 +46,65 @@ fn reading(tree: &str) -> Vec<Operation> {
 
 fn calls(task: &TaskTotals, op: Op) -> u64 {
     task.ops.iter().find(|totals| totals.op == op).map_or(0, |totals| totals.calls)
+}
+
+/// Asks for a second phase, whatever came of the first one.
+struct HeedlessSession;
+
+impl Session for HeedlessSession {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        for name in ["first", "second"] {
+            let failing = task("missing", reading("missing"));
+            let _ignored = conductor.run_task(name, failing, &mut NoListener);
+        }
+        Ok(())
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        Vec::new()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn a_call_that_fails_ends_the_run_of_a_session_that_ignores_it() {
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let (result, heard) = perform(&mut HeedlessSession, &target, &StopFlag::new());
+    assert!(matches!(result, Err(EngineError::Call { .. })), "{result:?}");
+    assert_eq!(heard.order(), ["phase 0", "task 0", "end of phase 0"]);
+}
+
+/// Fails after its first task.
+struct FailingSession;
+
+impl Session for FailingSession {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        let make = task("tree-0", make_tree("tree-0", 1, 1));
+        conductor.run_task("create", make, &mut NoListener)?;
+        Err(SessionError::at("tree-0", "is too small").into())
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        Vec::new()
+    }
+
+    fn remains(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn the_error_of_a_session_ends_its_phase_and_then_the_run() {
+    let (result, heard) =
+        perform(&mut FailingSession, &MemoryFilesystem::default(), &StopFlag::new());
+    assert!(matches!(&result, Err(EngineError::Session(_))), "{result:?}");
+    assert_eq!(result.unwrap_err().to_string(), "tree-0: is too small");
+    assert_eq!(heard.order(), ["phase 0", "task 0", "end 0 by 0", "end of phase 0"]);
+    assert_eq!(heard.phases()[0].tasks, 1);
 }
 
 fn check_two_phases(heard: &Heard, reported: &[TaskTotals]) {

@@ -1,6 +1,5 @@
 //! Sessions, listeners and mounts for the tests.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -10,48 +9,51 @@ use treering_engine::{
 use treering_model::{
     Caution, Metric, Op, PhaseTotals, SinkError, TaskTotals, TrialEvent, TrialSink,
 };
-use treering_script::{ParallelGroup, Phase, Script, Session, SyncScope, Task};
+use treering_script::{
+    Conductor, ParallelGroup, Phase, Script, Session, SessionResult, SyncScope, Task, TaskListener,
+};
 
 use crate::operations::{Operation, OperationScript};
 
 /// A session of given phases, each of given groups.
 pub(crate) struct Play {
-    phases: VecDeque<(String, VecDeque<ParallelGroup>)>,
-    groups: VecDeque<ParallelGroup>,
+    phases: Vec<(String, Vec<ParallelGroup>)>,
+    /// Whether the target is synced after each group.
+    pub(crate) syncs: bool,
     pub(crate) reported: Vec<TaskTotals>,
     pub(crate) of_others: Vec<TaskTotals>,
 }
 
 impl Play {
     pub(crate) fn new(phases: Vec<(&str, Vec<ParallelGroup>)>) -> Self {
-        let phases = phases.into_iter().map(|(name, groups)| (name.to_owned(), groups.into()));
-        Self {
-            phases: phases.collect(),
-            groups: VecDeque::new(),
-            reported: Vec::new(),
-            of_others: Vec::new(),
-        }
+        let phases = phases.into_iter().map(|(name, groups)| (name.to_owned(), groups));
+        Self { phases: phases.collect(), syncs: false, reported: Vec::new(), of_others: Vec::new() }
     }
 }
 
-impl Session for Play {
-    fn next_phase(&mut self) -> Option<Phase> {
-        let (name, groups) = self.phases.pop_front()?;
-        self.groups = groups;
-        let tasks = self.groups.iter().map(|group| group.tasks.len()).sum::<usize>();
-        Some(Phase { name, tasks: u32::try_from(tasks).unwrap() })
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        self.groups.pop_front()
-    }
-
+impl TaskListener for Play {
     fn task_ended(&mut self, totals: &TaskTotals) {
         self.reported.push(totals.clone());
     }
 
     fn others_task_ended(&mut self, totals: &TaskTotals) {
         self.of_others.push(totals.clone());
+    }
+}
+
+impl Session for Play {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        for (name, groups) in std::mem::take(&mut self.phases) {
+            let tasks = groups.iter().map(|group| group.tasks.len()).sum::<usize>();
+            conductor.phase(Phase { name, tasks: u32::try_from(tasks).unwrap() })?;
+            for group in groups {
+                conductor.group(group, self)?;
+                if self.syncs {
+                    conductor.sync(SyncScope::Target)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -86,10 +88,6 @@ pub(crate) fn endless(subject: &str) -> Task {
 
 pub(crate) fn group(tasks: Vec<Task>) -> ParallelGroup {
     ParallelGroup { tasks, ..ParallelGroup::default() }
-}
-
-pub(crate) fn synced(group: ParallelGroup) -> ParallelGroup {
-    ParallelGroup { sync_after: Some(SyncScope::Target), ..group }
 }
 
 /// Keeps all events.

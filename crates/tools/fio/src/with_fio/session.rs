@@ -1,8 +1,9 @@
 //! One run of the original: its directories are made, it is started, and what it reported is taken.
 
-use treering_model::{Fact, Metric, Op, TaskTotals};
+use treering_model::{Fact, Metric, Op};
 use treering_script::{
-    ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase, Session, SessionError, Task,
+    Conductor, NoListener, Program, ProgramEnd, ReportedPhase, Session, SessionError,
+    SessionResult, Task,
 };
 
 use super::super::headline::Headline;
@@ -18,89 +19,68 @@ const WORDS_LINES_MAX: usize = 4;
 /// Characters of each of them.
 const WORDS_CHARS_MAX: usize = 240;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Begin,
-    Setup,
-    Program,
-    Over,
-}
-
 /// A run in progress.
 pub(super) struct ForeignSession<'j> {
     job: &'j ForeignJob,
-    part: Part,
+    has_begun: bool,
     headline: Option<Headline>,
-    failure: Option<SessionError>,
     /// What it said beside its result.
     said: String,
 }
 
 impl<'j> ForeignSession<'j> {
     pub(super) fn new(job: &'j ForeignJob) -> Self {
-        Self { job, part: Part::Begin, headline: None, failure: None, said: String::new() }
+        Self { job, has_begun: false, headline: None, said: String::new() }
     }
 }
 
-impl Session for ForeignSession<'_> {
-    fn next_phase(&mut self) -> Option<Phase> {
-        (self.part == Part::Begin).then(|| {
-            self.part = Part::Setup;
-            Phase { name: SETUP.to_owned(), tasks: 1 }
-        })
-    }
-
-    fn next_group(&mut self) -> Option<ParallelGroup> {
-        (self.part == Part::Setup).then(|| {
-            self.part = Part::Program;
-            let script = MakeDirectories::of(&numbered(self.job.directories));
-            let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
-            ParallelGroup { tasks: vec![task], ..ParallelGroup::default() }
-        })
-    }
-
-    fn task_ended(&mut self, _totals: &TaskTotals) {}
-
-    fn failure(&self) -> Option<SessionError> {
-        self.failure.clone()
-    }
-
-    fn program(&mut self) -> Option<Program> {
-        (self.part == Part::Program).then(|| {
-            self.part = Part::Over;
-            Program {
-                path: self.job.fio.path.clone(),
-                arguments: ["--output-format=json+", "--eta=never", "-"].map(str::to_owned).into(),
-                input: self.job.text.clone().into_bytes(),
-                directory: self.job.working_directory(),
-                watch: None,
-            }
-        })
-    }
-
-    fn program_ended(&mut self, end: ProgramEnd) -> Vec<ReportedPhase> {
+impl ForeignSession<'_> {
+    /// What the original reported of its phases; `None` where it reported nothing.
+    fn take_report(&mut self, end: &ProgramEnd) -> Option<Vec<ReportedPhase>> {
         let document = document(&end.output);
         let before = match &document {
             Some(_) => &[][..],
             None => &end.output,
         };
         self.said = words(&[&end.errors, before].concat());
-        let reported = document.map(|document| reported(&document, &self.job.jobs, &end));
-        let is_empty = reported.as_ref().is_none_or(|reported| reported.phases.is_empty());
-        let why = match end.code {
-            Some(0) if !is_empty => None,
-            Some(0) => Some("it reported nothing of its jobs".to_owned()),
-            Some(code) => Some(format!("it ended with exit code {code}")),
-            None => Some("it was ended by a signal".to_owned()),
+        let reported = reported(&document?, &self.job.jobs, end);
+        self.headline = reported.headline;
+        Some(reported.phases)
+    }
+
+    /// Fails where the original did not do its work.
+    fn check(&self, code: Option<i32>, is_empty: bool) -> Result<(), SessionError> {
+        let why = match code {
+            Some(0) if !is_empty => return Ok(()),
+            Some(0) => "it reported nothing of its jobs".to_owned(),
+            Some(code) => format!("it ended with exit code {code}"),
+            None => "it was ended by a signal".to_owned(),
         };
-        self.failure = why.map(|why| match self.said.as_str() {
+        Err(match self.said.as_str() {
             "" => SessionError::at("fio", why),
             // Its own words begin with its name.
             said => SessionError::new(said),
-        });
-        let Some(reported) = reported else { return Vec::new() };
-        self.headline = reported.headline;
-        reported.phases
+        })
+    }
+}
+
+impl Session for ForeignSession<'_> {
+    fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
+        self.has_begun = true;
+        let script = MakeDirectories::of(&numbered(self.job.directories));
+        let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
+        conductor.run_task(SETUP, task, &mut NoListener)?;
+        let end = conductor.program(Program {
+            path: self.job.fio.path.clone(),
+            arguments: ["--output-format=json+", "--eta=never", "-"].map(str::to_owned).into(),
+            input: self.job.text.clone().into_bytes(),
+            directory: self.job.working_directory(),
+            watch: None,
+        })?;
+        let phases = self.take_report(&end).unwrap_or_default();
+        let is_empty = phases.is_empty();
+        conductor.report(phases)?;
+        Ok(self.check(end.code, is_empty)?)
     }
 
     fn facts(&self) -> Vec<Fact> {
@@ -115,10 +95,8 @@ impl Session for ForeignSession<'_> {
     }
 
     fn remains(&self) -> Vec<String> {
-        match self.part {
-            Part::Begin => Vec::new(),
-            _ => (0..self.job.directories).map(directory).collect(),
-        }
+        let made = if self.has_begun { self.job.directories } else { 0 };
+        (0..made).map(directory).collect()
     }
 }
 
