@@ -1,6 +1,6 @@
 //! Properties that hold for any input, and the promise that no input makes a function panic.
 //!
-//! What does not live here: figures (`vectors.rs`, `oracle.rs`). Random series mix ordinary numbers
+//! Not here: figures (`vectors.rs`, `oracle.rs`). Random series mix ordinary numbers
 //! with repeated ones, zeros, huge and tiny ones, NaN and infinities.
 
 use proptest::collection::vec;

@@ -1,7 +1,7 @@
 //! The whole way of a result, as a report goes it: rounds with a failed run, four metrics, a family
 //! of verdicts, the control, and the stopping rule.
 //!
-//! What does not live here: single methods. The numbers are invented; what is asserted is that the
+//! Not here: single methods. The numbers are invented; what is asserted is that the
 //! pieces fit and say what a reader would say.
 
 use treering_stats as stats;

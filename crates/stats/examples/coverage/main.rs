@@ -1,7 +1,7 @@
 //! Coverage of the intervals, false alarms and missed differences of the verdicts, by simulation
 //! with known truth. Prints Markdown tables, the ones in `docs/evidence/statistics.md`.
 //!
-//! What does not live here: any statistic. Everything judged is called through the public
+//! Not here: any statistic. Everything judged is called through the public
 //! functions, except the methods of the comparison columns (`bca`, `welch`). Seeded: two
 //! runs print the same.
 //!

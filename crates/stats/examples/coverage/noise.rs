@@ -1,6 +1,6 @@
 //! Noise with known truth: the series and rounds that the simulations draw.
 //!
-//! What does not live here: what is done with them (`main.rs`). Seeded, so that tables repeat.
+//! Not here: what is done with them (`main.rs`). Seeded, so that tables repeat.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
