@@ -13,8 +13,8 @@ use treering_engine::{
 };
 use treering_lab::{LeftTree, Remountable, Workplace};
 use treering_model::{Ending, TrialId, TrialSink};
-use treering_observe::Wanted;
-use treering_observe::layout::LayoutWanted;
+use treering_observe::ObserverOptions;
+use treering_observe::layout::LayoutSchedule;
 use treering_report::pages::run::{Stored, page};
 use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, TargetFacts, Workload};
 
@@ -219,12 +219,12 @@ fn listeners(
 }
 
 /// What observers are asked for.
-fn wanted(own: &NativeRunArgs) -> Wanted {
+fn wanted(own: &NativeRunArgs) -> ObserverOptions {
     let every_tasks = own.layout_every.unwrap_or(0);
     let is_wanted = own.layout || own.layout_every.is_some();
-    Wanted {
+    ObserverOptions {
         heat_half_life: own.heat.then_some(own.heat_half_life),
-        layout: is_wanted.then_some(LayoutWanted { every_tasks, map: true }),
+        layout: is_wanted.then_some(LayoutSchedule { every_tasks, map: true }),
         trace: own.trace,
     }
 }

@@ -56,5 +56,5 @@ pub use session_error::SessionError;
 pub use setting_files::SettingFiles;
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
-pub use treering_sys::{Errno, Scheduling, Synchronous, available_memory_bytes};
+pub use treering_sys::{Errno, Scheduling, SyncMode, available_memory_bytes};
 pub use typed_options::OptionValue;

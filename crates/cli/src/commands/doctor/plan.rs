@@ -10,7 +10,7 @@ use treering_campaign::plan::{Plan, baselines};
 use treering_lab::{Device, inspect};
 use treering_model::filesystems::by_name;
 use treering_model::{Caution, CautionCode, DeviceSpec, Ending, Fact, Trial, TrialId, Variant};
-use treering_observe::{Scene, Wanted, look, look_at_device};
+use treering_observe::{ObserverContext, ObserverOptions, look, look_at_device};
 use treering_report::Warning;
 use treering_script::TargetFacts;
 use treering_sys::is_root;
@@ -147,7 +147,8 @@ fn facts(variant: &Variant) -> Vec<Fact> {
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     let (mut facts, count, bytes) = match &variant.device {
         DeviceSpec::Directory { path } => {
-            return look(&Scene { target: path, wanted: Wanted::default() }).facts;
+            return look(&ObserverContext { target: path, wanted: ObserverOptions::default() })
+                .facts;
         }
         DeviceSpec::Loop { bytes, count, .. } => {
             let count = usize::from(*count);

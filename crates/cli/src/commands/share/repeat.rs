@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use treering_analysis::compare::{ComparedVariant, Factor, Terms, compare_observed, environment};
 use treering_campaign::plan::Plan;
 use treering_model::{CellRole, Trial, TrialBuilder, TrialEvent, TrialId};
-use treering_observe::{Scene, Wanted, look};
+use treering_observe::{ObserverContext, ObserverOptions, look};
 use treering_pack::{PackedPlan, Unpacking};
 use treering_report::pages::comparison::{View, page};
 use treering_store::{Detail, Filter};
@@ -149,7 +149,9 @@ impl Packed {
     fn of_machine(&self) -> Vec<String> {
         let is_on_machine = |trial: &&Trial| trial.fact("guest.kernel").is_none();
         let Some(trial) = self.trials.iter().find(is_on_machine) else { return Vec::new() };
-        let here = look(&Scene { target: Path::new("/"), wanted: Wanted::default() }).facts;
+        let here =
+            look(&ObserverContext { target: Path::new("/"), wanted: ObserverOptions::default() })
+                .facts;
         let differs = |name: &&str| {
             let was = trial.fact(name)?;
             let is = here.iter().find(|fact| fact.name == **name)?.value.as_str();

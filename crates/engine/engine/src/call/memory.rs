@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use treering_script::{
     Call, CallError, Completion, CreateHow, Dir, Done, Entries, EntryKind, File, MAX_DIRS,
-    MAX_FILES, OpenHow, Queue, Request, Room, Subject, Synchronous,
+    MAX_FILES, OpenHow, Queue, Request, Room, Subject, SyncMode,
 };
 use treering_sys::{Errno, is_single_name};
 
@@ -413,7 +413,7 @@ impl Caller for MemoryCaller {
     }
 
     /// Ignored: there is no page cache here.
-    fn open_through(&mut self, _direct: bool, _synchronous: Synchronous) {}
+    fn open_through(&mut self, _direct: bool, _synchronous: SyncMode) {}
 
     fn open_queue(&mut self, _queue: Option<Queue>) -> io::Result<()> {
         Ok(())

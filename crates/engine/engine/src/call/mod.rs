@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use treering_model::Op;
 use treering_script::{
-    Buffers, Call, CallError, Completion, Done, Entries, Queue, Subject, Synchronous,
+    Buffers, Call, CallError, Completion, Done, Entries, Queue, Subject, SyncMode,
 };
 
 use crate::HeatBook;
@@ -69,7 +69,7 @@ pub trait Caller: Send {
 
     /// Selects whether files opened from now on bypass the page cache (`O_DIRECT`), and whether
     /// they are written synchronously (`O_SYNC`, `O_DSYNC`).
-    fn open_through(&mut self, direct: bool, synchronous: Synchronous);
+    fn open_through(&mut self, direct: bool, synchronous: SyncMode);
 
     /// Selects the vector calls (`readv`, `pwritev`, …) for the reads and writes of the next task.
     fn by_vectors(&mut self, _are: bool) {}

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use treering_script::{Buffers, Completion, Queue, QueueKind, Request};
-use treering_sys::{Ended, Errno, QueueKind as Kind, RequestQueue, Transfer};
+use treering_sys::{CompletedRequest, Errno, QueueKind as Kind, RequestQueue, Transfer};
 
 use crate::{LARGEST_CALL_BYTES, Payload};
 
@@ -17,7 +17,7 @@ pub(crate) struct Source<'s> {
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     queue: Option<RequestQueue>,
-    ended: Vec<Ended>,
+    ended: Vec<CompletedRequest>,
     completions: Vec<Completion>,
 }
 

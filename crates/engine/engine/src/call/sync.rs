@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime};
 
 use treering_script::{
     Buffers, Call, CallError, Completion, Dir, Done, Entries, EntryKind, File, MAX_DIRS, MAX_FILES,
-    Queue, Room, Subject, SyncScope, Synchronous,
+    Queue, Room, Subject, SyncMode, SyncScope,
 };
 use treering_sys::{
-    Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through, advise,
+    Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, IoPath, Mapping, OpenHow, advise,
     allocate, attributes, close, dir_again, fd_path, file_xattr, filesystem_facts, forget, link,
     lock_range, make_again, make_dir, open_dir, open_file, punch, read, read_at, read_entries,
     read_vector, read_vector_at, remove_dir, rename, seek_to, seek_to_end, set_file_xattr,
@@ -54,7 +54,7 @@ const FILE_SLOTS: usize = MAX_FILES as usize;
 #[derive(Debug)]
 pub struct SyncCaller {
     confinement: Confinement,
-    through: Through,
+    through: IoPath,
     vectored: bool,
     /// Path of the target as given by the user.
     given: PathBuf,
@@ -88,7 +88,7 @@ impl SyncCaller {
         dirs[0] = Some(dir_again(dir)?);
         Ok(Self {
             confinement,
-            through: Through::default(),
+            through: IoPath::default(),
             vectored: false,
             given: PathBuf::new(),
             whole_paths: None,
@@ -272,7 +272,7 @@ impl SyncCaller {
         match *call {
             Call::Map { file, bytes, writes, random } => {
                 let length = usize::try_from(bytes).map_err(|_too_large| Errno::NOMEM)?;
-                let mapping = Mapping::of(self.file(file)?, length, writes)?;
+                let mapping = Mapping::new(self.file(file)?, length, writes)?;
                 mapping.advise(random)?;
                 self.mappings.insert(file.0, mapping);
                 Ok(Reply::once(Done::Plain))
@@ -497,8 +497,8 @@ impl Caller for SyncCaller {
         }
     }
 
-    fn open_through(&mut self, direct: bool, synchronous: Synchronous) {
-        self.through = Through { direct, synchronous };
+    fn open_through(&mut self, direct: bool, synchronous: SyncMode) {
+        self.through = IoPath { direct, synchronous };
     }
 
     fn by_vectors(&mut self, are: bool) {

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use treering_script::{Call, Dir, Done};
 use treering_sys::{
-    Errno, Through, attributes, is_single_name, make_dir_by_path, open_by_path, remove_dir_by_path,
+    Errno, IoPath, attributes, is_single_name, make_dir_by_path, open_by_path, remove_dir_by_path,
     rename_by_path, stat_by_path, stat_top, unlink_by_path,
 };
 
@@ -67,7 +67,7 @@ impl WholePaths {
 
     /// Makes a call by its whole path, if it takes one.
     #[inline]
-    pub(super) fn attempt(&mut self, call: &Call<'_>, through: Through) -> Result<ByPath, Errno> {
+    pub(super) fn attempt(&mut self, call: &Call<'_>, through: IoPath) -> Result<ByPath, Errno> {
         let done = match *call {
             Call::Create { at, path, how, into } => {
                 let file = open_by_path(self.item(at, path)?, created(how), through)?;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use treering_script::{
     Buffers, Call, CallError, Completion, CreateHow, Dir, Done, Entries, File, OpenHow, Queue,
-    Subject, Synchronous,
+    Subject, SyncMode,
 };
 use treering_stats::Access;
 use treering_sys::monotonic_ns;
@@ -103,7 +103,7 @@ impl<C: Caller> Caller for Noting<C> {
         self.caller.path_of(subject)
     }
 
-    fn open_through(&mut self, direct: bool, synchronous: Synchronous) {
+    fn open_through(&mut self, direct: bool, synchronous: SyncMode) {
         self.caller.open_through(direct, synchronous);
     }
 

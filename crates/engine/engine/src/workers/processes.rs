@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use treering_script::{GroupStart, Task};
 use treering_sys::{
-    ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns, own_session,
+    ForkEnd, ForkGate, ForkedProcess, fork_worker, monotonic_ns, own_session, read_answers,
 };
 
 use crate::workers::process_watch::{CHECK_EVERY, ProcessState, ProcessWatch, Remedy};
@@ -56,7 +56,7 @@ fn forked<C: Caller>(
         GroupStart::Together => Some(ForkGate::new().map_err(cannot(0))?),
         GroupStart::AsMade => None,
     };
-    let mut children: Vec<Forked> = Vec::with_capacity(tasks.len());
+    let mut children: Vec<ForkedProcess> = Vec::with_capacity(tasks.len());
     for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {
         let work = || {
             if options.has_session {
@@ -69,21 +69,21 @@ fn forked<C: Caller>(
     }
     drop(gate);
     let watches = watch(&mut children, options.stopped_max, halting).map_err(cannot(0))?;
-    let ends = children.into_iter().map(Forked::end);
+    let ends = children.into_iter().map(ForkedProcess::end);
     Ok(ends.zip(watches).map(|(end, watch)| run(end, watch.into_fault())).collect())
 }
 
 /// Reads the results of all children until they are complete, and deals with children that are
 /// stopped or do not end.
 fn watch(
-    children: &mut [Forked],
+    children: &mut [ForkedProcess],
     stopped_max: Duration,
     halting: Halting<'_>,
 ) -> io::Result<Vec<ProcessWatch>> {
     let mut watches: Vec<_> = children.iter().map(|_| ProcessWatch::new(stopped_max)).collect();
     let mut checked = Instant::now();
-    while hear_forked(children, ANSWER_MAX, CHECK_EVERY)? {
-        if children.iter().any(Forked::is_lost) {
+    while read_answers(children, ANSWER_MAX, CHECK_EVERY)? {
+        if children.iter().any(ForkedProcess::is_lost) {
             halting.stop.halt();
         }
         let since_last = checked.elapsed();

@@ -14,7 +14,8 @@ use treering_script::{
     Stop, Subject, Task, Usage,
 };
 use treering_sys::{
-    RunAs, Scheduled, StopFlag, ThreadCpu, ThreadUsage, monotonic_ns, thread_cpu, thread_usage,
+    RunAs, SchedulingGuard, StopFlag, ThreadCpu, ThreadUsage, monotonic_ns, thread_cpu,
+    thread_usage,
 };
 
 use crate::progress::ProgressLine;
@@ -386,11 +387,11 @@ fn run_as(identity: Identity) -> Result<RunAs, String> {
 }
 
 /// The worker is scheduled as its task asks until this is dropped.
-fn scheduled(asked: &Scheduling) -> Result<Option<Scheduled>, String> {
+fn scheduled(asked: &Scheduling) -> Result<Option<SchedulingGuard>, String> {
     if *asked == Scheduling::default() {
         return Ok(None);
     }
-    let put_on = Scheduled::put_on(asked);
+    let put_on = SchedulingGuard::put_on(asked);
     put_on.map(Some).map_err(|errno| format!("cannot be scheduled as it asks: {errno}"))
 }
 

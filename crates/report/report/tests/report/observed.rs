@@ -103,17 +103,17 @@ fn watched(late: i64, name: &str, campaign: TrialId, role: CellRole) -> Trial {
             Metric::new("trace_write_amplification", scope(), 1.5, Unit::Count, Better::Lower),
             Metric::new("layout_score_percent", scope(), share, Unit::Percent, Better::Higher),
         ]);
-        let made = Artifact::of(ARTIFACT_KIND, ARTIFACT_VERSION, &digest(seed + phase)).unwrap();
+        let made = Artifact::new(ARTIFACT_KIND, ARTIFACT_VERSION, &digest(seed + phase)).unwrap();
         let phase = Some(u32::try_from(phase).unwrap());
         trial.artifacts.push(Artifact { phase, name: name.to_owned(), ..made });
     }
     for task in 1..=10u32 {
         let layout = layout(0.9 - f64::from(task) / 100.0);
-        let made = Artifact::of(LAYOUT_ARTIFACT, LAYOUT_VERSION, &layout).unwrap();
+        let made = Artifact::new(LAYOUT_ARTIFACT, LAYOUT_VERSION, &layout).unwrap();
         let name = format!("{LAYOUT_AFTER_TASK}{task}");
         trial.artifacts.push(Artifact { phase: Some(1), name, ..made });
     }
-    let made = Artifact::of(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, &map()).unwrap();
+    let made = Artifact::new(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, &map()).unwrap();
     trial.artifacts.push(Artifact { phase: Some(2), ..made });
     trial
 }

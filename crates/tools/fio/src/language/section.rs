@@ -1,6 +1,6 @@
 //! A job with every option resolved.
 
-use treering_script::Synchronous;
+use treering_script::SyncMode;
 
 use treering_kit::faults::Place;
 
@@ -279,7 +279,7 @@ pub(crate) struct Section {
     /// True if the page cache is bypassed: `direct`.
     pub direct: bool,
     /// Synchronous open flags: `sync`.
-    pub synchronous: Synchronous,
+    pub synchronous: SyncMode,
     /// Number of clones: `numjobs`.
     pub clones: u64,
     /// True if clones are threads and not processes: `thread`.
@@ -394,7 +394,7 @@ impl Section {
             most_reaped: 0,
             depth_low: 0,
             direct: false,
-            synchronous: Synchronous::No,
+            synchronous: SyncMode::No,
             clones: 1,
             thread: false,
             runtime_us: 0,

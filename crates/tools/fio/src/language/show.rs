@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use treering_script::Synchronous;
+use treering_script::SyncMode;
 
 use super::direction::Direction;
 use super::distribution::Distribution;
@@ -73,8 +73,8 @@ const SERVICES: [(&str, FileOrder); 3] = [
     ("sequential", FileOrder::Sequential),
 ];
 
-const SYNCS: [(&str, Synchronous); 3] =
-    [("0", Synchronous::No), ("1", Synchronous::All), ("dsync", Synchronous::Data)];
+const SYNCS: [(&str, SyncMode); 3] =
+    [("0", SyncMode::No), ("1", SyncMode::All), ("dsync", SyncMode::Data)];
 
 const EXITS: [(&str, Exits); 3] =
     [("group", Exits::Group), ("stonewall", Exits::Stonewall), ("all", Exits::All)];

@@ -3,7 +3,7 @@
 mod steering;
 mod verify;
 
-use treering_script::Synchronous;
+use treering_script::SyncMode;
 
 use treering_kit::faults::Fault;
 
@@ -282,11 +282,11 @@ impl Section {
             "invalidate" => self.invalidate = value.switch()?,
             "sync" => {
                 let words = [
-                    ("0", Synchronous::No),
-                    ("none", Synchronous::No),
-                    ("1", Synchronous::All),
-                    ("sync", Synchronous::All),
-                    ("dsync", Synchronous::Data),
+                    ("0", SyncMode::No),
+                    ("none", SyncMode::No),
+                    ("1", SyncMode::All),
+                    ("sync", SyncMode::All),
+                    ("dsync", SyncMode::Data),
                 ];
                 self.synchronous = value.word(&words)?;
             }
