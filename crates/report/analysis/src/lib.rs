@@ -1,4 +1,4 @@
-//! What a trial says: pure functions from [`treering_model::Trial`] values to figures.
+//! Analysis of trials: pure functions from [`treering_model::Trial`] values to figures.
 //!
 //! Here live medians, shares, totals, merged latencies and the trend of a run. No page is laid
 //! out here (that is `treering-report`), nothing is read from a disk, and no verdict is given on

@@ -1,4 +1,4 @@
-//! Totals of each phase, those that never ended included.
+//! Totals of each phase, unfinished phases included.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,37 +7,38 @@ use treering_model::{PhaseTotals, TaskTotals, Trial};
 use crate::Known;
 use crate::kind::{MIB, per_second, share};
 
-/// What a phase came to.
+/// Figures of one phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseSummary {
-    /// The phase, counted from 0.
+    /// Index of the phase, counted from 0.
     pub phase: u32,
-    /// Its name; empty when it never ended, since the name comes with the end.
+    /// Name of the phase; empty for an unfinished phase, since the name is recorded at its end.
     pub name: String,
-    /// False when the trial ended inside it: then everything is the sum of its finished tasks.
+    /// False when the trial ended inside the phase: then all totals are sums over its finished
+    /// tasks.
     pub finished: bool,
-    /// Tasks done; `None` where a log does not tell them.
+    /// Number of tasks completed; `None` where an imported log omits it.
     pub tasks: Option<u32>,
-    /// Files worked on; `None` where none were counted.
+    /// Number of files worked on; `None` where none were counted.
     pub files: Option<u64>,
-    /// Bytes really moved; `None` where a log does not tell them.
+    /// Bytes actually transferred; `None` where an imported log omits them.
     pub bytes: Option<u64>,
-    /// Duration in seconds, waiting and syncing included; `None` where a log does not tell it.
+    /// Duration in seconds, waiting and syncing included; `None` where an imported log omits it.
     pub seconds: Option<f64>,
-    /// Bytes moved in MiB per second over the whole phase; `None` without time or bytes.
+    /// Transfer rate over the whole phase in MiB per second; `None` without time or bytes.
     pub mib_per_second: Option<f64>,
     /// Files per second over the whole phase; `None` without time or files.
     pub files_per_second: Option<f64>,
-    /// CPU seconds of all workers in user mode; `None` where a log does not tell them.
+    /// CPU seconds of all workers in user mode; `None` where an imported log omits them.
     pub user_seconds: Option<f64>,
-    /// CPU seconds of all workers in the kernel; `None` where a log does not tell them.
+    /// CPU seconds of all workers in the kernel; `None` where an imported log omits them.
     pub system_seconds: Option<f64>,
-    /// CPU in percent of the duration; above 100 when several workers compute at once.
+    /// CPU time in percent of the duration; above 100 when several workers run at once.
     pub cpu_percent: Option<f64>,
 }
 
 impl PhaseSummary {
-    /// Its name, or its number and that it never ended.
+    /// Name of the phase, or its index with a note that it never ended.
     pub fn label(&self) -> String {
         match (self.finished, self.name.is_empty()) {
             (true, false) => self.name.clone(),
@@ -66,7 +67,7 @@ impl PhaseSummary {
     }
 }
 
-/// The phases in the order of their numbers.
+/// Phase summaries in phase order.
 pub(crate) fn of_trial(trial: &Trial) -> Vec<PhaseSummary> {
     let known = Known::of(trial);
     let mut all: Vec<PhaseSummary> =

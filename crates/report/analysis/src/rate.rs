@@ -1,22 +1,22 @@
-//! How much was done in each slice of a phase: its seconds, put together where they are many.
+//! Throughput over the course of a phase: its seconds, merged into slices when there are many.
 
 use treering_model::{Interval, PhaseTotals};
 
-/// Shorter phases have no timeline worth drawing.
+/// Minimum duration in seconds of a phase with a timeline.
 pub const COURSE_MIN_SECONDS: f64 = 5.0;
 
-/// Slices that a timeline has at most.
+/// Maximum number of slices in a timeline.
 const MOST_SLICES: u64 = 150;
 
-/// Nanoseconds of a second.
+/// Nanoseconds in a second.
 const SECOND_NS: f64 = 1e9;
 
-/// What is counted in each second.
+/// Quantity whose rate a timeline shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// Bytes moved.
+    /// Bytes transferred.
     Bytes,
-    /// Calls that ended.
+    /// Calls completed.
     Calls,
 }
 
@@ -29,31 +29,32 @@ impl Amount {
     }
 }
 
-/// A slice of a phase, in units of the amount per second.
+/// A slice of a phase, as a rate: amount per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slice {
-    /// The mean over the slice.
+    /// Mean rate over the slice.
     pub mean: f64,
-    /// The slowest of its whole seconds; the mean when it has none.
+    /// Rate of its slowest whole second; the mean when it has no whole second.
     pub low: f64,
-    /// The fastest of its whole seconds.
+    /// Rate of its fastest whole second.
     pub high: f64,
 }
 
-/// Whether a phase lasted long enough for a timeline, and tells of its seconds at all.
+/// Reports whether a phase is long enough for a timeline and has per-second intervals.
 pub fn has_timeline(phase: &PhaseTotals) -> bool {
     phase.wall_ns as f64 / SECOND_NS >= COURSE_MIN_SECONDS && !phase.intervals.is_empty()
 }
 
-/// How many seconds make a slice, so that a phase of this duration has not too many.
+/// Length of a slice in seconds that keeps a phase of this duration within the maximum number of
+/// slices.
 pub fn slice_seconds(wall_ns: u64) -> u64 {
     let least = (wall_ns / 1_000_000_000).div_ceil(MOST_SLICES).max(1);
     let nice = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800];
     nice.into_iter().find(|&seconds| seconds >= least).unwrap_or(least.next_multiple_of(3600))
 }
 
-/// The timeline of a phase in slices of so many seconds. Seconds without a call count as none done;
-/// a last slice that is not half as long as the others is left out.
+/// Timeline of a phase in slices of `slice` seconds. Seconds without a call count as zero; a last
+/// slice shorter than half a slice is dropped.
 pub fn timeline(phase: &PhaseTotals, amount: Amount, slice: u64) -> Vec<Slice> {
     let slice = slice.max(1);
     let whole = phase.wall_ns / 1_000_000_000;

@@ -4,22 +4,22 @@
 
 use treering_stats::{LARGEST_VALUE, median};
 
-/// Median, smallest and largest of some numbers, all in the unit of the numbers.
+/// Median, minimum and maximum of some numbers, in their unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// How many numbers.
+    /// Number of values.
     pub n: usize,
-    /// The middle one, or the mean of the two in the middle.
+    /// Median; the mean of the two middle values for an even number.
     pub median: f64,
-    /// The smallest.
+    /// Smallest value.
     pub min: f64,
-    /// The largest.
+    /// Largest value.
     pub max: f64,
 }
 
 impl Spread {
-    /// The spread of the numbers among these; `None` when there is none. What is not finite, or
-    /// larger than anything that can be measured, is left out.
+    /// Spread of the numbers; `None` when none is usable. Skips values that are not finite or
+    /// exceed the largest measurable value.
     pub fn of(numbers: impl IntoIterator<Item = f64>) -> Option<Self> {
         let sane = |x: &f64| x.abs() <= LARGEST_VALUE;
         let numbers: Vec<f64> = numbers.into_iter().filter(sane).collect();

@@ -12,10 +12,10 @@ use treering_model::{
     TrialId, Unit, Work,
 };
 
-/// Ten paired rounds of the vectors of the statistics.
+/// Ten paired rounds from the reference vectors of the statistics.
 const P10A: [f64; 10] = [52.1, 49.8, 51.3, 50.7, 53.9, 48.2, 50.0, 52.8, 51.1, 49.5];
 const P10B: [f64; 10] = [50.3, 49.1, 50.9, 48.8, 52.0, 48.6, 48.1, 51.5, 49.7, 49.9];
-/// Two unrelated sets of the same vectors.
+/// Two unrelated sets from the same reference vectors.
 const A8: [f64; 8] = [102.0, 98.5, 101.3, 99.9, 100.4, 97.2, 103.8, 100.0];
 const B7: [f64; 7] = [96.1, 99.9, 95.4, 98.5, 97.7, 94.0, 100.0];
 
@@ -715,8 +715,8 @@ fn what_decides_may_be_seen_in_watched_rounds_only() {
     assert_eq!(Gate::of(&outcome), Gate::Worse);
 }
 
-/// Whether a comparison cautions that time and seeks tell the same: `b` took so many seconds where
-/// `a` took 40, and made so many seeks where `a` made 1000.
+/// Reports whether a comparison cautions about contradicting time and seeks: `b` took `seconds`
+/// where `a` took 40, and made `seeks` seeks where `a` made 1000.
 fn is_cautioned(seconds: u64, seeks: f64) -> bool {
     let campaign = TrialId::new();
     let base = in_campaign(variant_of("a", 0, &[100.0]), campaign, 1);

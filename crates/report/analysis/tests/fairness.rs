@@ -1,5 +1,5 @@
-//! Cautions about made-up comparisons: what is held against each other, what is excused, and that a
-//! comparison of thousands reads every fact it looks at.
+//! Cautions about synthetic comparisons: facts compared, differences excused, and a comparison of
+//! thousands of trials that reads every fact it looks at.
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ fn metric(name: &str, value: f64, unit: Unit, primary: bool) -> Metric {
     Metric::new(name, scope, value, unit, Better::Higher).primary_if(primary).of_tasks(4)
 }
 
-/// A trial with these facts, each of whose four creates took so many seconds.
+/// A trial with these facts, each of whose four creates took `seconds`.
 fn trial(facts: &[(&str, &str)], seconds: f64) -> Trial {
     let fact = |(name, value): &(&str, &str)| Fact {
         name: (*name).to_owned(),
@@ -45,7 +45,7 @@ fn variant(name: &str, factor: Factor, trials: Vec<Trial>) -> ComparedVariant {
     ComparedVariant { name: name.to_owned(), factor, against: None, trials }
 }
 
-/// What is cautioned beside the single round.
+/// Cautions of a comparison, without the one about a single round.
 fn cautions(base: Vec<Trial>, other: Vec<Trial>, factor: Factor) -> Vec<ComparisonCaution> {
     let (base, other) = (variant("a", factor, base), variant("b", factor, other));
     let outcome = compare(&base, &[other], &Terms::default()).unwrap();
@@ -106,7 +106,7 @@ fn machines_differ_by_more_than_a_kernel_takes_for_itself() {
     assert_eq!(limited, [Code::MachinesDiffer]);
 }
 
-/// The same facts of a filesystem that a plan made with this command.
+/// The same facts for a filesystem that a plan made with this command.
 fn made<'f>(facts: &[(&'f str, &'f str)], command: &'f str) -> Vec<(&'f str, &'f str)> {
     [facts, &[("mkfs.command", command)]].concat()
 }
@@ -416,7 +416,7 @@ fn at(base: &[i64], other: &[i64]) -> [ComparedVariant; 2] {
     [of("a", base), of("b", other)]
 }
 
-/// Pairs of the primary metric, 0 where there are none, and what is cautioned.
+/// Number of pairs of the primary metric (0 if unpaired) and the cautions.
 fn paired(base: &[i64], other: &[i64]) -> (usize, BTreeSet<Code>) {
     let variants = at(base, other);
     let outcome = compare(&variants[0], &variants[1..], &Terms::default()).unwrap();
@@ -424,7 +424,7 @@ fn paired(base: &[i64], other: &[i64]) -> (usize, BTreeSet<Code>) {
     (outcome.comparisons.iter().find(|one| one.primary).unwrap().pairs(), codes)
 }
 
-/// The moments of the trials of both variants, one a minute in this order.
+/// Start moments of both variants' trials, one a minute in this order.
 fn in_order(order: &str) -> (Vec<i64>, Vec<i64>) {
     let at = |name: char| {
         let places = (0_i64..).zip(order.chars()).filter(|(_, one)| *one == name);
@@ -501,7 +501,7 @@ fn an_order_that_never_changes_is_reported() {
     assert_eq!(order_cautions("ababbaab"), BTreeSet::new());
 }
 
-/// SplitMix64: the same numbers everywhere.
+/// SplitMix64 generator: the same numbers on every machine.
 struct Numbers(u64);
 
 impl Numbers {
@@ -512,7 +512,7 @@ impl Numbers {
         mixed ^ (mixed >> 31)
     }
 
-    /// About normal, by the sum of twelve.
+    /// Approximately normal noise: the sum of twelve uniform numbers.
     fn noise(&mut self) -> f64 {
         (0..12).map(|_| (self.next() >> 11) as f64 / (1_u64 << 53) as f64).sum::<f64>() - 6.0
     }
@@ -524,8 +524,8 @@ impl Numbers {
     }
 }
 
-/// The false alarms of `not_interleaved`: never of rounds in random order, and of trials that were
-/// shuffled all together at most one in ten.
+/// False alarms of `not_interleaved`: never for rounds in random order, and at most one in ten for
+/// fully shuffled trials.
 #[test]
 fn schedules_in_random_order_are_turns() {
     let mut numbers = Numbers(16);
@@ -550,8 +550,8 @@ fn schedules_in_random_order_are_turns() {
     assert!(shuffled <= 60, "{shuffled} of 600");
 }
 
-/// The false alarms of `drifting`: of twelve primary metrics that do not change at most one
-/// comparison in twenty says so, give or take what 200 of them can show; a true drift is found.
+/// False alarms of `drifting`: with twelve constant primary metrics at most one comparison in
+/// twenty, within the error of 200 comparisons; a true drift is found.
 #[test]
 fn twelve_metrics_do_not_drift_by_chance() {
     let mut numbers = Numbers(5);
@@ -580,7 +580,8 @@ fn twelve_metrics_do_not_drift_by_chance() {
     assert!(found >= 45, "{found} of 50");
 }
 
-/// That a fact is looked at and not read fails where it is looked at, in tests.
+/// Tests that the list of compared facts has no duplicates; a fact that is looked up but not listed
+/// panics in debug builds.
 #[test]
 fn no_fact_is_read_twice() {
     let names: BTreeSet<&str> = COMPARED_FACTS.into_iter().collect();

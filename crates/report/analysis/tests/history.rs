@@ -1,4 +1,5 @@
-//! Histories of made-up trials: where the environment changed, and what changed with the level.
+//! Histories of synthetic trials: changes of the environment, and facts that changed with the
+//! level.
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
 use std::convert::Infallible;
@@ -26,7 +27,7 @@ fn trial(day: u32, number: u32, slower: u32) -> Trial {
     }
 }
 
-/// The history of twenty days with so many trials each, explained.
+/// History of twenty days with `each` trials a day, explained.
 fn days(each: u32, slower: u32, key: impl Fn(&Trial, u32) -> String) -> History {
     let all = (0..20).flat_map(|day| (0..each).map(move |number| (day, number)));
     let dated = all.map(|(day, number)| {

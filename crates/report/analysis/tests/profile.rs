@@ -1,5 +1,5 @@
-//! Profiles of jobs and environments of variants: which trials count, what is put together, and how
-//! a fact stands between the variants.
+//! Profiles of jobs and environments of variants: counted trials, merged totals, and the status of
+//! facts between variants.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 

@@ -1,4 +1,4 @@
-//! Figures of made-up trials, worked out by hand.
+//! Figures of synthetic trials, calculated by hand.
 
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
@@ -267,8 +267,7 @@ fn any_task() -> impl Strategy<Value = TaskTotals> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Any numbers, those of a broken import included: no panic, no task lost, nothing that is
-    /// not a number.
+    /// Any numbers, those of a broken import included: no panic, no task lost, no NaN.
     #[test]
     fn every_task_counts_once(tasks in vec(any_task(), 0..40), finished in 0u32..3) {
         let phases = (0..finished).map(|number| phase(number, "same")).collect();

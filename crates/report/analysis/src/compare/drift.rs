@@ -1,12 +1,13 @@
-//! Whether the ratio of a primary metric drifts over the rounds. It is asked of every primary
-//! metric of every contender, so that the answers are corrected together.
+//! Drift of the ratio of a primary metric over the rounds. Every primary metric of every contender
+//! is tested, so the tests are corrected together.
 
 use treering_stats::{ALPHA, RoundDrift, holm};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::outcome::MetricComparison;
 
-/// A caution for each job and contender with metrics that drift, judged as one family by Holm.
+/// Returns one caution for each job and contender with drifting metrics; all tests form one Holm
+/// family.
 pub(super) fn drifting<'a>(
     asked: impl Iterator<Item = (&'a MetricComparison, RoundDrift)>,
 ) -> Vec<ComparisonCaution> {

@@ -1,5 +1,5 @@
-//! What can be compared with what: trials of the same workload with the same parameters. Which of
-//! them are pairs is decided elsewhere.
+//! Matching of trials into jobs: trials of the same workload with the same parameters. Pairing
+//! within a job is done elsewhere.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,27 +8,26 @@ use treering_model::{Accelerator, BLOGBENCH_READ_BYTES, Mode, Trial, TrialId};
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::pairs::{Rounds, align, unpaired};
 
-/// What does not make a job another one: the seed differs from round to round where a plan says so,
-/// the same in both trials of a pair.
+/// Parameter that does not separate jobs: plans may vary the seed by round, with both trials of a
+/// pair sharing it.
 const SEED: &str = "seed";
-/// Nor does where a profile of FFSB was read, since what it says counts. Of other workloads the
-/// profile is what is done.
+/// Path of an FFSB profile; not part of the job, since its content is compared. For other workloads
+/// the profile defines the work.
 const FFSB_PROFILE: (&str, &str) = ("ffsb", "profile");
 
-/// With another value of these it is another benchmark: its figures are never set against those of
-/// the first.
+/// Parameters whose difference makes another benchmark, never compared with the first.
 const APART: [&str; 1] = [BLOGBENCH_READ_BYTES];
 
-/// Whether a parameter makes a job of a workload another one.
+/// Reports whether a parameter separates jobs of a workload.
 fn counts(workload: &str, name: &str) -> bool {
     name != SEED && (workload, name) != FFSB_PROFILE
 }
 
-/// Trials of both variants that did the same.
+/// Trials of both variants that did the same work.
 pub(super) struct Job<'t> {
     pub(super) workload: &'t str,
     pub(super) mode: Mode,
-    /// The parameters that tell it from other jobs of the workload.
+    /// Parameters that distinguish this job from others of the workload.
     pub(super) name: String,
     pub(super) rounds: Rounds<'t>,
 }
@@ -38,12 +37,13 @@ type Parameters<'t> = Vec<(&'t str, &'t str)>;
 /// Trials of one variant with the same parameters.
 struct Group<'t> {
     parameters: Parameters<'t>,
-    /// The same by name: in which order they were recorded makes no job another one.
+    /// Parameters sorted by name: the recorded order does not separate jobs.
     by_name: Parameters<'t>,
     trials: Vec<&'t Trial>,
 }
 
-/// The jobs that both variants have, and what is left out. The trials are in the order of time.
+/// Matches the trials, given in time order, into jobs both variants have, with cautions about the
+/// unmatched rest.
 pub(super) fn jobs<'t>(
     baseline: &[&'t Trial],
     contender: &[&'t Trial],
@@ -80,8 +80,8 @@ pub(super) fn jobs<'t>(
     (found, cautions)
 }
 
-/// Why guests cannot be compared that ran their instructions in different ways, or a guest and a
-/// machine; `None` where they can.
+/// Explains why trials run with different acceleration (hardware, emulated, bare metal) cannot be
+/// compared; `None` where they can.
 fn other_accelerators(
     base: &[Group<'_>],
     other: &[Group<'_>],
@@ -150,7 +150,7 @@ fn of_workload<'t>(
     pairs.iter().map(job).collect()
 }
 
-/// Workloads with their modes, in the order in which they occur.
+/// Workloads with their modes, in order of first occurrence.
 fn workloads<'a, 't: 'a>(trials: impl Iterator<Item = &'a &'t Trial>) -> Vec<(&'t str, Mode)> {
     let mut all: Vec<(&str, Mode)> = Vec::new();
     for trial in trials {
@@ -184,7 +184,7 @@ fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<Group<'t>> {
     groups
 }
 
-/// What differs between two sets of parameters: `runs is 30 in 'a' and 60 in 'b'`.
+/// Lists the differences between two parameter sets: `runs is 30 in 'a' and 60 in 'b'`.
 fn differing(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str)) -> Vec<String> {
     let value = |of: &Parameters<'_>, name: &str| {
         let found = of.iter().find(|(known, _)| *known == name);
@@ -203,7 +203,7 @@ fn differing(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str))
     if said.is_empty() { vec!["the order of the parameters differs".to_owned()] } else { said }
 }
 
-/// What makes two benchmarks of a workload, when something does.
+/// Explains why two parameter sets are different benchmarks, if they are.
 fn apart(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str)) -> Option<String> {
     let value = |of: &Parameters<'_>, name: &str| {
         of.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
@@ -215,15 +215,14 @@ fn apart(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str)) -> 
     })
 }
 
-/// The parameters that are not the same in all jobs: `files=1000 size=4096`.
+/// Parameters that are not the same in all jobs: `files=1000 size=4096`.
 fn distinguishing(own: &Parameters<'_>, all: &[&Parameters<'_>]) -> String {
     let shared = |parameter: &&(&str, &str)| all.iter().all(|other| other.contains(parameter));
     let telling = own.iter().filter(|parameter| !shared(parameter));
     telling.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-/// What tells the job of each trial from the other jobs of its workload, in the order of the
-/// trials.
+/// Distinguishing parameters of the job of each trial, in the order of the trials.
 pub(crate) fn job_names<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> Vec<String> {
     let mut names: HashMap<TrialId, String> = HashMap::new();
     let mut kinds: Vec<((&str, Mode), Vec<&Trial>)> = Vec::new();
@@ -245,8 +244,8 @@ pub(crate) fn job_names<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> 
     trials.map(|trial| names.get(&trial.beginning.trial).cloned().unwrap_or_default()).collect()
 }
 
-/// A job in words: its name in the plan that all its trials come from, else the workload with what
-/// tells the job from others.
+/// Title of a job: its name in the plan that all its trials come from, else the workload with its
+/// distinguishing parameters.
 pub(super) fn title(job: &Job<'_>) -> String {
     let all = job.rounds.baseline.iter().chain(&job.rounds.contender);
     let mut names = all.map(|trial| trial.beginning.cell.as_ref().map(|cell| cell.job.as_str()));

@@ -1,4 +1,4 @@
-//! The comparison itself: series of both variants in, estimates and verdicts out.
+//! The comparison itself: takes the series of both variants, returns estimates and verdicts.
 
 use std::error::Error;
 use std::fmt;
@@ -26,7 +26,7 @@ use super::terms::{DEFAULT_THRESHOLD, Terms, level};
 use super::variant::{ComparedVariant, contrasts, fact, is_completed};
 use super::within::{compare_within, imported_pair, is_paired_within};
 
-/// A comparison that could not be made.
+/// Error of a comparison whose statistics are invalid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareError(StatsError);
 
@@ -42,7 +42,8 @@ impl Error for CompareError {
     }
 }
 
-/// Compares each contender with its baseline: the first variant, or the one that it names.
+/// Compares each contender with its baseline: the first variant, or the one that the contender
+/// names.
 ///
 /// # Errors
 /// When the threshold of the terms is no number of zero or more.
@@ -54,9 +55,9 @@ pub fn compare(
     compare_observed(baseline, contenders, &[], terms)
 }
 
-/// The same with what observing rounds say: of the baseline first, then of contenders, each with
-/// the name of its variant and the role's suffix behind it. Only metrics of observers are taken
-/// from them, and they are judged among themselves.
+/// Compares variants and adds the results of observing rounds: the baseline's first, then the
+/// contenders', each named after its variant with the role's suffix. Only observer metrics are
+/// taken from observing rounds; they form a family of their own.
 ///
 /// # Errors
 /// As [`compare`].
@@ -78,7 +79,7 @@ pub fn compare_observed(
     Ok(outcome)
 }
 
-/// Compares variants whose metrics are of one family.
+/// Compares variants whose metrics form one family.
 fn judge(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
@@ -120,7 +121,7 @@ fn judge(
     Ok(Outcome { variants, cautions, comparisons, accepted, control })
 }
 
-/// The comparisons with their verdicts, the questions being of one family.
+/// Answers all questions as one family and returns the comparisons with their verdicts.
 fn answered(asked: Vec<Asked>, alpha: f64) -> Result<Vec<MetricComparison>, StatsError> {
     let questions: Vec<Question> = asked.iter().filter_map(|asked| asked.question).collect();
     let verdicts = judge_family(&questions, alpha)?;
@@ -166,7 +167,7 @@ fn answer(about: &mut MetricComparison, verdict: &treering_stats::Verdict) {
     about.too_few_to_ever_show = verdict.too_few_to_ever_show;
 }
 
-/// The level at which each question was decided; `None` where there is no p-value.
+/// Significance level applied to each question; `None` where it has no p-value.
 fn levels(questions: &[Question], alpha: f64) -> Result<Vec<Option<f64>>, StatsError> {
     let mut levels = vec![None; questions.len()];
     for role in [Role::Primary, Role::Exploratory] {
@@ -184,7 +185,7 @@ fn levels(questions: &[Question], alpha: f64) -> Result<Vec<Option<f64>>, StatsE
     Ok(levels)
 }
 
-/// The interval that agrees with the corrected test.
+/// Interval that agrees with the corrected test.
 fn decided(
     about: &MetricComparison,
     comparison: &Comparison,
@@ -206,7 +207,7 @@ fn decided(
     Ok(Decided { level, interval: ends })
 }
 
-/// Contenders whose baseline has no trials.
+/// Cautions about contenders whose baseline has no trials.
 fn without_baseline<'v>(
     first: &'v ComparedVariant,
     others: &'v [ComparedVariant],
@@ -221,7 +222,7 @@ fn without_baseline<'v>(
     others.iter().filter_map(missing)
 }
 
-/// Metrics that were to decide, and that no job has.
+/// Caution about requested primary metrics that no job has.
 fn nowhere(terms: &Terms, comparisons: &[MetricComparison]) -> Option<ComparisonCaution> {
     let there = |name: &String| comparisons.iter().any(|one| one.metric() == *name);
     let missing: Vec<&str> =
@@ -233,8 +234,8 @@ fn nowhere(terms: &Terms, comparisons: &[MetricComparison]) -> Option<Comparison
     (!missing.is_empty()).then(|| ComparisonCaution::new(Code::MetricMissing, message))
 }
 
-/// Puts the questions of two imported runs that have pairs of their own; what those say better is
-/// taken out of the metrics.
+/// Adds the questions of two imported runs whose operations or rows can be paired; metrics of the
+/// whole run that the pairs cover are removed.
 fn ask_within(
     job: &Job<'_>,
     names: (&str, &str),
@@ -258,7 +259,7 @@ fn ask_within(
     asked.extend(within.into_iter().map(|about| Asked { about, question: None, leader: None }));
 }
 
-/// Puts the questions of a job: one for each metric that both variants have.
+/// Adds the questions of a job: one for each metric that both variants have.
 fn ask(
     job: &Job<'_>,
     names: (&str, &str),
@@ -313,9 +314,9 @@ fn ask(
     }
 }
 
-/// Whether the ratios of neighbouring rounds resemble each other more than chance would have it;
-/// with few rounds nobody can tell. Only likeness makes intervals too narrow, and both signs of it
-/// are wanted, since a comparison asks this of every primary metric.
+/// Tests for serial correlation of the log ratios of neighbouring rounds, with enough rounds to
+/// tell. Only positive correlation makes intervals too narrow; both indicators must show it, since
+/// every primary metric of a comparison is tested.
 fn is_serial(one: &MetricComparison) -> bool {
     let pairs = one.baseline_values.iter().zip(&one.contender_values);
     let ratios: Vec<f64> = pairs.map(|(base, other)| (other / base).ln()).collect();
@@ -323,7 +324,7 @@ fn is_serial(one: &MetricComparison) -> bool {
     one.paired && serial_check(&ratios).is_ok_and(is_alike)
 }
 
-/// The question about one metric; `None` when there is nothing to compare it with.
+/// Builds the question about one metric; `None` when the contender has no such metric.
 fn question(
     job: &Job<'_>,
     names: (&str, &str),
@@ -392,8 +393,7 @@ fn question(
     Some(Asked { about, question: Some(Question { comparison, criteria }), leader: None })
 }
 
-/// The values that count, those of both variants in pairs where rounds are, and the rounds'
-/// numbers.
+/// Values that count: pairs where rounds are paired, with the round numbers.
 fn counted(
     job: &Job<'_>,
     base: Vec<Option<f64>>,
@@ -414,7 +414,7 @@ fn estimate(comparison: &Comparison) -> Estimate {
     Estimate { value: comparison.estimate, interval }
 }
 
-/// By what a metric's name says it is.
+/// Default threshold of a metric, derived from its name.
 fn default_threshold(metric: &Metric) -> f64 {
     let says = |word: &str| metric.name.split('_').any(|part| part == word);
     if says("errors") {
@@ -426,7 +426,8 @@ fn default_threshold(metric: &Metric) -> f64 {
     }
 }
 
-/// One caution for each contender whose primary metrics can never be decided with so few rounds.
+/// One caution for each contender whose primary metrics can never become significant with this
+/// number of rounds.
 fn too_few_rounds(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
     let few = comparisons.iter().filter(|c| c.primary && c.too_few_to_ever_show);
     let family = comparisons.iter().filter(|c| c.primary).count();

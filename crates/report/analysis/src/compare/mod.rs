@@ -1,4 +1,4 @@
-//! Sets of trials against each other: variants in, verdicts and cautions out.
+//! Comparison of sets of trials: takes variants, returns verdicts and cautions.
 //!
 //! A variant is a set of trials; its rounds are its trials in the order of time. What is compared
 //! with what (same workload, same parameters, partners by round or by time) is decided here; how

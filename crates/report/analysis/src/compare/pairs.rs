@@ -1,5 +1,5 @@
-//! Which trial of one variant is the partner of which of the other: by the number of the round
-//! within a campaign, otherwise by nearness in time within one session of measuring.
+//! Pairing of trials: by round number within a campaign, otherwise by nearness in time within one
+//! measuring session.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,28 +7,29 @@ use treering_model::Trial;
 
 use super::variant::is_completed;
 
-/// The trials of a job as they are set against each other.
+/// Trials of a job, aligned for comparison.
 pub(super) struct Rounds<'t> {
-    /// Whether trials at the same place are a pair.
+    /// True when trials at the same index form a pair.
     pub(super) paired: bool,
-    /// The number of the round of each pair: that of the plan, or of the baseline's trial among its
-    /// like. The same trial of the baseline has the same number against every contender.
+    /// Round number of each pair: the plan's, or the index of the baseline's trial among its like,
+    /// so that it is the same against every contender.
     pub(super) numbers: Vec<u32>,
     pub(super) baseline: Vec<&'t Trial>,
     pub(super) contender: Vec<&'t Trial>,
-    /// Completed trials of baseline and contender that have no partner although others are paired.
+    /// Number of completed baseline and contender trials without a partner although others are
+    /// paired.
     pub(super) left_out: [usize; 2],
 }
 
-/// A longer pause than this between the end of a trial and the start of the next begins another
-/// session, unless a trial itself takes longer.
+/// Pause in milliseconds between two trials that separates sessions, unless a trial itself takes
+/// longer.
 const PAUSE_MS: i64 = 3_600_000;
-/// At least three of four trials of the larger variant have to find a partner.
+/// Share of the larger variant's trials that must find a partner: three of four.
 const PAIRED_SHARE: (usize, usize) = (3, 4);
-/// So many distances are weighed at most to find the nearest partners in a session.
+/// Maximum number of distances examined to find the nearest partners in a session.
 const MOST_WEIGHED: usize = 4_000_000;
 
-/// Whether both trials have the same parameters, in whatever order these were recorded.
+/// Reports whether both trials have the same parameters, in any order.
 fn are_alike(one: &Trial, other: &Trial) -> bool {
     let sorted = |trial: &Trial| {
         let mut all = trial.beginning.parameters.clone();
@@ -38,8 +39,8 @@ fn are_alike(one: &Trial, other: &Trial) -> bool {
     one.beginning.parameters == other.beginning.parameters || sorted(one) == sorted(other)
 }
 
-/// Pairs the trials, which are in the order of time, where they have partners; otherwise they are
-/// two unrelated sets.
+/// Pairs the trials, given in time order, where they have partners; otherwise returns two unrelated
+/// sets.
 pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
     if let Some(rounds) = by_rounds_of_a_plan(baseline, contender) {
         return rounds;
@@ -91,7 +92,7 @@ fn of_pairs<'t>(
     }
 }
 
-/// Those that completed, as two sets.
+/// Completed trials as two unrelated sets.
 pub(super) fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
     let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
         trials.iter().copied().filter(|trial| is_completed(trial)).collect()
@@ -100,8 +101,8 @@ pub(super) fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> R
     Rounds { paired: false, numbers: Vec::new(), baseline, contender, left_out: [0, 0] }
 }
 
-/// Pairs the trials of one campaign by the number of their round, whatever is missing or was
-/// repeated; `None` when they are not of one campaign.
+/// Pairs the trials of one campaign by round number, tolerating missing and repeated rounds; `None`
+/// when they are of different campaigns.
 fn by_rounds_of_a_plan<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Option<Rounds<'t>> {
     let campaign = baseline.first()?.beginning.cell.as_ref()?.campaign;
     let numbered = |trials: &[&'t Trial]| -> Option<BTreeMap<u32, &'t Trial>> {
@@ -124,14 +125,14 @@ fn by_rounds_of_a_plan<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> O
     Some(Rounds { paired: true, numbers, baseline, contender, left_out: [0, 0] })
 }
 
-/// Trials of both variants, by their places, that were made one after the other.
+/// Indices of both variants' trials that were made in one session.
 #[derive(Default)]
 struct Session {
     baseline: Vec<usize>,
     contender: Vec<usize>,
 }
 
-/// The sessions of measuring, in the order of time.
+/// Splits the trials into measuring sessions, in time order.
 fn sessions(baseline: &[&Trial], contender: &[&Trial]) -> Vec<Session> {
     let of = |variant: &[&Trial], is_contender: bool| -> Vec<(i64, i64, bool, usize)> {
         let span = |(place, trial): (usize, &&Trial)| {
@@ -163,9 +164,9 @@ fn lasted_ms(trial: &Trial) -> i64 {
 }
 
 impl Session {
-    /// The partners: all in their order where both variants have equally many (so that one that
-    /// failed drops its round), or equally many that completed; otherwise each of the fewer that
-    /// completed with the nearest in time.
+    /// Pairs of a session: all in order when both variants have equally many trials (a failed one
+    /// drops its round) or equally many completed ones; otherwise each trial of the smaller set
+    /// with the nearest in time.
     fn pairs(&self, baseline: &[&Trial], contender: &[&Trial]) -> Vec<(usize, usize)> {
         let is_alike = |pair: &(usize, usize)| are_alike(baseline[pair.0], contender[pair.1]);
         let in_order = |base: &[usize], other: &[usize]| -> Option<Vec<(usize, usize)>> {
@@ -199,8 +200,8 @@ impl Session {
     }
 }
 
-/// For each of the fewer moments the place of its partner among the others, in order, each once, so
-/// that the distances sum up to the least; empty where there are too many to weigh. Both ascend.
+/// Assigns each of the fewer moments a distinct partner among the others, in order, minimising the
+/// total distance; empty when there are too many to examine. Both lists ascend.
 fn nearest(fewer: &[i64], more: &[i64]) -> Vec<usize> {
     let shifts = more.len() + 1 - fewer.len().min(more.len());
     if fewer.is_empty() || fewer.len().saturating_mul(shifts) > MOST_WEIGHED {

@@ -1,4 +1,4 @@
-//! The numbers of trials as series by metric, with elapsed time and CPU time beside every score.
+//! Series of trial values by metric, with elapsed time and CPU time added to every score.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,18 +9,18 @@ use super::observed::is_observed;
 use super::variant::is_completed;
 use crate::Known;
 
-/// What tells one metric from another: its part, its name, its unit.
+/// Identity of a metric: scope, name and unit.
 type Key<'m> = (&'m Scope, &'m str, &'static str);
 
-/// The metrics of trials, each trial's by key. A trial that failed has none.
+/// Metrics of trials, indexed by trial and key. A failed trial has none.
 pub(super) struct Series<'m> {
     by_trial: Vec<BTreeMap<Key<'m>, &'m Metric>>,
-    /// A metric of each key, in the order in which they first occur.
+    /// One metric of each key, in order of first occurrence.
     pub(super) kinds: Vec<&'m Metric>,
 }
 
 impl<'m> Series<'m> {
-    /// The series over trials whose metrics these are, as [`metrics_of`] gives them.
+    /// Builds the series from the metrics of each trial, as [`metrics_of`] returns them.
     pub(super) fn of(metrics: &'m [Vec<Metric>]) -> Self {
         let mut kinds: Vec<&Metric> = Vec::new();
         let mut known = BTreeSet::new();
@@ -38,20 +38,20 @@ impl<'m> Series<'m> {
         Self { by_trial, kinds }
     }
 
-    /// The values of a metric, one for each trial that has it.
+    /// Values of a metric, one for each trial; `None` where a trial lacks it.
     pub(super) fn values(&self, metric: &Metric) -> Vec<Option<f64>> {
         let key = key(metric);
         let value = |of_trial: &BTreeMap<Key<'m>, &'m Metric>| of_trial.get(&key).map(|m| m.value);
         self.by_trial.iter().map(value).collect()
     }
 
-    /// The same metric as here, where any trial has it.
+    /// Finds the metric of the same key in this series.
     pub(super) fn get(&self, metric: &Metric) -> Option<&'m Metric> {
         let key = key(metric);
         self.by_trial.iter().find_map(|of_trial| of_trial.get(&key).copied())
     }
 
-    /// Whether any trial has this metric.
+    /// Reports whether any trial has this metric.
     pub(super) fn has(&self, metric: &Metric) -> bool {
         self.get(metric).is_some()
     }
@@ -61,9 +61,9 @@ fn key(metric: &Metric) -> Key<'_> {
     (&metric.scope, &metric.name, metric.unit.symbol())
 }
 
-/// All metrics of a trial: those it recorded, then elapsed and CPU seconds of the whole, of each
-/// phase when there are several, and of an operation of each kind when its tasks were read. None
-/// when the trial failed; of one that was run to be watched only what observers saw.
+/// Metrics of a trial: the recorded ones, then elapsed and CPU seconds of the trial, of each phase
+/// when there are several, and for each operation by kind when tasks were read. Empty for a failed
+/// trial; only observer metrics for a trial under observation.
 pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
     if !is_completed(trial) {
         return Vec::new();
@@ -116,7 +116,7 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
     metrics
 }
 
-/// The kind of task that a metric speaks of.
+/// Kind of task in a metric's scope.
 fn kind_of(metric: &Metric) -> Option<&str> {
     match &metric.scope {
         Scope::Kind(kind) => Some(kind),
@@ -124,7 +124,7 @@ fn kind_of(metric: &Metric) -> Option<&str> {
     }
 }
 
-/// Totals of phases of one name.
+/// Summed totals of the phases of one name.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     wall_ns: u64,
@@ -150,7 +150,7 @@ fn by_phase(trial: &Trial) -> Vec<(&str, Sums)> {
     phases
 }
 
-/// Tasks by kind, kinds in the order of their names.
+/// Groups tasks by kind, sorted by the kind's name.
 fn by_kind(tasks: &[TaskTotals]) -> BTreeMap<&str, Vec<&TaskTotals>> {
     let mut kinds: BTreeMap<&str, Vec<&TaskTotals>> = BTreeMap::new();
     for task in tasks {

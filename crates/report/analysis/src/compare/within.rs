@@ -1,5 +1,5 @@
-//! Two imported runs against each other, one of each variant: their operations, or the rows that a
-//! tool printed, in pairs.
+//! Comparison of two imported runs, one for each variant, by pairing their operations or the rows a
+//! tool printed.
 //!
 //! The pairs describe these two runs. They are no rounds: how much runs differ among themselves is
 //! not known, whatever happens within one, so that the verdict stays that of a single run.
@@ -16,10 +16,11 @@ use super::outcome::{Estimate, MetricComparison, Verdict};
 use super::terms::DEFAULT_THRESHOLD;
 use super::variant::{fact, is_completed};
 
-/// So many pairs are the fewest that can show anything, and are corrected together.
+/// Minimum number of pairs that can become significant; metrics with fewer are not corrected
+/// together.
 const PAIRS_FEWEST: usize = 6;
 
-/// The two runs, when each variant has one and both were imported.
+/// Returns the two runs when each variant has exactly one and both were imported.
 pub(super) fn imported_pair<'t>(job: &Job<'t>) -> Option<(&'t Trial, &'t Trial)> {
     let only = |trials: &[&'t Trial]| match trials {
         [trial] if is_completed(trial) && fact(trial, IMPORT_FACT).is_some() => Some(*trial),
@@ -28,7 +29,7 @@ pub(super) fn imported_pair<'t>(job: &Job<'t>) -> Option<(&'t Trial, &'t Trial)>
     Some((only(&job.rounds.baseline)?, only(&job.rounds.contender)?))
 }
 
-/// Whether a metric says of the whole run what the pairs say better.
+/// Reports whether a metric of the whole run is superseded by the pairs.
 pub(super) fn is_paired_within(metric: &Metric) -> bool {
     match &metric.scope {
         Scope::Trial => false,
@@ -45,13 +46,13 @@ struct Pairs {
     name: String,
     unit: Unit,
     better: Better,
-    /// Whether it is corrected with its like.
+    /// True for a metric that is judged and corrected with the others.
     is_leading: bool,
     baseline: Vec<f64>,
     contender: Vec<f64>,
 }
 
-/// The comparisons of a job, and what could not be paired.
+/// Comparisons of a job, with notes on what could not be paired.
 pub(super) fn compare_within(
     job: &Job<'_>,
     names: (&str, &str),
@@ -73,7 +74,7 @@ pub(super) fn compare_within(
     (comparisons, unpaired)
 }
 
-/// Operations by kind, trees with build products distinguished: the seconds of each, and its rate.
+/// Operations by kind and by compiled state: the seconds of each, and its rate.
 fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs> {
     let mut found = Vec::new();
     for kind in kinds(base).into_iter().filter(|kind| kinds(other).contains(kind)) {
@@ -114,7 +115,7 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
     found
 }
 
-/// The kinds of a run in the order in which they first occur.
+/// Kinds of a run in order of first occurrence.
 fn kinds(trial: &Trial) -> Vec<&str> {
     let mut kinds: Vec<&str> = Vec::new();
     for kind in trial.tasks.iter().map(kind_of) {
@@ -125,12 +126,12 @@ fn kinds(trial: &Trial) -> Vec<&str> {
     kinds
 }
 
-/// The row of the tool's summary in which a task counts, where it says more than its kind does.
+/// Row of the tool's summary that counts the task, where it is more specific than the kind.
 fn kind_of(task: &TaskTotals) -> &str {
     if task.tally.starts_with(&task.kind) { &task.tally } else { &task.kind }
 }
 
-/// The metrics of rows, row by row; the first of a row leads.
+/// Metrics of rows, paired row by row; the first metric of a row leads.
 fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs> {
     let mut names: Vec<&Metric> = Vec::new();
     for metric in base.metrics.iter().filter(|metric| is_row(metric)) {

@@ -1,4 +1,5 @@
-//! What changed around the measurements: at a change of level, and from point to point.
+//! Changes of the environment around the measurements: at a change of level, and between
+//! neighbouring points.
 
 use std::collections::HashMap;
 
@@ -7,11 +8,12 @@ use treering_model::{Trial, TrialId};
 use super::facts::changed_facts;
 use super::{ChangedFact, EnvironmentChange, History, Series};
 
-/// Points whose environment is followed; of longer histories only that of changes is known.
+/// Maximum number of points whose environment is compared; longer histories are examined only at
+/// changes of level.
 const POINTS_FOLLOWED: usize = 2000;
 
-/// Finds out what else changed at each change of level, and where the environment changed, from
-/// whole trials with their facts, as `load` reads them.
+/// Finds the facts that changed at each change of level and between neighbouring points, from whole
+/// trials, which `load` reads.
 ///
 /// # Errors
 /// Those of `load`.
@@ -48,7 +50,8 @@ pub fn explain<E>(
     Ok(())
 }
 
-/// The changes from point to point; those between two trials are worked out once for all series.
+/// Changes between neighbouring points; those between the same two trials are computed once for all
+/// series.
 fn environment(
     series: &Series,
     trials: &HashMap<TrialId, Trial>,

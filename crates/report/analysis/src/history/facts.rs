@@ -1,22 +1,22 @@
-//! What two groups of trials know differently: the suspects of a change between them.
+//! Facts that differ between two groups of trials: suspects for a change between them.
 
 use treering_model::Trial;
 
 use crate::compare::{ComparedVariant, FactValue, Factor, Standing, environment};
 
-/// A fact that has one value before a change and another one after it.
+/// A fact whose value differs before and after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFact {
-    /// Its name.
+    /// Name of the fact.
     pub name: String,
-    /// Its values before.
+    /// Values before the change.
     pub before: String,
-    /// Its values after.
+    /// Values after the change.
     pub after: String,
 }
 
-/// The facts that differ between earlier and later trials, momentary ones left out; those that have
-/// one value on each side first.
+/// Facts that differ between earlier and later trials, without momentary ones; those with one value
+/// on each side first.
 pub(crate) fn changed_facts(before: Vec<Trial>, after: Vec<Trial>) -> Vec<ChangedFact> {
     let variant = |trials: Vec<Trial>| ComparedVariant {
         name: String::new(),

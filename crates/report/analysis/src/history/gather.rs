@@ -1,4 +1,4 @@
-//! Puts trials together to series and points. Nothing is judged here.
+//! Gathers trials into series and points, without judging them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,7 +8,7 @@ use treering_stats::HistoryPoint;
 use super::{Dated, HistoryTerms};
 use crate::compare::{is_completed, job_names};
 
-/// The 97.5 % quantile of the standard normal distribution.
+/// 97.5 % quantile of the standard normal distribution.
 const NORMAL_975: f64 = 1.959_964;
 
 /// A metric of one job on one variant.
@@ -23,18 +23,18 @@ pub(super) struct Gathered<'t> {
     pub(super) points: Vec<GatheredPoint<'t>>,
 }
 
-/// A point of it.
+/// One point of a gathered series.
 pub(super) struct GatheredPoint<'t> {
     pub(super) key: &'t str,
     pub(super) started_unix_ms: i64,
-    /// The logarithms of its trials' values, or of their ratios to the anchor.
+    /// Logarithms of the trials' values, or of their ratios to the anchor.
     pub(super) logs: Vec<f64>,
     pub(super) trials: Vec<&'t Trial>,
 }
 
 impl Gathered<'_> {
-    /// The points with their standard errors: by the scatter within all of them, since one point
-    /// has few trials.
+    /// Points with standard errors from the pooled scatter within all points, since each has few
+    /// trials.
     pub(super) fn logs(&self) -> Vec<HistoryPoint> {
         let freedom: usize = self.points.iter().map(|point| point.logs.len() - 1).sum();
         let around: f64 = self.points.iter().map(GatheredPoint::around).sum();
@@ -47,7 +47,7 @@ impl Gathered<'_> {
     }
 }
 
-/// Half the 95 % interval of a point.
+/// Half width of a point's 95 % interval.
 pub(super) fn half_width(standard_error: f64) -> f64 {
     NORMAL_975 * standard_error
 }
@@ -63,7 +63,7 @@ impl GatheredPoint<'_> {
     }
 }
 
-/// The filesystem, where no plan names a variant.
+/// Fact with the filesystem type, used where no plan names a variant.
 const FILESYSTEM: &str = "filesystem.type";
 
 fn variant(trial: &Trial) -> &str {
@@ -71,7 +71,7 @@ fn variant(trial: &Trial) -> &str {
     cell.or_else(|| trial.fact(FILESYSTEM)).unwrap_or_default()
 }
 
-/// Where a trial stands among those it is paired with.
+/// Key by which a trial is paired with the anchor's.
 type Place<'t> = (TrialId, &'t str, u32);
 
 fn place(trial: &Trial) -> Option<Place<'_>> {
@@ -79,7 +79,7 @@ fn place(trial: &Trial) -> Option<Place<'_>> {
     Some((cell.campaign, cell.job.as_str(), cell.round))
 }
 
-/// The series of these trials, and the number of trials that are in none.
+/// Gathers the trials into series; also returns the number of trials that are in none.
 pub(super) fn gather<'t>(trials: &'t [Dated], terms: &HistoryTerms) -> (Vec<Gathered<'t>>, usize) {
     let mut usable: Vec<&Dated> = trials.iter().filter(|one| is_usable(&one.trial)).collect();
     usable.sort_by_key(|one| (one.trial.beginning.started_unix_ms, one.trial.beginning.trial));
@@ -122,7 +122,7 @@ fn anchors<'t>(trials: &[&'t Dated], anchor: Option<&str>) -> BTreeMap<Place<'t>
     all.filter_map(|trial| Some((place(trial)?, trial))).collect()
 }
 
-/// A number of one trial.
+/// A metric value of one trial.
 struct Measured {
     metric: String,
     unit: Unit,
@@ -156,7 +156,7 @@ fn measured<'a>(
     })
 }
 
-/// Series and points by what they are known by.
+/// Indices of series and points by their keys.
 #[derive(Default)]
 struct Places<'t> {
     series: HashMap<(&'t str, Mode, String, &'t str, String, Unit), usize>,

@@ -1,5 +1,5 @@
-//! What a run of IO500 at its real length needs, computed from a rehearsal: how much each test has
-//! to have to write for 300 seconds, the space, the time, and what would make it invalid.
+//! Requirements of a full IO500 run, projected from a rehearsal: the settings with which each test
+//! writes for 300 seconds, the space, the time, and what would make the run invalid.
 //!
 //! Rates stay as they are here: what changes them over the longer time, such as caches that are
 //! full, no rehearsal can know. Nothing here is a score.
@@ -21,44 +21,44 @@ use risk::risks;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Whether a trial is a rehearsal of which this can be computed: one with figures.
+/// Reports whether a trial is an IO500 rehearsal with figures.
 pub fn is_rehearsal(trial: &Trial) -> bool {
     trial.beginning.workload == "io500"
         && STEPS.iter().any(|step| trial.tasks.iter().any(|task| task.kind == step.name))
 }
 
-/// The machines that run it.
+/// Client machines of the full run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clients {
-    /// How many.
+    /// Number of machines.
     pub count: u64,
-    /// Memory of one, in bytes; 0 where it is not known.
+    /// Memory of one machine, in bytes; 0 if unknown.
     pub memory_bytes: u64,
-    /// What is free on the filesystem, in bytes; 0 where it is not known.
+    /// Free space of the filesystem, in bytes; 0 if unknown.
     pub free_bytes: u64,
 }
 
-/// The whole.
+/// Projection of a full run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FullRun {
-    /// Phases that were measured, in their order.
+    /// Measured phases in order.
     pub phases: Vec<PhaseFigures>,
-    /// What the four tests need, as far as they were measured.
+    /// Requirements of the four tests, as far as they were measured.
     pub needs: Vec<Need>,
-    /// What would go wrong.
+    /// Risks of the full run.
     pub risks: Vec<Risk>,
-    /// Bytes that are written in the full run.
+    /// Bytes written in the full run.
     pub bytes: u64,
-    /// Files that are made in it.
+    /// Files created in the full run.
     pub files: u64,
-    /// How long all its phases take together, in seconds.
+    /// Duration of all phases together, in seconds.
     pub seconds: f64,
-    /// The rehearsal's seconds of writing.
+    /// Write time of the rehearsal, in seconds.
     pub rehearsed_seconds: u64,
 }
 
 impl FullRun {
-    /// What a rehearsal says of a full run on these machines.
+    /// Projects a rehearsal to a full run on these machines.
     pub fn of(trial: &Trial, clients: Clients) -> Self {
         let seconds = trial.beginning.parameters.iter().find(|(name, _)| name == "seconds");
         let seconds: u64 = seconds.and_then(|(_, value)| value.parse().ok()).unwrap_or(1).max(1);
@@ -82,12 +82,12 @@ impl FullRun {
         full
     }
 
-    /// What a test needs, if it was measured.
+    /// Requirement of a test, if it was measured.
     fn need(&self, test: Benchmark) -> Option<&Need> {
         self.needs.iter().find(|need| need.test == test)
     }
 
-    /// How long a phase of the full run takes.
+    /// Duration of a phase in the full run, in seconds.
     fn length(&self, phase: &Phase<'_>) -> f64 {
         let items = match (phase.step.test(), phase.step.kind) {
             (Some(test), _) => self.need(test).map_or(0, Need::items),

@@ -1,4 +1,4 @@
-//! What a rehearsal knows of that would make a full run invalid, let it fail, or mean less.
+//! Risks visible in a rehearsal that would make a full run invalid, fail, or less meaningful.
 
 use treering_model::Trial;
 use treering_model::workloads::io500::{FIND, FOUND_FACT, FULL_SECONDS, STEPS, Step, StepKind};
@@ -6,19 +6,19 @@ use treering_model::workloads::io500::{FIND, FOUND_FACT, FULL_SECONDS, STEPS, St
 use super::figures::PhaseFigures;
 use super::{Clients, FullRun, GIB};
 
-/// Why the full run would be invalid, fail, or mean less than it seems to.
+/// Risk that the full run is invalid, fails, or is less meaningful than it seems.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Risk {
-    /// The phase; empty for the whole run.
+    /// Name of the phase; empty for the whole run.
     pub phase: &'static str,
-    /// Whether IO500 itself would say INVALID. Else the run fails, or is valid and measures
-    /// something else.
+    /// True when IO500 itself would report INVALID. Otherwise the run fails, or is valid but
+    /// measures something else.
     pub is_invalid: bool,
-    /// What happens, and why.
+    /// Consequence and its cause, for the user.
     pub why: String,
 }
 
-/// What would go wrong, as far as it can be known.
+/// Risks of the full run, as far as they are known.
 pub(super) fn risks(trial: &Trial, full: &FullRun, clients: Clients) -> Vec<Risk> {
     let all = [
         early_ends(full),
@@ -30,7 +30,7 @@ pub(super) fn risks(trial: &Trial, full: &FullRun, clients: Clients) -> Vec<Risk
     all.into_iter().flatten().collect()
 }
 
-/// Tests that with the defaults have written all before the time is over.
+/// Risk of tests that with default settings write all their data before the time is over.
 fn early_ends(full: &FullRun) -> Vec<Risk> {
     let risk = |step: &'static Step| {
         let StepKind::Write(test) = step.kind else { return None };
@@ -70,7 +70,7 @@ fn no_space(full: &FullRun, clients: Clients) -> Option<Risk> {
     is_too_little.then_some(Risk { phase: "", is_invalid: false, why })
 }
 
-/// Reads that the memory of the clients may answer.
+/// Risk of reads that the clients' memory can answer.
 fn from_memory(full: &FullRun, clients: Clients) -> Vec<Risk> {
     let risk = |step: &'static Step| {
         let StepKind::Read(test) = step.kind else { return None };

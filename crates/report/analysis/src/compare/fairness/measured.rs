@@ -1,4 +1,4 @@
-//! For how long a primary metric was measured, whatever the workload: too short a time says little.
+//! Measured time of a primary metric, for any workload: too short a time is not conclusive.
 
 use treering_model::metrics::times;
 use treering_model::{Metric, Scope, Trial, Unit};
@@ -7,13 +7,12 @@ use treering_stats::median;
 use crate::compare::outcome::metric_name;
 use crate::compare::terms::Terms;
 
-/// In less measured time than this one write-back of the kernel, or one commit of a journal, which
-/// come every five seconds, weighs as much as the work.
+/// Measured time in seconds below which a single kernel write-back or journal commit (every five
+/// seconds) weighs as much as the work.
 pub(super) const SHORT_SECONDS: f64 = 1.0;
 
-/// Primary metrics that were measured for so short a time that it says little, in words: how long
-/// in the median trial of the variant that took less. That a run was limited to that time on
-/// purpose makes no difference.
+/// Describes the primary metrics measured for too short a time: the median time of the variant that
+/// took less. A deliberate time limit makes no difference.
 pub(super) fn too_short(baseline: &[&Trial], contender: &[&Trial], terms: &Terms) -> Vec<String> {
     let Some(first) = baseline.first() else { return Vec::new() };
     let decides = |metric: &&Metric| {
@@ -32,8 +31,8 @@ pub(super) fn too_short(baseline: &[&Trial], contender: &[&Trial], terms: &Terms
     short.collect()
 }
 
-/// For how long a metric was measured in a trial, in seconds: what the trial says of it, else what
-/// its tasks took, else what they took at most; `None` where nothing says.
+/// Measured time of a metric in a trial, in seconds: the trial's own figure, else the time of its
+/// tasks, else an upper bound; `None` if unknown.
 fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
     let beside = |name: &str| {
         let is_it = |one: &&Metric| one.scope == metric.scope && one.name == name;
@@ -71,7 +70,8 @@ fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
     }
 }
 
-/// The time in which at least one task of a kind was under way; `None` where tasks were not read.
+/// Time in seconds during which at least one task of a kind was running; `None` when tasks were not
+/// read.
 fn of_tasks(trial: &Trial, kind: &str) -> Option<f64> {
     let own = trial.tasks.iter().filter(|task| task.kind == kind);
     let mut spans: Vec<(u64, u64)> =

@@ -1,4 +1,4 @@
-//! Whether a comparison is fair: checked before any number.
+//! Fairness checks, made before any number is compared.
 
 mod measured;
 mod one_sided;
@@ -24,7 +24,7 @@ pub(super) use places::of_places;
 use places::{FACTS, Place, is_declared};
 pub(super) use played::of_played_disks;
 
-/// A variant as fairness sees it.
+/// View of a variant for the fairness checks.
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'t> {
     pub(super) name: &'t str,
@@ -33,13 +33,13 @@ pub(super) struct Seen<'t> {
 }
 
 impl<'t> Seen<'t> {
-    /// A variant with its trials in the order of time.
+    /// Creates the view from a variant and its trials in time order.
     pub(super) fn of(variant: &'t ComparedVariant, rounds: &'t [&'t Trial]) -> Self {
         Self { name: &variant.name, factor: variant.factor, rounds }
     }
 }
 
-/// What is wrong with one variant by itself.
+/// Cautions about one variant by itself.
 pub(super) fn of_variant(variant: Seen<'_>) -> Vec<ComparisonCaution> {
     let mut cautions = Vec::new();
     let failed: Vec<&&Trial> = variant.rounds.iter().filter(|trial| !is_completed(trial)).collect();
@@ -86,7 +86,7 @@ pub(super) fn of_variant(variant: Seen<'_>) -> Vec<ComparisonCaution> {
     cautions
 }
 
-/// What is wrong with a job: unequal work, no pairs, no turns.
+/// Cautions about a job: unequal work, unpaired rounds, no interleaving.
 pub(super) fn of_job(job: &Job<'_>, names: (&str, &str), terms: &Terms) -> Vec<ComparisonCaution> {
     let rounds = &job.rounds;
     let what = if job.name.is_empty() {
@@ -134,7 +134,7 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str), terms: &Terms) -> Vec<C
     cautions
 }
 
-/// Whether the variants took turns, and in a changing order.
+/// Caution about variants that did not interleave, or always in the same order.
 fn of_order(rounds: &Rounds<'_>, names: (&str, &str), what: &str) -> Option<ComparisonCaution> {
     let (baseline, contender) = (completed(&rounds.baseline), completed(&rounds.contender));
     if baseline.len() > 1
@@ -154,7 +154,7 @@ fn of_order(rounds: &Rounds<'_>, names: (&str, &str), what: &str) -> Option<Comp
     Some(ComparisonCaution::new(Code::OrderNeverChanges, message))
 }
 
-/// A caution about all that is listed behind these words; none where nothing is.
+/// Caution that lists items after the text `about`; `None` when the list is empty.
 fn of_list(code: Code, about: String, listed: &[String]) -> Option<ComparisonCaution> {
     let message = about + &listed.join(", ");
     (!listed.is_empty()).then(|| ComparisonCaution::new(code, message))
@@ -164,10 +164,10 @@ fn completed<'t>(trials: &[&'t Trial]) -> Vec<&'t Trial> {
     trials.iter().copied().filter(|trial| is_completed(trial)).collect()
 }
 
-/// By so much of the larger variant, work may differ that draws decide.
+/// Tolerated difference of randomly drawn work, as a share of the larger variant's.
 const DRAWN_SLACK: f64 = 0.02;
 
-/// Work by which a median trial of one variant differs from one of the other, in words.
+/// Describes the work by which the median trials of the two variants differ.
 fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
     type Amount = fn(&Trial) -> u64;
     let kinds: [(&str, Amount); 3] = [
@@ -195,12 +195,12 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
     said
 }
 
-/// What decides how much a trial does.
+/// Determinant of the amount of work a trial does.
 fn work_of(trial: &Trial) -> Work {
     fact(trial, Work::FACT).map_or(Work::Fixed, Work::from_name)
 }
 
-/// Operations of a trial: the tasks of its phases, or those its metrics are made of.
+/// Number of operations of a trial: tasks of its phases, or those that its metrics summarise.
 fn operations(trial: &Trial) -> u64 {
     let of_phases: u64 = trial.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
     let of_metrics = || trial.metrics.iter().map(|metric| metric.tasks).sum();

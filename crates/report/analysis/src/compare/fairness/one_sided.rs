@@ -1,4 +1,4 @@
-//! Facts and cautions of one variant only.
+//! Facts and cautions present on one variant only.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use treering_model::CautionCode;
 use super::Seen;
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 
-/// What is no difference of conditions: a cache that could not be dropped has words of its own, the
-/// others follow from how fast a variant was, or from where the results were kept.
+/// Cautions that are no difference of conditions: undropped caches have a caution of their own, the
+/// others follow from a variant's speed or from where results were kept.
 const ELSEWHERE: [CautionCode; 5] = [
     CautionCode::CachesNotDropped,
     CautionCode::StoreStaged,
@@ -17,8 +17,8 @@ const ELSEWHERE: [CautionCode; 5] = [
     CautionCode::FlushesDecide,
 ];
 
-/// What all trials of one variant carry as a caution and none of the other: then it is a difference
-/// between the variants.
+/// Cautions about the cautions that all trials of one variant carry and none of the other: a
+/// difference between the variants.
 pub(in crate::compare) fn of_cautions(
     baseline: Seen<'_>,
     contender: Seen<'_>,
@@ -46,7 +46,7 @@ pub(in crate::compare) fn of_cautions(
     found.into_iter().flatten().collect()
 }
 
-/// How many trials carry a caution, and what the first of them says.
+/// Number of trials with each caution, with the message of the first.
 type Cautions<'t> = BTreeMap<CautionCode, (usize, &'t str)>;
 
 fn counted(variant: Seen<'_>) -> Cautions<'_> {

@@ -1,4 +1,4 @@
-//! What differs between the places of two variants beyond what was declared: machine, kernel,
+//! Differences of the environments of two variants beyond the declared factor: machine, kernel,
 //! device, filesystem.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -15,22 +15,22 @@ use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use crate::compare::terms::LEVEL_FACT;
 use crate::compare::variant::{Factor, fact};
 
-/// How the values of a fact are held against each other.
+/// Method by which the values of a fact are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compared {
-    /// As they are.
+    /// Compares whole values.
     Whole,
-    /// The one in brackets of several, as `[none] mq-deadline`: which others a kernel offers makes
-    /// no difference.
+    /// Compares the bracketed choice of a list such as `[none] mq-deadline`; the other choices a
+    /// kernel offers make no difference.
     Chosen,
-    /// Word by word: only the words that one variant lacks are reported.
+    /// Compares word by word; only the words that one variant lacks are reported.
     Words,
-    /// As numbers: another kernel keeps another part of the memory for itself.
+    /// Compares as numbers with a tolerance: another kernel reserves another part of the memory.
     Roughly,
 }
 
 impl Compared {
-    /// Whether the trials of one variant have several values.
+    /// Reports whether the trials of one variant have different values.
     pub(super) fn is_mixed(self, values: &BTreeSet<&str>) -> bool {
         let numbers: Option<Vec<f64>> = values.iter().map(|value| value.parse().ok()).collect();
         match (self, numbers) {
@@ -46,7 +46,7 @@ impl Compared {
 
 use Compared::{Chosen, Roughly, Whole, Words};
 
-/// Facts that should be alike on both variants, and the caution when they are not.
+/// Facts that should agree, each with the caution raised when they do not.
 pub(super) const FACTS: [(&str, Code, Compared); 37] = [
     ("kernel.release", Code::KernelsDiffer, Whole),
     ("kernel.command_line", Code::KernelSettingsDiffer, Words),
@@ -87,7 +87,8 @@ pub(super) const FACTS: [(&str, Code, Compared); 37] = [
     ("device.max_io_kib", Code::DevicesDiffer, Whole),
 ];
 
-/// Of the devices, where we made the filesystem; otherwise what the filesystem says of itself.
+/// Size of the device, where treering made the filesystem; otherwise the filesystem's capacity is
+/// used.
 const DEVICE_BYTES: &str = "variant.device_bytes";
 const CAPACITY: &str = "filesystem.capacity_bytes";
 const FREE: &str = "filesystem.free_bytes";
@@ -97,14 +98,14 @@ const GEOMETRY: &str = "filesystem.geometry";
 const PROFILE: &str = "filesystem.metadata_profile";
 const MODEL: &str = "device.model";
 const ROTATIONAL: &str = "device.rotational";
-/// What a plan says of the loop devices it makes.
+/// Facts by which a plan configures the loop devices it creates.
 const PLANNED_OF_LOOPS: [&str; 3] =
     ["device.logical_block_bytes", "device.direct_io", "device.image_allocation"];
-/// The mount options that a plan asked for.
+/// Mount options requested by the plan.
 const MOUNT_ASKED: &str = "mount.asked";
 const DISK: &str = "device.disk";
 const DEVICE: &str = "device.name";
-/// How the filesystem was made, where treering made it.
+/// mkfs command, where treering made the filesystem.
 const MKFS: &str = "mkfs.command";
 const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
 const OTHERS: [&str; 19] = [
@@ -129,7 +130,7 @@ const OTHERS: [&str; 19] = [
     PlayedStatus::FINGERPRINT_FACT,
 ];
 
-/// The facts of a trial that a comparison looks at; the others need not be read for it.
+/// Names of the facts that a comparison reads.
 pub const COMPARED_FACTS: [&str; FACTS.len() + OTHERS.len()] = {
     let mut names = [""; FACTS.len() + OTHERS.len()];
     let mut place = 0;
@@ -141,14 +142,14 @@ pub const COMPARED_FACTS: [&str; FACTS.len() + OTHERS.len()] = {
     names
 };
 
-/// Filesystems keep some of their room for themselves, each its own share: only sizes further
-/// apart than this are of different devices.
+/// Tolerated relative difference of filesystem capacities: filesystems reserve different shares, so
+/// only larger differences mean different devices.
 const SIZE_TOLERANCE: f64 = 0.05;
-/// Two kernels find this much more or less memory on one machine.
+/// Tolerated relative difference of the memory that two kernels find on one machine.
 const MEMORY_TOLERANCE: f64 = 0.01;
-/// So much more of one filesystem may be taken than of the other.
+/// Tolerated difference of the share in use.
 const FREE_TOLERANCE: f64 = 0.1;
-/// A variant with the facts of all its trials by their names: they are asked for again and again.
+/// A variant with the facts of all its trials by name, cached because they are looked up often.
 pub(super) struct Place<'t> {
     variant: Seen<'t>,
     facts: HashMap<&'t str, Vec<&'t str>>,
@@ -171,7 +172,7 @@ impl<'t> Place<'t> {
         self.facts.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The different values of a fact.
+    /// Distinct values of a fact.
     pub(super) fn values(&self, name: &str) -> BTreeSet<&'t str> {
         let all = self.all(name);
         // Trials of one place say the same, one after the other.
@@ -179,27 +180,27 @@ impl<'t> Place<'t> {
         changes.map(|(_, one)| *one).collect()
     }
 
-    /// The median of a number among the facts.
+    /// Median of a numeric fact.
     fn number(&self, name: &str) -> Option<f64> {
         let parsed = self.all(name).iter().filter_map(|value| value.parse::<f64>().ok());
         median(&parsed.collect::<Vec<f64>>()).ok()
     }
 
-    /// Whether a mkfs of this filesystem was reported something.
+    /// Reports whether a recorded mkfs command of this filesystem contains an option.
     fn mkfs_has(&self, filesystem: &str, option: &str) -> bool {
         let commands = self.values(MKFS);
         commands.iter().any(|command| command.contains(filesystem) && command.contains(option))
     }
 }
 
-/// Two variants.
+/// Two variants with their facts.
 struct Pair<'t> {
     baseline: Place<'t>,
     contender: Place<'t>,
     differing: BTreeMap<Code, Vec<String>>,
 }
 
-/// What differs between the variants beyond what was declared.
+/// Cautions about differences beyond the declared factor.
 pub(in crate::compare) fn of_places(
     baseline: Seen<'_>,
     contender: Seen<'_>,
@@ -234,7 +235,7 @@ pub(in crate::compare) fn of_places(
     pair.differing.into_iter().map(caution).collect()
 }
 
-/// Facts that are known of one variant only: of the baseline, and of the contender.
+/// Facts known of one variant only: of the baseline, and of the contender.
 #[derive(Default)]
 struct OneSided {
     known: [Vec<&'static str>; 2],
@@ -316,7 +317,7 @@ impl Pair<'_> {
         self.baseline.values(TYPE) == self.contender.values(TYPE)
     }
 
-    /// Whether a difference of a fact is what was asked about, or none.
+    /// Reports whether a difference belongs to the declared factor, or is none.
     fn is_excused(&self, name: &str, code: Code) -> bool {
         let factor = self.contender.variant.factor;
         match code {
@@ -349,8 +350,8 @@ impl Pair<'_> {
         }
     }
 
-    /// Whether a fact tells one device from another where devices are what is compared. How the
-    /// queues of two devices of one kind are set does not, unless a plan said so.
+    /// Reports whether a fact identifies the device, where devices are compared. Queue settings of
+    /// two devices of one kind do not, unless a plan set them.
     fn is_of_devices(&self, name: &str) -> bool {
         let is_planned = |variant: &Place<'_>| {
             variant.variant.factor == Factor::Variant && !variant.values(MKFS).is_empty()
@@ -369,9 +370,8 @@ impl Pair<'_> {
         same(MODEL) && same(ROTATIONAL) && drivers(&self.baseline) == drivers(&self.contender)
     }
 
-    /// Flushes that one variant leaves out are reported whatever was asked about, unless a plan
-    /// asked for that very option: then writes may be lost, which the other variant pays for not to
-    /// happen.
+    /// Reports disabled flushes on one variant regardless of the factor, unless a plan requested
+    /// that very option: the other variant pays for writes that may be lost here.
     fn barriers(&mut self) {
         let without = |variant: &Place<'_>| -> Option<bool> {
             let all: Vec<&str> = OPTIONS.iter().flat_map(|name| variant.values(name)).collect();
@@ -391,7 +391,7 @@ impl Pair<'_> {
         self.note(Code::MountOptionsDiffer, "mounting", word(left), word(right));
     }
 
-    /// The sizes in bytes, where they are those of different devices.
+    /// Sizes in bytes, if they are those of different devices.
     fn sizes_apart(&self) -> Option<(f64, f64)> {
         let sizes = |name: &str| Some((self.baseline.number(name)?, self.contender.number(name)?));
         let (left, right) = sizes(DEVICE_BYTES).or_else(|| sizes(CAPACITY))?;
@@ -408,8 +408,8 @@ impl Pair<'_> {
         }
     }
 
-    /// How full they were before. What was made for the trial is empty, however much of it the
-    /// filesystem keeps for itself.
+    /// Compares the space in use before the trials. A filesystem made for the trial counts as
+    /// empty, whatever it reserves for itself.
     fn room(&mut self) {
         let is_fresh = |variant: &Place<'_>| !variant.values(MKFS).is_empty();
         if is_fresh(&self.baseline) && is_fresh(&self.contender) {
@@ -427,8 +427,8 @@ impl Pair<'_> {
         }
     }
 
-    /// That one keeps its metadata twice is cautioned also between filesystems that were asked
-    /// about: it is a choice of mkfs, not of the filesystem.
+    /// Compares metadata profiles. Duplicated metadata is cautioned even between different
+    /// filesystems: it is a choice of mkfs, not of the filesystem.
     fn profiles(&mut self) {
         let (left, right) = (self.baseline.values(PROFILE), self.contender.values(PROFILE));
         if left.is_empty() || right.is_empty() || left == right {
@@ -478,7 +478,8 @@ impl Pair<'_> {
         self.say(Code::SameDisk, said);
     }
 
-    /// Logs do not tell where they were made. Ours do, but for what has no disk, as memory.
+    /// Cautions about unknown disks: imported logs do not record them. Own trials do, except on
+    /// filesystems without a disk, such as tmpfs.
     fn unknown_disks(&mut self) {
         let is_imported = |variant: Seen<'_>| {
             variant.rounds.iter().any(|trial| fact(trial, IMPORT_FACT).is_some())
@@ -510,26 +511,26 @@ impl Pair<'_> {
     }
 }
 
-/// The words in brackets; all of a value where there is none.
+/// Bracketed words of each value; the whole value where it has none.
 fn chosen<'t>(values: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
     let bracketed = |word: &'t str| word.strip_prefix('[')?.strip_suffix(']');
     let of = |value: &&'t str| value.split_whitespace().find_map(bracketed).unwrap_or(value);
     values.iter().map(of).collect()
 }
 
-/// The kind of a device by its name: `loop` of `loop3`, `sd` of `sda1`, `nvme` of `nvme0n1`.
+/// Driver part of a device name: `loop` of `loop3`, `sd` of `sda1`, `nvme` of `nvme0n1`.
 fn driver(name: &str) -> &str {
     let letters = name.find(|one: char| !one.is_ascii_alphabetic()).unwrap_or(name.len());
     let lettered = ["sd", "vd", "hd", "xvd"].into_iter().find(|kind| name.starts_with(kind));
     lettered.unwrap_or(&name[..letters])
 }
 
-/// Whether a mount option leaves out the flushes that keep the order of writes.
+/// Reports whether a mount option disables the flushes that order writes.
 fn is_barrier_off(option: &str) -> bool {
     all().any(|filesystem| filesystem.barrier_off.contains(&option))
 }
 
-/// Whether a difference is what the user asked about.
+/// Reports whether a caution concerns the declared factor.
 pub(super) fn is_declared(factor: Factor, code: Code) -> bool {
     match factor {
         Factor::Label | Factor::Id => false,
@@ -541,8 +542,8 @@ pub(super) fn is_declared(factor: Factor, code: Code) -> bool {
     }
 }
 
-/// The mount options that one variant has and the other lacks, unless they were declared to differ.
-/// Of different filesystems only access times can be held against each other.
+/// Mount options that one variant has and the other lacks, unless declared to differ. Between
+/// different filesystems only access-time options are comparable.
 fn differing_options(baseline: &Place<'_>, contender: &Place<'_>) -> Option<(String, String)> {
     if matches!(contender.variant.factor, Factor::Variant | Factor::Target) {
         return None;
@@ -564,13 +565,13 @@ fn differing_options(baseline: &Place<'_>, contender: &Place<'_>) -> Option<(Str
     (left != right).then(|| (only(&left, &right), only(&right, &left)))
 }
 
-/// What one has and the other lacks.
+/// Options in `one` that are missing in `other`.
 fn only(one: &BTreeSet<String>, other: &BTreeSet<String>) -> String {
     let only: Vec<&str> = one.difference(other).map(String::as_str).collect();
     if only.is_empty() { "none of these".to_owned() } else { only.join(",") }
 }
 
-/// The words of all values. Where the kernel lies is a matter of its release.
+/// Words of all values, without the path of the kernel image, which follows from its release.
 fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
     let of = |text: &&str| -> Vec<String> {
         let between = if text.contains(", ") { ", " } else { " " };

@@ -1,4 +1,4 @@
-//! Played disks: one against another, or against a device as it is.
+//! Simulated disks: compared with one another, or with a plain device.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use super::Seen;
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use crate::compare::variant::Factor;
 
-/// What a trial has whose place a plan had made.
+/// Fact of a trial whose filesystem a plan created.
 const MADE: &str = "mkfs.command";
 
-/// The caution about variants on different disks, unless a plan has put them there.
+/// Caution about variants on different simulated disks, unless a plan placed them there.
 pub(in crate::compare) fn of_played_disks(
     baseline: Seen<'_>,
     contender: Seen<'_>,
