@@ -1,4 +1,4 @@
-//! Data for programs: JSON of a named and versioned form, without any page's layout.
+//! Machine-readable output: JSON of a named and versioned form, without any page layout.
 //!
 //! Every form is one object in one line that begins with its `format` and `version`. Numbers are
 //! numbers, in the unit that ends their name; moments are RFC 3339 in UTC; what is not known is
@@ -11,11 +11,12 @@ use serde::Serialize;
 
 use crate::json;
 
-/// What can be written as data.
+/// A value that can be written as machine-readable JSON.
 pub trait Data: Serialize {
-    /// The form's name: `treering show`.
+    /// Name of the form: `treering show`.
     const FORMAT: &'static str;
-    /// Its version: raised when a field goes away or means something else, not when one is added.
+    /// Version of the form: raised when a field is removed or changes its meaning, not when one is
+    /// added.
     const VERSION: u32;
 }
 
@@ -27,7 +28,7 @@ struct Envelope<'d, D> {
     data: &'d D,
 }
 
-/// Writes data as one object in one line.
+/// Writes data as one JSON object in one line.
 ///
 /// # Errors
 /// When the writer does not take it.
@@ -36,7 +37,7 @@ pub fn write_data<D: Data>(data: &D, out: &mut dyn io::Write) -> io::Result<()> 
     writeln!(out)
 }
 
-/// A moment as RFC 3339 in UTC, to the millisecond; `None` outside of the years 1 to 9999.
+/// Formats a time as RFC 3339 in UTC, to the millisecond; `None` outside the years 1 to 9999.
 pub(crate) fn moment(unix_ms: i64) -> Option<String> {
     let is_four_digits = |text: &String| text.len() <= 24 && !text.starts_with(['-', '+']);
     Timestamp::from_millisecond(unix_ms).ok().map(|time| time.to_string()).filter(is_four_digits)

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use treering_model::is_unsafe;
 
-/// The text with every character that acts on the reader's screen, or hides, made visible.
+/// Escapes characters that control a terminal or are invisible.
 pub(crate) fn visible(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -17,8 +17,8 @@ pub(crate) fn visible(text: &str) -> String {
     safe
 }
 
-/// The same, in ASCII: the typographic characters of our own pages are spelled out, all others
-/// escaped.
+/// Escapes text to ASCII: typographic characters of the program's own pages are transliterated, all
+/// others escaped.
 pub(crate) fn ascii(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! JSON whose strings are safe to show: what acts on a terminal is written as `\u009b`.
+//! JSON with strings that are safe to print: control characters are escaped, as in `\u009b`.
 //!
 //! The escapes are JSON's own, so a reader gets back exactly what was written.
 
@@ -9,7 +9,7 @@ use serde_json::ser::{Formatter, Serializer};
 
 use treering_model::is_unsafe;
 
-/// Writes a value in one line, without the line's end.
+/// Writes a value as JSON in one line, without a newline.
 pub(crate) fn write<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
     let mut serializer = Serializer::with_formatter(out, Safe);
     value.serialize(&mut serializer).map_err(io::Error::from)

@@ -1,4 +1,4 @@
-//! One document, many formats; and the pages of treering.
+//! One document in many formats, and the pages of treering.
 //!
 //! Values of the model go in, bytes come out: nothing here reads a disk, a clock or the
 //! environment, and nothing prints. Pages (`pages`) say what a document tells; formats

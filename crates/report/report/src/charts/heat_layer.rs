@@ -1,5 +1,5 @@
-//! Hot data on the device: the cells of the map, those in use in one grey, and over them the hot
-//! ones, the deeper the hotter.
+//! Map of hot data on the device: used cells in one grey, overlaid with hot cells whose colour
+//! deepens with temperature.
 
 use treering_model::{LayoutHeat, LayoutMap, LayoutMapCell};
 
@@ -10,15 +10,15 @@ use super::mark::Shape;
 use crate::escape::visible;
 use crate::{Number, Style};
 
-/// Steps of the temperature, each twice that below.
+/// Number of temperature steps, each twice the previous one.
 const STEPS: u32 = 8;
 
-/// How a cell looks.
+/// Appearance of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Look {
     Free,
     Used,
-    /// In steps of the hottest cell.
+    /// Hot data, with its temperature step; `STEPS` is the hottest.
     Hot(u32),
 }
 
@@ -72,8 +72,7 @@ fn measured(value: f64) -> String {
     Number { value, unit: String::new(), style: Style::Measured }.text()
 }
 
-/// The temperatures in the cells of the map: those of smaller cells added up, those of larger ones
-/// shared out.
+/// Temperatures resampled to the cells of the map: smaller cells are summed, larger ones divided.
 fn temperatures(map: &LayoutMap, heat: &LayoutHeat) -> Vec<f64> {
     let (own, theirs) = (map.cell_bytes.max(1), heat.cell_bytes.max(1));
     let bytes = theirs.saturating_mul(heat.cells.len() as u64);

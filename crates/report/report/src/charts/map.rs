@@ -1,5 +1,5 @@
-//! Map of the device: cells in the order of their addresses, row by row, each in the colour of what
-//! it has most of, paler the smaller its share.
+//! Map of the device: cells in address order, row by row, each in the colour of its predominant
+//! content, paler for a smaller share.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use super::figure::{Entry, Figure};
 use super::mark::Shape;
 use crate::escape::visible;
 
-/// Directories with a colour of their own.
+/// Number of directories with a colour of their own.
 const COLOURS: usize = 5;
-/// Steps of how much of a cell is of its colour.
+/// Number of opacity steps for a cell's share.
 const STEPS: u64 = 4;
 
-/// What a cell has most of.
+/// Predominant content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Most {
-    /// One of the largest directories.
+    /// Files of one of the largest directories.
     Directory(usize),
-    /// Files of others.
+    /// Files of other directories.
     OtherFiles,
-    /// Metadata, and files that were not looked at.
+    /// Metadata, and files that were not examined.
     Other,
-    /// Nothing: free.
+    /// Free space.
     Free,
 }
 
@@ -40,7 +40,7 @@ impl Most {
     }
 }
 
-/// What a cell has most of, and how many of the steps of it.
+/// Predominant content of a cell and its share, in steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Look(Most, u64);
 
@@ -77,7 +77,7 @@ pub(super) fn figure(chart: &DeviceMapChart) -> Figure {
     }
 }
 
-/// The places of the largest groups, the largest first, those with a name and bytes.
+/// Indices of the largest groups that have a name and bytes, the largest first.
 fn largest(map: &LayoutMap) -> Vec<usize> {
     let mut places: Vec<usize> = (0..map.groups.len())
         .filter(|&place| !map.groups[place].name.is_empty() && map.groups[place].bytes > 0)
@@ -122,13 +122,13 @@ fn legend(map: &LayoutMap, largest: &[usize]) -> Vec<Entry> {
     entries
 }
 
-/// Bytes of a cell that are neither free nor of a file that was looked at.
+/// Bytes of a cell that are neither free nor part of an examined file.
 fn rest(cell: &LayoutMapCell) -> u64 {
     let files = cell.groups.iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
     cell.space.saturating_sub(cell.free).saturating_sub(files)
 }
 
-/// The look of a cell; `None` where there is no space.
+/// Appearance of a cell; `None` for a cell without space on the device.
 fn most(cell: &LayoutMapCell, largest: &[usize]) -> Option<Look> {
     let mut of: BTreeMap<Most, u64> = BTreeMap::new();
     for &(group, bytes) in &cell.groups {

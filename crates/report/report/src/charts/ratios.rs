@@ -1,5 +1,5 @@
-//! The ratio of each round, contender over baseline, on a logarithmic axis: a mark for each round,
-//! the estimate as a line, its interval as a shaded area.
+//! Chart of the ratio of each round, contender over baseline, on a logarithmic axis: a mark for
+//! each round, the estimate as a line, its interval as a shaded area.
 //!
 //! It is drawn twice, wide and narrow; the page's style shows the one that fits. Values of rounds
 //! that are no pairs are drawn in `rounds`.
@@ -13,18 +13,18 @@ use super::plot::{class, dots, shape};
 use super::{RatioVariant, Ratios};
 use crate::escape::visible;
 
-/// More marks than this are dots that cannot be pointed at.
+/// Number of marks beyond which they are drawn as dots without tooltips.
 const SINGLE_MARKS: usize = 1500;
 
-/// No plot shows more than a thousandfold to either side.
+/// Maximum of the axis as a natural logarithm: a ratio of a thousand in either direction.
 const FARTHEST: f64 = 6.9;
 
-/// Places of a layout.
+/// Geometry of a layout.
 struct Layout {
     size: (f64, f64),
     across: (f64, f64),
     down: (f64, f64),
-    /// How many rounds are numbered.
+    /// Maximum number of round labels.
     numbered: usize,
 }
 
@@ -33,7 +33,7 @@ const WIDE: Layout =
 const NARROW: Layout =
     Layout { size: (400.0, 226.0), across: (60.0, 396.0), down: (10.0, 186.0), numbered: 8 };
 
-/// The chart in both layouts, for a page.
+/// Renders the chart in both layouts, for a page.
 pub(super) fn on_page(ratios: &Ratios) -> Markup {
     let figure = figure(ratios);
     html! {
@@ -50,7 +50,7 @@ pub(super) fn on_page(ratios: &Ratios) -> Markup {
     }
 }
 
-/// The chart in its wide layout.
+/// Chart in its wide layout.
 pub(super) fn figure(ratios: &Ratios) -> Figure {
     let better = ratios.better.phrase();
     let below = match ratios.left_out {
@@ -90,7 +90,7 @@ fn legend(ratios: &Ratios) -> Vec<Entry> {
     ratios.variants.iter().enumerate().map(entry).collect()
 }
 
-/// The lowest and the highest ratio of the axis: every round, and the band around 1.
+/// Logarithms of the lowest and highest ratio on the axis: every round, and the band around 1.
 fn ends(ratios: &Ratios) -> (f64, f64) {
     let margin = ratios.threshold.max(0.01).ln_1p() * 1.3;
     let mut ends = (-margin, margin);
@@ -132,7 +132,7 @@ fn drawing(ratios: &Ratios, layout: &Layout) -> Markup {
     }
 }
 
-/// The estimate across all rounds, on its interval.
+/// Draws the estimate across all rounds, over its interval.
 fn estimate(variant: &RatioVariant, class: &str, layout: &Layout, axis: &Axis) -> Markup {
     let (left, right) = layout.across;
     let y = axis.place(variant.ratio);
@@ -149,7 +149,7 @@ fn estimate(variant: &RatioVariant, class: &str, layout: &Layout, axis: &Axis) -
     }
 }
 
-/// The marks of a contender, moved a little aside so that those of a round stand side by side.
+/// Draws the marks of a contender, offset so that those of one round stand side by side.
 fn marks(
     ratios: &Ratios,
     variant: &RatioVariant,
@@ -186,7 +186,7 @@ fn marks(
     }
 }
 
-/// The numbers of the rounds below the plot; of many every second, fifth, tenth …
+/// Draws round numbers below the plot; of many only every second, fifth, tenth …
 fn numbers(ratios: &Ratios, layout: &Layout, slot: f64) -> Markup {
     let count = ratios.numbers.len();
     let least = count.div_ceil(layout.numbered).max(1);

@@ -1,4 +1,4 @@
-//! The JSON of an export: the model's own JSON, with quantiles beside each histogram.
+//! JSON of an export: the model's own JSON, with quantiles added to each histogram.
 //!
 //! The structures are taken apart field by field, so that a new word of the model cannot be
 //! forgotten here: it would not compile. What is not known is left out.
@@ -15,18 +15,18 @@ use treering_model::{
 use super::EXPORT_VERSION;
 use crate::json;
 
-/// Everything before the first trial.
+/// Writes the opening before the first trial.
 pub(super) fn begin(out: &mut dyn io::Write) -> io::Result<()> {
     write!(out, "{{\"treering_export\":{{\"version\":{EXPORT_VERSION}}},\"trials\":[")
 }
 
-/// A trial in a line of its own.
+/// Writes a trial in a line of its own.
 pub(super) fn trial(trial: &Trial, first: bool, out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(if first { b"\n" } else { b",\n" })?;
     json::write(&ExportedTrial::of(trial), out)
 }
 
-/// Everything behind the last trial.
+/// Writes the closing after the last trial.
 pub(super) fn finish(out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(b"\n]}\n")
 }
@@ -71,7 +71,7 @@ impl<'t> ExportedTrial<'t> {
     }
 }
 
-/// A task as exports and `treering show --tasks` write it.
+/// A task as written by exports and `treering show --tasks`.
 #[derive(Debug, Serialize)]
 pub(crate) struct TaskForm<'t> {
     phase: u32,
@@ -179,7 +179,7 @@ fn exported_ops(all: &[OpTotals]) -> Vec<ExportedOp<'_>> {
     all.iter().map(one).collect()
 }
 
-/// The quantiles of a histogram in nanoseconds.
+/// Quantiles of a histogram in nanoseconds.
 #[derive(Debug, Serialize)]
 struct Quantiles {
     timed: u64,
@@ -191,7 +191,7 @@ struct Quantiles {
 }
 
 impl Quantiles {
-    /// `None` when no call was timed.
+    /// Computes the quantiles; `None` when no call was timed.
     fn of(latency: &Latency) -> Option<Self> {
         (latency.samples() > 0).then(|| Self {
             timed: latency.samples(),

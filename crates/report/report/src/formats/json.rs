@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::document::REPORT_VERSION;
 use crate::{Block, Format, Report, json};
 
-/// The format for programs that want pages, not trials.
+/// JSON format of whole pages, for programs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Json;
 

@@ -1,4 +1,4 @@
-//! Text for a terminal: as wide as the caller says, light rules, colour when the caller wants it.
+//! Terminal output: the caller sets the width and whether to use colour; rules are light.
 //!
 //! Colour only repeats what words and signs say already, so the page reads the same without it.
 
@@ -8,22 +8,22 @@ use crate::escape::visible;
 use crate::lines::{Look, Role, render};
 use crate::{Format, Report, Tone};
 
-/// The narrowest page that is laid out; a narrower terminal breaks its lines itself.
+/// Minimum page width in columns; a narrower terminal wraps the lines itself.
 const NARROWEST: usize = 40;
 
-/// Running text wider than this is hard to read.
+/// Maximum width of running text in columns, for readability.
 const PROSE: usize = 100;
 
-/// The format for people at a terminal.
+/// Terminal format, for people.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
-    /// Columns of the terminal.
+    /// Number of columns of the terminal.
     pub width: usize,
-    /// Whether to use colour.
+    /// True to use colour.
     pub colour: bool,
 }
 
-/// What is used where nobody knows the terminal.
+/// Format used when the terminal's properties are unknown.
 pub(crate) const DEFAULT: Terminal = Terminal { width: 100, colour: false };
 
 impl Format for Terminal {
@@ -50,7 +50,7 @@ impl Format for Terminal {
     }
 }
 
-/// The text in the colours of its role. The pair blue and yellow is distinguished by everybody.
+/// Colours text by its role. Blue and yellow can be distinguished with any colour vision.
 fn painted(role: Role, text: &str) -> String {
     let codes = match role {
         Role::Title | Role::Heading => "1",

@@ -1,5 +1,5 @@
-//! Arranges a table in lines of a given width: whole, or with texts broken, or in several panels
-//! below each other, or row by row. Nothing is cut off.
+//! Lays out a table in lines of a given width: whole, with wrapped texts, in several panels below
+//! each other, or row by row. Nothing is truncated.
 
 use treering_model::Better;
 
@@ -7,13 +7,13 @@ use super::look::{Look, Role, assembled, padded};
 use super::wrap::{width, wrap};
 use crate::{Align, Cell, Column, Table, Tone};
 
-/// A text column is not broken narrower than this.
+/// Minimum width of a wrapped text column.
 const NARROWEST: usize = 14;
 
-/// Columns of indentation below the name of a row that stands alone.
+/// Indentation below the name of a row laid out by itself.
 const INDENT: &str = "  ";
 
-/// A table as clean text.
+/// A table as escaped text, ready for layout.
 pub(crate) struct Grid<'l> {
     look: &'l Look,
     columns: Vec<GridColumn>,
@@ -25,11 +25,11 @@ struct GridColumn {
     name: String,
     unit: String,
     align: Align,
-    /// Columns of its longest text, its name and unit included.
+    /// Width of the longest text, including name and unit.
     wide: usize,
-    /// The least it can be squeezed to with all words whole.
+    /// Minimum width that keeps all words whole.
     narrow: usize,
-    /// The same with long words broken, which is better than a table in several parts.
+    /// Minimum width with long words broken, which is better than splitting the table.
     narrowest: usize,
 }
 
@@ -38,11 +38,11 @@ struct Text {
     tone: Tone,
 }
 
-/// Columns that stand beside each other: number and width of each.
+/// Columns of a panel: index and width of each.
 type Panel = Vec<(usize, usize)>;
 
 impl<'l> Grid<'l> {
-    /// The table's texts, cleaned.
+    /// Escapes the table's texts and measures its columns.
     pub(crate) fn new(table: &Table, look: &'l Look) -> Self {
         let shown = |cell: &Cell, column: &Column| Text {
             text: (look.clean)(&cell.shown(&column.unit)),
@@ -77,7 +77,7 @@ impl<'l> Grid<'l> {
         Self { look, columns, rows, keys }
     }
 
-    /// The table in lines of at most the look's width.
+    /// Lays the table out in lines of at most the look's width.
     pub(crate) fn lines(&self) -> Vec<String> {
         let panels = self.panels(self.keys).or_else(|| self.panels(self.keys.min(1)));
         let Some(panels) = panels else { return self.stacked() };
@@ -91,8 +91,8 @@ impl<'l> Grid<'l> {
         lines
     }
 
-    /// As few panels as possible, as even as possible: a last panel of one lonely column would
-    /// read worse. `None` when a column does not fit behind the naming ones.
+    /// Splits the columns into as few, and as even, panels as possible: a last panel with a single
+    /// column would read badly. `None` when a column does not fit next to the key columns.
     fn panels(&self, keys: usize) -> Option<Vec<Panel>> {
         let mut best = self.packed(keys, self.look.width)?;
         if best.len() == 1 {
@@ -116,8 +116,8 @@ impl<'l> Grid<'l> {
         Some(best)
     }
 
-    /// All columns beside each other when they fit (texts broken where allowed), otherwise as
-    /// many as fit in each panel behind the naming ones.
+    /// Puts all columns into one panel if they fit (wrapping where allowed), otherwise as many as
+    /// fit into each panel after the key columns.
     fn packed(&self, keys: usize, room: usize) -> Option<Vec<Panel>> {
         let everything: Vec<usize> = (0..self.columns.len()).collect();
         let broken = || self.squeezed_to(&everything, room, |column| column.narrowest);
@@ -143,8 +143,8 @@ impl<'l> Grid<'l> {
         Some(panels)
     }
 
-    /// The widths of these columns beside each other, texts squeezed as far as needed; `None`
-    /// when there is too little room.
+    /// Widths of these columns side by side, texts squeezed as far as needed; `None` when space is
+    /// too short.
     fn squeezed(&self, chosen: &[usize], room: usize) -> Option<Panel> {
         self.squeezed_to(chosen, room, |column| column.narrow)
     }
@@ -178,7 +178,7 @@ impl<'l> Grid<'l> {
         if self.bar(left, right).is_some() { 3 } else { 2 }
     }
 
-    /// The bar between the naming columns and the others, where the look has one.
+    /// Bar between the key columns and the others, if the look has one.
     fn bar(&self, left: usize, right: usize) -> Option<char> {
         self.look.bar.filter(|_| left < self.keys && right >= self.keys)
     }
@@ -239,7 +239,7 @@ impl<'l> Grid<'l> {
         (self.look.paint)(Role::Rule, &line)
     }
 
-    /// Each row by itself, one line or more for each of its cells.
+    /// Lays each row out by itself, one or more lines for each of its cells.
     fn stacked(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for texts in &self.rows {
@@ -259,7 +259,7 @@ impl<'l> Grid<'l> {
     }
 }
 
-/// `name: text`, broken below itself when it is long.
+/// Adds `name: text`, wrapped below itself if it is long.
 fn stack(name: &str, text: &Text, indent: &str, look: &Look, lines: &mut Vec<String>) {
     let room = look.width.saturating_sub(indent.len() + INDENT.len());
     let names = wrap(&format!("{name}:"), room);

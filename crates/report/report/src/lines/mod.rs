@@ -1,4 +1,4 @@
-//! Lays a document out in lines of characters, for the terminal and for mail.
+//! Lays out a document in lines of text, for the terminal and for mail.
 //!
 //! Breaking and arranging live here; what a line looks like (which rules, which colours) is said
 //! by the formats.

@@ -8,10 +8,10 @@ use super::look::{Look, Role, assembled, padded};
 use super::wrap::{width, wrap};
 use crate::{Align, Block, Pair, Report, Table, Tone, Warning};
 
-/// Blanks before a command line.
+/// Indentation of command lines.
 const INDENT: &str = "  ";
 
-/// Writes the document in lines of the look, an empty line between blocks.
+/// Renders the document with a look, with an empty line between blocks.
 pub(crate) fn render(report: &Report, look: &Look, out: &mut dyn Write) -> io::Result<()> {
     let title = wrap(&(look.clean)(&report.title), look.width);
     let longest = title.iter().map(|line| width(line)).max().unwrap_or(0);
@@ -69,7 +69,7 @@ fn of_table(table: &Table, look: &Look) -> Vec<String> {
     lines
 }
 
-/// Keys of one width, values beside them; a value without enough room stands below its key.
+/// Lays out key-value pairs with aligned values; a value without enough space goes below its key.
 fn of_pairs(pairs: &[Pair], look: &Look) -> Vec<String> {
     let cleaned = |pair: &Pair| ((look.clean)(&pair.key), (look.clean)(&pair.value.shown("")));
     let cleaned: Vec<(String, String)> = pairs.iter().map(cleaned).collect();
@@ -120,7 +120,7 @@ fn of_command(purpose: &str, line: &str, look: &Look) -> Vec<String> {
     lines
 }
 
-/// Text behind a word, its further lines indented below its beginning.
+/// Lays out text after a word, with a hanging indent.
 fn hanging(word: &str, role: Role, text: &str, look: &Look) -> Vec<String> {
     let room = look.prose.saturating_sub(width(word));
     let text = wrap(&(look.clean)(text), room);

@@ -1,5 +1,5 @@
-//! The matrix: a row for each metric of each job, a column for each variant, in each cell a small
-//! chart with the newest value and what happened. The most notable rows stand first.
+//! Overview matrix: a row for each metric of each job, a column for each variant, in each cell a
+//! sparkline with the newest value and its changes. The most notable rows come first.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,17 +12,17 @@ use crate::charts::{Spark, SparkChange};
 use crate::escape::visible;
 use crate::pages::history::{HistoryView, percent, title, value};
 
-/// Cells that are drawn; a store with more has its most notable rows drawn.
+/// Maximum number of cells; of a larger store only the most notable rows are drawn.
 const MOST_CELLS: usize = 1200;
-/// Columns of a table; the variants of a sweep may be many.
+/// Maximum number of columns of a table; a sweep may have many variants.
 const MOST_COLUMNS: usize = 12;
 
-/// What the series of a row have in common.
+/// Properties that the series of a row share.
 type Key<'h> = (&'h str, Mode, &'h str, &'h str, Unit);
 
 struct Row<'h> {
     key: Key<'h>,
-    /// One at least.
+    /// Cells of the row, at least one.
     cells: Vec<Notable<'h>>,
 }
 
@@ -36,16 +36,16 @@ impl<'h> Row<'h> {
     }
 }
 
-/// Rows of the same variants.
+/// Rows with the same variants.
 struct Group<'h> {
     variants: Vec<&'h str>,
     rows: Vec<Row<'h>>,
 }
 
-/// The tables of the overview.
+/// Tables of the overview.
 pub(super) struct Matrix<'h> {
     groups: Vec<Group<'h>>,
-    /// Series that are not drawn.
+    /// Number of series that are not drawn.
     left_out: usize,
 }
 
@@ -66,7 +66,7 @@ impl<'h> Matrix<'h> {
         Self { groups, left_out: history.series.len() - shown }
     }
 
-    /// The series that have a cell.
+    /// Series that have a cell.
     pub(super) fn series(&self) -> impl Iterator<Item = &Notable<'h>> {
         self.groups.iter().flat_map(|group| &group.rows).flat_map(|row| &row.cells)
     }
@@ -120,8 +120,8 @@ fn rows<'h>(notable: &[Notable<'h>]) -> Vec<Row<'h>> {
     rows
 }
 
-/// A row belongs to the first of the largest sets of variants that has all of its own, so that a
-/// table has few empty cells.
+/// Groups rows into tables: a row joins the first of the largest variant sets that contains all of
+/// its own, so that tables have few empty cells.
 fn grouped(rows: Vec<Row<'_>>) -> Vec<Group<'_>> {
     let mut sets: Vec<BTreeSet<&str>> = rows.iter().map(Row::variants).collect();
     sets.sort_by_key(|set| std::cmp::Reverse(set.len()));
@@ -165,7 +165,7 @@ fn name(variant: &str) -> String {
     if variant.is_empty() { "(no variant)".to_owned() } else { visible(variant) }
 }
 
-/// A name of several words, which may be broken between them.
+/// Renders a name that may be wrapped between its words.
 fn breakable(name: &str) -> Markup {
     html! {
         @for part in visible(name).split_inclusive(['_', '/']) { (part) wbr; }
@@ -235,7 +235,7 @@ fn of_cell(cell: &Notable<'_>, view: &HistoryView<'_>) -> Markup {
     }
 }
 
-/// What happened, in a word and a figure.
+/// Badge of a cell: the change in a word and a figure.
 fn badge(cell: &Notable<'_>) -> Markup {
     let series = cell.series;
     let change = cell.shift.map_or_else(String::new, |shift| percent(shift.ratio));

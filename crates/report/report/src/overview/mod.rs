@@ -1,5 +1,5 @@
-//! A whole store in one HTML file: an overview of all series, and behind it each series, each
-//! comparison and each trial.
+//! Overview of a whole store in one HTML file: all series, with detail pages for each series,
+//! comparison and trial.
 //!
 //! The overview is markup that is read without a script. The details are pages like those of
 //! `treering history`, `report` and `show`, packed (`packed`) so that ten thousand trials can be
@@ -27,49 +27,49 @@ use crate::escape::visible;
 use crate::formats::html::frame;
 use crate::pages::history::HistoryView;
 
-/// The size that a file has at most, about.
+/// Approximate maximum size of a file, in bytes.
 pub(crate) const MOST_BYTES: usize = 5_000_000;
-/// Trials that a file has at most.
+/// Maximum number of trials in a file.
 pub const MOST_TRIALS: usize = 10_000;
-/// Campaigns that a file has at most.
+/// Maximum number of campaigns in a file.
 pub const MOST_CAMPAIGNS: usize = 50;
 
 const STYLE: &str = include_str!("overview.css");
 const SCRIPT: &str = include_str!("overview.js");
 
-/// What the file is about.
+/// Contents of an overview.
 #[derive(Debug)]
 pub struct Overview<'a> {
-    /// The series, explained.
+    /// Series with their explained changes.
     pub history: &'a History,
-    /// What makes a point: `date`.
+    /// Key that separates points: `date`.
     pub by: &'a str,
-    /// The variant that values are ratios to.
+    /// Variant that values are divided by.
     pub anchor: Option<&'a str>,
-    /// How many of the newest points are recent.
+    /// Number of newest points that count as recent.
     pub recent: usize,
-    /// The newest campaigns that can be compared, newest first.
+    /// Newest comparable campaigns, newest first.
     pub campaigns: &'a [Campaign],
-    /// Campaigns in the store.
+    /// Number of campaigns in the store.
     pub all_campaigns: usize,
-    /// The newest trials and the short names that the store knows them by, newest first.
+    /// Newest trials with their short ids in the store, newest first.
     pub trials: &'a [(TrialId, String)],
-    /// Trials in the store.
+    /// Number of trials in the store.
     pub all_trials: usize,
 }
 
-/// The file.
+/// A rendered overview.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
-    /// All of it.
+    /// Text of the HTML file.
     pub html: String,
-    /// What the series say, in a sentence.
+    /// Summary of all series in a sentence.
     pub summary: String,
-    /// Trials that are in the file.
+    /// Number of trials included.
     pub trials: usize,
 }
 
-/// The file. Trials are loaded as many at a time as are packed together.
+/// Renders the overview. Trials are loaded in batches of one pack.
 ///
 /// # Errors
 /// Those of `load`.
@@ -98,7 +98,7 @@ pub fn render<E>(
     Ok(Rendered { html, summary: notable::sentence(overview, &notable), trials })
 }
 
-/// Style, script and words that every file has.
+/// Size of the style, script and fixed text in every file, in bytes.
 const FRAME_BYTES: usize = 40_000;
 
 fn body(overview: &Overview<'_>, top: &Markup, packs: &[Packed], trials: usize) -> Markup {

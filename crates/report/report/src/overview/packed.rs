@@ -1,4 +1,4 @@
-//! Pages that stay packed until somebody asks for them: the details of an overview.
+//! Compressed detail pages of an overview, unpacked on demand.
 //!
 //! A page is markup as `formats::html` makes it. Pages of one sort differ in little but their
 //! texts, so the markup around the texts is kept once, and each text that differs is a column over
@@ -15,20 +15,20 @@ use flate2::write::DeflateEncoder;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-/// What tables are sorted by, to the last digit.
+/// Attribute with the exact number a table is sorted by.
 const SORT_KEY: &str = " data-v=\"";
-/// Before where a link leads.
+/// Attribute with the target of a link.
 const LINK: &str = " href=\"";
 
-/// A page and the name it is asked for by, such as `trial-0198c2f1`.
+/// A detail page with its name, such as `trial-0198c2f1`.
 pub(super) struct Detail {
     pub(super) name: String,
     pub(super) markup: Markup,
 }
 
 impl Detail {
-    /// The page without exact numbers, by which its tables could be sorted: of thousands of pages
-    /// these would be most of what is packed.
+    /// Removes exact numbers for sorting: over thousands of pages they would make up most of the
+    /// packed data.
     pub(super) fn without_sort_keys(self) -> Self {
         let mut parts = self.markup.0.split(SORT_KEY);
         let mut kept = parts.next().unwrap_or_default().to_owned();
@@ -39,23 +39,24 @@ impl Detail {
     }
 }
 
-/// Pages that are packed together.
+/// Pages packed together.
 pub(super) struct Packed {
     names: Vec<String>,
     base64: String,
 }
 
-/// The pages whose markup is the same but for its texts.
+/// Pages whose markup is the same except for its texts.
 #[derive(Serialize)]
 struct Alike {
-    /// Places of the pages among all of the pack.
+    /// Indices of the pages in the pack.
     pages: Vec<usize>,
-    /// The markup around the texts: one piece more than there are texts.
+    /// Markup around the texts: one piece more than there are texts.
     markup: Vec<String>,
     texts: Vec<Column>,
 }
 
-/// A text on all pages; or in a list that of each, in lines, or one by one where one has lines.
+/// A text over all pages: the same on each, or one for each page, joined by newlines unless one
+/// contains newlines.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Column {
@@ -65,7 +66,7 @@ enum Column {
 }
 
 impl Packed {
-    /// Packs these pages.
+    /// Packs the pages.
     pub(super) fn of(details: &[Detail]) -> Self {
         let pages: Vec<&str> = details.iter().map(|detail| detail.markup.0.as_str()).collect();
         let json = serde_json::to_vec(&alike(&pages)).expect("texts and numbers are JSON");
@@ -76,7 +77,7 @@ impl Packed {
         Self { names, base64: STANDARD.encode(bytes) }
     }
 
-    /// The element of the page that holds them.
+    /// HTML element that holds the pack.
     pub(super) fn element(&self) -> Markup {
         // Base64 has no character that means anything in HTML.
         html! {
@@ -86,14 +87,14 @@ impl Packed {
         }
     }
 
-    /// About how many bytes the element has.
+    /// Approximate size of the element in bytes.
     pub(super) fn bytes(&self) -> usize {
         let names: usize = self.names.iter().map(|name| name.len() + 1).sum();
         self.base64.len() + names + 70
     }
 }
 
-/// A page's place among all of the pack, and its texts.
+/// Index of a page in the pack, with its texts.
 type Texts<'p> = (usize, Vec<&'p str>);
 
 fn alike(pages: &[&str]) -> Vec<Alike> {
@@ -128,8 +129,8 @@ fn of_all(members: &[Texts<'_>], column: usize) -> Column {
     }
 }
 
-/// The markup and the texts between it, in turns: the first and the last piece are markup. Where a
-/// link leads is a text too. Within tags `<` and `>` are escaped, so a tag ends where it seems to.
+/// Splits a page into alternating markup and texts; the first and last piece are markup. Link
+/// targets count as texts. Inside tags `<` and `>` are escaped, so tags can be found by scanning.
 fn split(page: &str) -> (Vec<&str>, Vec<&str>) {
     let (mut markup, mut texts) = (Vec::new(), Vec::new());
     let (mut piece, mut at) = (0, 0);
@@ -165,7 +166,7 @@ mod tests {
 
     use super::{Detail, Packed, split};
 
-    /// What the script does.
+    /// Unpacks the pages as the script does.
     fn unpacked(packed: &Packed) -> Vec<String> {
         let bytes = STANDARD.decode(&packed.base64).unwrap();
         let mut json = String::new();

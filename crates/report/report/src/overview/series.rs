@@ -1,5 +1,5 @@
-//! A series in full: its chart with intervals, its changes with what else changed there, and its
-//! points with their trials.
+//! Detail page of a series: chart with intervals, changes with suspected causes, and points with
+//! their trials.
 
 use std::collections::HashMap;
 
@@ -17,15 +17,15 @@ use crate::formats::html::whole;
 use crate::pages::history::{HistoryView, changes, chart, facts, sentences, title, value};
 use crate::{Cell, Number, Report};
 
-/// Series in a pack.
+/// Number of series in a pack.
 const PACKED: usize = 24;
-/// Points that are listed, and trials of each that are named.
+/// Maximum number of points listed, and of trials named for each.
 const POINTS: usize = 400;
 const TRIALS: usize = 40;
 
 type Names<'a> = HashMap<TrialId, &'a str>;
 
-/// The series that the overview draws.
+/// Detail pages of the series drawn in the overview.
 pub(super) fn packs(
     overview: &Overview<'_>,
     matrix: &Matrix<'_>,

@@ -1,4 +1,5 @@
-//! The trials: each with its figures, cautions, parameters and environment; and lists of them.
+//! Trials in the overview: detail pages with figures, cautions, parameters and environment, and
+//! lists of trials.
 
 use maud::{Markup, html};
 use treering_model::{Trial, TrialId};
@@ -10,27 +11,28 @@ use crate::formats::html::{tone_class, whole};
 use crate::pages::identity::{ending_word, in_short, utc};
 use crate::pages::trial::{View, page};
 
-/// Trials in a pack, and in a list.
+/// Number of trials in a pack, and in a list.
 const PACKED: usize = 500;
 const COLUMNS: [&str; 7] =
     ["trial", "started (UTC)", "workload", "variant", "label", "ending", "measured"];
-/// Metrics that a row of a list has room for.
+/// Maximum number of metrics in a list row.
 const METRICS: usize = 2;
 
-/// A trial as a store gives it.
+/// A trial as read from a store.
 #[derive(Clone, Debug)]
 pub struct StoredTrial {
-    /// The short name that the store knows it by.
+    /// Short id of the trial in the store.
     pub name: String,
-    /// The trial without tasks and calls.
+    /// Trial without tasks and calls.
     pub trial: Trial,
-    /// The short name of the first trial of its campaign; empty outside of campaigns.
+    /// Short id of its campaign's first trial; empty outside campaigns.
     pub campaign: String,
-    /// The command line that repeats it.
+    /// Command line that repeats the trial.
     pub command: String,
 }
 
-/// As many packs as have room, newest trials first, and the number of trials in them.
+/// Packs the newest trials as far as the size limit allows; returns the packs and the number of
+/// trials in them.
 pub(super) fn packs<E>(
     overview: &Overview<'_>,
     mut load: impl FnMut(&[(TrialId, String)]) -> Result<Vec<StoredTrial>, E>,
@@ -119,7 +121,7 @@ fn row(stored: &StoredTrial) -> Markup {
     }
 }
 
-/// The lists in the overview.
+/// Trial lists in the overview.
 pub(super) fn table(overview: &Overview<'_>, trials: usize) -> Markup {
     html! {
         @if trials > 0 {

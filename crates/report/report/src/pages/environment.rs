@@ -1,24 +1,25 @@
-//! The environments of the variants: what differs, and everything that is known.
+//! Environments of the variants: differences, and all known facts.
 
 use treering_analysis::compare::{EnvironmentFact, FactValue, Standing};
 use treering_model::Unit;
 
 use crate::{Cell, Column, Number, Table, Tone};
 
-/// Variants that a table has a column for; of more the values stand in rows with who has them.
+/// Maximum number of variants with a column each; for more, each value is a row with the variants
+/// that have it.
 const MOST_COLUMNS: usize = 6;
 
-/// Values of one fact that a cell names.
+/// Maximum number of values of one fact in a cell.
 const NAMED: usize = 3;
 
-/// Variants with one value that a cell names.
+/// Maximum number of variants with one value in a cell.
 const NAMED_SIDES: usize = 4;
 
-/// Characters of a value in the table of differences, and in that of everything.
+/// Maximum length of a value in the table of differences, and in that of all facts.
 const SHORT: usize = 60;
 const LONG: usize = 400;
 
-/// The facts in which trials differ, those first that nobody declared.
+/// Table of facts that differ, undeclared differences first.
 pub(super) fn differences(facts: &[EnvironmentFact], variants: &[&str]) -> Option<Table> {
     let tells =
         |fact: &&EnvironmentFact| !matches!(fact.standing, Standing::Alike | Standing::Momentary);
@@ -51,14 +52,14 @@ pub(super) fn differences(facts: &[EnvironmentFact], variants: &[&str]) -> Optio
     Some(table)
 }
 
-/// Every fact of every variant; those that are alike have one value for all.
+/// Table of all facts of all variants; equal values are shown once.
 pub(super) fn everything(facts: &[EnvironmentFact], variants: &[&str]) -> Option<Table> {
     let all: Vec<&EnvironmentFact> = facts.iter().collect();
     let caption = "The environment that every trial recorded when it began.";
     (!all.is_empty()).then(|| in_columns("environment", caption, &all, variants, LONG))
 }
 
-/// Rows that a fact takes.
+/// Number of rows of a fact.
 fn height(fact: &EnvironmentFact, variants: &[&str]) -> usize {
     if variants.len() <= MOST_COLUMNS { 1 } else { by_value(fact).len() }
 }
@@ -94,8 +95,7 @@ fn in_columns(
     table
 }
 
-/// The values of a fact with the places of the variants that have them; where no trial of a variant
-/// knows it, the value is empty.
+/// Values of a fact with the indices of the variants that have them; an unknown value is empty.
 fn by_value(fact: &EnvironmentFact) -> Vec<(&str, Vec<usize>)> {
     let mut values: Vec<(&str, Vec<usize>)> = Vec::new();
     let mut note = |value, place| match values.iter_mut().find(|(known, _)| *known == value) {
@@ -125,7 +125,7 @@ fn who(having: &[usize], variants: &[&str]) -> String {
     }
 }
 
-/// The values of a variant: one, a few with their numbers of trials, or from the least to the most.
+/// Formats the values of a variant: one, a few with their numbers of trials, or a range.
 fn values(name: &str, variant: &[FactValue], length: usize) -> String {
     let shown = |value: &str| readable(name, value, length);
     if let [only] = variant {
@@ -149,7 +149,7 @@ fn values(name: &str, variant: &[FactValue], length: usize) -> String {
     said.join(", ")
 }
 
-/// A value as people read it: large numbers of bytes scaled, with the number behind.
+/// Formats a value for people: large byte counts are scaled, with the exact number after them.
 fn readable(name: &str, value: &str, length: usize) -> String {
     let bytes = name.ends_with("bytes").then(|| value.parse::<u64>().ok()).flatten();
     match bytes.filter(|bytes| *bytes >= 1 << 20) {
@@ -163,7 +163,7 @@ fn readable(name: &str, value: &str, length: usize) -> String {
     }
 }
 
-/// The first line of a value, as far as there is room for it.
+/// First line of a value, truncated to `length`.
 fn cut(value: &str, length: usize) -> String {
     let line = value.trim().lines().next().unwrap_or_default();
     let short: String = line.chars().take(length).collect();

@@ -1,4 +1,4 @@
-//! `treering layout --fresh-copy`: a tree beside a fresh copy of it.
+//! Page of `treering layout --fresh-copy`: a tree beside a fresh copy of it.
 
 use std::io;
 
@@ -9,10 +9,10 @@ use treering_model::{FreshCopy, Unit};
 use super::layout::View;
 use crate::{Cell, Column, Number, Report, Style, Table, json};
 
-/// The version of the document in JSON.
+/// Version of the JSON document.
 const VERSION: u32 = 1;
 
-/// The page.
+/// Page of the comparison with the copy.
 pub fn page(copy: &FreshCopy, view: &View<'_>) -> Report {
     let mut page = Report::new(format!("Fresh copy of {}", view.path));
     page.key_values(about(copy, view));
@@ -40,7 +40,7 @@ fn about(copy: &FreshCopy, view: &View<'_>) -> Vec<(String, Cell)> {
     reported.map(|(name, cell)| (name.to_owned(), cell)).collect()
 }
 
-/// What it costs to read both.
+/// Table of the read cost of both trees.
 fn reads(copy: &FreshCopy) -> Table {
     let turns = copy.reads.iter().filter(|read| read.is_fresh).count();
     let columns = vec![
@@ -83,7 +83,7 @@ fn row(measure: &CopyMeasure) -> Vec<Cell> {
     cells
 }
 
-/// Where the files of both lie.
+/// Table of the layout of both trees.
 fn layouts(copy: &FreshCopy) -> Table {
     let columns =
         vec![Column::text("measure"), Column::mixed("as it is"), Column::mixed("fresh copy")];
@@ -100,7 +100,7 @@ fn layouts(copy: &FreshCopy) -> Table {
     table
 }
 
-/// What is missing in the figures, and what is questionable.
+/// Adds notes on missing figures and cautions.
 fn notes(copy: &FreshCopy, page: &mut Report) {
     let copied = &copy.copied;
     for (count, one, many) in [
@@ -142,7 +142,7 @@ struct Version {
     version: u32,
 }
 
-/// Writes it as JSON in one line, as docs/json.md documents it.
+/// Writes the comparison as JSON in one line, as docs/json.md documents it.
 ///
 /// # Errors
 /// When the writer does not take it.

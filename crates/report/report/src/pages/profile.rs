@@ -1,5 +1,5 @@
-//! The charts of trials over time: latencies of calls, rates, the cost of tasks. The same for the
-//! variants of a comparison and for one trial alone.
+//! Charts of trials over time: call latencies, rates, task costs; for the variants of a comparison
+//! or a single trial.
 
 use treering_analysis::compare::{JobProfile, KindRounds, VariantProfile};
 use treering_analysis::{
@@ -13,18 +13,18 @@ use crate::{
     Aging, AgingVariant, Block, Chart, Latencies, LatencyVariant, Timeline, TimelineVariant,
 };
 
-/// Kinds of call that take less than this share of the time of all calls but syncs, of which a few
-/// may outlast all others, have no chart.
+/// Minimum share of a kind's calls in the time of all calls except syncs, for a chart; a few syncs
+/// may outlast all other calls.
 const TELLING_SHARE: f64 = 0.01;
 
-/// Kinds of call, phases and kinds of task that have charts in a job, at most.
+/// Maximum number of call kinds, phases and task kinds with charts in a job.
 const MOST_OF_A_SORT: usize = 6;
 
-/// Rounds whose tasks have dots, at most; the trend is of all.
+/// Maximum number of rounds whose tasks are drawn as dots; the trend uses all rounds.
 const DOTTED_ROUNDS: usize = 12;
 
-/// The charts of a job. `kinds` are the kinds of task that matter (all when it is `None`), `most`
-/// is how many charts there may be of each sort.
+/// Charts of a job. `kinds` selects the kinds of task (all if `None`), `most` limits the charts of
+/// each sort.
 pub(super) fn of_job(profile: &JobProfile, kinds: Option<&[&str]>, most: usize) -> Vec<Block> {
     let most = most.min(2 * MOST_OF_A_SORT);
     let variants: Vec<&VariantProfile> = profile.variants.iter().collect();
@@ -44,7 +44,7 @@ pub(super) fn of_job(profile: &JobProfile, kinds: Option<&[&str]>, most: usize) 
     blocks
 }
 
-/// The charts of a sort below their title; `words` says how to read them.
+/// Section of charts of one sort; `words` explains how to read them.
 fn section(title: &str, words: &str, charts: Vec<Chart>, most: usize) -> Vec<Block> {
     let left_out = charts.len().saturating_sub(most);
     let more = match left_out {
@@ -86,7 +86,7 @@ fn latencies(
     section("Latency of calls", &words, charts.collect(), most)
 }
 
-/// The kinds of call that take most of the time, and the names of the others.
+/// Kinds of call that take most of the time, and the names of the others.
 fn telling_ops(variants: &[&VariantProfile]) -> (Vec<Op>, Vec<&'static str>) {
     let mut times: Vec<(Op, f64, u64)> = Vec::new();
     for op in Op::ALL {
@@ -171,8 +171,8 @@ fn timelines(
     section("Rate over time", &words.join(" "), charts, most)
 }
 
-/// The rounds of a phase on a variant that lasted long enough for a timeline; none where most did
-/// not, since the slow ones alone would not be the variant.
+/// Rounds of a phase on a variant that are long enough for a timeline; none when most are not,
+/// since the slow ones alone would not represent the variant.
 fn long_rounds<'s>(variant: &'s VariantProfile, phase: u32, name: &str) -> Vec<&'s PhaseTotals> {
     let own = variant.phases.iter().find(|one| one.phase == phase && one.name == name);
     let all = own.map_or(&[][..], |one| &one.rounds);
@@ -206,8 +206,8 @@ fn of_phase(set: &[&VariantProfile], phase: u32, name: &str, title: &str) -> Opt
     })
 }
 
-/// The median over the rounds with the lowest and the highest, as long as half of them go on. One
-/// round alone has the extremes of its own seconds.
+/// Median, minimum and maximum over the rounds, as long as half of them continue. A single round
+/// has the extremes of its own seconds.
 fn merged(timelines: &[Vec<Slice>], divisor: f64) -> Vec<(f64, f64, f64)> {
     if let [only] = timelines {
         let of = |slice: &Slice| (slice.mean / divisor, slice.low / divisor, slice.high / divisor);
@@ -227,7 +227,7 @@ fn merged(timelines: &[Vec<Slice>], divisor: f64) -> Vec<(f64, f64, f64)> {
     merged
 }
 
-/// The middle of sorted values, or zero of none.
+/// Median of sorted values; zero if there are none.
 fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     match (sorted.get(middle.wrapping_sub(1)), sorted.get(middle)) {

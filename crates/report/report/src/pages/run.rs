@@ -1,4 +1,4 @@
-//! What `treering run` says at its end: the short summary, where it is kept, what to type next.
+//! End of `treering run`: short summary, store location, suggested commands.
 
 use treering_analysis::summary;
 use treering_model::{Scope, Trial};
@@ -8,16 +8,16 @@ use super::identity::{duration, ending_sentence};
 use super::layouts;
 use crate::{Cell, Report};
 
-/// Where the trial is kept.
+/// Store location of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored<'s> {
-    /// The shortest name of the trial that the store understands.
+    /// Shortest unique id of the trial in the store.
     pub short_id: &'s str,
-    /// The store's file.
+    /// Path of the store's file.
     pub place: &'s str,
 }
 
-/// The page; `stored` is `None` when the trial was not kept.
+/// Page at the end of a run; `stored` is `None` when the trial was not stored.
 pub fn page(trial: &Trial, stored: Option<&Stored<'_>>) -> Report {
     let beginning = &trial.beginning;
     let mut page = Report::new(format!("{} ({})", beginning.workload, beginning.mode.name()));

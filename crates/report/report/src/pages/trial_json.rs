@@ -1,4 +1,4 @@
-//! One trial as data: `treering show --format json`.
+//! A trial as data: `treering show --format json`.
 
 use serde::Serialize;
 use treering_analysis::{
@@ -13,7 +13,7 @@ use crate::Warning;
 use crate::data::{Data, moment};
 use crate::export::TaskForm;
 
-/// The trial, its figures first.
+/// Data of a trial, its figures first.
 #[derive(Debug, Serialize)]
 pub struct ShownTrial<'t> {
     id: String,
@@ -94,7 +94,7 @@ struct Seconds<'t> {
     intervals: &'t [Interval],
 }
 
-/// Leaves out what is `None`, under the names given.
+/// Defines a form that omits values that are `None`, with the given field names.
 macro_rules! figures {
     (
         $(#[$about:meta])*
@@ -119,7 +119,7 @@ figures!(
 );
 
 figures!(
-    /// The totals of a phase.
+    /// Totals of a phase.
     Phase {
         tasks: u32, files: u64, bytes: u64, seconds: f64, mib_per_second: f64,
         files_per_second: f64, user_seconds: f64, system_seconds: f64, cpu_percent: f64,
@@ -127,7 +127,7 @@ figures!(
 );
 
 figures!(
-    /// The tasks of one kind.
+    /// Tasks of one kind.
     Kind {
         phase: String, mib_per_second: SpreadForm, total_mib_per_second: f64,
         files_per_second: SpreadForm, total_files_per_second: f64, user_seconds: f64,
@@ -137,7 +137,7 @@ figures!(
 );
 
 figures!(
-    /// The system calls of one kind. Quantiles are those of the timed calls.
+    /// System calls of one kind. Quantiles are over the timed calls.
     Calls {
         mean_ns: f64, p50_ns: u64, p90_ns: u64, p99_ns: u64, p999_ns: u64, max_ns: u64,
     } with { op: &'static str, calls: u64, errors: u64, bytes: u64, timed: u64, }
@@ -162,7 +162,8 @@ struct TrendForm {
 }
 
 impl<'t> ShownTrial<'t> {
-    /// Of a trial; tasks, seconds and the command only where the view has them.
+    /// Creates the data of a trial; includes tasks, seconds and the command only if the view has
+    /// them.
     pub fn of(trial: &'t Trial, view: &View<'t>) -> Self {
         let beginning = &trial.beginning;
         let (figures, known) = (summary(trial), Known::of(trial));

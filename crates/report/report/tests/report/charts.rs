@@ -1,5 +1,5 @@
-//! The charts of what trials show of their timeline, on pages and as files: every variant and every
-//! value is there, hostile names stay text, and a page of many stays small.
+//! Charts of trial profiles, on pages and as files: all variants and values are drawn, hostile
+//! names stay text, and a page with many charts stays small.
 
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
@@ -22,7 +22,7 @@ use crate::fixture::{self, HOSTILE};
 use crate::html::{as_xml, assert_sound, html, text_of, with_class};
 use crate::rendered;
 
-/// The seconds of the long phase.
+/// Duration of the long phase in seconds.
 const SECONDS: u32 = 40;
 
 fn op(op: Op, ns: u64) -> OpTotals {
@@ -31,7 +31,7 @@ fn op(op: Op, ns: u64) -> OpTotals {
     OpTotals { op, calls: 200, errors: 0, bytes: 0, latency }
 }
 
-/// A trial with calls, seconds and tasks; everything is so many times as slow.
+/// A trial with calls, seconds and tasks, all slowed down by the factor `slow`.
 fn detailed(round: usize, late: i64, slow: u64, filesystem: &str) -> Trial {
     let mut trial = trial(round % 9, late, 1.0 + (slow as f64) / 50.0, filesystem);
     trial.beginning.started_unix_ms += i64::try_from(round).unwrap() * 100_000;
@@ -75,7 +75,7 @@ fn variant(name: &str, late: i64, slow: u64, rounds: usize) -> ComparedVariant {
     ComparedVariant { name: name.to_owned(), factor: Factor::Filesystem, against: None, trials }
 }
 
-/// The profiles of variants, filled with the trials of the job that these have.
+/// Profiles of the variants, filled with the trials of each job.
 fn filled(variants: &[ComparedVariant]) -> Vec<JobProfile> {
     let mut jobs = profiles(&variants[0], &variants[1..]);
     for job in &mut jobs {
@@ -236,7 +236,7 @@ fn what_differs_stands_on_every_page_and_the_rest_is_folded() {
     assert_eq!(rows, 1 + 4, "a fact a row");
 }
 
-/// Variants whose kinds, phases, facts and mount options want to do harm.
+/// Variants with hostile kinds, phases, facts and mount options.
 fn hostile() -> Vec<ComparedVariant> {
     let worst = format!("</style></svg><script>alert('{}')</script>\" onload=\"x", HOSTILE[5]);
     let mut variants = three();
@@ -269,7 +269,7 @@ fn hostile_names_are_text_in_charts_and_environments() {
     }
 }
 
-/// Holds a file to what every drawing promises.
+/// Asserts the invariants of every drawing.
 fn assert_drawing(svg: &str) {
     assert!(is_drawing(svg.as_bytes()));
     let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}: {svg}"));

@@ -1,5 +1,5 @@
-//! The comparison of made-up trials in every format, as files to look at (but HTML, which has tests
-//! of its own); and its JSON held to what docs/json.md promises.
+//! Comparison of synthetic trials in every format, as golden files (except HTML, which has tests of
+//! its own), and its JSON checked against docs/json.md.
 
 use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode, Factor, Outcome, Terms, Verdict, compare,
@@ -12,7 +12,7 @@ use treering_report::pages::comparison::{DataFormat, View, page};
 
 use crate::rendered;
 
-/// Noise of a round, the same on both variants, and a little of its own for each.
+/// Noise of a round, shared by both variants, and a little noise of each.
 const ROUNDS: [f64; 9] = [1.00, 1.04, 0.97, 1.02, 0.99, 1.01, 0.98, 1.03, 0.96];
 const OWN: [f64; 9] = [1.001, 0.999, 1.002, 0.998, 1.000, 1.001, 0.999, 1.003, 0.997];
 
@@ -149,7 +149,7 @@ fn one_run_against_one_has_no_colour() {
     }
 }
 
-/// The fields of docs/json.md with the kinds of their values.
+/// Fields of docs/json.md with their types.
 #[test]
 fn the_json_is_as_documented() {
     let mut bytes = Vec::new();

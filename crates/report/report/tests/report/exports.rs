@@ -1,4 +1,4 @@
-//! Every export read back.
+//! Exports, read back.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ fn all() -> Vec<Trial> {
     ]
 }
 
-/// Header and rows; every row is as long as the header.
+/// Reads header and rows; asserts that every row is as long as the header.
 fn read_csv(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().unwrap().iter().map(str::to_owned).collect();
@@ -63,7 +63,7 @@ fn json_has_quantiles_beside_the_buckets() {
     assert!(value["trials"][0]["phases"][1]["ops"][0]["latency_ns"]["p99"].is_u64());
 }
 
-/// The names are a promise: a change here is a new version of the export.
+/// Field names are stable: a change here requires a new version of the export.
 #[test]
 fn json_keeps_its_shape() {
     let text = exported(ExportForm::Json, &[fixture::aging()]);
@@ -189,7 +189,7 @@ fn no_cell_of_any_table_acts_on_a_screen_or_is_computed() {
     assert!(!json.chars().any(|c| c != '\n' && is_unsafe(c)));
 }
 
-/// A writer with no room, as a full disk or a closed pipe is.
+/// A writer that always fails, like a full disk or a closed pipe.
 struct Full;
 
 impl std::io::Write for Full {

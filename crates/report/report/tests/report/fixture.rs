@@ -1,14 +1,14 @@
-//! Made-up trials, the same at every call. No number in them was measured.
+//! Synthetic trials, the same at every call. No number in them was measured.
 
 use treering_model::{
     Beginning, Better, Caution, CautionCode, Cpu, Ending, Fact, Interval, Latency, Metric, Mode,
     Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial, Unit,
 };
 
-/// A short name of the trials.
+/// Short id of the trials.
 pub(crate) const SHORT_ID: &str = "0193a1b2c3";
 
-/// One task of the aging trial: kind, subject, state, milliseconds, files, listed bytes.
+/// Task of the aging trial: kind, subject, state, milliseconds, files, listed bytes.
 type Work = (&'static str, &'static str, &'static str, u64, u64, u64);
 
 const U: u64 = 233_176_153;
@@ -214,7 +214,7 @@ pub(crate) fn interrupted() -> Trial {
     trial
 }
 
-/// A trial of numbers at the edges: no duration, no files, everything at its largest.
+/// A trial with extreme numbers: no duration, no files, everything at its maximum.
 pub(crate) fn extreme() -> Trial {
     let mut trial = aging();
     let most = u64::MAX;
@@ -251,7 +251,7 @@ pub(crate) fn extreme() -> Trial {
     trial
 }
 
-/// Text that wants to do harm wherever it is shown.
+/// Hostile texts: escape sequences and markup.
 pub(crate) const HOSTILE: [&str; 8] = [
     "\x1b]0;owned\x07\x1b[2J\x1b[31mred",
     "\u{9b}31mred\u{85}\u{7f}",
@@ -263,7 +263,7 @@ pub(crate) const HOSTILE: [&str; 8] = [
     "木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木",
 ];
 
-/// The aging trial with every text replaced by hostile ones.
+/// Aging trial with every text replaced by hostile ones.
 pub(crate) fn hostile() -> Trial {
     let mut trial = aging();
     let mut next = HOSTILE.iter().cycle();

@@ -1,4 +1,4 @@
-//! Every page in every format, as files to look at; but HTML, which has tests of its own.
+//! Every page in every format as golden files, except HTML, which has tests of its own.
 //!
 //! After a change that is meant, `INSTA_UPDATE=always cargo test -p treering-report` writes them
 //! anew; read the difference before committing it.
@@ -17,7 +17,7 @@ use crate::rendered;
 const COMMAND: &str = "treering compilebench --directory /mnt/scratch --initial-dirs 6 --runs 9 \
                        --seed 555 --label 'v6.12 baseline'";
 
-/// The page as `treering show` builds it.
+/// Page as `treering show` builds it.
 pub(crate) fn show(shown: &Trial, everything: bool) -> Report {
     let view = trial::View {
         short_id: SHORT_ID,
@@ -29,7 +29,7 @@ pub(crate) fn show(shown: &Trial, everything: bool) -> Report {
     trial::page(shown, &view)
 }
 
-/// A row of the list, as the command line fills it from the store.
+/// Row of the list, as the command line fills it from the store.
 pub(crate) fn row(shown: &Trial, ending: Option<Ending>) -> TrialRow {
     TrialRow {
         trial: shown.beginning.trial,
@@ -49,12 +49,12 @@ pub(crate) fn row(shown: &Trial, ending: Option<Ending>) -> TrialRow {
     }
 }
 
-/// The list of all made-up trials.
+/// List of all synthetic trials.
 pub(crate) fn list() -> Report {
     trials::page(&rows())
 }
 
-/// The rows of the list of all made-up trials, one of them excluded.
+/// Rows of the list of all synthetic trials, one of them excluded.
 fn rows() -> Vec<TrialRow> {
     let running = TrialRow {
         wall_ns: 0,
@@ -72,7 +72,7 @@ fn rows() -> Vec<TrialRow> {
     ]
 }
 
-/// Data as a file to look at.
+/// Checks machine-readable data against a golden file.
 fn golden_data(name: &str, data: &impl Data) {
     let mut bytes = Vec::new();
     write_data(data, &mut bytes).unwrap();
@@ -86,7 +86,7 @@ fn golden_data(name: &str, data: &impl Data) {
     });
 }
 
-/// The page in every format; the JSON with line ends, since nobody reviews one long line.
+/// Checks the page in every format against golden files; JSON is pretty-printed for review.
 fn golden(page: &str, report: &Report) {
     for format in ALL.iter().filter(|format| format.name() != "html") {
         let mut text = rendered(report, *format);
@@ -216,7 +216,7 @@ fn names_of_formats_are_words_of_the_command_line() {
     assert_eq!(names, ["terminal", "plain", "markdown", "csv", "json", "html"]);
 }
 
-/// The names of all fields in a value, at any depth; not those of tasks, which an export has too.
+/// Names of all fields in a value, at any depth, except those of tasks, which an export has too.
 fn fields(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
     match value {
         serde_json::Value::Object(object) => {

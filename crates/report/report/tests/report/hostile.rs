@@ -1,4 +1,4 @@
-//! Text from hostile places in every page and every format.
+//! Hostile text in every page and every format.
 
 use serde_json::Value;
 use treering_report::formats::{ALL, by_name};
@@ -9,7 +9,7 @@ use crate::fixture::{self, HOSTILE};
 use crate::goldens::{row, show};
 use crate::rendered;
 
-/// Every page with hostile text wherever text can be.
+/// Every page with hostile text in every place.
 fn pages() -> Vec<Report> {
     let trial = fixture::hostile();
     let mut row = row(&trial, Some(trial.ending.clone()));
@@ -87,7 +87,7 @@ fn no_cell_of_csv_acts_on_a_screen_or_is_computed() {
     assert!(text.contains("\\x1b]0;owned\\x07"), "{text}");
 }
 
-/// Every cell of a table with commas: nothing acts on a screen, and no cell is a formula.
+/// Asserts that no cell of a comma-separated table contains control characters or a formula.
 pub(crate) fn is_harmless_csv(text: &str) {
     let mut reader =
         csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(text.as_bytes());

@@ -1,5 +1,5 @@
-//! The HTML: well-formed, complete, small, and deaf to what hostile text asks for. Its looks are
-//! not fixed by a golden; what it must say and must not say is.
+//! HTML pages: well-formed, complete, small, and immune to hostile text. Appearance is not fixed by
+//! goldens; required and forbidden contents are.
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
@@ -17,7 +17,7 @@ use crate::hostile::is_harmless_csv;
 use crate::mail::{block, text};
 use crate::rendered;
 
-/// The elements of HTML without an end; all of ours stand in the head.
+/// Void elements of HTML in generated pages; all are in the head.
 const VOID: [&str; 2] = ["<meta ", "<link "];
 
 pub(crate) fn html(report: &Report) -> String {
@@ -28,7 +28,7 @@ fn of_outcome(outcome: &Outcome) -> String {
     html(&page(outcome, &View { command: "treering report", ..View::default() }))
 }
 
-/// The page as XML: without the declaration, the style, the script and elements without an end.
+/// Page as XML: without the doctype, style, script and void elements.
 pub(crate) fn as_xml(html: &str) -> String {
     let mut text = html.strip_prefix("<!DOCTYPE html>").unwrap().to_owned();
     for (from, to) in [("<style>", "</style>"), ("<script>", "</script>")] {
@@ -45,7 +45,7 @@ pub(crate) fn as_xml(html: &str) -> String {
     text
 }
 
-/// Holds a page to what every page promises.
+/// Asserts the invariants of every page.
 pub(crate) fn assert_sound(html: &str) {
     let xml = as_xml(html);
     let document = Document::parse(&xml).unwrap_or_else(|error| panic!("{error}: {xml}"));
@@ -203,7 +203,7 @@ fn raw_numbers_are_all_there() {
     }
 }
 
-/// Variants, labels, metrics, kernels and mount options that want to do harm.
+/// Outcome with hostile variants, labels, metrics, kernels and mount options.
 fn hostile_outcome() -> Outcome {
     let worst =
         format!("</title></svg></pre><script>alert('{}')</script>\" onload=\"x", HOSTILE[5]);
@@ -359,7 +359,7 @@ fn a_wide_interval_ends_in_an_arrow() {
     assert!(text.contains("1.020 (0.002–900)"), "{text}");
 }
 
-/// A comparison as large as a long list of kernels or a grid of parameters makes it.
+/// A large comparison, as from a long list of kernels or a grid of parameters.
 fn large(contenders: usize, jobs: usize) -> Outcome {
     let variant = |name: usize| {
         let mut trials = Vec::new();

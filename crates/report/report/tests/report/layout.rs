@@ -1,4 +1,4 @@
-//! Layouts: their page, their JSON and their map, whatever the names of directories are.
+//! Layout pages, JSON and maps, with any directory names.
 
 use serde_json::Value;
 use treering_model::{

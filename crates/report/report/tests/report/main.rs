@@ -1,4 +1,4 @@
-//! The tests of pages, formats and exports, in one binary.
+//! Tests of pages, formats and exports, in one binary.
 //!
 //! `fixture` makes the trials; `goldens` fixes every page in every format; `hostile` feeds text
 //! that wants to do harm; `comparison` does for comparisons what they do; `html` holds the HTML to
@@ -23,7 +23,7 @@ mod scaling;
 
 use treering_report::{Format, Report};
 
-/// The page in a format, as text.
+/// Renders the page in a format, as text.
 fn rendered(report: &Report, format: &dyn Format) -> String {
     let mut bytes = Vec::new();
     format.render(report, &mut bytes).unwrap();

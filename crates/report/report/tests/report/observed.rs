@@ -1,5 +1,5 @@
-//! What observers saw of the variants of a comparison: a table of its own, plots above each other
-//! on one scale, and pages that stay small however many requests there were.
+//! Observer results of a comparison: a table of their own, plots on one scale, and pages that stay
+//! small for any number of requests.
 
 use treering_analysis::compare::{
     ComparedVariant, Factor, ObservedJob, Outcome, Terms, compare_observed, observed_jobs,
@@ -18,8 +18,8 @@ use crate::html::{assert_sound, html};
 
 const PHASES: [&str; 3] = ["initial", "aging", "final"];
 
-/// A digest as large as one of a million requests: a map with as many runs of cells as maps have,
-/// and a thousand slices of time.
+/// A digest as large as one of a million requests: a map with the maximum number of cell runs, and
+/// a thousand time slices.
 fn digest(seed: u64) -> Digest {
     let mut digest = Digest::default();
     let mut state = seed;
@@ -74,7 +74,7 @@ fn map() -> LayoutMap {
     LayoutMap { cell_bytes: 1 << 20, groups: Vec::new(), cells: (0..4096).map(cell).collect() }
 }
 
-/// A trial that was watched.
+/// A trial under observation.
 fn watched(late: i64, name: &str, campaign: TrialId, role: CellRole) -> Trial {
     let mut trial = trial(0, late, 1.0, name);
     trial.beginning.cell = Some(Cell {
@@ -127,7 +127,7 @@ fn one(name: &str, trial: Trial) -> ComparedVariant {
     }
 }
 
-/// A comparison of two variants with an observing round, and the page about it.
+/// A comparison of two variants with an observing round, and its page.
 fn observed() -> (Outcome, Report) {
     let campaign = TrialId::new();
     let measured = |name: &str, late| {

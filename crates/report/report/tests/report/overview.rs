@@ -1,6 +1,5 @@
-//! What a comparison says first: one verdict for one quantity, a headline that names jobs,
-//! intervals that agree with verdicts, an overview before everything else, and a brief page for
-//! mails.
+//! Head of a comparison page: one verdict for one quantity, a headline that names jobs, intervals
+//! that agree with verdicts, an overview before everything else, and a brief page for mails.
 
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use crate::comparison::{nine_rounds, trial, variant};
 use crate::html::html;
 use crate::rendered;
 
-/// Three jobs of a plan with three variants, as `[job]` names them. Of the last the noise is wide.
+/// Three jobs of a plan with three variants, as `[job]` names them. The last job is noisy.
 fn three_by_three(rounds: usize) -> Outcome {
     let jobs = ["small files", "large files", "mail"];
     let variant = |name: &str, late: i64, factor: f64| {
@@ -76,7 +75,7 @@ fn one_quantity_has_one_verdict_in_all_its_units() {
     assert_eq!(of(&outcome, "create/cpu_seconds").same_as, None);
 }
 
-/// Runs that are ended by time all last as long: that says nothing of the rate.
+/// Time-limited runs all last equally long, which says nothing about the rate.
 #[test]
 fn rates_and_seconds_of_unequal_work_are_different_quantities() {
     let timed = |name: &str, late: i64, factor: f64, limit: bool| {

@@ -1,5 +1,5 @@
 //! Sweeps over ranks: the ideal, efficiency and the Universal Scalability Law, as far as sizes and
-//! noise tell them.
+//! noise determine them.
 
 use treering_analysis::sweep::sweeps;
 use treering_model::{
@@ -32,8 +32,8 @@ fn trial(job: &str, round: u32, value: f64) -> Trial {
     }
 }
 
-/// The page of a sweep over these ranks: rounds whose trials are alternately so much above and
-/// below the throughput.
+/// Page of a sweep over these ranks, with rounds alternately above and below the throughput by
+/// `noise`.
 fn swept(ranks: &[u32], noise: f64, throughput: impl Fn(f64) -> f64) -> Report {
     let of = |(place, ranks): (usize, &u32)| -> Vec<Trial> {
         let one = |round: u32| {
@@ -100,7 +100,7 @@ fn what_is_not_determined_is_not_claimed() {
     assert!(beyond.contains("beyond the 8 that were measured"), "{beyond}");
 }
 
-/// The page of a sweep of so many rounds over two keys, of which none counts workers.
+/// Page of a sweep with `rounds` rounds over two keys, neither of which denotes concurrency.
 fn over_two_keys(rounds: u32) -> Report {
     let cells = [8, 16].into_iter().flat_map(|depth| ["4K", "1M", "0"].map(|size| (depth, size)));
     let of = |(depth, size): (u32, &str)| -> Vec<Trial> {

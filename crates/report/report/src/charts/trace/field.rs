@@ -1,4 +1,4 @@
-//! Offsets over time. Devices of a run stand above each other, with a gap between.
+//! Panel of offsets over time. Devices of a run are stacked with a gap between them.
 
 use std::fmt::Write;
 
@@ -8,31 +8,31 @@ use treering_trace::Map;
 use super::{FIELD, NS_PER_MS, Panel, SECTORS_PER_MIB, TraceChartRun, seeks};
 use crate::escape::visible;
 
-/// Between two devices, as a share of all.
+/// Gap between two devices, as a share of the total height.
 const GAP: f64 = 0.03;
 
-/// No more columns and rows than this are drawn as one.
+/// Maximum number of map columns and rows merged into one.
 const COARSEST: u64 = 64;
 
-/// Where on the axis of offsets each device of any run begins, in MiB.
+/// Offset axis: start of each device of any run, in MiB.
 pub(super) struct Scale {
     devices: Vec<Place>,
     high: f64,
     low: f64,
-    /// So many columns and rows of a map are drawn as one.
+    /// Number of map columns and rows merged into one.
     merged: u64,
 }
 
 struct Place {
     name: String,
-    /// The first and the last MiB that anybody used.
+    /// First and last MiB accessed in any run.
     used: (f64, f64),
-    /// What is added to a place on the device.
+    /// Offset in MiB added to positions on the device.
     shift: f64,
 }
 
 impl Scale {
-    /// `strokes` is how many of them all maps together may be drawn with.
+    /// Creates the scale; `strokes` limits the strokes of all maps together.
     pub(super) fn of(runs: &[TraceChartRun], strokes: usize) -> Self {
         let merged = merged(runs, strokes);
         let mut devices: Vec<Place> = Vec::new();
@@ -65,7 +65,7 @@ impl Scale {
     }
 }
 
-/// The first and the last MiB of a map's rows.
+/// First and last MiB of a map's rows.
 fn range(map: &Map) -> (f64, f64) {
     let mib = |sector: f64| sector / SECTORS_PER_MIB;
     let first = map.first_sector as f64;
@@ -110,7 +110,7 @@ pub(super) fn panel(run: &TraceChartRun, scale: &Scale, end_ms: f64, top: f64) -
     Panel { kind: "field", title, top, height, end_ms, values, unit, tick: &tick, inside }.markup()
 }
 
-/// The unit that offsets are read in most easily: how many MiB it has, and its word.
+/// Most readable unit for offsets: its size in MiB, and its symbol.
 fn unit(high_mib: f64) -> (f64, &'static str) {
     const KIB: f64 = 1024.0;
     match high_mib {
@@ -121,7 +121,7 @@ fn unit(high_mib: f64) -> (f64, &'static str) {
     }
 }
 
-/// The cells of a map in units of cells, stretched to milliseconds and MiB.
+/// Draws a map in units of its cells, scaled to milliseconds and MiB.
 fn of_map(map: &Map, scale: &Scale) -> Markup {
     let by = scale.merged;
     let column_ms = map.column_ns as f64 / NS_PER_MS * by as f64;
@@ -153,7 +153,7 @@ fn of_map(map: &Map, scale: &Scale) -> Markup {
     }
 }
 
-/// How many columns and rows have to be drawn as one so that there are not too many strokes.
+/// Number of columns and rows to merge so that the strokes stay within the limit.
 fn merged(runs: &[TraceChartRun], strokes: usize) -> u64 {
     let maps = || runs.iter().flat_map(|run| &run.digest.maps);
     let count = |by: u64| -> usize {
@@ -169,7 +169,7 @@ fn merged(runs: &[TraceChartRun], strokes: usize) -> u64 {
     by
 }
 
-/// The runs of cells of a map, so many columns and rows taken as one: column, lowest row, rows.
+/// Vertical runs of cells, with `by` columns and rows merged: column, lowest row, number of rows.
 fn marks(map: &Map, runs: &[u32], by: u64) -> Vec<(u64, u64, u64)> {
     if by < 2 {
         return map.marks(runs).collect();
@@ -192,7 +192,7 @@ fn marks(map: &Map, runs: &[u32], by: u64) -> Vec<(u64, u64, u64)> {
     merged
 }
 
-/// A stroke for every run of cells: its column, its lowest row, and how far it goes up.
+/// Path with a stroke for every run of cells: column, lowest row, height.
 fn path(marks: &[(u64, u64, u64)]) -> String {
     let mut path = String::new();
     for &(column, row, rows) in marks {

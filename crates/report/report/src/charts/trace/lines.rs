@@ -1,4 +1,4 @@
-//! What was measured over time, a line for each run; of one run alone reads and writes.
+//! Panels of values over time, a line for each run; for a single run, reads and writes separately.
 
 use maud::{Markup, html};
 use treering_trace::{LatencyBin, Slot};
@@ -7,7 +7,7 @@ use super::{LINES, NS_PER_MS, Panel, TraceChart, TraceChartRun};
 use crate::charts::mark::{px, time_tick};
 use crate::charts::plot::class;
 
-/// The panel of traces without percentiles.
+/// Title of the latency panel for traces without percentiles.
 const MEAN_LATENCY: &str = "issue to complete, mean";
 
 const MIB: f64 = (1u64 << 20) as f64;
@@ -23,14 +23,14 @@ pub(super) struct Measure {
 struct Line {
     class: String,
     is_dashed: bool,
-    /// Milliseconds and values.
+    /// Points in milliseconds and values.
     points: Vec<(f64, f64)>,
 }
 
-/// A value of a slice, of so many seconds; none where it says nothing.
+/// Value of a time slice that lasts the given seconds; `None` where it has none.
 type Value = fn(&Slot, f64) -> Option<f64>;
 
-/// All that is measured of these runs.
+/// All line panels of these runs.
 pub(super) fn measures(chart: &TraceChart) -> Vec<Measure> {
     let rates: [(&'static str, Value, bool); 4] = [
         ("seeks a second", |slot, seconds| Some(slot.seeks as f64 / seconds), false),
@@ -60,7 +60,7 @@ pub(super) fn measures(chart: &TraceChart) -> Vec<Measure> {
     all
 }
 
-/// Percentiles in a panel, and the longest in another, which would press them flat.
+/// Panel of latency percentiles, and one of the maximum, which would flatten the others.
 fn latencies(chart: &TraceChart) -> [Measure; 2] {
     let of = |value: fn(&LatencyBin) -> u64, is_dashed: bool| {
         let runs = chart.shown();

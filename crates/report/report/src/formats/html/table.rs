@@ -1,5 +1,4 @@
-//! Tables in HTML: they scroll in a box of their own where they are wide, the names of the rows
-//! staying in sight.
+//! HTML tables: wide ones scroll in a box of their own, with the row names fixed.
 
 use maud::{Markup, html};
 use treering_model::Better;
@@ -9,7 +8,7 @@ use super::tone_class;
 use crate::escape::visible;
 use crate::{Align, Cell, Column, Table};
 
-/// Texts up to this width are not broken into lines.
+/// Maximum length of texts that are not wrapped.
 const ONE_LINE: usize = 30;
 
 pub(super) fn markup(table: &Table) -> Markup {
@@ -72,7 +71,7 @@ fn heading(column: &Column, unit: &str) -> Markup {
     }
 }
 
-/// A cell; those that name the row are headings of it.
+/// Renders a cell; cells that identify the row are row headers.
 fn cell(cell: &Cell, column: &Column, names_row: bool) -> Markup {
     let text = visible(&cell.shown(&column.unit));
     let wraps = if column.wraps && text.width() > ONE_LINE { " wraps" } else { "" };

@@ -1,5 +1,5 @@
-//! The comparison as CSV (RFC 4180): a row for each comparison, the columns named as the fields of
-//! the JSON. What the JSON has as `null` is empty; lists of values are left out.
+//! Comparison as CSV (RFC 4180): a row for each comparison, with the JSON's field names as columns.
+//! `null` is empty; lists of values are left out.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The comparison as JSON, as docs/json.md documents it. Fields may be added, never changed.
+//! Comparison as JSON, as docs/json.md documents it. Fields may be added but never changed.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::words::sentences;
 use crate::pages::gate::gate_reasons;
 use crate::{Warning, json};
 
-/// The version of this JSON.
+/// Version of the JSON document.
 const VERSION: u32 = 2;
 
 #[derive(Serialize)]
@@ -21,7 +21,7 @@ struct Document<'o> {
     gate: &'static str,
     gate_reasons: Vec<String>,
     baseline: Option<ComparedVariant<'o>>,
-    /// Those of other contenders.
+    /// Baselines of other contenders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     baselines: Vec<ComparedVariant<'o>>,
     contenders: Vec<ComparedVariant<'o>>,
@@ -47,7 +47,7 @@ struct ComparedVariant<'o> {
     filesystems: &'o [String],
 }
 
-/// A comparison as programs read it, here and in CSV.
+/// A comparison as programs read it, in JSON and CSV.
 #[derive(Serialize)]
 pub(super) struct Row<'o> {
     pub(super) workload: &'o str,
@@ -137,13 +137,13 @@ impl<'o> Row<'o> {
     }
 }
 
-/// An estimate and the ends of its interval.
+/// Estimate and both ends of its interval.
 fn parts(estimate: Option<Estimate>) -> [Option<f64>; 3] {
     let interval = estimate.and_then(|estimate| estimate.interval);
     [estimate.map(|e| e.value), interval.map(|i| i.0), interval.map(|i| i.1)]
 }
 
-/// Writes it in one line.
+/// Writes the comparison in one line.
 pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
     let is_baseline = |variant: &&VariantSummary| variant.against.is_none();
     let document = Document {

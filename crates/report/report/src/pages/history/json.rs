@@ -5,7 +5,7 @@ use treering_analysis::history::{ChangedFact, History, Series};
 
 use crate::data::{Data, moment};
 
-/// The series, in the order of the page.
+/// Data of the series, in page order.
 #[derive(Debug, Serialize)]
 pub struct HistoryData<'h> {
     by: &'h str,
@@ -93,7 +93,7 @@ struct NoiseData {
 }
 
 impl<'h> HistoryData<'h> {
-    /// Of these series.
+    /// Creates the data from the series of a history.
     pub fn of(history: &'h History, by: &'h str, anchor: Option<&'h str>) -> Self {
         let series = history.series.iter().map(SeriesData::of).collect();
         Self { by, anchor, left_out: history.left_out, series }

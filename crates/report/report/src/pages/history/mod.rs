@@ -1,4 +1,5 @@
-//! `treering history`: the series of a store, their changes of level, and what else changed there.
+//! Page of `treering history`: series of a store, their changes of level, and facts that changed
+//! there.
 
 pub mod json;
 mod scaling;
@@ -16,27 +17,27 @@ use crate::charts::{Chart, Rounds, RoundsEvent, RoundsVariant};
 use crate::table::Tone;
 use crate::{Block, Cell, Column, Report, Table};
 
-/// Facts that a change is reported with.
+/// Maximum number of facts shown for a change.
 const FACTS_SHOWN: usize = 8;
-/// Changes of the environment that are listed.
+/// Maximum number of environment changes listed.
 const CHANGES_SHOWN: usize = 20;
-/// Changes of the environment that a chart shows: more would hide its points.
+/// Maximum number of environment changes in a chart: more would hide its points.
 const EVENTS_DRAWN: usize = 40;
-/// Series that are drawn.
+/// Maximum number of series drawn.
 const DRAWN: usize = 50;
 
-/// What the page needs beside the series.
+/// Context of a history page.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryView<'a> {
-    /// What follows each other: `kernel`.
+    /// Key that orders the points: `kernel`.
     pub by: &'a str,
-    /// The variant that the values are ratios to.
+    /// Variant that values are divided by.
     pub anchor: Option<&'a str>,
-    /// Whether charts are wanted.
+    /// True to draw charts.
     pub draws: bool,
 }
 
-/// The page.
+/// Page of a history.
 pub fn page(history: &History, view: &HistoryView<'_>) -> Report {
     let mut page = Report::new(format!("History by {}", view.by));
     if history.series.is_empty() {
@@ -71,7 +72,7 @@ pub fn page(history: &History, view: &HistoryView<'_>) -> Report {
     page
 }
 
-/// The series in words: `compilebench, ext4, operation_seconds`.
+/// Name of a series: `compilebench, ext4, operation_seconds`.
 pub(crate) fn title(series: &Series) -> String {
     let parts = [&series.workload, &series.job, &series.variant, &series.metric];
     let parts: Vec<&str> =
@@ -79,7 +80,7 @@ pub(crate) fn title(series: &Series) -> String {
     parts.join(", ")
 }
 
-/// A ratio as a difference in percent: `+5.1 %`.
+/// Formats a ratio as a difference in percent: `+5.1 %`.
 pub(crate) fn percent(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     if percent.abs() < 10.0 { format!("{percent:+.1} %") } else { format!("{percent:+.0} %") }
@@ -94,7 +95,7 @@ fn between(points: &[Point], (first, last): (usize, usize)) -> String {
     }
 }
 
-/// What there is to say of a series; nothing where its level never changed.
+/// Sentences about a series; empty if its level never changed.
 pub(crate) fn sentences(series: &Series) -> Vec<String> {
     let word = |is_worse: bool| if is_worse { "worse" } else { "better" };
     let mut sentences = Vec::new();
@@ -223,7 +224,7 @@ pub(crate) fn facts(series: &Series, shift: &Shift) -> Table {
     table
 }
 
-/// The changes of the environment in all series, the newest ones.
+/// Table of the newest environment changes over all series.
 fn environment(history: &History) -> Option<Table> {
     // Once for all series: when the first of them had it.
     let mut firsts: BTreeMap<[&str; 4], i64> = BTreeMap::new();
@@ -294,12 +295,12 @@ fn event(change: &EnvironmentChange) -> RoundsEvent {
     RoundsEvent { place: change.index, what: what.join("\n") }
 }
 
-/// So many of the newest of a list.
+/// Newest `most` items of a list.
 fn newest<T>(all: &[T], most: usize) -> &[T] {
     &all[all.len().saturating_sub(most)..]
 }
 
-/// The points of each level in a colour of their own.
+/// Chart of a series, with the points of each level in a colour of their own.
 pub(crate) fn chart(series: &Series, view: &HistoryView<'_>) -> Rounds {
     let starts: Vec<usize> = series.shifts.iter().map(|shift| shift.index).collect();
     let ends: Vec<usize> = [0].into_iter().chain(starts).chain([series.points.len()]).collect();
