@@ -1,5 +1,5 @@
-//! What makes two records of a trial the same: all that was measured, and all texts but for the
-//! names in them.
+//! Identity of two records of a trial: equal measurements, and equal texts except for the names in
+//! them.
 //!
 //! A pack leaves out names that only the machine knows on which it was written, and another
 //! treering may have left out fewer. So a word that stands for a name agrees with any name.
@@ -11,15 +11,15 @@ use treering_model::TrialEvent;
 use crate::kind::NameKind;
 use crate::names::Names;
 
-/// Kinds of events that a trial is made of; the others pass by and leave nothing in it.
+/// Number of event kinds that a trial consists of; others leave no trace in it.
 const KINDS: usize = 8;
 
-/// The longest name that a word stands for.
+/// Maximum length of a name that a placeholder stands for.
 const LONGEST_NAME: usize = 4096;
 
-/// The events of one trial, to be compared with those of its packed self: whatever is left out of
-/// packs is left out here. The label, which may be changed at any time, does not count, nor does
-/// the order between events of different kinds: an export does not keep it.
+/// Canonical events of one trial, for comparison with those of its packed copy: data left out of
+/// packs is left out here. Ignores the label, which may be changed at any time, and the order
+/// between events of different kinds, which an export does not keep.
 #[derive(Clone, Debug)]
 pub struct Canon {
     names: Names,
@@ -28,7 +28,8 @@ pub struct Canon {
 }
 
 impl Canon {
-    /// Of a trial; `known` are names of machines and people, `left_out` kinds of artifacts.
+    /// Creates the canon of a trial; `known` are names of machines and people, `left_out` are kinds
+    /// of artifacts.
     pub fn new(
         known: impl IntoIterator<Item = (NameKind, String)>,
         left_out: &'static [&'static str],
@@ -64,7 +65,7 @@ impl Canon {
         self.parts[kind].push(serde_json::to_value(part).unwrap_or_default());
     }
 
-    /// Whether both are records of the same trial.
+    /// Reports whether both are records of the same trial.
     pub fn agrees_with(&self, other: &Self) -> bool {
         let mut kinds = self.parts.iter().zip(&other.parts);
         kinds.all(|(mine, theirs)| all_agree(mine, theirs))
@@ -107,8 +108,8 @@ fn agree(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Whether two texts are the same but for names. A text that is JSON is compared as such: where a
-/// name was left out it was written again.
+/// Reports whether two texts are equal except for names. JSON texts are compared as JSON, since
+/// they were reformatted where a name was left out.
 fn texts_agree(one: &str, other: &str) -> bool {
     if one == other {
         return true;
@@ -123,7 +124,7 @@ fn texts_agree(one: &str, other: &str) -> bool {
     one == other || is_of_pattern(&one, &other) || is_of_pattern(&other, &one)
 }
 
-/// Whether a text is another one in which words stand for names.
+/// Reports whether a text matches another one in which placeholders stand for names.
 fn is_of_pattern(pattern: &str, text: &str) -> bool {
     let mut parts = literals(pattern);
     let Some(begin) = parts.next() else { return false };
@@ -149,7 +150,7 @@ fn is_of_pattern(pattern: &str, text: &str) -> bool {
     true
 }
 
-/// The parts of a text around the words that stand for names.
+/// Parts of a text around its placeholders.
 fn literals(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -165,7 +166,7 @@ fn literals(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A text whose words that stand for names have no numbers, which are others in each pack.
+/// Text whose placeholders have no numbers, since these differ between packs.
 fn without_numbers(text: &str) -> String {
     let mut text = text.to_owned();
     for kind in NameKind::ALL {
@@ -225,7 +226,7 @@ mod tests {
         [TrialEvent::Environment { facts: vec![fact] }, TrialEvent::Cautioned(caution)]
     }
 
-    /// What a machine that knows nothing of the names thinks of a trial and its packed self.
+    /// Compares a trial with its packed copy on a machine that knows none of the names.
     fn is_recognised(whole: [TrialEvent; 2], packed: [TrialEvent; 2]) -> bool {
         let (mut one, mut other) = (Canon::new([], &[]), Canon::new([], &[]));
         whole.iter().for_each(|event| one.add(event));

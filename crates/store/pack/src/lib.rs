@@ -1,5 +1,5 @@
-//! A pack: trials in one file, for another store or another machine. Pure: records to bytes and
-//! back.
+//! Pack: trials in one file, for another store or another machine. Converts records to bytes and
+//! back, without other input or output.
 //!
 //! The first line says how many bytes follow and their SHA-256; they are one Zstandard frame of
 //! JSON lines, so that `tail -n +2 FILE | zstd -d` shows all of it. Names of machines, people and

@@ -1,4 +1,4 @@
-//! A pack as a whole: what comes back, and what is refused.
+//! Tests of whole packs: round trips, and rejected files.
 
 use std::io::Cursor;
 

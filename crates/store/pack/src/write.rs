@@ -1,4 +1,4 @@
-//! Writing a pack, record by record.
+//! Writing of a pack, record by record.
 
 use std::io::{Seek, SeekFrom, Write};
 
@@ -8,7 +8,7 @@ use crate::limits::LINE_BYTES_MOST;
 use crate::seal::Digested;
 use crate::{Head, PackError, Record, Seal};
 
-/// How hard to compress: a pack is written once and sent to others.
+/// Compression level, high because a pack is written once and sent to others.
 const LEVEL: i32 = 9;
 
 /// A pack being written.
@@ -29,7 +29,7 @@ impl<W: Write + Seek> Packing<W> {
         Ok(packing)
     }
 
-    /// Adds a record.
+    /// Appends a record.
     ///
     /// # Errors
     /// When it is too long to be read again, or the file cannot be written.
@@ -42,7 +42,7 @@ impl<W: Write + Seek> Packing<W> {
         Ok(self.content.write_all(&line)?)
     }
 
-    /// Closes the pack by its first line, and gives the file back.
+    /// Completes the pack by writing its first line, and returns the file.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -55,7 +55,7 @@ impl<W: Write + Seek> Packing<W> {
     }
 }
 
-/// A pack with this content, whatever it is: for those who try what readers do with it.
+/// Creates a pack with arbitrary content, for tests of readers.
 ///
 /// # Errors
 /// When memory does not take it.

@@ -1,6 +1,6 @@
-//! Measures a store of many trials: `store_scale FILE [TRIALS [TASKS [LABELS]]]` fills a new file
-//! with trials of so many tasks each and so many labels, unless it is there already, and times
-//! what commands ask of it.
+//! Benchmark of a store with many trials: `store_scale FILE [TRIALS [TASKS [LABELS]]]` fills a new
+//! file with trials of TASKS tasks each and LABELS labels, unless the file exists, and times the
+//! queries of commands.
 
 use std::error::Error;
 use std::io::Write;
@@ -108,7 +108,7 @@ fn beginning(trial: u32, labels: u32) -> TrialEvent {
     })
 }
 
-/// Facts that a comparison looks at, as a trial on ext4 has them.
+/// Facts that a comparison reads, with the values of a trial on ext4.
 const COMPARED: [(&str, &str); 32] = [
     ("kernel.release", "6.18.44"),
     ("kernel.command_line", "BOOT_IMAGE=/vmlinuz-6.18.44 root=/dev/sda1 ro quiet mitigations=auto"),

@@ -1,4 +1,4 @@
-//! Copies all trials of another store: how a temporary store in memory is merged into the permanent
+//! Copying of all trials from another store: merges a temporary in-memory store into the permanent
 //! one.
 //!
 //! Rows are copied unchanged, so nothing of a trial is lost; each trial is read once beforehand, so
@@ -16,8 +16,8 @@ use crate::values::fields;
 use crate::{Access, Detail, Filter, Store, StoreError, TrialState};
 
 impl Store {
-    /// Copies every trial that another store has and this one lacks, all or none, and says how
-    /// many. Trials that are still running there are left for the next time.
+    /// Copies every trial of another store that this one lacks, atomically, and returns their
+    /// number. Trials still running there are skipped.
     ///
     /// # Errors
     /// What is wrong with the other file, or why this one cannot be written.
@@ -66,7 +66,7 @@ impl Store {
         Ok(copied)
     }
 
-    /// The trials of another store that are over and not in this one, oldest first.
+    /// Completed trials of another store that this one lacks, oldest first.
     fn lacking(&self, other: &Self) -> Result<Vec<TrialId>, StoreError> {
         let present = self.printed_identities()?;
         let mut summaries = other.trials(&Filter::default())?;
@@ -78,7 +78,8 @@ impl Store {
     }
 }
 
-/// How the rows of one table are copied. Columns that an older store lacks get their defaults.
+/// Statements that copy the rows of one table. Columns missing in an older store get their
+/// defaults.
 struct Copy {
     read: String,
     write: String,
@@ -103,8 +104,8 @@ impl Copy {
         })
     }
 
-    /// Copies the rows of one trial, giving them another trial number, and counts them. Without a
-    /// number a new one is made.
+    /// Copies the rows of one trial under another trial number, and counts them. Without a number a
+    /// new one is assigned.
     fn rows(
         &self,
         source: &Store,

@@ -1,4 +1,4 @@
-//! The events of a stored trial in order, as a listener received them during the run.
+//! Events of a stored trial in order, as a listener received them during the run.
 //!
 //! The store has no row for the start of a task, but the stream has a position for it: at a free
 //! position the next task of the current phase began.
@@ -20,12 +20,12 @@ const PHASE_STARTS: &str =
 const TICKS: &str =
     "SELECT seq, phase, at_ns, bytes, body FROM ticks WHERE trial = ?1 ORDER BY seq";
 
-/// Positions in a row that are looked at: a group has fewer tasks.
+/// Maximum number of consecutive positions examined: a group has fewer tasks.
 const FREE_MOST: i64 = 1 << 17;
 
 impl Store {
-    /// The events of a trial. Of tasks that never ended it is not known that they began, and no
-    /// beginning says how many bytes were expected.
+    /// Events of a trial. Starts of unfinished tasks are missing, and task starts do not include
+    /// the expected number of bytes.
     ///
     /// # Errors
     /// As [`Store::load`].
@@ -39,7 +39,7 @@ impl Store {
         Ok(with_beginnings(all))
     }
 
-    /// All events that have rows, by their positions.
+    /// Reads all events that have rows, by position.
     fn kept(&self, trial: i64) -> Result<BTreeMap<i64, TrialEvent>, StoreError> {
         let mut all = BTreeMap::new();
         let facts = self.placed(FACTS, trial, "facts", |fields| {
@@ -82,7 +82,7 @@ impl Store {
         Ok(all)
     }
 
-    /// The rows of a query that does not ask for their positions, with these.
+    /// Reads the rows of a query, which does not select positions, together with their positions.
     fn placed<T>(
         &self,
         query: &str,
@@ -95,7 +95,7 @@ impl Store {
     }
 }
 
-/// Puts the beginnings of tasks in the positions that are free.
+/// Inserts the starts of tasks at the free positions.
 fn with_beginnings(kept: BTreeMap<i64, TrialEvent>) -> Vec<TrialEvent> {
     let mut begun: HashMap<(u32, u32), TrialEvent> = HashMap::new();
     for event in kept.values() {

@@ -1,4 +1,4 @@
-//! The format of a store: its tables, its version, and who may read and write which.
+//! Format of a store: tables, versions, and the rules for reading and writing each version.
 //!
 //! A file of an older version is read as it is and brought up to date when it is opened for
 //! writing, by adding only. One of a newer minor version is read but not written, one of a newer
@@ -14,10 +14,10 @@ use crate::connection::Place;
 use crate::schema::{Schema, refusal};
 use crate::version::Version;
 
-/// What `PRAGMA application_id` of a store says: `TRng`.
+/// Value of `PRAGMA application_id` in a store: `TRng`.
 pub const APPLICATION_ID: u32 = 0x5452_6e67;
 
-/// The tables and indices.
+/// Definition of the tables and indices.
 const SCHEMA: &str = concat!(
     include_str!("sql/schema.sql"),
     include_str!("sql/artifacts.sql"),
@@ -25,14 +25,14 @@ const SCHEMA: &str = concat!(
     include_str!("sql/counters.sql")
 );
 
-/// The tables that versions 1.1, 1.2 and 1.3 added.
+/// Tables added in versions 1.1, 1.2 and 1.3.
 const ARTIFACTS: &str = "artifacts";
 const ANNOTATIONS: &str = "annotations";
 const COUNTERS: &str = "counters";
 const TICKS: &str = "ticks";
 
-/// Every table that holds what was recorded of a trial, parents before their children.
-/// `trials` itself and those that speak of a living process are not among them.
+/// Tables that hold the recorded data of a trial, parents before children. Excludes `trials` itself
+/// and the tables about live processes.
 pub(crate) const RECORDED: [&str; 17] = [
     "cells",
     "parameters",
@@ -53,18 +53,18 @@ pub(crate) const RECORDED: [&str; 17] = [
     TICKS,
 ];
 
-/// The other tables.
+/// Tables outside [`RECORDED`].
 const OTHERS: [&str; 2] = ["trials", "writers"];
 
-/// A step from the version before to `to`. It may only add.
+/// Migration from the previous version to `to`. It may only add.
 struct Migration {
     to: Version,
     statements: &'static str,
-    /// The tables that it adds: they become append-only.
+    /// Tables that it adds; they become append-only.
     tables: &'static [&'static str],
 }
 
-/// All steps, oldest first.
+/// All migrations, oldest first.
 const MIGRATIONS: [Migration; 3] = [
     Migration {
         to: Version::WITH_ARTIFACTS,
@@ -83,23 +83,23 @@ const MIGRATIONS: [Migration; 3] = [
     },
 ];
 
-/// What a file turned out to be.
+/// Result of identifying a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Nature {
-    /// Nothing was ever written to it.
+    /// The file is empty.
     Blank,
-    /// A store that this program can read.
+    /// The file is a store of this version, which this program can read.
     Store(Version),
 }
 
-/// Looks at a file's header and refuses what is not a store, or not one for this program.
+/// Identifies a file by its header; rejects files that are no store, or of an unsupported version.
 pub(crate) fn identify(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
     let transaction =
         connection.unchecked_transaction().map_err(|error| Place::file(path).refused(error))?;
     examine(&transaction, path)
 }
 
-/// The same within a transaction, so that nobody changes the file meanwhile.
+/// Identifies a file within a transaction, so that no other process changes it meanwhile.
 fn examine(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
     let place = Place::file(path);
     let number = |pragma: &str| -> Result<u32, StoreError> {
@@ -137,7 +137,7 @@ fn examine(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
     Ok(Nature::Store(version))
 }
 
-/// The schema of a version; of a newer one that of the newest known.
+/// Expected schema of a version; for a newer one, that of the newest known version.
 fn schema_of(version: Version) -> rusqlite::Result<Schema> {
     let connection = Connection::open_in_memory()?;
     connection.execute_batch(include_str!("sql/schema.sql"))?;
@@ -152,7 +152,7 @@ fn schema_of(version: Version) -> rusqlite::Result<Schema> {
     Schema::read(&connection)
 }
 
-/// Refuses a version that this program must not write or copy.
+/// Rejects a version that this program must not write or copy.
 pub(crate) fn permit_writing(version: Version, path: &Path) -> Result<(), StoreError> {
     if version > Version::CURRENT {
         return Err(StoreError::NewerFormat {
@@ -164,8 +164,8 @@ pub(crate) fn permit_writing(version: Version, path: &Path) -> Result<(), StoreE
     Ok(())
 }
 
-/// Makes a blank file a store and an older store a current one. Looks again under the lock, since
-/// another process may have done it meanwhile.
+/// Initialises an empty file, or migrates an older store to the current version. Checks again under
+/// the lock, since another process may have done it meanwhile.
 pub(crate) fn bring_up_to_date(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let place = Place::file(path);
     let transaction = connection
@@ -200,12 +200,12 @@ fn migrate(
     Ok(())
 }
 
-/// The whole definition: tables, indices, and the triggers that make every table append-only.
+/// Complete definition: tables, indices, and the triggers that make every table append-only.
 fn definition() -> String {
     [SCHEMA, &refusals(&OTHERS), &refusals(&RECORDED)].concat()
 }
 
-/// The triggers that make tables append-only.
+/// Triggers that make tables append-only.
 fn refusals(tables: &[&str]) -> String {
     let changes = |table: &&str| ["UPDATE", "DELETE"].map(|change| refusal(table, change));
     tables.iter().flat_map(changes).collect()
@@ -227,16 +227,16 @@ mod tests {
         connection
     }
 
-    /// FNV-1a, 64 bits.
+    /// FNV-1a hash, 64 bits.
     fn digest(text: &str) -> u64 {
         text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         })
     }
 
-    /// Every version that was ever released with the digest of its definition. When this fails,
-    /// the tables were changed: raise the version (see `sql/schema.sql`), write a migration, make a
-    /// golden store of the new version and add a row. Rows are never changed.
+    /// Digests of the definition of every released version. A failure means that the tables
+    /// changed: raise the version (see `sql/schema.sql`), write a migration, create a golden store
+    /// of the new version and add a row. Never change existing rows.
     #[test]
     fn definition_and_version_change_together() {
         let released = [

@@ -1,4 +1,4 @@
-//! The store: every trial in one SQLite file, append-only.
+//! Store of all trials in one append-only SQLite file.
 //!
 //! Trials come in as events through [`Recorder`], a `TrialSink`: what it accepted at the end of a
 //! phase is safe on disk. They go out as the model's `Trial`. A trial whose writer was killed stays

@@ -1,5 +1,5 @@
-//! What a history reads: of each trial the numbers that count and a few facts, by one query for
-//! each table instead of ten for each trial, so that a hundred thousand trials are a matter of a
+//! Bulk reading for histories: the primary metrics and a few facts of each trial, with one query
+//! for each table instead of ten for each trial, so that a hundred thousand trials take about a
 //! second.
 
 use std::thread;
@@ -24,40 +24,40 @@ const ANNOTATIONS: &str =
     "SELECT trial, at_unix_ms, change, text FROM annotations ORDER BY trial, ordinal";
 const PRIMARY: &str = "SELECT trial, name, part, scope, value, unit, better, is_primary, tasks \
     FROM metrics WHERE is_primary = 1 ORDER BY trial, seq";
-/// Those whose full name may be this one.
+/// Query for metrics that may have a given full name.
 const NAMED: &str = "SELECT trial, name, part, scope, value, unit, better, is_primary, tasks \
     FROM metrics WHERE substr(?1, -length(name)) = name ORDER BY trial, seq";
-/// CROSS JOIN keeps SQLite from going through all facts first.
+/// Query for facts of trials outside plans. CROSS JOIN keeps SQLite from scanning all facts first.
 const OUTSIDE_PLANS: &str = "SELECT f.trial, f.name, f.value FROM trials t \
     LEFT JOIN cells c ON c.trial = t.trial CROSS JOIN facts f ON f.trial = t.trial \
     WHERE c.trial IS NULL";
 const NAMES: &str = "SELECT DISTINCT name, part, scope FROM metrics";
 
-/// What is read of a store for a history.
+/// Selection of the data a history reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
-    /// Only trials of this workload.
+    /// Workload to which trials are limited.
     pub workload: Option<&'a str>,
-    /// Only trials of the plan of this name.
+    /// Plan, by name, to which trials are limited.
     pub plan: Option<&'a str>,
-    /// Of the metrics the one with this full name; those that decide comparisons where `None`.
+    /// Full name of the metric to read; `None` for the primary metrics.
     pub metric: Option<&'a str>,
-    /// Of the facts those with these names.
+    /// Names of the facts to read.
     pub facts: &'a [&'a str],
-    /// Of trials outside of plans these facts too; of all trials where `facts` is not empty. Most
-    /// of a store is facts: those of plans are not looked at otherwise.
+    /// Additional facts for trials outside plans, or for all trials where `facts` is not empty.
+    /// Most of a store is facts, so those of plans are skipped otherwise.
     pub facts_outside_plans: &'a [&'a str],
 }
 
-/// What a second thread reads: parameters and facts, with the rows of their trials.
+/// Result of the second thread: parameters and facts, with the row numbers of their trials.
 type Beside = (Vec<(i64, (String, String))>, Vec<(i64, Fact)>);
 
-/// A trial, and the number of its rows.
+/// A trial with its row number.
 type Owner = (i64, Trial);
 
 impl Store {
-    /// The trials that ended, oldest first, with their parameters, annotations, and what is wanted
-    /// of their metrics and facts. Nothing else is in them.
+    /// Trials that ended, oldest first, with their parameters, annotations, and the requested
+    /// metrics and facts only.
     ///
     /// # Errors
     /// When the file cannot be read, or holds what no treering like this wrote.
@@ -92,7 +92,7 @@ impl Store {
         Ok(trials)
     }
 
-    /// The full names of all metrics in the store, sorted.
+    /// Full names of all metrics in the store, sorted.
     ///
     /// # Errors
     /// When the file cannot be read, or holds what no treering like this wrote.
@@ -131,8 +131,7 @@ impl Store {
         Ok(trials)
     }
 
-    /// Gives the rows of a query, whose first column is the trial and by which they are sorted, to
-    /// those that own them.
+    /// Attaches the rows of a query, sorted by their first column, the trial, to the trials.
     fn give(
         &self,
         trials: &mut [Owner],
@@ -177,7 +176,7 @@ impl Store {
     }
 }
 
-/// Trials by the numbers of their rows, which are asked for in their order.
+/// Trials by row number, looked up in ascending order.
 struct Owners<'t> {
     trials: &'t mut [Owner],
     at: usize,

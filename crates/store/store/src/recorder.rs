@@ -1,4 +1,4 @@
-//! The recorder: a listener that writes one trial to the store, and when it does so.
+//! Recorder: a listener that writes one trial to the store, and decides when to commit.
 //!
 //! Rows are gathered in memory and written in short transactions, so that several processes can
 //! record into one store. What an event becomes is in `rows`.
@@ -13,10 +13,10 @@ use crate::rows::{self, Row};
 use crate::writer::Writer;
 use crate::{Store, StoreError};
 
-/// Tasks that end sooner after a commit wait for the next one: a commit costs a flush of the disk.
+/// Minimum time between commits of finished tasks: each commit flushes the disk.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// No more rows than these wait in memory.
+/// Maximum number of rows buffered in memory.
 const MOST_WAITING: usize = 4096;
 
 /// Records one trial, from its beginning to its end.
@@ -34,26 +34,26 @@ pub struct Recorder<'store> {
     progress: Progress,
     waiting: Vec<Row>,
     next_seq: i64,
-    /// When rows were last written, or could not be.
+    /// Time of the last attempt to write rows.
     tried: Option<Instant>,
-    /// Whether the last attempt failed.
+    /// True if the last attempt failed.
     is_failing: bool,
-    /// Whether the end of a phase may wait like any other event.
+    /// True if the end of a phase may be buffered like other events.
     is_copying: bool,
 }
 
-/// How far the trial has come.
+/// Progress of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     Awaited,
-    /// Under way, with its row number.
+    /// In progress, with the trial's row number.
     Running(i64),
-    /// `Ended` was taken; it is on disk when nothing waits.
+    /// `Ended` was accepted; it is on disk when no rows are buffered.
     Ended(i64),
 }
 
 impl Store {
-    /// A listener that records one trial.
+    /// Creates a listener that records one trial.
     pub fn recorder(&mut self) -> Recorder<'_> {
         Recorder::new(self)
     }
@@ -72,15 +72,15 @@ impl<'store> Recorder<'store> {
         }
     }
 
-    /// For a trial that is somewhere else, too: the end of a phase need not be on disk before the
-    /// next event. A log may have tens of thousands of them.
+    /// Buffers ends of phases, for a trial that also exists elsewhere. An imported log may have
+    /// tens of thousands of phases.
     #[must_use]
     pub fn copying(mut self) -> Self {
         self.is_copying = true;
         self
     }
 
-    /// Takes an event: what [`TrialSink::accept`] does, with the error of the store.
+    /// Records an event, as [`TrialSink::accept`] does, but returns the store's error.
     ///
     /// # Errors
     /// When the event comes out of order, has a number that cannot be kept, or cannot be written.
@@ -149,7 +149,7 @@ impl<'store> Recorder<'store> {
         Ok(())
     }
 
-    /// Writes what waits. When that fails, it goes on waiting.
+    /// Writes the buffered rows. On failure, they remain buffered.
     fn commit(&mut self, trial: i64) -> Result<(), StoreError> {
         let place = Place::file(&self.store.path);
         let waiting = &self.waiting;
@@ -178,8 +178,8 @@ impl TrialSink for Recorder<'_> {
 }
 
 impl Drop for Recorder<'_> {
-    /// Says that nobody writes this trial any more. Nothing is lost when that cannot be written:
-    /// the trial then counts as running until this process ends.
+    /// Releases the trial: nobody writes it any more. A failure is harmless: the trial then counts
+    /// as running until this process ends.
     fn drop(&mut self) {
         let trial = match self.progress {
             Progress::Running(trial) => {

@@ -1,4 +1,4 @@
-//! Events as rows: what each event becomes in the tables. When they are written is the recorder's.
+//! Conversion of events to table rows. The recorder decides when they are written.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -49,7 +49,7 @@ const ARTIFACT: &str = "INSERT INTO artifacts (trial, seq, kind, version, phase,
 const ENDING: &str =
     "INSERT INTO endings (trial, seq, ending, why, wall_ns) VALUES (?1, ?2, ?3, ?4, ?5)";
 
-/// A row of any table but `trials`, complete but for the trial it belongs to.
+/// A row of any table except `trials`, complete except for the trial's number.
 #[derive(Debug)]
 pub(crate) struct Row {
     statement: &'static str,
@@ -57,14 +57,14 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Writes the row.
+    /// Inserts the row.
     pub(crate) fn insert(&self, connection: &Connection, trial: i64) -> rusqlite::Result<()> {
         let trial = Value::Integer(trial);
         let values = std::iter::once(&trial).chain(&self.values);
         connection.prepare_cached(self.statement)?.execute(params_from_iter(values)).map(drop)
     }
 
-    /// Who writes the trial.
+    /// Creates the row about the process that writes the trial.
     pub(crate) fn writer(writer: &Writer) -> Result<Self, StoreError> {
         let values = vec![
             Value::Integer(writer.pid.into()),
@@ -75,13 +75,13 @@ impl Row {
         Ok(Self { statement: WRITER, values })
     }
 
-    /// The writer lets go.
+    /// Creates the row that releases the trial.
     pub(crate) const fn departure() -> Self {
         Self { statement: DEPARTURE, values: Vec::new() }
     }
 }
 
-/// Writes the row of `trials` and gives its number.
+/// Inserts the row of `trials` and returns its number.
 pub(crate) fn insert_trial(
     connection: &Connection,
     beginning: &Beginning,
@@ -98,7 +98,7 @@ pub(crate) fn insert_trial(
     ))
 }
 
-/// The rows of an event, parents first; for `Began` those besides the one in `trials`.
+/// Rows of an event, parents first; for `Began` those besides the one in `trials`.
 ///
 /// # Errors
 /// [`StoreError::Unstorable`] for numbers that no column holds.
@@ -150,7 +150,7 @@ fn of_artifact(artifact: &Artifact, at: Value) -> Result<Row, StoreError> {
     Ok(Row { statement: ARTIFACT, values })
 }
 
-/// How many bytes a body has, and the body packed.
+/// Length of a body in bytes, and the compressed body.
 fn packed(what: &'static str, body: &str) -> Result<[Value; 2], StoreError> {
     let packed = packing::pack(body)
         .map_err(|why| StoreError::Unstorable { what, value: why.to_string() })?;
@@ -313,7 +313,7 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// A number as SQLite's signed one.
+/// Converts a number to SQLite's signed integer.
 fn number(what: &'static str, number: u64) -> Result<Value, StoreError> {
     i64::try_from(number)
         .map(Value::Integer)

@@ -11,20 +11,20 @@ use rusqlite::Connection;
 
 use crate::version::Version;
 
-/// No more differences than these are told.
+/// Maximum number of differences reported.
 const MOST_FINDINGS: usize = 5;
 
-/// Tables that SQLite makes when somebody calls `ANALYZE`. They hold numbers only.
+/// Tables that SQLite creates for `ANALYZE`. They hold numbers only.
 const STATISTICS: [(&str, &str); 2] = [
     ("sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
     ("sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
 ];
 
-/// Words that no table or index of a store has: what could compute for long.
+/// Keywords that no table or index of a store contains, since they could cause long computations.
 const COMPUTING: [&str; 8] =
     ["select", "virtual", "generated", "like", "glob", "regexp", "match", "as"];
 
-/// An object of a schema: what it is, of which table, and its statement without comments.
+/// Object of a schema: its type, table, and statement without comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Object {
     kind: String,
@@ -32,7 +32,7 @@ struct Object {
     statement: String,
 }
 
-/// The objects of a schema by their names.
+/// Objects of a schema by name.
 #[derive(Debug)]
 pub(crate) struct Schema(BTreeMap<String, Object>);
 
@@ -50,13 +50,13 @@ impl Schema {
         Ok(Self(objects.collect::<rusqlite::Result<_>>()?))
     }
 
-    /// Whether it has no object.
+    /// Reports whether the schema has no objects.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Objects that differ from those of `expected`, the schema of a version; none if the file has
-    /// the schema of its version. A newer minor version may have more tables and columns.
+    /// Objects that differ from those of `expected`, the schema of a version; empty if they agree.
+    /// A newer minor version may have more tables and columns.
     pub(crate) fn differences(&self, expected: &Self, version: Version) -> Vec<String> {
         let is_newer = version > Version::CURRENT;
         let mut findings = Vec::new();
@@ -93,7 +93,7 @@ impl Schema {
 }
 
 impl Object {
-    /// Whether a newer minor version may have it: it only stores.
+    /// Reports whether a newer minor version may contain the object: a plain table or index.
     fn is_plausible(&self, name: &str) -> bool {
         let is_automatic = self.kind == "index" && self.statement.is_empty();
         let is_reserved = name.starts_with("sqlite_") || name.starts_with("pragma_");
@@ -116,7 +116,7 @@ fn is_statistics(name: &str, object: &Object) -> bool {
     known.is_some_and(|(_, sql)| object.kind == "table" && object.statement == *sql)
 }
 
-/// The trigger that forbids one kind of change to one table.
+/// Trigger that forbids one kind of change to one table.
 pub(crate) fn refusal(table: &str, change: &str) -> String {
     format!(
         "CREATE TRIGGER {table}_no_{} BEFORE {change} ON {table}\n\
@@ -125,7 +125,7 @@ pub(crate) fn refusal(table: &str, change: &str) -> String {
     )
 }
 
-/// Statements without comments and with single spaces: what a change of wording keeps.
+/// Statements without comments and with single spaces, for comparison regardless of layout.
 pub(crate) fn bare(statements: &str) -> String {
     let lines = statements.lines().map(|line| line.split("--").next().unwrap_or_default());
     lines.flat_map(str::split_ascii_whitespace).collect::<Vec<_>>().join(" ")

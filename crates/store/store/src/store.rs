@@ -1,4 +1,4 @@
-//! The store: opening, checking, and the queries everything else is made of.
+//! Store: opening, checking, and the queries that everything else uses.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::format::{self, Nature};
 use crate::values::fields::{self, Fields};
 use crate::version::Version;
 
-/// One SQLite file with all trials, append-only.
+/// Store of all trials: one append-only SQLite file.
 ///
 /// A store can be sent to another thread but not shared by threads. Several stores, in one process
 /// or many, can be open on the same file; they take turns when they write.
@@ -50,12 +50,12 @@ impl Store {
         Ok(Self { connection, path: path.to_owned(), access, version, work })
     }
 
-    /// Where it is, as it was opened.
+    /// Path of the store, as given when opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The version of the file's format.
+    /// Format version of the file.
     pub const fn version(&self) -> Version {
         self.version
     }
@@ -85,7 +85,7 @@ impl Store {
         Err(StoreError::Damaged { path: self.path.clone(), findings })
     }
 
-    /// Refuses to write to a store that was opened for reading.
+    /// Rejects writing to a store that was opened for reading.
     pub(crate) fn writable(&self) -> Result<(), StoreError> {
         match self.access {
             Access::ReadWrite => Ok(()),
@@ -93,14 +93,14 @@ impl Store {
         }
     }
 
-    /// A view of the store that does not change between queries, until it is dropped.
+    /// Starts a consistent view of the store for several queries, which lasts until it is dropped.
     pub(crate) fn snapshot(&self) -> Result<Transaction<'_>, StoreError> {
         self.connection
             .unchecked_transaction()
             .map_err(|error| Place::file(&self.path).refused(error))
     }
 
-    /// All rows of a query, each made into something. `table` is for error messages.
+    /// Reads all rows of a query, converting each. `table` is for error messages.
     pub(crate) fn rows<T>(
         &self,
         query: &str,

@@ -1,20 +1,20 @@
-//! The file as a whole: how large it is, what of it is unused, and giving that back.
+//! Maintenance of the file: its size, its unused space, and reclaiming that.
 
 use crate::connection::Place;
 use crate::values::fields;
 use crate::{Store, StoreError};
 
-/// How much room the file takes.
+/// Size of the store's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes of the file without its write-ahead log.
+    /// Size of the file in bytes, without its write-ahead log.
     pub bytes: u64,
-    /// Bytes of it that hold nothing: [`Store::vacuum`] gives them back.
+    /// Unused bytes, which [`Store::vacuum`] reclaims.
     pub unused: u64,
 }
 
 impl Store {
-    /// How much room the file takes.
+    /// Measures the size of the file.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -24,10 +24,10 @@ impl Store {
         Ok(Room { bytes, unused: size.saturating_mul(self.pragma("PRAGMA freelist_count")?) })
     }
 
-    /// Rewrites the file without what holds nothing, and empties the write-ahead log. Others wait
-    /// until it is done. It needs as much space again on the filesystem of the store, for the log,
-    /// and in SQLite's temporary directory (`SQLITE_TMPDIR`, or `/var/tmp`); when that runs out,
-    /// or the power fails, the file stays as it was.
+    /// Rewrites the file without unused pages, and empties the write-ahead log. Others wait until
+    /// it is done. It needs as much space again on the filesystem of the store, for the log, and in
+    /// SQLite's temporary directory (`SQLITE_TMPDIR`, or `/var/tmp`); when that runs out, or the
+    /// power fails, the file stays as it was.
     ///
     /// # Errors
     /// When the store was opened for reading, is in use, or its filesystem is full.
@@ -45,7 +45,7 @@ impl Store {
         vacuumed
     }
 
-    /// Flushes nothing to the disk from now on: for a store that nobody needs after a crash.
+    /// Disables flushes to the disk from now on: for a store that is not needed after a crash.
     ///
     /// # Errors
     /// When SQLite refuses.

@@ -1,4 +1,4 @@
-//! Who writes a trial, and whether that process still lives.
+//! Process that writes a trial, and whether it is still alive.
 //!
 //! A process is identified by its number, its start time and the boot of the machine: numbers are
 //! reused, the three together are not. The kernel says it all in `/proc`, so a killed writer needs
@@ -12,18 +12,18 @@ use std::fs;
 /// A process that records a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Writer {
-    /// Its number, as it sees itself.
+    /// Process id in its own namespace.
     pub(crate) pid: u32,
-    /// Its start, clock ticks after boot.
+    /// Start time in clock ticks after boot.
     pub(crate) start_ticks: u64,
-    /// The boot of the machine.
+    /// Boot id of the machine.
     pub(crate) boot_id: String,
-    /// The namespace in which it has that number: `pid:[4026531836]`.
+    /// PID namespace of the process: `pid:[4026531836]`.
     pub(crate) pid_namespace: String,
 }
 
 impl Writer {
-    /// This process; `None` without `/proc`.
+    /// Identifies the current process; `None` without `/proc`.
     pub(crate) fn of_this_process() -> Option<Self> {
         let stat = fs::read_to_string("/proc/self/stat").ok()?;
         Some(Self {
@@ -35,7 +35,7 @@ impl Writer {
     }
 }
 
-/// Looks for writers among the processes of this machine; each answer is found once.
+/// Looks up writers among the live processes of this machine, caching the answers.
 #[derive(Debug, Default)]
 pub(crate) struct Living {
     here: OnceCell<Option<(String, String)>>,
@@ -44,7 +44,7 @@ pub(crate) struct Living {
 }
 
 impl Living {
-    /// Whether the process is there.
+    /// Reports whether the process is alive.
     pub(crate) fn contains(&mut self, writer: &Writer) -> bool {
         if let Some(answer) = self.answers.get(writer) {
             return *answer;
@@ -71,7 +71,7 @@ impl Living {
     }
 }
 
-/// Every living process that is in a namespace below this one: its innermost number and start.
+/// Live processes in nested PID namespaces: innermost process id and start time.
 fn nested_processes() -> HashSet<(u32, u64)> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return HashSet::new();
@@ -86,13 +86,13 @@ fn nested_processes() -> HashSet<(u32, u64)> {
     processes.collect()
 }
 
-/// The last number of the line `NSpid:`, when there are several.
+/// Last number of the line `NSpid:`, if it has several.
 fn innermost_pid(status: &str) -> Option<u32> {
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
     numbers.split_whitespace().skip(1).last()?.parse().ok()
 }
 
-/// The start of a living process, from its `stat`: its name, field 2, may hold anything.
+/// Start time of a live process from its `stat`. Field 2, the name, may contain any characters.
 fn life(stat: &str) -> Option<u64> {
     let (_, after_name) = stat.rsplit_once(") ")?;
     let mut fields = after_name.split(' ');

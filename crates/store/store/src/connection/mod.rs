@@ -1,4 +1,4 @@
-//! Opening the file: the settings and limits given to SQLite, and the meaning of its errors.
+//! Opening of the file: settings and limits for SQLite, and the translation of its errors.
 //!
 //! Which files are stores is decided in `format`.
 
@@ -20,32 +20,32 @@ use self::side_files::{beside, holds_data};
 pub(crate) use self::work::WorkLimit;
 use crate::StoreError;
 
-/// What a store is opened for.
+/// Access mode of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Reading. The file must be there; nothing is recorded in it.
+    /// Reading only. The file must exist.
     ReadOnly,
     /// Reading and recording. A missing file is created with its directories, an older format is
-    /// brought up to date.
+    /// migrated.
     ReadWrite,
 }
 
-/// How long to wait for another process's transaction. They last milliseconds, but the disk they
-/// are written to may be the busy one.
+/// Timeout for another process's transaction. Transactions last milliseconds, but the store's disk
+/// may be the busy one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// No text or blob of a store is longer: a hostile file must not fill the memory.
+/// Maximum length of a text or blob in bytes: a hostile file must not exhaust memory.
 const LONGEST_VALUE: i32 = 64 << 20;
 
-/// How many prepared statements are kept: more than there are kinds of them.
+/// Size of the statement cache: more than there are distinct statements.
 const STATEMENTS: usize = 64;
 
-/// SQLite's `SQLITE_ERROR`: none of the particular errors.
+/// SQLite's `SQLITE_ERROR`, the generic error.
 const GENERIC: i32 = 1;
-/// The file that readers and the writer share beside the store could not grow.
+/// SQLite error of a shared-memory file that could not grow.
 const NO_ROOM_TO_SHARE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
-/// Where something happened: puts path and table into errors.
+/// Location of a problem: adds path and table to errors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     path: &'a Path,
@@ -53,17 +53,17 @@ pub(crate) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// The file as a whole.
+    /// Location in the file as a whole.
     pub(crate) const fn file(path: &'a Path) -> Self {
         Self { path, table: "" }
     }
 
-    /// One table of it.
+    /// Location in one table of the file.
     pub(crate) const fn table(path: &'a Path, table: &'static str) -> Self {
         Self { path, table }
     }
 
-    /// Something in the table that no treering wrote.
+    /// Error for contents that no treering wrote.
     pub(crate) fn content(self, column: &str, why: impl Into<String>) -> StoreError {
         let place = match (self.table, column) {
             // A column of another table says so itself.
@@ -75,7 +75,7 @@ impl<'a> Place<'a> {
         StoreError::Content { path: self.path.to_owned(), place, why: why.into() }
     }
 
-    /// What an error of SQLite means.
+    /// Converts an error of SQLite to a store error.
     pub(crate) fn refused(self, error: rusqlite::Error) -> StoreError {
         let path = self.path.to_owned();
         match &error {
@@ -106,7 +106,8 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Opens the file and sets everything but its format. The work of queries is counted from here on.
+/// Opens the file and configures everything except its format. Query steps are counted from here
+/// on.
 pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, WorkLimit), StoreError> {
     // An absolute path has no meaning to SQLite but its own: not `:memory:`, not `file:…`.
     let absolute = path::absolute(path).map_err(|source| StoreError::Io {
@@ -154,19 +155,20 @@ fn ready(
     Ok((connection, work))
 }
 
-/// Whether SQLite could not open or make one of its files, or not write to it.
+/// Reports whether SQLite could not open, create or write one of its files.
 fn is_about_files(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
 }
 
-/// Whether the files beside the store may be what failed: a reader can do without them. On a full
-/// disk they cannot grow, on a read-only one they cannot be made.
+/// Reports whether the side files may have failed, which a reader can do without. On a full disk
+/// they cannot grow, on a read-only one they cannot be created.
 fn is_about_side_files(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     is_about_files(error) || matches!(code, Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure))
 }
 
-/// Refuses what is not a file before SQLite touches it: opening a pipe would wait for ever.
+/// Rejects paths that are not regular files before SQLite opens them: opening a pipe would block
+/// forever.
 fn inspect(path: &Path, access: Access) -> Result<(), StoreError> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(()),
@@ -186,7 +188,7 @@ fn io_error(what: &'static str, path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { what, path: path.to_owned(), source }
 }
 
-/// Creates the missing directories above the file, each safe on disk.
+/// Creates the missing parent directories of the file, flushing each to disk.
 fn create_parents(absolute: &Path) -> io::Result<()> {
     let Some(parent) = absolute.parent() else {
         return Ok(());
@@ -205,7 +207,7 @@ fn create_parents(absolute: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What every connection is reported.
+/// Applies the settings of every connection.
 fn configure(connection: &Connection, access: Access) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -222,13 +224,13 @@ fn configure(connection: &Connection, access: Access) -> rusqlite::Result<()> {
     connection.pragma_update(None, "synchronous", "full")
 }
 
-/// Reads the header, so that what is wrong with the file shows now.
+/// Reads the header, so that problems with the file are detected now.
 fn probe(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA schema_version", [], |_| Ok(()))
 }
 
-/// Sets the write-ahead log. Where the filesystem cannot do it, the rollback journal stays, which
-/// is as safe but lets readers and the writer wait for each other.
+/// Enables the write-ahead log. Where the filesystem does not support it, the rollback journal
+/// remains, which is as safe but makes readers and the writer wait for each other.
 pub(crate) fn use_write_ahead_log(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let began = Instant::now();
     loop {
@@ -245,9 +247,9 @@ pub(crate) fn use_write_ahead_log(connection: &Connection, path: &Path) -> Resul
     }
 }
 
-/// Opens a file for reading where SQLite cannot make its side files or let them grow: on a
-/// read-only medium, in the directory of somebody else, on a full disk. A process that writes has
-/// made them already, so that there is none. Nothing is written.
+/// Opens a file for reading where SQLite cannot create or extend its side files: on a read-only
+/// medium, in a directory without write permission, on a full disk. A writing process would have
+/// created them already, so there is none. Nothing is written.
 fn open_without_side_files(absolute: &Path) -> rusqlite::Result<(Connection, WorkLimit)> {
     // An interrupted transaction in a rollback journal has to be undone in the file first.
     if holds_data(&beside(absolute, "-journal")) {
@@ -268,7 +270,7 @@ fn open_without_side_files(absolute: &Path) -> rusqlite::Result<(Connection, Wor
     ready(connection, absolute, Access::ReadOnly)
 }
 
-/// The URI by which SQLite opens a file in some way.
+/// URI with which SQLite opens the file; `way` is the query part.
 fn address(absolute: &Path, way: &str) -> String {
     let mut address = String::from("file:");
     for byte in absolute.as_os_str().as_bytes() {
@@ -289,7 +291,8 @@ fn address(absolute: &Path, way: &str) -> String {
     address
 }
 
-/// Why SQLite could not open the file: it does not say, the system does.
+/// Error of the operating system for a file that SQLite could not open, since SQLite does not
+/// report it.
 fn diagnosis(path: &Path, access: Access, error: rusqlite::Error) -> StoreError {
     let mut options = fs::OpenOptions::new();
     options.read(true).write(access == Access::ReadWrite).create(access == Access::ReadWrite);

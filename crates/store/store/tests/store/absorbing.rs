@@ -1,4 +1,4 @@
-//! Taking over another store.
+//! Tests of copying trials from another store.
 
 use std::path::Path;
 

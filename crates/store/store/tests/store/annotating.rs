@@ -1,4 +1,4 @@
-//! What is said of trials after they were recorded.
+//! Tests of annotations to recorded trials.
 
 use rusqlite::Connection;
 use treering_model::{Annotation, Change, TrialId};

@@ -1,4 +1,4 @@
-//! Listing and finding trials.
+//! Tests of listing and finding trials.
 
 use crate::sample::{beginning, record, record_one, trial_events};
 use treering_model::{Beginning, TrialId};

@@ -1,4 +1,4 @@
-//! Several processes and one store: writers that are killed, writers at the same time.
+//! Several processes and one store: killed writers, and concurrent writers.
 //!
 //! The other processes are this test binary again, reported by an environment variable what to do.
 
@@ -13,11 +13,11 @@ use treering_store::{Access, Filter, Store, TrialState, TrialSummary};
 
 use crate::sample::{beginning, phase_began, phase_ended, record_one, task_ended};
 
-/// What a child is to do, and with which store.
+/// Environment variables with the action of a child process, and its store.
 const ACTION: &str = "TREERING_STORE_TEST_ACTION";
 const STORE: &str = "TREERING_STORE_TEST_STORE";
 
-/// Trials that each of the writers at the same time records.
+/// Number of trials that each concurrent writer records.
 const TRIALS: usize = 12;
 
 #[expect(clippy::disallowed_methods, reason = "how a test talks to its child")]
@@ -32,7 +32,7 @@ pub(crate) fn command(action: &str, store: &Path) -> Command {
     command
 }
 
-/// Does nothing but in a child.
+/// Entry point of child processes; does nothing in the parent.
 #[test]
 fn what_children_do() {
     let (Some(action), Some(store)) = (reported(ACTION), reported(STORE)) else { return };

@@ -1,11 +1,11 @@
-//! What histories read is what whole trials hold.
+//! Histories read the same data as complete trials hold.
 
 use treering_model::{Beginning, Change, Trial, TrialId};
 use treering_store::{Access, Detail, Store, Wanted};
 
 use crate::sample::{beginning, record, trial_events};
 
-/// A store of six trials, whose rows are not in the order of their beginnings, one without an end.
+/// A store of six trials, whose row order differs from their start order, one without an ending.
 fn store(path: &std::path::Path) -> Store {
     for (index, digit) in "abcdef".chars().enumerate() {
         let trial: TrialId = format!("{digit}0000000-0000-7000-8000-000000000000").parse().unwrap();
@@ -22,7 +22,7 @@ fn store(path: &std::path::Path) -> Store {
     Store::open(path, Access::ReadWrite).unwrap()
 }
 
-/// A whole trial without what no history reads.
+/// A complete trial without the parts that no history reads.
 fn light(mut trial: Trial, wanted: &Wanted<'_>) -> Trial {
     let is_outside = trial.beginning.cell.is_none() || !wanted.facts.is_empty();
     trial.facts.retain(|fact| {

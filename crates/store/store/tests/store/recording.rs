@@ -1,4 +1,4 @@
-//! Recording: what is on disk when, in which order events may come, and that nothing changes later.
+//! Recording: durability at each event, the order of events, and immutability afterwards.
 
 use std::thread;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Files that are no store, or none any more: each is refused with its own error, none with a
+//! Files that are no store, or damaged ones: each is rejected with its own error, none with a
 //! panic.
 
 use std::fs;
@@ -33,7 +33,7 @@ fn error(path: &Path, access: Access) -> StoreError {
     error
 }
 
-/// Everything that reads. Any error is an answer.
+/// Runs every read operation. An error is an acceptable result.
 fn read_all(path: &Path) -> Result<(), StoreError> {
     let store = Store::open(path, Access::ReadOnly)?;
     drop(store.check());
@@ -176,7 +176,7 @@ fn a_store_without_its_tables() {
     assert!(matches!(refused, StoreError::Schema { .. }), "{refused}");
 }
 
-/// Changes one column of a table in all its rows, past all rules.
+/// Overwrites one column of a table in all its rows, bypassing the triggers.
 fn spoil(path: &Path, table: &str, column: &str, value: &Value) {
     past_rules(path, table, |connection| {
         let affinity = affinity(value);
@@ -185,7 +185,7 @@ fn spoil(path: &Path, table: &str, column: &str, value: &Value) {
     });
 }
 
-/// Changes rows of a table, which has all its triggers afterwards.
+/// Changes rows of a table with its triggers removed and restored afterwards.
 fn past_rules(path: &Path, table: &str, change: impl FnOnce(&Connection)) {
     let connection = Connection::open(path).unwrap();
     let query = "SELECT sql FROM sqlite_schema WHERE name = ?1 || '_no_update'";
@@ -297,7 +297,7 @@ proptest! {
     }
 }
 
-/// What a child without privileges sees of the directories made for it.
+/// Asserts the errors that an unprivileged child gets for the directories prepared for it.
 pub(crate) fn be_refused(dir: &Path) {
     for access in BOTH {
         let closed = error(&dir.join("closed.db"), access);

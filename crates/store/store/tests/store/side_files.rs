@@ -1,5 +1,5 @@
-//! Reading where SQLite cannot make its files beside the store: a full disk, a read-only one, the
-//! directory of somebody else.
+//! Reading where SQLite cannot create its side files: a full disk, a read-only one, another user's
+//! directory.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -14,7 +14,7 @@ use treering_store::{Access, Detail, Filter, Store, StoreError};
 use crate::processes;
 use crate::sample::{beginning, record_one, trial_events};
 
-/// A small filesystem in memory for as long as this lives; none where nothing can be mounted.
+/// A small in-memory filesystem, unmounted on drop; `None` where mounting is not permitted.
 struct Memory(tempfile::TempDir);
 
 impl Memory {
@@ -41,7 +41,7 @@ impl Memory {
         assert!(status.success());
     }
 
-    /// Takes all room; an error of a write to a file that is there already is `ENOSPC`.
+    /// Fills the filesystem; further writes to existing files fail with `ENOSPC`.
     fn fill(&self) {
         let mut filler = File::create(self.path().join("filler")).unwrap();
         for bytes in [4096, 1] {
@@ -56,7 +56,7 @@ impl Drop for Memory {
     }
 }
 
-/// Everything that is read, and that there are these trials.
+/// Asserts that every read operation works, and the number of trials.
 fn reads(path: &Path, trials: usize) {
     let store = Store::open(path, Access::ReadOnly).unwrap();
     store.check().unwrap();
@@ -69,7 +69,7 @@ fn reads(path: &Path, trials: usize) {
     ids.iter().for_each(|id| drop(store.events(*id).unwrap()));
 }
 
-/// A store with a trial in its file and another one in the log of a writer that was killed.
+/// A store with a trial in its file and another one in the log of a killed writer.
 fn with_log(path: &Path) {
     record_one(path, 7);
     let mut store = Store::open(path, Access::ReadWrite).unwrap();
@@ -148,7 +148,7 @@ fn a_read_only_filesystem_does_not_stop_reading() {
     }
 }
 
-/// What a child without privileges does with the stores made for it.
+/// Reads the stores prepared for an unprivileged child.
 pub(crate) fn read_as_another_user(dir: &Path) {
     for (name, trials) in [("plain/store.db", 1), ("logged/store.db", 2), ("sticky/store.db", 2)] {
         let path = dir.join(name);
