@@ -63,7 +63,7 @@ fn of_kind(label: String, tasks: &[(usize, &TaskTotals)]) -> Option<AgingSeries>
     };
     let points: Vec<AgingPoint> = timed.iter().map(point).collect();
     let logs: Vec<f64> = points.iter().map(|point| point.cost_ns.ln()).collect();
-    // Through the middle of the tasks, as the slope of Theil and Sen wants it.
+    // The line passes through the middle of the tasks, as a Theil-Sen line does.
     let step = (1.0 + trend.percent_per_10_tasks / 100.0).ln() / 10.0;
     let middle = (points.len() as f64 - 1.0) / 2.0;
     let level_ns = (median(&logs).ok()? - step * middle).exp();
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!((stat.label.as_str(), stat.basis), ("stat", TrendBasis::File));
         assert_eq!(read.points[0].number, 1);
         assert_eq!(stat.points[1].number, 4);
-        // Two seconds for two MiB, 3 % more each time.
+        // Two seconds for two MiB, increasing by 3 % each time.
         assert!((read.points[0].cost_ns / 1e9 - 1.0).abs() < 1e-6);
         for (place, point) in read.points.iter().enumerate() {
             assert!((read.line_ns(place) / point.cost_ns - 1.0).abs() < 1e-6, "{place}");

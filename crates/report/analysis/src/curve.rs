@@ -1,7 +1,7 @@
 //! Latencies as a curve: for each share of the calls the latency that it does not exceed.
 //!
-//! The shares lie on an axis of nines (0, 90 %, 99 %, 99.9 % are equally far from each other), so
-//! that the few slow calls, for which people wait, have as much room as the many fast ones.
+//! The shares lie on an axis of nines (0, 90 %, 99 %, 99.9 % are equally spaced), so that the few
+//! slow calls, for which people wait, take as much space as the many fast ones.
 
 use treering_model::Latency;
 
@@ -52,7 +52,7 @@ pub fn curve(latency: &Latency) -> Vec<CurvePoint> {
     let most = most_nines(latency.samples());
     let steps = (0..).map(|step| f64::from(step) / f64::from(POINTS));
     let mut nines: Vec<f64> = steps.take_while(|nines| *nines < most - 1e-9).collect();
-    // The percentiles that tables name are among the points, the median too.
+    // The points include the percentiles that tables name, and the median.
     nines.extend([nines_of(0.5), most]);
     nines.sort_by(f64::total_cmp);
     let point = |nines: f64| CurvePoint { nines, ns: latency.quantile_ns(share_of(nines)) };

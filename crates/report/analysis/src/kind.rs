@@ -12,9 +12,9 @@ pub(crate) const MIB: f64 = 1_048_576.0;
 
 /// Summary of all tasks of one kind and state in a trial.
 ///
-/// Tasks are distinguished by their state only as far as it changes what the kind does: a compiled
-/// subject has several times the files and bytes of a plain one. When a kind occurs in phases of
-/// different names, each name is a row of its own: phases differ in their conditions.
+/// Tasks are distinguished by their state only where it changes the work: a compiled subject has
+/// several times the files and bytes of a plain one. When a kind occurs in phases of different
+/// names, each name is a row of its own, since phases differ in their conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KindSummary {
     /// Kind of the tasks: `create`, `read`, …
@@ -61,7 +61,7 @@ impl KindSummary {
     fn of(key: Key, tasks: &[&TaskTotals], known: Known) -> Option<Self> {
         let wall_ns = sum(tasks, |task| task.wall_ns);
         let cpu_ns = sum(tasks, |task| task.cpu.user_ns) + sum(tasks, |task| task.cpu.system_ns);
-        // What a log does not tell of any task, it does not tell.
+        // A value that a log omits for every task is unknown.
         let cpu_ns = known.amount(cpu_ns);
         let sync_ns = known.amount(sum(tasks, |task| task.sync_ns));
         let sync_cpu_ns =

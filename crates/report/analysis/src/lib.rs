@@ -1,8 +1,8 @@
 //! Analysis of trials: pure functions from [`treering_model::Trial`] values to figures.
 //!
-//! Here live medians, shares, totals, merged latencies and the trend of a run. No page is laid
-//! out here (that is `treering-report`), nothing is read from a disk, and no verdict is given on
-//! one trial alone: a trial is the unit of replication.
+//! Computes medians, shares, totals, merged latencies and trends. Layout of pages is in
+//! `treering-report`; nothing here reads a disk; a single trial gets no verdict, since a trial is
+//! the unit of replication.
 
 mod aging;
 mod calls;

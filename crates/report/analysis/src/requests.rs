@@ -1,8 +1,8 @@
 //! Headline figures of fio, filebench and dbench: requests or operations per second, bandwidth and
 //! latency, by direction or kind.
 //!
-//! Read from the metrics of a trial, so that native runs and imported logs give the same rows; what
-//! a log does not contain is absent.
+//! The figures are read from the metrics of a trial, so that native runs and imported logs have the
+//! same rows; figures that a log does not contain are absent.
 
 use treering_model::metrics::bonnie::OPS_PER_SECOND;
 use treering_model::metrics::dbench::THROUGHPUT_MIB_PER_SECOND;
@@ -97,7 +97,7 @@ impl RequestFigures {
                     Level::P999 => &mut self.p999_ns,
                     Level::Max => &mut self.max_ns,
                 };
-                // From submission to completion counts before completion alone.
+                // Latency of the whole request takes precedence over that of the completion alone.
                 if place.is_none() || rank == Rank::Whole {
                     *place = value;
                 }
@@ -147,7 +147,7 @@ pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
         };
         let (direction, name) = directed(&metric.name);
         let Some(what) = what(name) else { continue };
-        // An import names a job and its direction together.
+        // Imports join the name of a job and its direction.
         let (of, direction) = match direction {
             Some(direction) => (of, Some(direction)),
             None => ends_in_direction(of),

@@ -74,7 +74,7 @@ impl Scaling {
 /// round.
 ///
 /// # Errors
-/// When a value cannot be treated.
+/// If a value is invalid for the statistics.
 pub(crate) fn scaling(
     key: String,
     others: Vec<String>,
@@ -147,7 +147,7 @@ mod tests {
         let is = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 1e-9;
         assert!(is(shares[0], 1.0) && is(shares[1], 1.0) && is(shares[2], 0.5), "{shares:?}");
         let last = scaling.sizes[2];
-        // What rounds have in common is in the throughput, and not in the efficiency.
+        // Differences common to a round affect the throughput, but cancel in the efficiency.
         let (low, high) = last.efficiency_interval.unwrap();
         assert!(is(low, 0.5) && is(high, 0.5), "{last:?}");
         assert!(last.interval.is_some_and(|(low, high)| high / low > 1.3), "{last:?}");

@@ -1,6 +1,6 @@
 //! Median, minimum and maximum of a few numbers.
 //!
-//! Description only: estimates with intervals come from `treering-stats`.
+//! Descriptive only: estimates with intervals come from `treering-stats`.
 
 use treering_stats::{LARGEST_VALUE, median};
 

@@ -1,7 +1,7 @@
 //! Sweeps: the same job or variant with other values, as curves and maps. A name tells where a
 //! trial stands: `randread, iodepth=4, numjobs=2`.
 //!
-//! How such names are made is the business of plans; nothing is laid out here.
+//! Plans define the form of such names; pages are laid out elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -109,7 +109,7 @@ struct Gathered {
 /// Sweeps among the trials of one campaign: of the named metric, or of the primary metrics.
 ///
 /// # Errors
-/// When a metric has a value that cannot be treated.
+/// If a metric has a value that is invalid for the statistics.
 pub fn sweeps(trials: &[Trial], metric: Option<&str>) -> Result<Vec<Sweep>, StatsError> {
     let mut all: Vec<Gathered> = Vec::new();
     for trial in trials.iter().filter(|trial| is_completed(trial) && trial.exclusion().is_none()) {
@@ -208,7 +208,7 @@ fn knees(keys: &[String], points: &[(Vec<String>, Rounds)]) -> Vec<SweepKnee> {
     };
     let of_curve = |(others, curve): CurvePoints<'_>| {
         let at: Vec<f64> = curve.iter().map(|(at, _)| *at).collect();
-        // Only rounds that have every point.
+        // Use only rounds that have every point.
         let first = curve.first().map(|(_, rounds)| rounds.keys().copied().collect::<Vec<_>>());
         let whole = first.into_iter().flatten().filter_map(|round| {
             curve

@@ -1,7 +1,6 @@
 //! Trend of a kind's task times over one run.
 //!
-//! A trend describes one run; whether one filesystem ages differently from another takes several
-//! runs of each.
+//! A trend describes one run; comparing the aging of two filesystems takes several runs of each.
 
 use treering_model::TaskTotals;
 use treering_stats::{mann_kendall, theil_sen};

@@ -126,7 +126,7 @@ fn paired_rounds_agree_with_the_vectors() {
     near(one.p.unwrap(), 0.019_531_25);
     near(one.p_adjusted.unwrap(), 0.019_531_25);
     near(one.baseline_median, 50.9);
-    // Significant, and below the threshold of 3 %.
+    // Significant, but below the threshold of 3 %.
     assert_eq!((one.verdict, one.rounds_needed), (Verdict::Small, None));
     assert_eq!(codes(&outcome), []);
     assert_eq!(Gate::of(&outcome), Gate::Pass);
@@ -240,7 +240,7 @@ fn what_is_unfair_is_said() {
     ];
     assert_eq!(codes(&outcome), expected);
     assert!(outcome.cautions[0].message.contains("100 and 99 files"));
-    // What draws decide may differ by little, what time decides by anything.
+    // Randomly drawn work may differ a little, time-limited work by any amount.
     for (work, files, reported) in
         [(Work::Drawn, 99, false), (Work::Drawn, 97, true), (Work::Timed, 50, false)]
     {
@@ -253,7 +253,7 @@ fn what_is_unfair_is_said() {
         let outcome = compare(&base, &[other], &Terms::default()).unwrap();
         assert_eq!(codes(&outcome).contains(&Code::UnequalWork), reported, "{work:?} {files}");
     }
-    // A kernel that was asked about is no caution.
+    // A declared difference of kernels is no caution.
     other.factor = Factor::Kernel;
     let outcome = compare(&base, &[other], &Terms::default()).unwrap();
     assert!(!codes(&outcome).contains(&Code::KernelsDiffer));
@@ -420,7 +420,7 @@ fn a_control_that_differs_from_itself_is_unstable() {
     let mut outcome = compare(&a, &[b], &Terms::default()).unwrap();
     outcome.check_control(&a, &variant_of("a (again)", 1, &base), &Terms::default()).unwrap();
     assert_eq!(codes(&outcome), []);
-    // Noise of about 3 % a round: what six rounds find four times out of five.
+    // Noise of about 3 % a round, which six rounds detect with 80 % power.
     let noisy = [104.0, 108.0, 92.0, 101.0, 99.0, 100.0];
     let again = variant_of("a (again)", 1, &noisy);
     outcome.check_control(&a, &again, &Terms::default()).unwrap();
@@ -492,7 +492,7 @@ fn rounds_of_a_plan_are_paired_by_their_number() {
     let campaign = TrialId::new();
     let base = in_campaign(variant_of("a", 0, &P10A), campaign, 1);
     let mut other = in_campaign(variant_of("b", 1, &P10B), campaign, 1);
-    // Round 3 of one variant is missing: nothing else moves.
+    // Round 3 of one variant is missing: the other pairs stay.
     other.trials.remove(2);
     let outcome = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
     let rate = &outcome.comparisons[0];
@@ -500,7 +500,7 @@ fn rounds_of_a_plan_are_paired_by_their_number() {
     assert_eq!(rate.pairs(), 9);
     assert_eq!(rate.rounds, [1, 2, 4, 5, 6, 7, 8, 9, 10]);
     assert_eq!((rate.baseline_values[2], rate.contender_values[2]), (P10A[3], P10B[3]));
-    // Another campaign's round 3, of another day, is no round 3 of this one.
+    // Round 3 of another campaign does not replace round 3 of this one.
     let mut elsewhere = in_campaign(other, TrialId::new(), 1);
     elsewhere.trials.iter_mut().for_each(|one| one.beginning.started_unix_ms += 86_400_000);
     let outcome = compare(&base, &[elsewhere], &Terms::default()).unwrap();
@@ -511,7 +511,7 @@ fn rounds_of_a_plan_are_paired_by_their_number() {
 #[test]
 fn a_round_has_the_number_of_its_trial_of_the_baseline() {
     let (mut base, other) = (variant_of("a", 0, &P10A), variant_of("b", 1, &P10B));
-    // Nine trials against the nine that completed: the second of the baseline is passed over.
+    // Nine trials against the nine completed ones: the baseline's second is skipped.
     base.trials[1].ending = Ending::Interrupted;
     let mut fewer = variant_of("c", 1, &P10B);
     fewer.trials.pop();
@@ -580,11 +580,11 @@ fn mount_options_that_nobody_declared_are_cautioned() {
     assert!(
         cautions(&base, options("b", 1, "rw,relatime,sync")).contains(&Code::MountOptionsDiffer)
     );
-    // Variants of a plan may differ: that is what they are for.
+    // Variants of a plan may differ by design.
     let mut variant = options("b", 1, "rw,noatime");
     variant.factor = Factor::Variant;
     assert!(!cautions(&base, variant).contains(&Code::MountOptionsDiffer));
-    // Of different filesystems only access times can be compared.
+    // Between different filesystems only access-time options are comparable.
     let other = |options: &str| {
         let facts = [("filesystem.mount_options", options)];
         let mut variant = with_facts(variant_of("b", 1, &P10A), &facts);
@@ -641,7 +641,7 @@ fn sizes_are_those_of_the_devices_where_they_are_known() {
     let capacity = "filesystem.capacity_bytes";
     let base = sized("a", 0, &[(capacity, "1000"), ("variant.device_bytes", "1073741824")]);
     assert!(cautions(&base, sized("b", 1, &[(capacity, "900")])).contains(&Code::SizesDiffer));
-    // One filesystem keeps more of the same device for itself.
+    // One filesystem reserves more of the same device.
     let same = [(capacity, "900"), ("variant.device_bytes", "1073741824")];
     assert!(!cautions(&base, sized("b", 1, &same)).contains(&Code::SizesDiffer));
     let smaller = [(capacity, "1000"), ("variant.device_bytes", "536870912")];
@@ -674,7 +674,7 @@ fn watched_rounds_give_their_seeks_and_no_time() {
     ];
     let contenders = std::slice::from_ref(&other);
     let outcome = compare_observed(&base, contenders, &seeks, &Terms::default()).unwrap();
-    // What was measured is as it was, to the last digit.
+    // Measured rounds are unchanged to the last digit.
     assert_eq!(outcome.comparisons[..plain.comparisons.len()], plain.comparisons[..]);
     let [one] = &outcome.comparisons[plain.comparisons.len()..] else { panic!("{outcome:?}") };
     assert!(one.observed && !one.primary);
@@ -687,7 +687,7 @@ fn watched_rounds_give_their_seeks_and_no_time() {
     assert_eq!((outcome.variants[0].completed, outcome.variants[0].failed), (10, 0));
     let codes = |outcome: &Outcome| outcome.cautions.iter().map(|c| c.code).collect::<Vec<_>>();
     assert_eq!(codes(&outcome), codes(&plain));
-    // Even chosen by hand they say nothing of time.
+    // Even when selected explicitly, observed trials contribute no times.
     let alone = compare(&seeks[0], &seeks[1..], &Terms::default()).unwrap();
     assert!(alone.comparisons.iter().all(|one| one.name == "trace_seeks"), "{alone:?}");
 }

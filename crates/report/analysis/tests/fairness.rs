@@ -127,7 +127,7 @@ fn features_are_held_against_each_other_within_a_type() {
     assert_eq!(by_fs(&with("xfs", "reflink", "4096")), [], "of other types they have to differ");
     assert_eq!(by_fs(&with("xfs", "reflink", "1024")), [Code::FeaturesDiffer]);
     assert_eq!(by_fs(&with("nfs4", "", "1048576")), [], "that is no block");
-    // A plan that says how they are made means it, of the blocks only when it names them.
+    // A plan declares how its filesystems are made; block sizes only if it names them.
     let planned = |one: &'static str, other: &'static str, block: &'static str| {
         let bare = with("ext4", "extent", block);
         codes_by(Factor::Variant, &made(&base, one), &made(&bare, other))
@@ -135,7 +135,7 @@ fn features_are_held_against_each_other_within_a_type() {
     assert_eq!(planned("mkfs.ext4 x", "mkfs.ext4 -O ^64bit x", "4096"), []);
     assert_eq!(planned("mkfs.ext4 x", "mkfs.ext4 -O ^64bit x", "1024"), [Code::FeaturesDiffer]);
     assert_eq!(planned("mkfs.ext4 x", "mkfs.ext4 -b 1024 x", "1024"), []);
-    // Directories of a plan are as they are.
+    // Directories in a plan are not made by it.
     let other = with("ext4", "extent", "4096");
     assert_eq!(codes_by(Factor::Variant, &base, &other), [Code::FeaturesDiffer]);
 }
@@ -157,7 +157,7 @@ fn metadata_kept_twice_is_said_whatever_was_asked_about() {
         assert_eq!(message, "metadata is kept single by 'a' and dup by 'b'");
     }
     assert!(said(Factor::Variant, "mkfs.btrfs -m dup x").ends_with(", as mkfs was asked to"));
-    // The -m of mkfs.ext4 is another.
+    // The -m of mkfs.ext4 is a different option.
     let base = [(profile, "single"), ("mkfs.command", "mkfs.ext4 -m 0 x")];
     let found =
         cautions(vec![trial(&base, 9.0)], vec![trial(&[(profile, "dup")], 9.0)], Factor::Id);
@@ -219,12 +219,12 @@ fn metrics_that_are_measured_for_less_than_a_second_are_named() {
     let found = |one: f64, other: f64| {
         cautions(vec![trial(&[], one)], vec![trial(&[], other)], Factor::Label)
     };
-    // Four creates each.
+    // Four creates in each trial.
     assert_eq!(found(0.25, 9.0), []);
     let short = found(9.0, 0.2);
     assert_eq!(short[0].code, Code::TooShort);
     assert!(short[0].message.ends_with("create/mib_per_second 0.80 s"), "{short:?}");
-    // Trials that do not say how long it took are not cautioned.
+    // Trials without a measured time get no caution.
     let mut silent = trial(&[], 0.1);
     silent.metrics.truncate(1);
     assert_eq!(cautions(vec![silent.clone()], vec![silent], Factor::Label), []);
@@ -248,11 +248,11 @@ fn queues_of_one_kind_of_device_are_compared_whatever_was_asked() {
             let found = codes_by(factor, &on("loop1", name, one), &on("loop2", name, other));
             assert_eq!(found, [Code::DevicesDiffer], "{name} {factor:?}");
         }
-        // Devices of two kinds have queues of two kinds.
+        // Devices of different kinds have different queues.
         let found = codes_by(Factor::Target, &on("sda1", name, one), &on("loop2", name, other));
         assert_eq!(found, [], "{name}");
     }
-    // What images a plan makes it says itself; how their queues are set it does not.
+    // A plan declares the images it creates, but not their queue settings.
     let planned = |name: &'static str, one: &'static str, other: &'static str| {
         let (one, other) = (on("loop1", name, one), on("loop1", name, other));
         codes_by(Factor::Variant, &made(&one, "mkfs x"), &made(&other, "mkfs x"))
@@ -355,7 +355,7 @@ fn shortness(trial: &Trial) -> Option<String> {
 fn too_short_knows_every_workload() {
     const MS: u64 = 1_000_000;
     let kind = || Scope::Kind("create".to_owned());
-    // As fs_mark: tasks side by side, and others.
+    // Like fs_mark: concurrent tasks, and other kinds.
     let mut marks = silent(kind(), "files_per_second", 9000.0);
     let task = |kind: &str, began: u64, lasted: u64| TaskTotals {
         kind: kind.to_owned(),
@@ -367,21 +367,21 @@ fn too_short_knows_every_workload() {
     assert_eq!(shortness(&marks).as_deref(), Some("0.03"));
     marks.tasks.push(task("create", 5000, 970));
     assert_eq!(shortness(&marks), None, "all of its operations together");
-    // The same where tasks were not read: no longer than the phases.
+    // Without tasks, the time is at most that of the phases.
     marks.tasks.clear();
     marks.phases = vec![PhaseTotals { wall_ns: 40 * MS, ..PhaseTotals::default() }];
     assert_eq!(shortness(&marks).as_deref(), Some("0.04"));
-    // As filebench: so many, and so many a second, whatever the preparations took.
+    // Like filebench: an amount and its rate, whatever the preparations took.
     let mut played = silent(Scope::Trial, "operations_per_second", 1000.0);
     let count = Metric::new("operations", Scope::Trial, 960.0, Unit::Count, Better::Higher);
     played.metrics.push(count);
     assert_eq!(shortness(&played).as_deref(), Some("0.96"));
-    // As bonnie++ and ffsb.
+    // Like bonnie++ and ffsb.
     let mut timed = silent(kind(), "mib_per_second", 1000.0);
     let elapsed = Metric::new("elapsed_seconds", kind(), 0.5, Unit::Seconds, Better::Lower);
     timed.metrics.push(elapsed);
     assert_eq!(shortness(&timed).as_deref(), Some("0.50"));
-    // A phase of the trial, and nothing but the whole.
+    // A phase of the trial, and the whole trial only.
     let mut phase = silent(Scope::Phase("run".to_owned()), "files_per_second", 1.0);
     let lasting = |name: &str, wall_ns| PhaseTotals {
         name: name.to_owned(),
@@ -440,7 +440,7 @@ fn trials_of_other_days_are_no_pairs() {
     let (pairs, codes) = paired(&first, &later);
     assert_eq!(pairs, 0);
     assert!(codes.contains(&Code::Unpaired) && codes.contains(&Code::NotInterleaved));
-    // Each of four evenings both variants were run once or twice.
+    // On each of four evenings both variants ran once or twice.
     let (mut base, mut other) = (Vec::new(), Vec::new());
     for evening in 0..4 {
         let start = evening * DAY_MS;
@@ -448,15 +448,15 @@ fn trials_of_other_days_are_no_pairs() {
         other.extend([start + 60_000, start + 2 * 60_000]);
     }
     assert_eq!(paired(&base, &other).0, 8);
-    // On one evening the second trial of a variant is missing: its neighbour stays alone.
+    // On one evening the second trial of a variant is missing, so the other's has no partner.
     other.remove(3);
     let (pairs, codes) = paired(&base, &other);
     assert_eq!(pairs, 7);
     assert!(codes.contains(&Code::Unpaired), "one is left out: {codes:?}");
-    // Most have no partner: two unrelated sets.
+    // Most trials have no partner: two unrelated sets.
     base.extend((0..9).map(|day| (9 + day) * DAY_MS));
     assert_eq!(paired(&base, &other).0, 0);
-    // A trial may take longer than the pause.
+    // A trial may last longer than the pause.
     let long = at(&[0, 20 * HOUR_MS], &[10 * HOUR_MS, 30 * HOUR_MS]).map(|mut variant| {
         variant.trials.iter_mut().for_each(|trial| trial.wall_ns = 6 * 3_600_000_000_000);
         variant
@@ -618,7 +618,7 @@ fn kernels_that_a_plan_boots_are_what_is_compared() {
     };
     let (old, new) = (under("6.1.0", "[none] mq-deadline"), under("6.12.0", "[none]"));
     assert_eq!(codes_by(Factor::Variant, &old, &new), []);
-    // Kernels that merely happened to run are not.
+    // Kernels that merely happened to be running are not declared.
     let (old, new) = ([("kernel.release", "6.1.0")], [("kernel.release", "6.12.0")]);
     assert_eq!(codes_by(Factor::Variant, &old, &new), [Code::KernelsDiffer]);
 }

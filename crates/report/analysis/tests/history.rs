@@ -10,7 +10,7 @@ use treering_model::{Beginning, Better, Ending, Fact, Metric, Mode, Scope, Trial
 /// A trial of a day: kernel 6.2 from day 10 on, half the rate from day `slower` on.
 fn trial(day: u32, number: u32, slower: u32) -> Trial {
     let rate = if day < slower { 1000.0 } else { 500.0 };
-    // Scatter of about one percent, without chance.
+    // Deterministic scatter of about one percent.
     let rate = rate * (1.0 + f64::from((day * 31 + number) * 37 % 29) / 1400.0);
     let metric =
         Metric::new("files_per_second", Scope::Trial, rate, Unit::FilesPerSecond, Better::Higher);

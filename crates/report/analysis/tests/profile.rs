@@ -63,7 +63,7 @@ fn a_round_that_failed_on_one_variant_counts_on_neither() {
     let rounds = [0, 2, 3];
     assert_eq!(alone[0].variants[0].trials, rounds.map(|round| id(&base, round)));
     assert_eq!(alone[0].variants[1].trials, rounds.map(|round| id(&one, round)));
-    // The baseline's second trial counts against the third variant.
+    // The baseline's second trial counts only against the third variant.
     let both = profiles(&base, &[one, other]);
     assert_eq!(both[0].variants[0].trials.len(), 4);
     assert_eq!((both[0].variants[1].trials.len(), both[0].variants[2].trials.len()), (3, 4));

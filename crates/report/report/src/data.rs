@@ -1,8 +1,8 @@
 //! Machine-readable output: JSON of a named and versioned form, without any page layout.
 //!
-//! Every form is one object in one line that begins with its `format` and `version`. Numbers are
-//! numbers, in the unit that ends their name; moments are RFC 3339 in UTC; what is not known is
-//! absent. docs/json.md describes each form.
+//! Every form is one object in one line that begins with its `format` and `version`. Numbers are in
+//! the unit that ends their name; times are RFC 3339 in UTC; unknown values are absent.
+//! docs/json.md describes each form.
 
 use std::io;
 
@@ -31,7 +31,7 @@ struct Envelope<'d, D> {
 /// Writes data as one JSON object in one line.
 ///
 /// # Errors
-/// When the writer does not take it.
+/// If the writer fails.
 pub fn write_data<D: Data>(data: &D, out: &mut dyn io::Write) -> io::Result<()> {
     json::write(&Envelope { format: D::FORMAT, version: D::VERSION, data }, out)?;
     writeln!(out)

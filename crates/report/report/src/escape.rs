@@ -1,8 +1,8 @@
 //! Makes text of unknown origin safe to show.
 //!
-//! Names of files, labels and the words of other programs may hold anything: escape sequences
-//! that drive a terminal, characters that turn the direction of writing, or characters nobody
-//! sees. They are shown as `\x1b` or `\u{202e}`; nothing is left out.
+//! File names, labels and output of other programs may contain anything: escape sequences for
+//! terminals, characters that change the writing direction, or invisible ones. They are shown as
+//! `\x1b` or `\u{202e}`; nothing is removed.
 
 use std::fmt::Write as _;
 
@@ -53,7 +53,7 @@ fn push_visible(safe: &mut String, c: char) {
 
 fn push_code(safe: &mut String, c: char) {
     let code = u32::from(c);
-    // Writing to a String does not fail.
+    // Writing to a String cannot fail.
     let _ =
         if c.is_ascii() { write!(safe, "\\x{code:02x}") } else { write!(safe, "\\u{{{code:x}}}") };
 }

@@ -1,7 +1,7 @@
 //! Export of raw trials for other programs: unrounded, without verdicts, one trial at a time.
 //!
-//! JSON holds everything; the CSV forms are long tables, one row per task, call kind, second or
-//! metric. Reading JSON back is the business of `keep`.
+//! JSON is complete; the CSV forms are long tables with one row for each task, call kind, second or
+//! metric. `keep` reads the JSON back.
 
 mod document;
 mod rows;
@@ -67,7 +67,7 @@ impl<'w> Exporter<'w> {
     /// Begins an export: writes the opening of the JSON, or the header of the table.
     ///
     /// # Errors
-    /// When the writer does not take it.
+    /// If the writer fails.
     pub fn begin(form: ExportForm, out: &'w mut dyn io::Write) -> io::Result<Self> {
         match form {
             ExportForm::Json => document::begin(out)?,
@@ -82,7 +82,7 @@ impl<'w> Exporter<'w> {
     /// Writes one trial.
     ///
     /// # Errors
-    /// When the writer does not take it.
+    /// If the writer fails.
     pub fn trial(&mut self, trial: &Trial) -> io::Result<()> {
         match self.form {
             ExportForm::Json => document::trial(trial, self.trials == 0, self.out)?,
@@ -98,7 +98,7 @@ impl<'w> Exporter<'w> {
     /// Finishes the export. An unfinished export is invalid JSON, so that readers notice.
     ///
     /// # Errors
-    /// When the writer does not take it.
+    /// If the writer fails.
     pub fn finish(self) -> io::Result<()> {
         if self.form == ExportForm::Json {
             document::finish(self.out)?;
@@ -110,7 +110,7 @@ impl<'w> Exporter<'w> {
 /// Exports trials that are all in memory.
 ///
 /// # Errors
-/// When the writer does not take them.
+/// If the writer fails.
 pub fn export<'t>(
     form: ExportForm,
     trials: impl IntoIterator<Item = &'t Trial>,

@@ -1,6 +1,6 @@
 //! JSON with strings that are safe to print: control characters are escaped, as in `\u009b`.
 //!
-//! The escapes are JSON's own, so a reader gets back exactly what was written.
+//! The escapes are JSON's own, so a parser restores the original text.
 
 use std::io;
 

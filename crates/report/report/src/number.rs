@@ -1,7 +1,7 @@
 //! Numbers formatted for people: three or four significant digits, a unit, no false precision.
 //!
-//! A number keeps its value as it was measured; only its text is rounded. Formats for machines
-//! take the value (`Number::exact`), formats for people the text.
+//! A number keeps its measured value; only its text is rounded. Machine-readable formats use the
+//! value (`Number::exact`), formats for people the text.
 
 use serde::{Deserialize, Serialize, Serializer};
 use treering_model::Unit;
@@ -90,7 +90,7 @@ impl Number {
             Style::Change if self.value >= 0.05 => format!("+{}", percent(self.value)),
             Style::Percent | Style::Change => percent(self.value),
             Style::Probability if (0.0..0.001).contains(&self.value) => "<0.001".to_owned(),
-            // Three decimals of what is far from one would say nothing, or three hundred digits.
+            // Three decimals of a ratio far from one would be all zeros, or hundreds of digits.
             Style::Ratio if !(1e-3..1e4).contains(&self.value.abs()) => significant(self.value, 4),
             Style::Probability | Style::Ratio => format!("{:.3}", self.value),
             Style::Latency => scaled(self.value, 1000.0, &["ns", "µs", "ms", "s"], 3),

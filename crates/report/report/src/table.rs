@@ -187,7 +187,7 @@ impl Cell {
                 let signed = low.starts_with(['+', '-']) || high.starts_with(['+', '-']);
                 match (low == high, signed) {
                     (true, _) => low,
-                    // A dash between two signs would be read as one of them.
+                    // A dash between two signs would look like one of them.
                     (false, true) => format!("{low} to {high}"),
                     (false, false) => format!("{low}–{high}"),
                 }

@@ -1,8 +1,8 @@
 //! Identity of two records of a trial: equal measurements, and equal texts except for the names in
 //! them.
 //!
-//! A pack leaves out names that only the machine knows on which it was written, and another
-//! treering may have left out fewer. So a word that stands for a name agrees with any name.
+//! A pack leaves out names that only the machine that wrote it knows, and another treering may have
+//! left out fewer of them. So a placeholder agrees with any name.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -61,7 +61,7 @@ impl Canon {
     }
 
     fn part(&mut self, kind: usize, part: &impl Serialize) {
-        // It is JSON wherever it comes from: it was read from there.
+        // The part was read from JSON, so it can be serialized.
         self.parts[kind].push(serde_json::to_value(part).unwrap_or_default());
     }
 
@@ -81,7 +81,7 @@ fn agree(one: &Value, other: &Value) -> bool {
         (Value::String(one), Value::String(other)) => texts_agree(one, other),
         (Value::Array(one), Value::Array(other)) => all_agree(one, other),
         (Value::Object(one), Value::Object(other)) => {
-            // Names of fields that are paths are replaced, too.
+            // Field names that are paths are replaced, too.
             let (mut mine, mut theirs) = (Vec::new(), Vec::new());
             for (key, value) in one {
                 match other.get(key) {
@@ -134,7 +134,7 @@ fn is_of_pattern(pattern: &str, text: &str) -> bool {
         return rest.is_empty();
     }
     while let Some(part) = parts.next() {
-        // At least one character is that of the name.
+        // A name has at least one character.
         let first = rest.chars().next().map_or(0, char::len_utf8);
         if first == 0 {
             return false;
@@ -243,7 +243,7 @@ mod tests {
         packed.iter_mut().for_each(|event| names.leave_out(event));
         assert!(!format!("{packed:?}").to_lowercase().contains("kestrel"), "{packed:?}");
         assert!(is_recognised(whole.clone(), packed.clone()));
-        // Other words and other facts are those of another trial.
+        // Other words and facts belong to a different trial.
         assert!(!is_recognised(events("rw,addr=10.0.0.1", "ada's backup ran on kestrel"), packed));
         let mut packed = events("ro,addr=10.0.0.1", "ada's backup ran on KESTREL and on kestrel");
         packed.iter_mut().for_each(|event| names.leave_out(event));

@@ -70,7 +70,7 @@ pub(crate) fn at_start(text: &str, before: Option<char>) -> Option<(NameKind, us
     if before.is_some_and(|one| one.is_alphanumeric() || one == '_') {
         return None;
     }
-    // Behind a full stop it is the rest of a longer number.
+    // After a full stop it is the rest of a longer number.
     let is_begin = before != Some('.');
     keyed(text)
         .or_else(|| pairs(text).map(|(kind, len)| (kind, 0, len)))
@@ -87,7 +87,7 @@ pub(crate) fn servers(text: &str) -> Option<usize> {
     let hosts = &text[..len];
     let directory = text[len..].strip_prefix(":/")?;
     let is_list = hosts.split(',').all(|host| host.contains(char::is_alphanumeric));
-    // Two slashes make it an address of the web, whose path names the host.
+    // Two slashes make it a URL.
     (len > 0 && is_list && !directory.starts_with('/')).then_some(len)
 }
 
@@ -106,7 +106,7 @@ fn ip_address(text: &str) -> Option<usize> {
     let len = run(text, |one| one.is_ascii_hexdigit() || ".:".contains(one));
     let token = text[..len].trim_end_matches(['.', ':']);
     let (address, len) = if token.bytes().filter(|byte| *byte == b':').count() >= 2 {
-        // What is made of letters only is a name in a program: `a::b`.
+        // Letters alone are a path in a program: `a::b`.
         let has_digit = token.contains(|one: char| one.is_ascii_digit());
         (IpAddr::V6(token.parse::<Ipv6Addr>().ok().filter(|_| has_digit)?), token.len())
     } else {
@@ -141,7 +141,7 @@ fn pairs(text: &str) -> Option<(NameKind, usize)> {
     if text[len..].starts_with(goes_on) {
         return None;
     }
-    // Dates and times are written with dashes, too.
+    // Dates and times contain dashes, too.
     let has_letter = token.contains(|one: char| one.is_ascii_alphabetic());
     match count {
         MAC_PAIRS if separator == b':' || has_letter => Some((NameKind::Address, len)),

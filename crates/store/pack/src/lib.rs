@@ -1,10 +1,9 @@
 //! Pack: trials in one file, for another store or another machine. Converts records to bytes and
 //! back, without other input or output.
 //!
-//! The first line says how many bytes follow and their SHA-256; they are one Zstandard frame of
-//! JSON lines, so that `tail -n +2 FILE | zstd -d` shows all of it. Names of machines, people and
-//! places are left out by `names`. Where trials come from, and which store they go to, is the
-//! command line's.
+//! The first line has the length of the rest and its SHA-256; the rest is one Zstandard frame of
+//! JSON lines, so that `tail -n +2 FILE | zstd -d` shows it. `names` removes names of machines,
+//! people and places. The command line connects packs to stores.
 
 mod canon;
 mod error;

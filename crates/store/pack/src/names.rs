@@ -1,7 +1,7 @@
 //! Removal of names of machines, people and places from all texts.
 //!
-//! Each name is replaced by a word that stands for it everywhere in the pack, so that what was
-//! equal stays equal. Figures, and the words of treering itself, are never touched.
+//! Each name is replaced by the same placeholder everywhere in the pack, so that equal texts stay
+//! equal. Figures, and the words of treering itself, are never changed.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ impl Names {
         let name = name.to_ascii_lowercase();
         if !self.words.iter().any(|(_, known)| *known == name) {
             self.words.push((kind, name));
-            // Of two that begin alike the longer one is meant.
+            // The longer of two names with the same beginning takes precedence.
             self.words.sort_by_key(|(_, name)| std::cmp::Reverse(name.len()));
         }
     }
@@ -216,7 +216,7 @@ impl Names {
             before = head.chars().next_back().or(before);
             let len = tail.find(ends_path).unwrap_or(tail.len());
             let path = tail[..len].trim_end_matches('.');
-            // Within a word it is no path: MiB/s, create/files_per_second.
+            // Inside a word a slash begins no path: MiB/s, create/files_per_second.
             let is_path = before.is_none_or(|one| !is_of_word(one)) && path.len() > 1;
             let path = if is_path { path } else { &tail[..1] };
             if is_path && !is_common(path) {
@@ -347,7 +347,7 @@ impl Names {
             Value::Array(values) => values.iter_mut().for_each(|value| self.value(value)),
             Value::Object(fields) => {
                 for (mut key, mut value) in std::mem::take(fields) {
-                    // The names of fields are treering's own, unless they are paths.
+                    // Field names are treering's own, unless they are paths.
                     if key.starts_with('/') {
                         self.text(&mut key);
                     }

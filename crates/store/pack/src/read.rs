@@ -25,7 +25,7 @@ impl<R: Read + Seek> Unpacking<R> {
     /// Reads the whole file once to verify its digest, then its head and plans.
     ///
     /// # Errors
-    /// Whatever is wrong with the file.
+    /// Problems with the file.
     pub fn open(mut from: R) -> Result<Self, PackError> {
         let seal = Seal::read(&mut from)?;
         let start = from.stream_position()?;
@@ -82,7 +82,7 @@ impl<R: Read + Seek> Unpacking<R> {
     /// Reads the beginning of the next trial, skipping the rest of the current one.
     ///
     /// # Errors
-    /// [`PackError::Order`] for anything else; whatever is wrong with a line.
+    /// [`PackError::Order`] for any other record; problems with a line.
     pub fn next_trial(&mut self) -> Result<Option<Beginning>, PackError> {
         if self.is_within {
             while self.next_event()?.is_some() {}
@@ -102,7 +102,7 @@ impl<R: Read + Seek> Unpacking<R> {
     /// Reads the next event of the trial; `None` after its last one.
     ///
     /// # Errors
-    /// Whatever is wrong with a line.
+    /// Problems with the next line.
     pub fn next_event(&mut self) -> Result<Option<TrialEvent>, PackError> {
         let is_more = |next: &Record| matches!(next, Record::Event(event) if !begins(event));
         match self.next.take_if(|next| is_more(next)) {
@@ -117,7 +117,7 @@ impl<R: Read + Seek> Unpacking<R> {
     /// Reads the next annotation of the trial, after its last event.
     ///
     /// # Errors
-    /// Whatever is wrong with a line.
+    /// Problems with the next line.
     pub fn next_annotation(&mut self) -> Result<Option<Annotation>, PackError> {
         match self.next.take_if(|next| matches!(next, Record::Annotation(_))) {
             Some(Record::Annotation(annotation)) => {

@@ -64,7 +64,7 @@ impl Seal {
             return Err(PackError::NotAPack);
         };
         let seal = Self { bytes, sha256: digest.to_owned() };
-        // Only what would be written again is what was written.
+        // Only the canonical form of the line is accepted.
         if seal.line() == line { Ok(seal) } else { Err(PackError::NotAPack) }
     }
 

@@ -20,7 +20,7 @@ impl<W: Write + Seek> Packing<W> {
     /// Begins a pack at the start of a file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn begin(mut to: W, head: Head) -> Result<Self, PackError> {
         to.write_all(Seal::blank().as_bytes())?;
         let content = Encoder::new(Digested::of(to), LEVEL)?;
@@ -32,7 +32,7 @@ impl<W: Write + Seek> Packing<W> {
     /// Appends a record.
     ///
     /// # Errors
-    /// When it is too long to be read again, or the file cannot be written.
+    /// If the record exceeds the maximum length, or the file cannot be written.
     pub fn add(&mut self, record: &Record) -> Result<(), PackError> {
         let mut line = serde_json::to_vec(record).map_err(PackError::Unwritable)?;
         line.push(b'\n');
@@ -45,7 +45,7 @@ impl<W: Write + Seek> Packing<W> {
     /// Completes the pack by writing its first line, and returns the file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn finish(self) -> Result<(Seal, W), PackError> {
         let (seal, mut to) = self.content.finish()?.seal();
         to.seek(SeekFrom::Start(0))?;
@@ -58,7 +58,7 @@ impl<W: Write + Seek> Packing<W> {
 /// Creates a pack with arbitrary content, for tests of readers.
 ///
 /// # Errors
-/// When memory does not take it.
+/// If writing to memory fails.
 pub fn sealed(content: &[u8]) -> Result<Vec<u8>, PackError> {
     let mut digested = Digested::of(Vec::new());
     digested.write_all(&zstd::bulk::compress(content, 1)?)?;

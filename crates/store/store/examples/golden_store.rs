@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             recorder.accept(&event)?;
         }
     }
-    // Copied, since a copy says nothing of the process that wrote it.
+    // Copied, since a copy has no row about the writing process.
     let mut store = Store::open(&path, Access::ReadWrite)?;
     store.absorb(&staged)?;
     let (completed, failed) = (ids[0].parse()?, ids[1].parse()?);

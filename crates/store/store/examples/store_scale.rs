@@ -54,7 +54,7 @@ fn measure(path: &Path, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     timed("short identities", short.len())?;
     store.find(&short[0])?;
     timed("find", 1)?;
-    // Bound to names, so that freeing them is not counted.
+    // Bound to names, so that freeing them is not measured.
     let headlines = store.load_many(&ids, Detail::Headlines)?;
     timed("load headlines", headlines.len())?;
     let tasks = store.load_many(&ids, Detail::Tasks)?;
@@ -157,7 +157,7 @@ fn ops(seed: u32) -> Vec<OpTotals> {
         let mut value = u64::from(seed) + 1 + op as u64;
         for _ in 0..1_000 {
             value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // Two decades around 20 µs, as calls of a filesystem have.
+            // Two decades around 20 µs, typical of filesystem calls.
             latency.record(2_000_u64 << (value >> 61) | (value >> 53) & 0xfff);
         }
         OpTotals { op, calls: 1_000, errors: 0, bytes: 4_096_000, latency }

@@ -1,8 +1,8 @@
 //! Copying of all trials from another store: merges a temporary in-memory store into the permanent
 //! one.
 //!
-//! Rows are copied unchanged, so nothing of a trial is lost; each trial is read once beforehand, so
-//! that nothing unreadable is copied.
+//! Rows are copied unchanged, so nothing of a trial is lost; each trial is loaded once before, so
+//! that no unreadable one is copied.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ impl Store {
     /// number. Trials still running there are skipped.
     ///
     /// # Errors
-    /// What is wrong with the other file, or why this one cannot be written.
+    /// Problems with the other file, or with writing this one.
     pub fn absorb(&mut self, other: impl AsRef<Path>) -> Result<usize, StoreError> {
         self.writable()?;
         let other = Self::open(other, Access::ReadOnly)?;
@@ -53,7 +53,7 @@ impl Store {
             )?;
             let Some(from) = from else { continue };
             if trials.rows(&other, from, &target, None).map_err(refused)? == 0 {
-                // Somebody else brought it meanwhile.
+                // Another process copied it meanwhile.
                 continue;
             }
             let to = target.last_insert_rowid();

@@ -26,7 +26,7 @@ impl Store {
     /// it equals the previous label.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchTrial`]; why the file cannot be written.
+    /// [`StoreError::NoSuchTrial`]; problems with writing the file.
     pub fn annotate(
         &mut self,
         trials: &[TrialId],

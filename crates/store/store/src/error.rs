@@ -1,6 +1,6 @@
 //! Errors of a store: one enum, each variant with the path and advice.
 //!
-//! How SQLite's own codes become these variants is in `connection`, not here.
+//! SQLite's own codes are converted to these variants in `connection`.
 
 use std::io;
 use std::path::PathBuf;

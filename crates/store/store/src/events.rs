@@ -1,6 +1,6 @@
 //! Events of a stored trial in order, as a listener received them during the run.
 //!
-//! The store has no row for the start of a task, but the stream has a position for it: at a free
+//! The store has no row for the start of a task, but its position in the stream is free: at a free
 //! position the next task of the current phase began.
 
 use std::collections::{BTreeMap, HashMap};

@@ -1,6 +1,6 @@
 //! Comparison of filesystems: a store must not be on the filesystem under test.
 //!
-//! The device number alone does not say it: every subvolume of btrfs has its own. So the mounts are
+//! The device number does not suffice, since every subvolume of btrfs has its own; the mounts are
 //! compared too. Not detected: a loop device whose file is on the other filesystem, and the layers
 //! of an overlay.
 
@@ -15,8 +15,8 @@ use std::path::{self, Path, PathBuf};
 /// nearest existing parent directory counts.
 ///
 /// # Errors
-/// When a path cannot be looked at for another reason than that it is not there, or when the
-/// mounts cannot be read.
+/// If a path cannot be examined for another reason than that it does not exist, or if the mounts
+/// cannot be read.
 pub fn same_filesystem(a: &Path, b: &Path) -> io::Result<bool> {
     let (a, b) = (nearest_existing(a)?, nearest_existing(b)?);
     if fs::metadata(&a)?.dev() == fs::metadata(&b)?.dev() {

@@ -1,8 +1,8 @@
 //! Format of a store: tables, versions, and the rules for reading and writing each version.
 //!
-//! A file of an older version is read as it is and brought up to date when it is opened for
-//! writing, by adding only. One of a newer minor version is read but not written, one of a newer
-//! major version is neither. The tables themselves are described in `sql/schema.sql`.
+//! A file of an older version is read as it is, and migrated when opened for writing, by additions
+//! only. A file of a newer minor version is read but not written, one of a newer major version
+//! neither. `sql/schema.sql` describes the tables.
 
 use std::fs;
 use std::path::Path;
@@ -112,7 +112,7 @@ fn examine(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
     let application_id = number("application_id")?;
     let version = Version::from_number(number("user_version")?);
     if schema.is_empty() && application_id == 0 && version.number() == 0 {
-        // A file of a few bytes is nothing to SQLite, but it is somebody's.
+        // SQLite treats a file of a few bytes as empty, but it may be someone's data.
         let length = fs::metadata(path).map_or(0, |metadata| metadata.len());
         if number("page_count")? == 0 && length > 0 {
             return Err(StoreError::NotSqlite { path: path.to_owned() });

@@ -11,7 +11,7 @@ const SHORTEST: usize = 8;
 /// Maximum number of trials listed for an ambiguous prefix.
 const MOST_CANDIDATES: u32 = 10;
 
-// Every identity that begins with the text is below the text followed by `g`.
+// All ids with a prefix sort below the prefix followed by `g`.
 const FIRST: &str = "SELECT id FROM trials WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT ?2";
 const COUNT: &str = "SELECT count(*) FROM trials WHERE id >= ?1 AND id < ?1 || 'g'";
 
@@ -54,7 +54,7 @@ impl Store {
     /// Number of leading characters, at least 8, that make every trial id of the store unique.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn shortest_prefix_len(&self) -> Result<usize, StoreError> {
         let all = self.printed_identities()?;
         Ok((0..all.len()).map(|at| unique_len(&all, at)).max().unwrap_or(SHORTEST))
@@ -63,7 +63,7 @@ impl Store {
     /// Shortest unique prefix, of at least 8 characters, for each of the trials.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn short_ids(&self, trials: &[TrialId]) -> Result<Vec<String>, StoreError> {
         let all = self.printed_identities()?;
         let short = trials.iter().map(|trial| {
@@ -115,7 +115,7 @@ fn unique_len(sorted: &[String], at: usize) -> usize {
         sorted[at].bytes().zip(other.bytes()).take_while(|(mine, theirs)| mine == theirs).count()
     });
     let len = (common.max().unwrap_or(0) + 1).max(SHORTEST);
-    // Never end in a dash, which tells nothing.
+    // A trailing dash would carry no information.
     let ends_in_dash = sorted[at].as_bytes().get(len - 1) == Some(&b'-');
     (len + usize::from(ends_in_dash)).min(sorted[at].len())
 }

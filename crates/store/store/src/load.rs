@@ -65,8 +65,8 @@ impl Store {
     /// events.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchTrial`]; [`StoreError::Content`] when something in it was never
-    /// recorded by a treering like this.
+    /// [`StoreError::NoSuchTrial`]; [`StoreError::Content`] for contents that no
+    /// treering of this version recorded.
     pub fn load(&self, trial: TrialId) -> Result<Trial, StoreError> {
         let _snapshot = self.snapshot()?;
         self.read(trial, Detail::Everything)
@@ -75,7 +75,7 @@ impl Store {
     /// Facts with these names from all trials, newest trial first.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds what no treering like this wrote.
+    /// If the file cannot be read, or has invalid contents.
     pub fn facts(&self, names: &[&str]) -> Result<Vec<(TrialId, Fact)>, StoreError> {
         let query = format!(
             "SELECT t.id, f.name, f.value FROM trials t JOIN facts f ON f.trial = t.trial \
@@ -99,7 +99,7 @@ impl Store {
         facts: &[&str],
     ) -> Result<Vec<Trial>, StoreError> {
         let names: HashSet<&str> = facts.iter().copied().collect();
-        // A store is never changed but added to: readers beside each other see the same trials.
+        // A store is append-only: concurrent readers see the same trials.
         let readers = thread::available_parallelism().map_or(1, NonZero::get).min(READERS_MOST);
         let share = trials.len().div_ceil(readers).max(SHARE_FEWEST);
         let (own, others) = trials.split_at(trials.len().min(share));
@@ -116,7 +116,7 @@ impl Store {
             for (reader, share) in readers.into_iter().zip(others.chunks(share)) {
                 all.extend(match reader.map(thread::ScopedJoinHandle::join) {
                     Ok(Ok(read)) => read?,
-                    // There are no more threads to be had: then one after the other.
+                    // No further thread could be started: read sequentially.
                     Ok(Err(_)) | Err(_) => self.headlines(share, names)?,
                 });
             }

@@ -60,17 +60,17 @@ impl Store {
     /// metrics and facts only.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds what no treering like this wrote.
+    /// If the file cannot be read, or has invalid contents.
     pub fn readings(&self, wanted: &Wanted<'_>) -> Result<Vec<Trial>, StoreError> {
         let (mut trials, (parameters, facts)) = thread::scope(|scope| {
-            // A store is only added to: a reader that begins later misses nothing.
+            // A store is append-only: a reader that starts later misses nothing.
             let path = self.path.as_path();
             let read = move || Self::open(path, Access::ReadOnly)?.beside(wanted);
             let reader = thread::Builder::new().spawn_scoped(scope, read);
             let trials = self.numbers(wanted)?;
             let beside = match reader.map(thread::ScopedJoinHandle::join) {
                 Ok(Ok(beside)) => beside?,
-                // There is no other thread to be had.
+                // No further thread could be started.
                 Ok(Err(_)) | Err(_) => self.beside(wanted)?,
             };
             Ok::<_, StoreError>((trials, beside))
@@ -95,7 +95,7 @@ impl Store {
     /// Full names of all metrics in the store, sorted.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds what no treering like this wrote.
+    /// If the file cannot be read, or has invalid contents.
     pub fn metric_names(&self) -> Result<Vec<String>, StoreError> {
         let mut names = self.rows(NAMES, [], "metrics", |fields| {
             let (name, part) = (fields.text()?, fields.text()?);

@@ -1,7 +1,7 @@
 //! Recorder: a listener that writes one trial to the store, and decides when to commit.
 //!
-//! Rows are gathered in memory and written in short transactions, so that several processes can
-//! record into one store. What an event becomes is in `rows`.
+//! Rows are buffered and written in short transactions, so that several processes can record into
+//! one store. `rows` converts events to rows.
 
 use std::time::{Duration, Instant};
 
@@ -23,11 +23,11 @@ const MOST_WAITING: usize = 4096;
 ///
 /// After `accept` returns for `Began`, `PhaseEnded` and `Ended`, everything up to that event is
 /// safe on disk. Other events are written when the last commit is 200 ms old, and at the latest
-/// with the next of those three, ticks only then; `TaskBegan` is not kept, but it has a place in
-/// the stream. A recorder that is dropped
-/// before the trial ended leaves an interrupted trial with everything it was given.
+/// with the next of those three, ticks only then; `TaskBegan` is not stored, but occupies a
+/// position in the stream. A recorder dropped before the trial ended leaves an interrupted trial
+/// with all events accepted so far.
 ///
-/// When an event cannot be written, `accept` fails but keeps it: the next call tries again.
+/// If an event cannot be written, `accept` fails but keeps the event; the next call tries again.
 #[derive(Debug)]
 pub struct Recorder<'store> {
     store: &'store mut Store,
@@ -83,7 +83,7 @@ impl<'store> Recorder<'store> {
     /// Records an event, as [`TrialSink::accept`] does, but returns the store's error.
     ///
     /// # Errors
-    /// When the event comes out of order, has a number that cannot be kept, or cannot be written.
+    /// If the event is out of order, has a number that cannot be stored, or cannot be written.
     pub fn record(&mut self, event: &TrialEvent) -> Result<(), StoreError> {
         if let TrialEvent::Began(beginning) = event {
             return match self.progress {
@@ -109,10 +109,10 @@ impl<'store> Recorder<'store> {
             TrialEvent::PhaseEnded(_) if !self.is_copying => true,
             TrialEvent::Ended { .. } => true,
             TrialEvent::TaskBegan { .. } => false,
-            // A flush of the disk each second would disturb what is measured.
+            // A flush of the disk each second would disturb the measurement.
             TrialEvent::Ticked { .. } => self.waiting.len() > MOST_WAITING && !self.is_failing,
             _ => {
-                // A disk that is full now is so for a while: not every event is worth an attempt.
+                // A full disk stays full for a while: do not retry with every event.
                 let is_much = self.waiting.len() > MOST_WAITING && !self.is_failing;
                 is_much || self.tried.is_none_or(|tried| tried.elapsed() >= PAUSE)
             }
@@ -231,7 +231,7 @@ mod tests {
         let trial = TrialId::new();
         let mut recorder = store.recorder();
         recorder.record(&began(trial)).unwrap();
-        // SQLite takes the number of pages in use for the least.
+        // SQLite raises a lower limit to the number of pages in use.
         page_limit(recorder.store, 1);
         let refused = recorder.record(&phase_ended(0)).unwrap_err();
         assert!(matches!(refused, StoreError::Full { .. }), "{refused}");
@@ -243,7 +243,7 @@ mod tests {
         page_limit(recorder.store, 1);
         recorder.record(&phase_ended(2)).unwrap_err();
         drop(recorder);
-        // Nobody could say that the writer let go.
+        // The release of the trial could not be written.
         assert_eq!(reader.trials(&Filter::default()).unwrap()[0].state, TrialState::Running);
     }
 
@@ -265,7 +265,7 @@ mod tests {
         recorder.record(&phase_ended(0)).unwrap_err();
         recorder.record(&ended()).unwrap_err();
         other.execute_batch("ROLLBACK").unwrap();
-        // The end was taken; dropping the recorder tries once more.
+        // The end was accepted; dropping the recorder retries the write.
         drop(recorder);
         let trial = store.load(trial).unwrap();
         assert_eq!((trial.phases.len(), trial.ending), (1, Ending::Completed));

@@ -101,7 +101,7 @@ pub(crate) fn insert_trial(
 /// Rows of an event, parents first; for `Began` those besides the one in `trials`.
 ///
 /// # Errors
-/// [`StoreError::Unstorable`] for numbers that no column holds.
+/// [`StoreError::Unstorable`] for numbers that a column cannot hold.
 pub(crate) fn of_event(event: &TrialEvent, seq: i64) -> Result<Vec<Row>, StoreError> {
     let at = Value::Integer(seq);
     Ok(match event {
@@ -265,7 +265,7 @@ fn of_task(totals: &TaskTotals, seq: i64) -> Result<Vec<Row>, StoreError> {
     ];
     let mut rows = vec![Row { statement: TASK, values }];
     of_ops(TASK_OP, &totals.ops, seq, &mut rows)?;
-    // Counters beyond what is kept of a body are left out: they are no reason to end a run.
+    // Counters beyond the maximum length are dropped: they must not fail a run.
     if !totals.counters.is_empty() && totals.counters.json().len() <= packing::BODY_BYTES_MOST {
         let mut values = vec![Value::Integer(seq)];
         values.extend(packed("counters of a task", totals.counters.json())?);

@@ -1,9 +1,9 @@
 //! Comparison of the schema of a file with that of its format version.
 //!
-//! Whoever crafts a file can put a view in place of a table, or a trigger beside it, and have
-//! anything computed when the store is read. So only objects are accepted that treering makes: of
-//! known versions exactly those, of newer minor versions tables, indices and the triggers that make
-//! tables append-only.
+//! A crafted file could have a view in place of a table, or a trigger on it, and so run arbitrary
+//! queries when the store is read. So only objects that treering creates are accepted: exactly
+//! those of known versions; for newer minor versions plain tables, indices and the triggers that
+//! make tables append-only.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(crate) struct Schema(BTreeMap<String, Object>);
 impl Schema {
     /// Reads the schema of a connection.
     pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Self> {
-        // A view can be called sqlite_schema; no object of a file can be called sqlite_master.
+        // A view may be named sqlite_schema; no object of a file can be named sqlite_master.
         let query = "SELECT name, type, tbl_name, coalesce(sql, '') FROM main.sqlite_master";
         let mut statement = connection.prepare(query)?;
         let objects = statement.query_map([], |row| {

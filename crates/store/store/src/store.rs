@@ -13,7 +13,7 @@ use crate::version::Version;
 /// Store of all trials: one append-only SQLite file.
 ///
 /// A store can be sent to another thread but not shared by threads. Several stores, in one process
-/// or many, can be open on the same file; they take turns when they write.
+/// or many, can be open on the same file; writers wait for each other.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) connection: Connection,
@@ -27,8 +27,8 @@ impl Store {
     /// Opens the store at a path.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] and [`StoreError::Empty`] when it is opened for reading and there
-    /// is nothing; else what is wrong with the file.
+    /// [`StoreError::Missing`] and [`StoreError::Empty`] when opened for reading without a file
+    /// or contents; else problems with the file.
     pub fn open(path: impl AsRef<Path>, access: Access) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let (mut connection, work) = connection::open(path, access)?;

@@ -97,7 +97,7 @@ impl Store {
     /// Lists the trials that match a filter, newest first.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds what no treering like this wrote.
+    /// If the file cannot be read, or has invalid contents.
     pub fn trials(&self, filter: &Filter) -> Result<Vec<TrialSummary>, StoreError> {
         let (label, excluded) = if self.version() < Version::WITH_ANNOTATIONS {
             ("t.label", "NULL")
@@ -134,7 +134,7 @@ impl Store {
             query.push_str(&conditions.join(" AND "));
         }
         query.push_str(" ORDER BY t.started_unix_ms DESC, t.id DESC LIMIT ?");
-        // A negative limit is none.
+        // In SQLite a negative limit means no limit.
         let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(-1));
         values.push(&limit);
         let mut living = Living::default();

@@ -17,7 +17,7 @@ impl Store {
     /// Measures the size of the file.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn room(&self) -> Result<Room, StoreError> {
         let size = self.pragma("PRAGMA page_size")?;
         let bytes = size.saturating_mul(self.pragma("PRAGMA page_count")?);
@@ -30,7 +30,7 @@ impl Store {
     /// power fails, the file stays as it was.
     ///
     /// # Errors
-    /// When the store was opened for reading, is in use, or its filesystem is full.
+    /// If the store was opened for reading, is in use, or its filesystem is full.
     pub fn vacuum(&self) -> Result<(), StoreError> {
         self.writable()?;
         let run = |batch: &str| {
@@ -38,7 +38,7 @@ impl Store {
             let ran = self.connection.execute_batch(batch);
             ran.map_err(|error| Place::file(&self.path).refused(error))
         };
-        // What SQLite keeps aside is as large as the store: not in memory.
+        // SQLite's temporary copy is as large as the store, so it must not be in memory.
         run("PRAGMA temp_store = file")?;
         let vacuumed = run("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
         run("PRAGMA temp_store = memory")?;
@@ -48,7 +48,7 @@ impl Store {
     /// Disables flushes to the disk from now on: for a store that is not needed after a crash.
     ///
     /// # Errors
-    /// When SQLite refuses.
+    /// If SQLite rejects the setting.
     pub fn without_flushes(&self) -> Result<(), StoreError> {
         let set = self.connection.pragma_update(None, "synchronous", "off");
         set.map_err(|error| Place::file(&self.path).refused(error))

@@ -1,9 +1,9 @@
 //! Process that writes a trial, and whether it is still alive.
 //!
-//! A process is identified by its number, its start time and the boot of the machine: numbers are
-//! reused, the three together are not. The kernel says it all in `/proc`, so a killed writer needs
-//! no cleaning up. Limits: a writer on another machine, in a container that this one cannot see
-//! into, or hidden by `hidepid` counts as gone.
+//! A process is identified by its id, its start time and the boot id of the machine: ids are
+//! reused, the combination is not. The kernel provides all of them in `/proc`, so a killed writer
+//! needs no cleanup. Limits: a writer on another machine, in a container that this process cannot
+//! see into, or hidden by `hidepid` counts as dead.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -66,7 +66,7 @@ impl Living {
             let stat = fs::read_to_string(format!("/proc/{}/stat", writer.pid));
             return stat.ok().and_then(|stat| life(&stat)) == Some(writer.start_ticks);
         }
-        // It has another number here: look for the one that sees itself under that number.
+        // The writer has another id in this namespace: find the process with that innermost id.
         self.nested.get_or_init(nested_processes).contains(&(writer.pid, writer.start_ticks))
     }
 }

@@ -285,7 +285,7 @@ impl ComparisonCautionCode {
                 "make sure that both worked on one partition of one disk, or repeat it with \
                  `treering compare`: the outer tracks of a disk are faster than the inner ones"
             }
-            // MountOptionsDiffer; the other codes are reported elsewhere.
+            // MountOptionsDiffer; the other codes are covered elsewhere.
             _ => {
                 "mount both variants alike, or make the option a variant of a plan if it is to be \
                  compared"
@@ -332,7 +332,7 @@ impl ComparisonCautionCode {
                 "do not trust a difference of this metric that is not clearly larger than this"
             }
             Self::MetricMissing => "compare trials of the same treering and workload",
-            // TrialCautions; the other codes are reported above.
+            // TrialCautions; the other codes are covered above.
             _ => "inspect them with `treering show` and fix the causes",
         }
     }

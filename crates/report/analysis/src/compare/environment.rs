@@ -144,7 +144,7 @@ fn standing(name: &str, variants: &[Vec<FactValue>], contenders: &[ComparedVaria
     let reported: Vec<BTreeSet<String>> =
         variants.iter().filter(|variant| !variant.is_empty()).map(texts).collect();
     let all: BTreeSet<&String> = reported.iter().flatten().collect();
-    // A fact that one variant lacks, where all trials of the others have it, is a difference too.
+    // A fact missing on one variant, though all trials of the others have it, is a difference too.
     let missing = reported.len() < variants.len();
     if all.len() < 2 && !missing {
         return Standing::Alike;

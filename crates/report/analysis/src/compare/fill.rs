@@ -32,7 +32,7 @@ pub(super) fn of_fill(
         && files.total_cmp(&same).is_eq()
     {
         let (small, large) = (left.min(right), left.max(right));
-        // Each end of a growth was rounded down to a whole point.
+        // Each end of the growth was rounded down to whole percentage points.
         if large - 1.0 > (small + 1.0) * SIZE_TOLERANCE {
             caution(format!(
                 "the same {files} files took {left} % of the filesystem of '{}' and {right} % of \

@@ -172,7 +172,7 @@ fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<Group<'t>> {
         let parameters: Parameters<'t> =
             own.map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let mut by_name = parameters.clone();
-        // What was given several times stays in its order.
+        // Repeated parameters keep their order.
         by_name.sort_by_key(|(name, _)| *name);
         let group = *known.entry(by_name).or_insert_with_key(|by_name| {
             let (by_name, trials) = (by_name.clone(), Vec::new());
@@ -199,7 +199,7 @@ fn differing(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str))
         (left != right).then_some(said)
     };
     let said: Vec<String> = all.iter().filter_map(say).collect();
-    // A name that was given several times.
+    // Only repeated parameters differ, in their order.
     if said.is_empty() { vec!["the order of the parameters differs".to_owned()] } else { said }
 }
 

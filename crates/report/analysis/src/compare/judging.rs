@@ -46,7 +46,7 @@ impl Error for CompareError {
 /// names.
 ///
 /// # Errors
-/// When the threshold of the terms is no number of zero or more.
+/// If the threshold of the terms is negative or not a number.
 pub fn compare(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
@@ -143,7 +143,7 @@ fn answered(asked: Vec<Asked>, alpha: f64) -> Result<Vec<MetricComparison>, Stat
         }
         comparisons.push(about);
     }
-    // One quantity has one verdict, whatever its unit.
+    // Other units of a quantity take the verdict of their leader.
     for (place, leader) in leaders.into_iter().enumerate() {
         if let Some(verdict) = leader.and_then(|leader| comparisons.get(leader)).map(|l| l.verdict)
         {
@@ -195,8 +195,8 @@ fn decided(
     let values = (about.baseline_values.as_slice(), about.contender_values.as_slice());
     let (scale, design) = (comparison.scale, comparison.design);
     let interval = decision_interval(values, scale, design, level, is_decided)?;
-    // Where no bound exists at that level, the interval of this comparison alone stands beside what
-    // does not rest on the correction, if it says the same.
+    // Where no bound exists at the corrected level, use the uncorrected interval, but only for
+    // results that do not depend on the correction, and if it includes equality.
     let alone = comparison.interval.filter(|alone| {
         let none = if scale == Scale::Ratio { 1.0 } else { 0.0 };
         let is_free = about.verdict == Verdict::Same || !about.primary;
@@ -284,7 +284,8 @@ fn ask(
     };
     for &metric in &base.kinds {
         let values = (base.values(metric), other.values(metric));
-        // What one of the tools calls its result decides, also where the other knows a truer one.
+        // A metric that either tool declares its result is primary, even if the other has a better
+        // one.
         let is_primary = decides(metric) || other.get(metric).is_some_and(decides);
         let metric = &metric.clone().primary_if(is_primary);
         match question(job, names, metric, values, terms.threshold) {
@@ -336,7 +337,7 @@ fn question(
     let (base, other, rounds) = counted(job, base, other);
     let all = || base.iter().chain(&other);
     if !metric.primary && all().all(|value| *value == 0.0) {
-        return None; // nothing was done that it could measure
+        return None; // no work of this kind was done
     }
     let positive = all().all(|value| *value > 0.0);
     let scale = if positive { Scale::Ratio } else { Scale::Difference };
@@ -346,7 +347,7 @@ fn question(
     let threshold = threshold.unwrap_or_else(|| default_threshold(metric));
     let effect_threshold = match scale {
         Scale::Ratio => threshold,
-        // The same from both variants, so that a verdict does not depend on which is the baseline.
+        // Symmetric in the variants, so that the verdict does not depend on which is the baseline.
         Scale::Difference => threshold * baseline_median.abs().max(contender_median.abs()),
     };
     let direction = match metric.better {

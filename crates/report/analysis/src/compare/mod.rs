@@ -1,9 +1,9 @@
 //! Comparison of sets of trials: takes variants, returns verdicts and cautions.
 //!
-//! A variant is a set of trials; its rounds are its trials in the order of time. What is compared
-//! with what (same workload, same parameters, partners by round or by time) is decided here; how
-//! numbers become intervals and findings is `treering-stats`; how a verdict is worded is
-//! `treering-report`. Cautions are found before any number is looked at.
+//! A variant is a set of trials; its rounds are its trials in time order. This module decides which
+//! trials are compared (same workload, same parameters, paired by round or by time);
+//! `treering-stats` turns numbers into intervals and findings; `treering-report` words the
+//! verdicts. Cautions are determined before any number is compared.
 
 mod caution;
 mod control;

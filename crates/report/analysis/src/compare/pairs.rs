@@ -48,7 +48,7 @@ pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Roun
     if let ([base], [other]) = (baseline, contender)
         && are_alike(base, other)
     {
-        // One run against one proves nothing, whenever they were made.
+        // A single run of each variant proves nothing, whenever they ran.
         return of_pairs(baseline, contender, &[(0, 0)]);
     }
     let mut pairs: Vec<(usize, usize)> = Vec::new();
@@ -109,7 +109,7 @@ fn by_rounds_of_a_plan<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> O
         let mut rounds: BTreeMap<u32, &'t Trial> = BTreeMap::new();
         for trial in trials {
             let cell = trial.beginning.cell.as_ref().filter(|cell| cell.campaign == campaign)?;
-            // A later trial of a round is its repetition; one that completed stands.
+            // A later trial of a round may repeat a failed one, but not a completed one.
             match rounds.get(&cell.round) {
                 Some(earlier) if is_completed(earlier) => return None,
                 _ => rounds.insert(cell.round, *trial),
@@ -207,8 +207,8 @@ fn nearest(fewer: &[i64], more: &[i64]) -> Vec<usize> {
     if fewer.is_empty() || fewer.len().saturating_mul(shifts) > MOST_WEIGHED {
         return Vec::new();
     }
-    // Least sums of the moments so far when the last one has a partner at most so far behind, and
-    // how far behind it then is.
+    // Minimum total distance so far for each bound on the shift of the last partner, and the shift
+    // that attains it.
     let mut sums = vec![0_u64; shifts];
     let mut chosen: Vec<Vec<usize>> = Vec::with_capacity(fewer.len());
     for (place, at) in fewer.iter().enumerate() {

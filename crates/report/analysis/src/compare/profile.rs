@@ -1,8 +1,8 @@
 //! Profiles of a job over time, side by side: latencies of its calls, rates of its phases, costs of
 //! its tasks. Input for charts, without judgement.
 //!
-//! A profile is begun from trials without details and filled one detailed trial at a time, so that
-//! thousands of them never stand in memory at once.
+//! A profile is created from trials without details and filled with one detailed trial at a time,
+//! so that thousands of them are never in memory at once.
 
 use std::collections::BTreeSet;
 

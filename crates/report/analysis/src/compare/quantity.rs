@@ -2,9 +2,8 @@
 //! and are therefore judged once. The first primary metric leads, else the first; the others take
 //! its verdict and belong to no family.
 //!
-//! Which metrics belong together is known by their names and units, and held against the values:
-//! where the work differs, rates and times are different quantities. Latency percentiles and CPU
-//! time always are.
+//! Candidates are found by names and units and checked against the values: where the amount of work
+//! differs, rates and times are different quantities. Latency percentiles and CPU time always are.
 
 use treering_model::metrics::dbench::PASS_SECONDS;
 use treering_model::metrics::fio::DIRECTION_RUNTIME_SECONDS;
@@ -102,7 +101,7 @@ fn sort(one: &MetricComparison) -> Option<Sort<'_>> {
     if let Some(direction) = DIRECTION_RUNTIME_SECONDS.word_of(&one.name) {
         return Some(Sort { work: direction, is_time: true });
     }
-    // Of the whole trial a rate of reads stands beside the rate of all, of which it is a part.
+    // A trial-wide rate of reads is a part of the trial-wide rate of all requests.
     let work = RATES.iter().find_map(|rate| one.name.strip_suffix(rate))?;
     let work = work.trim_end_matches('_');
     let is_rate =

@@ -70,7 +70,7 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
     }
     let mut metrics = trial.metrics.clone();
     if is_observed(trial) {
-        // Its times, and whatever the workload counts by time, are those of a watched machine.
+        // Times, and time-based metrics of the workload, include the observers' overhead.
         metrics.retain(|metric| is_observation(&metric.name));
         return metrics;
     }
@@ -78,12 +78,12 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
     let known = Known::of(trial);
     let mut add = |scope: Scope, spec: MetricSpec, seconds: f64, tasks: u64| {
         let same = |metric: &Metric| metric.scope == scope && metric.name == spec.name;
-        // What the log of another tool does not tell is 0 in its totals.
+        // Totals that an imported log omits are 0.
         if known.amount(seconds).is_some() && !metrics.iter().any(same) {
             metrics.push(spec.of(scope, seconds).of_tasks(tasks));
         }
     };
-    // Tasks of kinds that the workload itself does not count are only its preparations.
+    // Tasks of kinds that the workload itself does not count are preparations.
     let counts = |kind: &str| named.is_empty() || named.contains(kind);
     for (kind, tasks) in by_kind(&trial.tasks).into_iter().filter(|(kind, _)| counts(kind)) {
         let count = tasks.len() as u64;

@@ -1,8 +1,8 @@
 //! Comparison of two imported runs, one for each variant, by pairing their operations or the rows a
 //! tool printed.
 //!
-//! The pairs describe these two runs. They are no rounds: how much runs differ among themselves is
-//! not known, whatever happens within one, so that the verdict stays that of a single run.
+//! The pairs describe these two runs only. They are no rounds: the variation between runs is
+//! unknown, whatever varies within one, so that the verdict stays that of a single run.
 
 use treering_model::metrics::{MetricSpec, rates, times};
 use treering_model::{
@@ -107,7 +107,7 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
         };
         add(times::SECONDS, true, TaskTotals::seconds);
         if moves {
-            // As printed, with two digits behind the point: the seconds are more exact.
+            // Printed rates have two decimals; the seconds are more exact.
             let rate = TaskTotals::mib_per_second;
             add(rates::MIB_PER_SECOND, false, rate);
         }

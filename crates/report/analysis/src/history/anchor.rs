@@ -1,7 +1,8 @@
 //! Integrity of a series' anchor: it must not change, while the machine may.
 //!
-//! What runs on the anchor (its kernel, its mkfs, its filesystem) has to stay. What it runs on
-//! (disk, processor, memory) changes for the anchor and for what is watched alike, and cancels.
+//! The software under the anchor (kernel, mkfs, filesystem) must stay the same. The hardware (disk,
+//! processor, memory) may change: it affects the anchor and the watched variants alike, and cancels
+//! out.
 
 use treering_model::Trial;
 

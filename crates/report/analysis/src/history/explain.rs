@@ -16,12 +16,12 @@ const POINTS_FOLLOWED: usize = 2000;
 /// trials, which `load` reads.
 ///
 /// # Errors
-/// Those of `load`.
+/// Errors of `load`.
 pub fn explain<E>(
     history: &mut History,
     load: impl Fn(&[TrialId]) -> Result<Vec<Trial>, E>,
 ) -> Result<(), E> {
-    // Metrics of the same trials change at the same points.
+    // Metrics of the same trials change at the same points, so results are cached.
     let mut known: HashMap<(Vec<TrialId>, Vec<TrialId>), Vec<ChangedFact>> = HashMap::new();
     for shift in history.series.iter_mut().flat_map(|series| &mut series.shifts) {
         shift.facts = match known.get(&shift.beside) {
@@ -63,7 +63,7 @@ fn environment(
         let [first, second] = [trials.get(&ids[0])?, trials.get(&ids[1])?];
         let between = || changed_facts(vec![first.clone()], vec![second.clone()]);
         let mut facts = known.entry(ids).or_insert_with(between).clone();
-        // What the points are known by changes from each to the next.
+        // The fact that names the points changes from each point to the next.
         facts.retain(|fact| fact.before != before.key || fact.after != after.key);
         (!facts.is_empty()).then_some(EnvironmentChange { index: at + 1, facts })
     };

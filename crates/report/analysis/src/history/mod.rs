@@ -1,8 +1,8 @@
 //! Histories: the same measurement repeated over kernels or days. Finds changes of level, their
 //! suspects, and a newest point that is out of line.
 //!
-//! Which trials make a point is decided by the caller; nothing is laid out here. The method and
-//! its errors, by simulation: `docs/evidence/history.md`.
+//! The caller decides which trials make a point; pages are laid out elsewhere.
+//! `docs/evidence/history.md` describes the method, and its errors by simulation.
 
 mod anchor;
 mod explain;
@@ -162,7 +162,7 @@ pub struct Noise {
 /// Computes the histories of the trials.
 ///
 /// # Errors
-/// When a metric has a value that no logarithm has, or a history is too long.
+/// If a value has no logarithm, or a history is too long.
 pub fn history(trials: &[Dated], terms: &HistoryTerms) -> Result<History, StatsError> {
     let (gathered, left_out) = gather(trials, terms);
     let judged = gathered.iter().filter(|one| one.points.len() >= FEWEST_POINTS).count().max(1);
@@ -213,7 +213,7 @@ fn judge(
     judged: usize,
 ) -> Result<(), StatsError> {
     let alpha = SHIFT_PLAN.alpha / judged as f64;
-    // Enough of them that the smallest p is far below what is asked.
+    // Enough permutations that the smallest possible p is far below the level.
     let permutations = SHIFT_PLAN.permutations.max(PERMUTATIONS_EACH * judged);
     let plan = ChangePointPlan { alpha, permutations, ..SHIFT_PLAN };
     let is_worse = |change: f64| (change > 0.0) == (series.better == Better::Lower);

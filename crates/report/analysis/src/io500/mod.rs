@@ -1,8 +1,8 @@
 //! Requirements of a full IO500 run, projected from a rehearsal: the settings with which each test
 //! writes for 300 seconds, the space, the time, and what would make the run invalid.
 //!
-//! Rates stay as they are here: what changes them over the longer time, such as caches that are
-//! full, no rehearsal can know. Nothing here is a score.
+//! Rates are assumed constant: a rehearsal cannot know effects of a longer run, such as full
+//! caches. No figure here is a score.
 
 mod figures;
 mod need;

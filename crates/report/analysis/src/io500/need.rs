@@ -61,7 +61,7 @@ impl Need {
             reached: reached.saturating_mul(in_option),
             proposed: rounded_up(reached.saturating_mul(MARGIN)).saturating_mul(in_option),
             default,
-            // ior has all as data, mdtest all as files.
+            // ior's amounts are data, mdtest's are files.
             bytes: all.saturating_mul(bytes_each(test)),
             files: match test {
                 Benchmark::IorEasy => workers,

@@ -49,7 +49,7 @@ impl Axis {
     /// Position of a value, clamped to the axis.
     pub(super) fn place(&self, value: f64) -> f64 {
         let share = match self.scale {
-            // Halves, since the difference of two large numbers may be none.
+            // Halved, since the difference of two large numbers may overflow.
             Scale::Linear => (value / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0),
             Scale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
         };
@@ -77,7 +77,7 @@ impl Axis {
         let largest = self.low.abs().max(self.high.abs());
         let first = (self.low / step).ceil();
         let values = (0..=most * 2).map(|place| (first + place as f64) * step);
-        // Rounding must not lose the tick at the very end.
+        // Tolerance keeps the tick at the very end despite rounding.
         let inside = values.take_while(|value| *value <= self.high + step * 1e-6);
         inside.map(|value| (value, step_text(value, decimals, largest))).collect()
     }
@@ -87,7 +87,7 @@ impl Axis {
         let decades = (self.high / self.low).log10();
         let stride = (decades / (most as f64 + 1.0)).ceil().max(1.0);
         let choices: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
-        // Between powers that are left out there are no ticks either.
+        // Between powers that are left out, intermediate ticks are left out too.
         let choices = if stride > 1.0 { &choices[2..] } else { &choices[..] };
         let of = |fine: &[f64]| self.powers_of(fine, stride);
         let fitting = choices.iter().map(|fine| of(fine)).find(|ticks| ticks.len() <= most + 2);
@@ -96,7 +96,7 @@ impl Axis {
 
     fn powers_of(&self, fine: &[f64], stride: f64) -> Vec<(f64, String)> {
         let (first, last) = (self.low.log10().floor(), self.high.log10().ceil());
-        // Multiples of the stride, so that 1 is among them.
+        // Multiples of the stride, so that 1 is among the ticks.
         let mut power = (first / stride).floor() * stride;
         let mut ticks = Vec::new();
         while power <= last {
@@ -121,7 +121,7 @@ fn decimals(step: f64) -> usize {
 }
 
 fn step_text(value: f64, decimals: usize, largest: f64) -> String {
-    // What is a rounding error beside the others is zero.
+    // A value within the rounding error of the largest is zero.
     let value = if value.abs() < largest * 1e-12 { 0.0 } else { value };
     if largest >= 1e7 || decimals > 6 {
         return if value == 0.0 { "0".to_owned() } else { short_power(value) };

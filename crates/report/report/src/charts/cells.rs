@@ -59,7 +59,7 @@ impl<P: Paint> Cells<P> {
                 column += alike.len();
                 let Some(look) = alike[0] else { continue };
                 let path = paths.entry(look).or_default();
-                // Writing into a String cannot fail.
+                // Writing to a String cannot fail.
                 let _always = write!(path, "M{} {}h{width}v{height}h-{width}z", px(x), px(y));
             }
         }

@@ -1,7 +1,7 @@
 //! A chart with its texts: part of a page, or a file of its own.
 //!
-//! On a page the words are HTML, so that they break as the page is wide; alone they are lines of
-//! the drawing.
+//! On a page the texts are HTML, which wraps at the page's width; in a file they are lines of the
+//! drawing.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -150,7 +150,7 @@ impl Entry {
     }
 
     fn alone(&self, y: f64, width: f64) -> Markup {
-        // Half the line is the name's, the rest the figures'.
+        // The name gets 40 % of the width, the figures the rest.
         html! {
             g class=(self.class) {
                 (mark(self.shape, 6.0, y - 4.5, 4.5))

@@ -1,8 +1,8 @@
 //! Forest plot: a line for each ratio with its interval, over the band of differences below the
 //! threshold.
 //!
-//! It is drawn twice, wide with the names beside the plot and narrow with the names above their
-//! rows; the page's style shows the one that fits.
+//! Drawn twice: wide with the names beside the plot, and narrow with the names above their rows;
+//! the page's style shows the one that fits.
 
 use maud::{Markup, html};
 use treering_analysis::compare::Verdict;
@@ -194,7 +194,7 @@ fn drawing(forest: &Forest, layout: &Layout, axis: &Axis) -> Markup {
         }
         (grid(forest, layout, axis, bottom))
         @if !layout.wide {
-            // The names stand above the marks, and on nothing else.
+            // Blank strips behind the names, which are placed above the marks.
             @for place in 0..forest.rows.len() {
                 rect class="clear" x="0" y=(px(layout.of(place)))
                     width=(px(layout.width)) height="38" {}
@@ -273,7 +273,7 @@ fn of_row(row: &ForestRow, layout: &Layout, axis: &Axis, top: f64, repeats: bool
             @if !(layout.wide && repeats) {
                 (line("rule", (0.0, top), (layout.width, top)))
             }
-            // Something to point at wherever the row is empty.
+            // Tooltip area over the empty parts of the row.
             rect class="ground" x="0" y=(px(top)) width=(px(layout.width))
                 height=(px(layout.row.0)) {}
             (names(row, layout, top, repeats))

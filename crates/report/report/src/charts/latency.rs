@@ -1,7 +1,7 @@
 //! Latency chart of one kind of call: a curve for each variant over the share of its calls.
 //!
-//! The axis across counts nines: half of it is the slowest tenth of the calls, where filesystems
-//! differ and people wait. A mark stands at each percentile that tables name.
+//! The horizontal axis counts nines: half of it is the slowest tenth of the calls, where
+//! filesystems differ and people wait. Each percentile named in tables has a mark.
 
 use maud::{Markup, html};
 use treering_analysis::nines_of;
@@ -47,7 +47,7 @@ pub(super) fn figure(latencies: &Latencies) -> Figure {
 
 fn legend(variants: &[LatencyVariant]) -> Vec<Entry> {
     let entry = |(place, variant): (usize, &LatencyVariant)| {
-        // Where the slowest hundredth is not known, the slowest tenth stands for it.
+        // Where p99 is unknown, p90 is used instead.
         let has_p99 = at(variant, 99.0).is_some();
         let named = NAMED.iter().filter(|(percent, _)| *percent != 90.0 || !has_p99);
         let value = |(percent, word): &(f64, &str)| {

@@ -84,7 +84,7 @@ fn largest(map: &LayoutMap) -> Vec<usize> {
         .collect();
     places.sort_by_key(|&place| (std::cmp::Reverse(map.groups[place].bytes), place));
     places.truncate(COLOURS);
-    // In the order in which they are met: neighbours keep different colours from page to page.
+    // In order of occurrence, so that colours are stable from page to page.
     places.sort_unstable();
     places
 }

@@ -1,6 +1,6 @@
 //! Charts of a page: their data here, their rendering as SVG in the submodules.
 //!
-//! A chart repeats numbers that stand in a table too, so formats without pictures leave it out.
+//! A chart repeats numbers that a table has too, so formats without graphics leave it out.
 
 mod aging;
 mod axis;

@@ -1,8 +1,8 @@
 //! Chart of the ratio of each round, contender over baseline, on a logarithmic axis: a mark for
 //! each round, the estimate as a line, its interval as a shaded area.
 //!
-//! It is drawn twice, wide and narrow; the page's style shows the one that fits. Values of rounds
-//! that are no pairs are drawn in `rounds`.
+//! Drawn twice, wide and narrow; the page's style shows the one that fits. Unpaired rounds are
+//! drawn in `rounds`.
 
 use maud::{Markup, html};
 

@@ -1,8 +1,8 @@
 //! Chart of the values of each trial, round by round: a mark for each trial, the marks of a round
 //! joined.
 //!
-//! What a round has in common shows as lines of one slope, a drift as marks that climb, a trial
-//! that went wrong as a mark far from the others.
+//! Effects common to a round show as lines of equal slope, a drift as rising marks, a failed trial
+//! as an outlying mark.
 
 use maud::{Markup, html};
 use treering_model::Unit;
@@ -95,7 +95,7 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
     let count = rounds.variants.iter().map(|variant| variant.values.len()).max().unwrap_or(0);
     let slot = (ACROSS.1 - ACROSS.0) / count.max(1) as f64;
     let variants = rounds.variants.len();
-    // What people read in ns or bytes comes with a unit of its own.
+    // Values in ns or bytes are formatted with a unit of their own.
     let text = |value: f64| {
         let number = Number::measured(value, rounds.unit);
         number.style.scales().then(|| trimmed(&number.text()))
@@ -135,7 +135,7 @@ fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
     let powers = (0..18).map(|power| 10u64.pow(power));
     let mut nice = powers.flat_map(|power| [power, 2 * power, 5 * power]);
     let step = nice.find(|step| *step >= least).unwrap_or(least);
-    // Values that were swept over are few, and not in steps.
+    // Swept values are few and unevenly spaced: label all of them.
     let is_sweep = rounds.by.is_some() && !rounds.numbers.is_empty();
     let shown = (0..count).filter(|place| is_sweep || number(rounds, *place).is_multiple_of(step));
     let tick =

@@ -109,7 +109,8 @@ fn drawing(timeline: &Timeline, up: &Axis) -> Markup {
                 .collect();
             g class=(class(place, variants)) {
                 @if let Some(path) = path(&line) { path class="curve" d=(path) {} }
-                // Not all variants at the same slices, lest one mark cover the other.
+                // Variants have their marks at different slices, so that marks do not cover each
+                // other.
                 @for (number, at) in spread(line.len(), MARKS * variants).into_iter().enumerate() {
                     @if variants > 1 && number % variants == place {
                         (mark(shape(place), line[at].0, line[at].1, 3.4))

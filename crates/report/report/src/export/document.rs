@@ -1,7 +1,7 @@
 //! JSON of an export: the model's own JSON, with quantiles added to each histogram.
 //!
-//! The structures are taken apart field by field, so that a new word of the model cannot be
-//! forgotten here: it would not compile. What is not known is left out.
+//! The structures are destructured field by field, so that a new field of the model causes a
+//! compile error here. Unknown values are left out.
 
 use std::io;
 

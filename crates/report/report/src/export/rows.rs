@@ -1,7 +1,7 @@
 //! CSV forms of an export: RFC 4180, one header, one row for each item.
 //!
-//! Times are in seconds, exact to the nanosecond; rates are rounded to six significant digits;
-//! empty fields were not measured or mean nothing.
+//! Times are in seconds, exact to the nanosecond; rates have six significant digits; empty fields
+//! were not measured or are not applicable.
 
 use std::io;
 

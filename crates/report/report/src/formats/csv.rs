@@ -1,9 +1,9 @@
 //! Tables of a document as CSV (RFC 4180), units in the header, values at full precision.
 //!
-//! The first column says to which table a row belongs. Each table has its own header; an empty
-//! line stands between two tables. Ranges become two columns, numbers of different units a number
-//! and a unit. Text comes from anywhere: what would act on a terminal is shown as `\x1b`, as in all
-//! formats, and a text that a spreadsheet would take for a formula begins with an apostrophe.
+//! The first column names the table a row belongs to. Each table has its own header; an empty line
+//! separates tables. A range takes two columns, a number of variable unit a number and a unit
+//! column. Untrusted text is neutralised: control characters are shown as `\x1b`, as in all
+//! formats, and text that a spreadsheet would take for a formula begins with an apostrophe.
 
 use std::io;
 

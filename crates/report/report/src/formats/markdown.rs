@@ -109,7 +109,7 @@ fn safe(text: &str) -> String {
     let mut before = ' ';
     let mut chars = text.trim().chars().peekable();
     while let Some(c) = chars.next() {
-        // An underscore inside a word is no markup: `files_per_second` stays readable.
+        // An underscore inside a word is not markup: `files_per_second` stays readable.
         let inside =
             before.is_alphanumeric() && chars.peek().is_some_and(|next| next.is_alphanumeric());
         let markup = match c {

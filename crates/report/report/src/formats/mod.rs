@@ -19,18 +19,18 @@ pub trait Format: Sync {
     /// Renders the document.
     ///
     /// # Errors
-    /// When the writer does not take it.
+    /// If the writer fails.
     fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()>;
 }
 
 /// All formats, the default first.
 pub const ALL: &[&dyn Format] = &[
-    &terminal::DEFAULT,  // for people at a terminal
+    &terminal::DEFAULT,  // terminal, the default
     &plain::MAIL,        // for mail
     &markdown::Markdown, // for issues and wikis
     &csv::Csv,           // for spreadsheets
     &json::Json,         // for programs
-    &html::Html,         // for a browser, a talk, a printer
+    &html::Html,         // browsers and printing
 ];
 
 /// Looks up a format by its name.

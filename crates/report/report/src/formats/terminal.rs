@@ -1,6 +1,6 @@
 //! Terminal output: the caller sets the width and whether to use colour; rules are light.
 //!
-//! Colour only repeats what words and signs say already, so the page reads the same without it.
+//! Colour only repeats words and signs, so the page reads the same without it.
 
 use std::io;
 

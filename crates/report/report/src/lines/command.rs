@@ -1,8 +1,8 @@
 //! Folds a shell command into several lines with the same meaning when pasted.
 //!
-//! Lines end in a backslash, at a blank between words where possible. Inside a word the break is
-//! made without indentation; inside single quotes, where a backslash means itself, the quotes are
-//! closed before it and opened again behind it.
+//! Lines end in a backslash, at a blank between words where possible. A break inside a word has no
+//! indentation; inside single quotes, where a backslash is literal, the quotes are closed before it
+//! and reopened after it.
 
 /// Indentation of continued lines.
 const INDENT: &str = "    ";

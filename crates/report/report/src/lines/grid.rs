@@ -67,7 +67,7 @@ impl<'l> Grid<'l> {
             let least = |word: usize| {
                 if column.wraps { wide.min(NARROWEST.max(head).max(word)) } else { wide }
             };
-            // A word that is longer than a line is broken in any case.
+            // A word longer than a line is broken in any case.
             let narrow = least(if word > look.width { look.width / 2 } else { word });
             let narrowest = least(word.min(look.width / 3));
             GridColumn { name, unit, align: column.align, wide, narrow, narrowest }
@@ -98,7 +98,7 @@ impl<'l> Grid<'l> {
         if best.len() == 1 {
             return Some(best);
         }
-        // Texts must not be broken more often for the sake of evenness.
+        // Evenness must not cost additional wrapping.
         let widths = |panels: &[Panel]| {
             let mut all: Panel = panels.iter().flatten().copied().collect();
             all.sort_unstable();
@@ -163,7 +163,7 @@ impl<'l> Grid<'l> {
             if excess == 0 {
                 return Some(chosen.iter().copied().zip(widths).collect());
             }
-            // The widest that can still give goes down to the next widest, so that they share.
+            // Shrink the widest shrinkable column to the next widest, so that they share the loss.
             let narrow = |place: usize| least(&self.columns[chosen[place]]);
             let gives = |&place: &usize| widths[place] > narrow(place);
             let widest = (0..chosen.len()).filter(gives).max_by_key(|&place| widths[place])?;

@@ -1,7 +1,6 @@
 //! Lays out a document in lines of text, for the terminal and for mail.
 //!
-//! Breaking and arranging live here; what a line looks like (which rules, which colours) is said
-//! by the formats.
+//! Wrapping and arranging are done here; the formats define rules and colours.
 
 mod command;
 mod grid;

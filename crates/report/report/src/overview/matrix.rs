@@ -223,7 +223,7 @@ fn of_cell(cell: &Notable<'_>, view: &HistoryView<'_>) -> Markup {
         visible(&cell.words())
     );
     let spark = Spark { values: &values, changes, spoken };
-    // Sorting by a column brings its most notable cells together.
+    // Sorting by a column groups its most notable cells.
     let rank = cell.rank();
     html! {
         td data-v=(rank) {

@@ -1,10 +1,10 @@
 //! Overview of a whole store in one HTML file: all series, with detail pages for each series,
 //! comparison and trial.
 //!
-//! The overview is markup that is read without a script. The details are pages like those of
-//! `treering history`, `report` and `show`, packed (`packed`) so that ten thousand trials can be
-//! mailed; a script unpacks the one that the fragment of the address names. What finds no room is
-//! left out, the oldest trials first, and the page says so.
+//! The overview is markup that is readable without a script. The details are pages like those of
+//! `treering history`, `report` and `show`, compressed (`packed`) so that ten thousand trials can
+//! be mailed; a script unpacks the one named by the URL's fragment. Details beyond the size limit
+//! are left out, the oldest trials first, and the page says so.
 
 mod comparisons;
 mod matrix;
@@ -72,7 +72,7 @@ pub struct Rendered {
 /// Renders the overview. Trials are loaded in batches of one pack.
 ///
 /// # Errors
-/// Those of `load`.
+/// Errors of `load`.
 pub fn render<E>(
     overview: &Overview<'_>,
     load: impl FnMut(&[(TrialId, String)]) -> Result<Vec<StoredTrial>, E>,

@@ -1,9 +1,9 @@
 //! Compressed detail pages of an overview, unpacked on demand.
 //!
-//! A page is markup as `formats::html` makes it. Pages of one sort differ in little but their
-//! texts, so the markup around the texts is kept once, and each text that differs is a column over
-//! the pages. Columns are JSON, compressed and written in base64: no text of the store can end the
-//! element in which they stand. `overview.js` puts them together again.
+//! A page is markup as produced by `formats::html`. Pages of one sort differ little except in their
+//! texts, so the markup around the texts is stored once, and each text that differs is a column
+//! over the pages. Columns are JSON, compressed and encoded in base64: no text of the store can
+//! close the enclosing element. `overview.js` reassembles the pages.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -79,7 +79,7 @@ impl Packed {
 
     /// HTML element that holds the pack.
     pub(super) fn element(&self) -> Markup {
-        // Base64 has no character that means anything in HTML.
+        // No base64 character has a meaning in HTML.
         html! {
             script type="application/octet-stream" data-names=(self.names.join(" ")) {
                 (PreEscaped(&self.base64))

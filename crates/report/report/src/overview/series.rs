@@ -34,7 +34,7 @@ pub(super) fn packs(
 ) -> Vec<Packed> {
     let mut details: Vec<Detail> = Vec::new();
     let mut all: Vec<&Notable<'_>> = matrix.series().collect();
-    // Series of the same trials one after the other, so that their points are packed well.
+    // Series of the same trials are adjacent, so that their points compress well.
     all.sort_by_key(|one| one.number);
     for one in all {
         let markup = page(one, overview, view, names);

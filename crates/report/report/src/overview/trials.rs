@@ -64,7 +64,7 @@ fn detail(stored: &StoredTrial) -> Detail {
     let StoredTrial { name, trial, campaign, command } = stored;
     let view = View { short_id: name, command: Some(command), ..View::default() };
     let mut shown = trial.clone();
-    // What has several lines is a document, and no value to be read in a list.
+    // A value of several lines is a document, which does not belong in a list.
     shown.facts.retain(|fact| !fact.value.contains('\n'));
     let markup = html! {
         (whole(&page(&shown, &view)))

@@ -108,7 +108,7 @@ fn by_value(fact: &EnvironmentFact) -> Vec<(&str, Vec<usize>)> {
             note("", place);
         }
     }
-    // Of what changes with every trial the first few tell enough.
+    // A few values suffice for a fact that changes with every trial.
     values.truncate(NAMED * 4);
     values
 }
@@ -157,7 +157,7 @@ fn readable(name: &str, value: &str, length: usize) -> String {
             let number = Number::measured(bytes as f64, Unit::Bytes).text();
             format!("{number} ({bytes})")
         }
-        // Of two kernels' options only those are here that differ.
+        // Only kernel options that differ are left here.
         None if name == "kernel.config" => cut(value, LONG),
         None => cut(value, length),
     }

@@ -106,7 +106,7 @@ pub fn json(files: &[FileExtents]) -> String {
     let files: Vec<_> = files.iter().map(of).collect();
     let document = json!({ "format": "treering extents", "version": 1, "files": files });
     let mut text = Vec::new();
-    // Memory takes it.
+    // Writing to memory cannot fail.
     let _cannot_fail = crate::json::write(&document, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }

@@ -35,7 +35,7 @@ fn about(copy: &FreshCopy, view: &View<'_>) -> Vec<(String, Cell)> {
         ("directories", Cell::whole(copied.directories)),
         ("content", Cell::measured(copied.bytes as f64, Unit::Bytes)),
     ];
-    // A directory is looked at as it is.
+    // Values that do not apply to a plain directory are missing.
     let reported = pairs.into_iter().filter(|(_, cell)| *cell != Cell::Missing);
     reported.map(|(name, cell)| (name.to_owned(), cell)).collect()
 }
@@ -145,7 +145,7 @@ struct Version {
 /// Writes the comparison as JSON in one line, as docs/json.md documents it.
 ///
 /// # Errors
-/// When the writer does not take it.
+/// If the writer fails.
 pub fn write_json(copy: &FreshCopy, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let document = Document {
         treering_fresh_copy: Version { version: VERSION },

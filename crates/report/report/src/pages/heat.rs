@@ -39,7 +39,7 @@ struct Version {
 /// Writes the heat report as JSON in one line, as docs/json.md documents it.
 ///
 /// # Errors
-/// When the writer does not take it.
+/// If the writer fails.
 pub fn write_json(
     path: &str,
     heat: &HeatReport,
@@ -97,7 +97,7 @@ fn add_phase(page: &mut Report, phase: Option<&str>, heat: &HeatReport, charts: 
     }
     let caption = format!("The hottest files, of {}.", counted(heat.files, "file"));
     page.table(hottest("hot-files", caption, &heat.hottest_files, false));
-    // Of small files a range is the file.
+    // For small files the ranges equal the files.
     if heat.ranges >= 2 * heat.files {
         let caption = format!("The hottest ranges of 1 MiB, of {}.", heat.ranges);
         page.table(hottest("hot-ranges", caption, &heat.hottest_ranges, true));

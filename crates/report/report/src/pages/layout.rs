@@ -318,7 +318,7 @@ struct Version {
 /// Writes the layout as JSON in one line, as docs/json.md documents it.
 ///
 /// # Errors
-/// When the writer does not take it.
+/// If the writer fails.
 pub fn write_json(layout: &Layout, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let document = Document {
         treering_layout: Version { version: LAYOUT_VERSION },

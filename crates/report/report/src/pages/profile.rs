@@ -31,7 +31,8 @@ pub(super) fn of_job(profile: &JobProfile, kinds: Option<&[&str]>, most: usize) 
     if variants.iter().all(|variant| variant.added == 0) {
         return Vec::new();
     }
-    // With more variants than a chart can tell apart, each chart has the baseline and some others.
+    // With more variants than a chart can distinguish, each chart has the baseline and some of the
+    // others.
     let sets: Vec<Vec<&VariantProfile>> = match variants.split_first() {
         Some((baseline, others)) if !others.is_empty() => (others.chunks(MOST_SIDES - 1))
             .map(|some| std::iter::once(*baseline).chain(some.iter().copied()).collect())
@@ -135,7 +136,7 @@ fn timelines(
         }
     }
     phases.sort_by_key(|(phase, _)| *phase);
-    // Of a comparison two variants at least.
+    // A comparison needs at least two variants with long rounds.
     let wanted = variants.len().min(2);
     let is_long = |&(phase, name): &(u32, &str)| {
         variants.iter().filter(|variant| !long_rounds(variant, phase, name).is_empty()).count()
@@ -183,7 +184,7 @@ fn long_rounds<'s>(variant: &'s VariantProfile, phase: u32, name: &str) -> Vec<&
 fn of_phase(set: &[&VariantProfile], phase: u32, name: &str, title: &str) -> Option<Timeline> {
     let rounds = || set.iter().flat_map(|variant| long_rounds(variant, phase, name));
     let slice = slice_seconds(rounds().map(|round| round.wall_ns).max()?);
-    // A phase that moves bytes is reported by them, one that only deletes by its calls.
+    // Use bytes for a phase that moves them, calls for one that only deletes.
     let amount = if rounds().any(|round| round.bytes > 0) { Amount::Bytes } else { Amount::Calls };
     let divisor = if amount == Amount::Bytes { 1_048_576.0 } else { 1.0 };
     let variant = |variant: &&VariantProfile| {

@@ -38,7 +38,7 @@ pub fn page(trial: &Trial, stored: Option<&Stored<'_>>) -> Report {
         layouts::add(&mut page, trial, false);
         page.heading("Run");
     }
-    // What is said of the kinds stands above.
+    // Figures of the kinds are in the table above.
     let of_trial = trial.metrics.iter().filter(|m| m.primary && m.scope == Scope::Trial);
     let figures = of_trial
         .map(|metric| (metric.name.replace('_', " "), Cell::measured(metric.value, metric.unit)));

@@ -120,7 +120,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     page.heading("Requests to the devices");
     let named: Vec<(&str, &Digest)> =
         phases.iter().map(|(name, digest)| (name.as_str(), digest)).collect();
-    // A table is as wide as a page.
+    // Limit the columns to the page's width.
     for some in named.chunks(PHASES_BESIDE) {
         page.table(figures(
             "device-requests",
@@ -385,7 +385,7 @@ fn part(digest: &Digest) -> Value {
             device.remove("seeks");
         }
     }
-    // Whatever was done was with a device before.
+    // Requests in flight before the trace began leave the depth unknown.
     if figures.depth_max == 0 && figures.reads.requests + figures.writes.requests > 0 {
         fields.retain(|name, _| !name.starts_with("depth_"));
     }

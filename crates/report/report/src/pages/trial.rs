@@ -90,7 +90,7 @@ fn add_circumstances(page: &mut Report, trial: &Trial) {
     }
     if !trial.facts.is_empty() {
         page.heading("Environment");
-        // A document of many lines is no row of a table; JSON has it.
+        // A value of many lines does not fit a table row; JSON has it.
         let facts = trial.facts.iter().filter(|fact| fact.name != PLAN_FACT);
         page.key_values(facts.map(|fact| (fact.name.clone(), Cell::some_text(&fact.value))));
     }
@@ -129,7 +129,7 @@ fn add_figures(page: &mut Report, trial: &Trial, summary: &Summary) {
             page.note(few);
         }
     }
-    // What stands in the table of requests is not repeated, unless it decides.
+    // Figures of the request table are not repeated, unless they are primary.
     let shown = |metric: &&Metric| {
         let is_above = !summary.requests.is_empty() && is_request_figure(metric);
         !is_of_observer(metric) && (metric.primary || !is_above)

@@ -51,7 +51,7 @@ fn detailed(round: usize, late: i64, slow: u64, filesystem: &str) -> Trial {
             op(Op::Create, 9_000 * slow),
             op(Op::Write, 4_000 * slow),
             op(Op::Close, 3),
-            // However long a sync takes, the other calls are drawn.
+            // Other calls are drawn, however long a sync takes.
             op(Op::Sync, 9_000_000_000),
         ],
         intervals: seconds.map(interval).collect(),
@@ -121,7 +121,7 @@ fn every_variant_has_a_curve_with_its_percentiles() {
             _ => None,
         })
         .collect();
-    // Closing takes too little time to tell.
+    // Closing takes a negligible share of the time.
     assert_eq!(calls, ["sync", "create", "write"]);
     let text = html(&report);
     assert!(text.contains("Omitted because they take little time: close."));
@@ -132,7 +132,7 @@ fn every_variant_has_a_curve_with_its_percentiles() {
         let curves = chart.descendants().filter(|node| node.attribute("class") == Some("curve"));
         assert_eq!(curves.count(), 3);
     }
-    // 9 µs and up to three times as much; 1,200 calls of six trials.
+    // 9 µs and up to three times that; 1,200 calls of six trials.
     let titles = titles(&document);
     let reported = |start: &str| titles.iter().filter(|title| title.starts_with(start)).count();
     for variant in ["ext4", "xfs", "btrfs"] {
@@ -163,7 +163,7 @@ fn a_phase_is_drawn_with_its_stall_and_a_short_one_is_named() {
     }
     let text = html(&report);
     assert!(text.contains("s or without figures per second: warming."));
-    // Pointing anywhere tells all variants.
+    // Each tooltip area lists all variants.
     assert!(text.contains("ext4: 300.0 MiB/s; xfs: 150.0 MiB/s; btrfs: 100.0 MiB/s"), "{text}");
 }
 
@@ -208,7 +208,7 @@ fn a_trial_alone_has_charts_where_there_are_pictures() {
     for (class, count) in [("latencies", 3), ("timeline", 1), ("aging", 2)] {
         assert_eq!(with_class(&document, class).len(), count, "{class}");
     }
-    // Each of thirty tasks can be pointed at.
+    // Each of the thirty tasks has a tooltip.
     let dots = titles(&document).iter().filter(|title| title.contains(", task ")).count();
     assert_eq!(dots, 30);
     for trial in [fixture::aging(), fixture::extreme(), fixture::hostile(), fixture::interrupted()]
@@ -313,7 +313,7 @@ fn every_chart_is_a_file_of_its_own() {
     ] {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
-    // Alone, too, a chart names its variants.
+    // A chart in a file of its own names its variants too.
     let latency = files.iter().find(|file| file.name.contains("latency-create")).unwrap();
     for word in ["ext4", "xfs", "btrfs", "Latency of create", "p99"] {
         assert!(latency.svg.contains(word), "{word}");

@@ -105,7 +105,7 @@ fn json_streams_one_trial_at_a_time() {
     exporter.finish().unwrap();
     let text = String::from_utf8(bytes).unwrap();
     assert_eq!(text, exported(ExportForm::Json, &trials));
-    // A frame of two lines, and one line for each trial.
+    // Two lines of opening and closing, and one line for each trial.
     assert_eq!(text.lines().count(), 4);
     for (line, trial) in text.lines().skip(1).zip(&trials) {
         let again: Trial = serde_json::from_str(line.trim_end_matches(',')).unwrap();

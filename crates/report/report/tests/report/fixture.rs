@@ -43,7 +43,7 @@ fn ms(milliseconds: u64) -> u64 {
 fn op(op: Op, calls: u64, errors: u64, bytes: u64, fastest_ns: u64) -> OpTotals {
     let mut latency = Latency::new();
     for call in 0..calls.min(500) {
-        // A body near the fastest, one call in fifty twenty times slower.
+        // Most calls near the fastest, one in fifty twenty times slower.
         let slow = if call % 50 == 49 { 20 } else { 1 };
         latency.record(slow * (fastest_ns + fastest_ns * (call % 50) / 50));
     }

@@ -1,7 +1,7 @@
 //! Every page in every format as golden files, except HTML, which has tests of its own.
 //!
-//! After a change that is meant, `INSTA_UPDATE=always cargo test -p treering-report` writes them
-//! anew; read the difference before committing it.
+//! After an intended change, `INSTA_UPDATE=always cargo test -p treering-report` rewrites them;
+//! review the difference before committing it.
 
 use treering_model::{Annotation, Change, Ending, Trial};
 use treering_report::formats::{ALL, by_name, terminal};
@@ -187,7 +187,7 @@ fn terminal_narrow_and_in_colour() {
             .filter(|line| !line.contains("compilebench --dir"))
             .all(|line| line.chars().count() <= 60)
     );
-    // Colour adds to the text and says nothing of its own.
+    // Colour only adds to the text.
     let painted = rendered(&page, &coloured);
     assert_ne!(painted, text);
     assert_eq!(without_colour(&painted), text);

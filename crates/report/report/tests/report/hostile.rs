@@ -81,7 +81,7 @@ fn no_cell_of_csv_acts_on_a_screen_or_is_computed() {
     for page in pages() {
         is_harmless_csv(&rendered(&page, by_name("csv").unwrap()));
     }
-    // A text is recognised all the same.
+    // The visible part of a text is still recognisable.
     let text = rendered(&pages()[0], by_name("csv").unwrap());
     assert!(text.contains("\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\""), "{text}");
     assert!(text.contains("\\x1b]0;owned\\x07"), "{text}");

@@ -160,7 +160,7 @@ fn charts_show_every_ratio_and_every_trial() {
     let xml = as_xml(&text);
     let document = Document::parse(&xml).unwrap();
     let primary: Vec<_> = outcome.comparisons.iter().filter(|one| one.primary).collect();
-    // Once in the wide drawing and once in the narrow one, each with its words.
+    // Once in the wide and once in the narrow drawing, each with its texts.
     let rows = with_class(&document, "row");
     assert_eq!(rows.len(), primary.len() * 2);
     for one in &primary {
@@ -353,7 +353,7 @@ fn a_wide_interval_ends_in_an_arrow() {
     let text = drawn(vec![narrow.clone()]);
     assert!(!text.contains("beyond the chart") && !text.contains(arrow));
     let text = drawn(vec![narrow, wide]);
-    // Both ends, in both drawings; the figures say how far it goes.
+    // Both ends in both drawings; the figures state the clipped values.
     assert!(text.contains("beyond the chart"));
     assert_eq!(text.matches(arrow).count(), 4);
     assert!(text.contains("1.020 (0.002–900)"), "{text}");

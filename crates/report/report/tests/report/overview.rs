@@ -134,7 +134,7 @@ fn the_headline_names_jobs_and_what_is_typical() {
         "{xfs}"
     );
     assert!(xfs.contains("unclear at 3 of 9 (about "), "{xfs}");
-    // With one job it stands once, behind the variants.
+    // A single job is named once, after the variants.
     let text = rendered(&page(&nine_rounds(), &View::default()), &Plain { width: 400 });
     assert!(text.contains(
         "xfs against ext4, compilebench: worse at read (-8.0 %); better at create (+8.0 %); the \

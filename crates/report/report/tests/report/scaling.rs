@@ -56,7 +56,7 @@ fn model(n: f64) -> f64 {
 }
 
 fn text(report: &Report) -> String {
-    // As one line, however it is broken.
+    // Joined to one line, since wrapping varies.
     rendered(report, &Plain { width: 100 }).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -120,7 +120,7 @@ fn curves_have_the_intervals_of_their_points_and_two_keys_a_picture() {
     let charts = || report.blocks.iter().filter(|block| matches!(block, Block::Chart(_)));
     assert_eq!(charts().count(), 2);
     let page = html(&report);
-    // A line and two ends for each of the six points.
+    // A line and two caps for each of the six points.
     assert_eq!(page.matches("class=\"whisker\"").count(), 18, "{page}");
     assert!(page.contains("iodepth=16, size 1M: "), "each point can be read: {page}");
     assert_eq!(page.matches("fill-opacity=\"0.75\"").count(), 2, "the best cells: {page}");

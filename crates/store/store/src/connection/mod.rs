@@ -1,6 +1,6 @@
 //! Opening of the file: settings and limits for SQLite, and the translation of its errors.
 //!
-//! Which files are stores is decided in `format`.
+//! `format` decides which files are stores.
 
 mod side_files;
 mod work;
@@ -66,7 +66,7 @@ impl<'a> Place<'a> {
     /// Error for contents that no treering wrote.
     pub(crate) fn content(self, column: &str, why: impl Into<String>) -> StoreError {
         let place = match (self.table, column) {
-            // A column of another table says so itself.
+            // The column includes the name of another table.
             (_, column) if column.contains('.') => column.to_owned(),
             ("", column) => column.to_owned(),
             (table, "") => table.to_owned(),
@@ -92,7 +92,7 @@ impl<'a> Place<'a> {
                 ErrorCode::ReadOnly => StoreError::Denied { what: "write", path },
                 ErrorCode::PermissionDenied => StoreError::Denied { what: "read", path },
                 _ => match words {
-                    // The statements are fixed, so one that is wrong lacks its table or column.
+                    // The statements are fixed, so an invalid one means a missing table or column.
                     Some(words) if code.extended_code == GENERIC => self.content("", words),
                     _ => StoreError::Sqlite { path, source: error },
                 },
@@ -109,7 +109,7 @@ impl<'a> Place<'a> {
 /// Opens the file and configures everything except its format. Query steps are counted from here
 /// on.
 pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, WorkLimit), StoreError> {
-    // An absolute path has no meaning to SQLite but its own: not `:memory:`, not `file:…`.
+    // SQLite gives special meaning to some relative paths: `:memory:`, `file:…`.
     let absolute = path::absolute(path).map_err(|source| StoreError::Io {
         what: "find",
         path: path.to_owned(),
@@ -120,9 +120,9 @@ pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, WorkLimit
         create_parents(&absolute)
             .map_err(|source| io_error("create the directory of", path, source))?;
     }
-    // For reading too the file is opened for writing where that is allowed (SQLite falls back by
-    // itself): only then does the last one to close it put the write-ahead log of a killed writer
-    // where it belongs and take the side files away.
+    // The file is opened for writing even to read, where permitted (SQLite falls back by itself):
+    // only then does the last connection to close it merge the write-ahead log of a killed writer
+    // and remove the side files.
     let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_WRITE;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, access == Access::ReadWrite);
     let opened = Connection::open_with_flags(&absolute, flags)
@@ -135,7 +135,7 @@ pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, WorkLimit
         Err(error) => Err(Place::file(path).refused(error)),
         Ok((connection, work)) => {
             if access == Access::ReadWrite && connection.is_readonly("main").unwrap_or(false) {
-                // SQLite falls back to reading without a word.
+                // SQLite silently falls back to read-only.
                 return Err(StoreError::Denied { what: "write", path: path.to_owned() });
             }
             Ok((connection, work))
@@ -212,12 +212,12 @@ fn configure(connection: &Connection, access: Access) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
-    // The file may come from anybody: its triggers and views get no dangerous functions.
+    // The file is untrusted: its triggers and views must not call dangerous functions.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // A row that is replaced counts as deleted, which the triggers forbid.
+    // REPLACE counts as a deletion, which the triggers forbid.
     connection.pragma_update(None, "recursive_triggers", true)?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.pragma_update(None, "query_only", access == Access::ReadOnly)?;
@@ -235,7 +235,7 @@ pub(crate) fn use_write_ahead_log(connection: &Connection, path: &Path) -> Resul
     let began = Instant::now();
     loop {
         match connection.query_row("PRAGMA journal_mode = wal", [], |_| Ok(())) {
-            // SQLite does not wait by itself here.
+            // SQLite does not apply the busy timeout here.
             Err(error)
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
                     && began.elapsed() < BUSY_TIMEOUT =>
@@ -251,7 +251,7 @@ pub(crate) fn use_write_ahead_log(connection: &Connection, path: &Path) -> Resul
 /// medium, in a directory without write permission, on a full disk. A writing process would have
 /// created them already, so there is none. Nothing is written.
 fn open_without_side_files(absolute: &Path) -> rusqlite::Result<(Connection, WorkLimit)> {
-    // An interrupted transaction in a rollback journal has to be undone in the file first.
+    // An interrupted transaction in a rollback journal must first be rolled back in the file.
     if holds_data(&beside(absolute, "-journal")) {
         return Err(rusqlite::Error::InvalidQuery);
     }
@@ -305,7 +305,7 @@ fn diagnosis(path: &Path, access: Access, error: rusqlite::Error) -> StoreError 
             StoreError::Denied { what, path: path.to_owned() }
         }
         Err(source) => StoreError::Io { what, path: path.to_owned(), source },
-        // The file itself opens, so it is the side files that do not.
+        // The file itself can be opened, so the side files cannot.
         Ok(_) if access == Access::ReadOnly && is_about_files(&error) => {
             StoreError::Denied { what: "make the side files of", path: path.to_owned() }
         }

@@ -1,7 +1,7 @@
 //! Limit on the work of a query, so that no crafted file keeps a reader busy forever.
 //!
-//! Work is counted in steps of SQLite's virtual machine, never in time: the same file is read or
-//! refused on every machine.
+//! Work is counted in steps of SQLite's virtual machine instead of time, so that a file is accepted
+//! or rejected alike on every machine.
 
 use std::fs;
 use std::os::raw::c_int;

@@ -15,7 +15,7 @@ pub(crate) enum HistogramError {
 /// Decodes a histogram that must have `samples` samples.
 ///
 /// # Errors
-/// What is wrong with the bytes.
+/// Problems with the bytes.
 pub(crate) fn decode(bytes: &[u8], samples: u64) -> Result<Latency, HistogramError> {
     let latency = Latency::from_bytes(bytes)?;
     let counted = latency.samples();

@@ -37,7 +37,7 @@ fn what_is_lacking_is_copied_once() {
     assert_eq!(store.load(built(&events).beginning.trial).unwrap(), built(&events));
     assert_eq!(all(&store).len(), 3);
 
-    // Rows that no trial shows come along too.
+    // Rows that do not show in a loaded trial are copied too.
     let starts = |path: &Path| -> i64 {
         let connection = Connection::open(path).unwrap();
         let query = "SELECT count(*) FROM phase_starts";

@@ -48,7 +48,7 @@ fn labels_and_exclusions_are_added_and_the_last_holds() {
     assert_eq!((found("newest"), found("new")), (vec![first], vec![]));
     assert!(!found(&recorded).contains(&first));
 
-    // Nothing else of the trial is changed.
+    // The rest of the trial is unchanged.
     let same = treering_model::Trial {
         beginning: before.beginning.clone(),
         annotations: Vec::new(),

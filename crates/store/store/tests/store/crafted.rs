@@ -166,8 +166,8 @@ fn pages_that_multiply_rows_are_given_up_after_a_number_of_steps() {
     assert_eq!((leaf[0], leaf[4]), (10, 1), "a leaf of an index with one entry");
     let entry = usize::from(u16::from_be_bytes([leaf[8], leaf[9]]));
     let entry = &leaf[entry..=entry + usize::from(leaf[entry])];
-    // The root points to the first of the pages behind the last one of the file, each of these to
-    // the next, and the last one to the leaf that was the root.
+    // The root points to the first of the pages appended to the file, each of these to the next,
+    // and the last one to the leaf that was the root.
     let chain: Vec<u32> = std::iter::once(root).chain(pages + 1..=pages + DEPTH).collect();
     for (place, page) in chain.iter().enumerate() {
         let child = chain.get(place + 1).copied().unwrap_or(pages + DEPTH + 1);

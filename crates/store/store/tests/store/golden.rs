@@ -1,6 +1,6 @@
 //! Golden stores of every released version: they must open and load forever.
 //!
-//! `cargo run -p treering-store --example golden_store -- FILE` makes one of the current version.
+//! `cargo run -p treering-store --example golden_store -- FILE` creates one of the current version.
 //! Files in `tests/golden` are added with each version and never changed.
 
 use std::fs;
@@ -148,7 +148,7 @@ fn holds_what_it_held(store: &Store, words: [usize; 3]) {
     assert_eq!(metric.scope, Scope::Kind("create".into()));
     assert_eq!(trial.cautions[0].code, CautionCode::MayNotFit);
     assert_eq!((trial.ending, trial.wall_ns), (Ending::Completed, 4_000_000_000));
-    // One task, some metrics and some cautions use every word of that time.
+    // One task, some metrics and some cautions use every word of that version.
     let found = [trial.tasks[4].ops.len(), trial.metrics.len(), trial.cautions.len()];
     assert_eq!(found, words);
     let failed = store.load(FAILED.parse().unwrap()).unwrap();

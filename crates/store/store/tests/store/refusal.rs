@@ -57,7 +57,7 @@ fn nothing_there() {
     fs::write(&empty, "").unwrap();
     let refused = error(&empty, Access::ReadOnly);
     assert!(matches!(refused, StoreError::Empty { .. }), "{refused}");
-    // An empty file is what a killed creation leaves: writing makes a store of it.
+    // A killed creation leaves an empty file, which writing turns into a store.
     Store::open(&empty, Access::ReadWrite).unwrap();
     Store::open(&empty, Access::ReadOnly).unwrap();
 }
@@ -309,7 +309,7 @@ pub(crate) fn be_refused(dir: &Path) {
         let denied = error(&fixed, Access::ReadWrite);
         assert!(matches!(denied, StoreError::Denied { .. }), "{denied}");
     }
-    // Reading needs no more than the right to read, even where no side file can be made.
+    // Reading requires read permission only, even where no side file can be created.
     read_all(&dir.join("fixed.db")).unwrap();
     assert_eq!(fs::read_dir(dir).unwrap().count(), 3);
 }
@@ -338,7 +338,8 @@ fn no_permission() {
             let words = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{words}");
         }
-        // The unprivileged user may not reach this test's program; nothing is tested then.
+        // The unprivileged user may not be able to execute this test binary; the test is then
+        // skipped.
         Err(failure) => assert!(privileged, "{failure}"),
     }
     mode(dir.path(), 0o755);

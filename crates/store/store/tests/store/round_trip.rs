@@ -244,7 +244,7 @@ fn events_come_back_in_their_order_with_the_beginnings_of_tasks() {
     let store = Store::open(&path, Access::ReadOnly).unwrap();
     assert_eq!(store.events(trial).unwrap(), events);
     let other = TrialId::new();
-    // Nothing is known of the place, and the last task never ended.
+    // The environment is unknown, and the last task never ended.
     events[0] = TrialEvent::Began(beginning(other));
     events[1] = TrialEvent::Environment { facts: Vec::new() };
     let last = events.iter().rposition(|event| matches!(event, TrialEvent::TaskEnded(_))).unwrap();

@@ -41,7 +41,7 @@ fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
     if let Some(elapsed) = beside(times::ELAPSED_SECONDS.name) {
         return Some(elapsed.value);
     }
-    // So many of something, and so many a second.
+    // An amount divided by its rate is the time.
     let own = trial.metrics.iter().find(|one| one.scope == metric.scope && one.name == metric.name);
     if let Some(rate) = own
         && let Some(amount) = rate.name.strip_suffix("_per_second").and_then(beside)

@@ -102,7 +102,7 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str), terms: &Terms) -> Vec<C
         cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
         return cautions;
     }
-    // Only pairs of which both completed can be held against each other one by one.
+    // Amounts of work are comparable only where both trials of a pair completed.
     let unequal = unequal_work(&baseline, &contender);
     let about = format!("{what}: a trial of '{}' against one of '{}': ", names.0, names.1);
     cautions.extend(of_list(Code::UnequalWork, about, &unequal));
@@ -176,7 +176,7 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
         ("operations", operations),
     ];
     let slack = match baseline.iter().chain(contender).map(|trial| work_of(trial)).next() {
-        // How much is done is what is compared.
+        // The amount of work is the result.
         Some(Work::Timed) => return Vec::new(),
         Some(Work::Drawn) => DRAWN_SLACK,
         Some(Work::Fixed) | None => 0.0,

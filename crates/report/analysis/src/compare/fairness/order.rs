@@ -85,7 +85,7 @@ fn neighbours(left: &[i64], right: &[i64]) -> usize {
     let (mut count, mut place) = (0, 0);
     while place + 1 < order.len() {
         let (one, next) = (order[place], order[place + 1]);
-        // Who began in the same moment has no order.
+        // Trials that began at the same moment have no order.
         if one.1 == next.1 && one.0 != next.0 {
             place += 1;
         } else {

@@ -175,7 +175,7 @@ impl<'t> Place<'t> {
     /// Distinct values of a fact.
     pub(super) fn values(&self, name: &str) -> BTreeSet<&'t str> {
         let all = self.all(name);
-        // Trials of one place say the same, one after the other.
+        // Consecutive trials mostly have the same value: skip repetitions cheaply.
         let changes = all.iter().enumerate().filter(|(at, one)| *at == 0 || all[at - 1] != **one);
         changes.map(|(_, one)| *one).collect()
     }
@@ -321,25 +321,26 @@ impl Pair<'_> {
     fn is_excused(&self, name: &str, code: Code) -> bool {
         let factor = self.contender.variant.factor;
         match code {
-            Code::MetadataProfilesDiffer => true, // has words of its own
+            Code::MetadataProfilesDiffer => true, // reported by `profiles`
             Code::FeaturesDiffer => {
                 let both = [&self.baseline, &self.contender];
                 let is_made = both.iter().all(|variant| !variant.values(MKFS).is_empty());
-                // Variants of a plan are made as the plan says.
+                // Filesystems of a plan's variants are made as the plan declares.
                 let is_planned = factor == Factor::Variant && is_made;
                 let types = both.iter().flat_map(|variant| variant.values(TYPE));
                 let has_blocks =
                     types.into_iter().all(|one| by_name(one).is_some_and(|fs| fs.has_blocks));
                 let is_asked = |variant: &&Place<'_>| variant.mkfs_has("", " -b ");
                 match name {
-                    // Groups and logs grow with the filesystem; its size has a caution of its own.
+                    // Groups and logs grow with the filesystem, and its size has a caution of its
+                    // own.
                     GEOMETRY if self.sizes_apart().is_some() => true,
                     BLOCK_BYTES => !has_blocks || (is_planned && both.iter().any(is_asked)),
                     _ => !self.is_same_type() || is_planned,
                 }
             }
             Code::DevicesDiffer => is_declared(factor, code) && self.is_of_devices(name),
-            // Variants of a plan have the kernels that the plan gives them.
+            // Kernels of a plan's variants are declared by the plan.
             Code::KernelsDiffer if factor == Factor::Variant => {
                 let both = [&self.baseline, &self.contender];
                 [GuestSpec::KERNEL_FACT, REBOOT_KERNEL_FACT]
@@ -552,7 +553,7 @@ fn differing_options(baseline: &Place<'_>, contender: &Place<'_>) -> Option<(Str
     let options = |variant: &Place<'_>| -> BTreeSet<String> {
         let all = OPTIONS.iter().flat_map(|name| variant.values(name));
         let all = all.flat_map(|text| text.split(','));
-        // What is usual need not be written out.
+        // Default options may be omitted from the list.
         let is_usual = |option: &str| ["barrier", "barrier=1", "barrier=flush"].contains(&option);
         let counts =
             |option: &&str| !is_usual(option) && (is_same_type || option.ends_with("atime"));
@@ -560,7 +561,7 @@ fn differing_options(baseline: &Place<'_>, contender: &Place<'_>) -> Option<(Str
     };
     let (left, right) = (options(baseline), options(contender));
     if left.is_empty() || right.is_empty() {
-        return None; // of an imported log, say: nothing is known
+        return None; // unknown, as for an imported log
     }
     (left != right).then(|| (only(&left, &right), only(&right, &left)))
 }

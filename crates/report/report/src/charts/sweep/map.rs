@@ -48,7 +48,7 @@ fn drawing(chart: &SweepMap) -> Markup {
     let is_higher = chart.better == Better::Higher;
     let best = if is_higher { high } else { low };
     let depth = |mean: f64| {
-        // As logarithms, like the curves' errors: twice as much is as far everywhere.
+        // Logarithmic, like the curves' errors: equal ratios have equal distances.
         let share = if high > low { (mean / low).ln() / (high / low).ln() } else { 1.0 };
         let share = if is_higher { share } else { 1.0 - share };
         DEPTHS.0 + (DEPTHS.1 - DEPTHS.0) * share.clamp(0.0, 1.0)

@@ -45,7 +45,7 @@ impl Scale {
                 }
             }
         }
-        // One device alone is drawn at its true offsets, and so is whatever begins at 0.
+        // A single device is drawn at its true offsets, and from 0 if its range begins low.
         if let [only] = devices.as_slice() {
             let (low, high) = only.used;
             let low = if low < high * 0.5 { 0.0 } else { low };
@@ -174,7 +174,7 @@ fn marks(map: &Map, runs: &[u32], by: u64) -> Vec<(u64, u64, u64)> {
     if by < 2 {
         return map.marks(runs).collect();
     }
-    // Column, and from which row to which; columns of one place come after each other.
+    // Column, first row and last row; entries of one column are adjacent.
     let coarse = |(column, row, rows): (u64, u64, u64)| {
         (column / by, row / by, (row + rows.max(1) - 1) / by)
     };
@@ -196,7 +196,7 @@ fn marks(map: &Map, runs: &[u32], by: u64) -> Vec<(u64, u64, u64)> {
 fn path(marks: &[(u64, u64, u64)]) -> String {
     let mut path = String::new();
     for &(column, row, rows) in marks {
-        // One of no length would not be drawn.
+        // A stroke of zero length would be invisible.
         let _it_is_a_string = match rows {
             1 => write!(path, "M{column} {row}v.5"),
             _ => write!(path, "M{column} {row}v{}", rows - 1),

@@ -52,7 +52,7 @@ pub(super) fn measures(chart: &TraceChart) -> Vec<Measure> {
         Measure::new(title, lines.collect(), is_time)
     }));
     if chart.shown().iter().any(|run| !run.digest.latency.is_empty()) {
-        // Traces that were kept before have only the mean.
+        // Traces stored by earlier versions have only the mean.
         all.retain(|measure| measure.title != MEAN_LATENCY);
         all.extend(latencies(chart));
     }
@@ -112,7 +112,7 @@ fn line(run: &TraceChartRun, class: String, of: Value, points: usize) -> Line {
     let slot_ns = timeline.slot_ns as f64;
     let points = timeline.slots.iter().enumerate().filter_map(|(place, slot)| {
         let begin = place as f64 * slot_ns;
-        // The last slice ends with the run; what is left of it must not look like a peak.
+        // The last slice ends with the run; a short remainder must not look like a peak.
         let length = (span_ns - begin).clamp(slot_ns / 2.0, slot_ns);
         let value = of(slot, length / 1e9)?;
         value.is_finite().then_some(((begin + length / 2.0) / NS_PER_MS, value))
@@ -124,7 +124,7 @@ impl Measure {
     fn new(title: &'static str, lines: Vec<Line>, is_time: bool) -> Self {
         let values = lines.iter().flat_map(|line| &line.points).map(|(_, value)| *value);
         let high = values.fold(0.0, f64::max);
-        // What nobody did needs no line.
+        // A quantity that is zero throughout needs no line.
         let lines: Vec<Line> = lines
             .into_iter()
             .filter(|line| line.points.iter().any(|(_, value)| *value > 0.0))

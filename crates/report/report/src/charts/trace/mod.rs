@@ -1,8 +1,8 @@
 //! Chart of block traces on a common scale: for each run its offsets over time, and below them
 //! throughput, seeks, request rate, queue depth and latency.
 //!
-//! Every panel is a drawing of its own whose units are milliseconds and MiB (or the unit of its
-//! values), so that a script zooms by changing the part that is shown, and nothing else.
+//! Every panel is a drawing of its own in milliseconds and MiB (or the unit of its values), so that
+//! a script can zoom by changing only the visible part.
 
 mod field;
 mod lines;

@@ -1,7 +1,7 @@
 //! HTML page in one file: nothing is loaded, and the contents are complete without the script.
 //!
-//! maud escapes every text; what acts on a screen or hides is made visible before. Charts are
-//! drawn by `charts`; the style and the script are files beside this one.
+//! maud escapes every text; control and invisible characters are made visible before. Charts come
+//! from `charts`; style and script are files in this directory.
 
 mod table;
 
@@ -63,7 +63,7 @@ pub(crate) fn frame(title: &str, style: &str, script: &str, body: &Markup) -> Ma
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
-                // A browser that finds no icon here would ask a server for one.
+                // Without an icon a browser would request one from a server.
                 link rel="icon" href="data:,";
                 title { (visible(title)) }
                 style {
@@ -89,7 +89,7 @@ fn blocks(all: &[Block]) -> Markup {
     let mut place = 0;
     let mut parts: Vec<Markup> = Vec::new();
     while let Some(block) = all.get(place) {
-        // Paragraphs right below the title are what the page has to say.
+        // Paragraphs directly below the title are the page's summary.
         lead &= matches!(block, Block::Paragraph { .. });
         let run = all[place..].iter().take_while(|block| is_small_chart(block)).count();
         if run > 0 {

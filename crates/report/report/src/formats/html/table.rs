@@ -26,7 +26,7 @@ fn open(table: &Table) -> Markup {
         @if table.rows.is_empty() {
             p class="aside" { "(no rows)" }
         } @else {
-            // With a tab stop, so that it can be scrolled with the keyboard.
+            // Focusable, so that it can be scrolled with the keyboard.
             div class="scroll" tabindex="0" role="region" aria-label=(visible(&table.name)) {
                 table {
                     thead {
@@ -75,10 +75,10 @@ fn heading(column: &Column, unit: &str) -> Markup {
 fn cell(cell: &Cell, column: &Column, names_row: bool) -> Markup {
     let text = visible(&cell.shown(&column.unit));
     let wraps = if column.wraps && text.width() > ONE_LINE { " wraps" } else { "" };
-    // Most cells of a large page are words on the left: these need no class.
+    // Most cells of a large page are left-aligned text, which needs no class.
     let class = format!("{}{wraps}", variant(column).unwrap_or_default());
     let class = Some(class.trim()).filter(|class| !class.is_empty());
-    // What the table is sorted by: people see rounded and scaled numbers.
+    // Exact sort key, since people see rounded and scaled numbers.
     let value = match cell {
         Cell::Number(number) => Some(number.exact()),
         Cell::Range { low, .. } => Some(low.exact()),

@@ -24,9 +24,9 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
     for (unit, better) in units {
         writeln!(out, "Unit {unit} better={better}")?;
     }
-    // Operations of one run would pass for runs.
+    // Operations of one run would be mistaken for runs.
     let of_runs = || outcome.comparisons.iter().filter(|one| !one.within_one_run);
-    // The baseline's values are the same against each contender, unless a round was dropped.
+    // The baseline has the same values against each contender, unless a round was dropped.
     let mut told: BTreeSet<&str> = BTreeSet::new();
     for (baseline, contender) in outcome.contenders() {
         if !told.insert(baseline) {

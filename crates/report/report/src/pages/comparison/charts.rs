@@ -35,7 +35,7 @@ fn baseline_of(comparisons: &[&MetricComparison]) -> String {
 /// Round charts of a job's primary metrics, at most `most`: ratio of each round, or values of all
 /// trials where they are unpaired or have no ratio.
 pub(super) fn rounds(primary: &[&MetricComparison], most: usize) -> Vec<Chart> {
-    // Operations of one run are no rounds.
+    // Operations of one run are not rounds.
     let of_rounds: Vec<&MetricComparison> =
         primary.iter().copied().filter(|one| !one.within_one_run).collect();
     let is_ratio = |one: &&MetricComparison| one.paired && one.ratio.is_some() && one.pairs() > 1;

@@ -24,7 +24,7 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
         writeln!(out, "---------------- --------------------------- ")?;
         writeln!(out, "         %stddev     %change         %stddev")?;
         writeln!(out, "             \\          |                \\")?;
-        // Operations of one run would pass for runs.
+        // Operations of one run would be mistaken for runs.
         let of_runs = outcome.comparisons.iter().filter(|one| !one.within_one_run);
         for one in of_runs.filter(|one| one.contender == variant.name) {
             row(one, out)?;

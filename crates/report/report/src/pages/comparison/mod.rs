@@ -2,9 +2,8 @@
 //! ratios in one chart, the cautions, each job, the environment, and last the command that
 //! reproduces the page.
 //!
-//! The sentences are in `words`, the tables in `tables`, the charts in
-//! `charts`; the formats for programs, which want the numbers and not the page, have a
-//! file each: `json`, `csv`, `benchstat`, `lkp`.
+//! Sentences are in `words`, tables in `tables`, charts in `charts`; the machine-readable formats,
+//! which need numbers instead of a page, have a file each: `json`, `csv`, `benchstat`, `lkp`.
 
 mod benchstat;
 mod charts;
@@ -92,7 +91,7 @@ impl DataFormat {
     /// Writes the comparison in this format.
     ///
     /// # Errors
-    /// When the writer does not take it.
+    /// If the writer fails.
     pub fn write(self, outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
         match self {
             Self::Json => json::write(outcome, out),
@@ -195,7 +194,7 @@ fn add_job(
 ) {
     page.heading(&heading(job[0]));
     let several = outcome.contenders().count() > 1;
-    // Other units of a primary result stand below it, whatever they are alone.
+    // Other units of a primary result are listed below it, even if they are not primary.
     let decides = |one: &MetricComparison| {
         let leads = |other: &&MetricComparison| {
             other.primary

@@ -81,7 +81,7 @@ fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) 
     let keys = if several_contenders { 2 } else { 1 };
     let mut table = Table::new("observed", caption, columns).with_keys(keys);
     for one in own {
-        // Each value has its unit with it.
+        // Each cell includes its unit.
         let mut cells = vec![Cell::text(metric_words(&one.name, one.unit))];
         if several_contenders {
             cells.push(Cell::text(&one.contender));
@@ -150,7 +150,7 @@ fn traces(variants: &[(&ObservedVariant, &Trial)], jobs: usize) -> Vec<Chart> {
             let (_, digest) = phases.iter().find(|(known, _)| known == phase)?;
             Some(TraceChartRun { name: (*name).to_owned(), digest: digest.clone() })
         };
-        // More charts share what a page can carry.
+        // More charts share the page's budget of detail.
         let sharing = (chosen.len() * jobs.max(1)).max(2);
         let runs = digests.iter().filter_map(run).collect();
         Chart::Trace(TraceChart { runs, of: format!("phase {phase}"), sharing, from_ns: 0 })

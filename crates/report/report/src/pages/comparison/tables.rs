@@ -253,7 +253,7 @@ pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
 
 fn figures_of(scope: &Scope, name: &str, own: &[&MetricComparison], is_base: bool) -> Vec<Cell> {
     let named = |names: &[&str]| own.iter().find(|one| names.contains(&one.name.as_str()));
-    // Where the user chose what decides, a part without it still has its rate.
+    // Where the user chose the primary metrics, a part without any still shows its rate.
     let rate = || own.iter().find(|one| !matches!(one.unit, Unit::Seconds));
     let score = own.iter().find(|one| one.primary).or_else(rate);
     let figures = [

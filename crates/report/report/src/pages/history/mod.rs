@@ -226,7 +226,7 @@ pub(crate) fn facts(series: &Series, shift: &Shift) -> Table {
 
 /// Table of the newest environment changes over all series.
 fn environment(history: &History) -> Option<Table> {
-    // Once for all series: when the first of them had it.
+    // Report each change once for all series, at the first series that has it.
     let mut firsts: BTreeMap<[&str; 4], i64> = BTreeMap::new();
     for series in &history.series {
         for change in &series.environment {

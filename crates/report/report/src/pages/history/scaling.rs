@@ -201,7 +201,7 @@ pub(super) fn models(sweeps: &[Sweep], title: impl Fn(&Sweep) -> String) -> Opti
 }
 
 fn model_row(name: String, scaling: &Scaling, model: &Scalability) -> Vec<Cell> {
-    // Percent with one decimal would hide a coherency that halves the throughput of 100.
+    // One decimal of a percentage would hide a coherency that halves the throughput at size 100.
     let number = |value: f64| Number {
         value: 100.0 * value,
         unit: Unit::Percent.symbol().to_owned(),
