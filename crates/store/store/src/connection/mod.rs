@@ -256,9 +256,8 @@ fn open_without_side_files(absolute: &Path) -> rusqlite::Result<(Connection, Wor
         return Err(rusqlite::Error::InvalidQuery);
     }
     let has_log = holds_data(&beside(absolute, "-wal"));
-    // With a write-ahead log its index is kept in this process's memory; SQLite does so where a
-    // connection has the file for itself. Locks are not needed, and a file that cannot be written
-    // cannot be locked.
+    // In exclusive locking mode SQLite keeps the index of the write-ahead log in this process's
+    // memory. Locks are not needed, and a file that cannot be written cannot be locked.
     let way = if has_log { "vfs=unix-none" } else { "immutable=1" };
     let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     flags |= OpenFlags::SQLITE_OPEN_READ_ONLY;
