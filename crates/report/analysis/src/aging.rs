@@ -52,7 +52,7 @@ pub fn aging(trial: &Trial) -> Vec<AgingSeries> {
 
 fn of_kind(label: String, tasks: &[(usize, &TaskTotals)]) -> Option<AgingSeries> {
     let bare: Vec<&TaskTotals> = tasks.iter().map(|(_, task)| *task).collect();
-    let trend = Trend::of(&bare)?;
+    let trend = Trend::fit(&bare)?;
     let timed: Vec<&(usize, &TaskTotals)> =
         tasks.iter().filter(|(_, task)| task.wall_ns > 0).collect();
     let basis = basis(&timed.iter().map(|(_, task)| *task).collect::<Vec<_>>());

@@ -7,7 +7,7 @@ use treering_stats::{ALPHA, Scale, compare_paired, median};
 
 /// Median and range of a set of values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Middle {
+pub struct MeasureSummary {
     /// Median of the values.
     pub median: f64,
     /// Smallest value.
@@ -24,9 +24,9 @@ pub struct CopyMeasure {
     /// Unit of the medians.
     pub unit: Unit,
     /// Values of the aged tree over all turns.
-    pub aged: Middle,
+    pub aged: MeasureSummary,
     /// Values of the fresh copy over all turns.
-    pub fresh: Middle,
+    pub fresh: MeasureSummary,
     /// Ratio aged / fresh over the turns; `None` where a value is 0.
     pub ratio: Option<f64>,
     /// 95 % confidence interval of the ratio; `None` for a single turn.
@@ -34,9 +34,9 @@ pub struct CopyMeasure {
 }
 
 /// Definition of a figure: name, unit, and how it is computed from a cold read.
-type Kind = (&'static str, Unit, fn(&ColdRead) -> Option<f64>);
+type MeasureDefinition = (&'static str, Unit, fn(&ColdRead) -> Option<f64>);
 
-const KINDS: [Kind; 6] = [
+const KINDS: [MeasureDefinition; 6] = [
     ("time", Unit::Seconds, |read| Some(read.seconds)),
     ("time of the played disk", Unit::Seconds, |read| read.disk_seconds),
     ("seeks", Unit::Count, |read| read.requests.map(|requests| requests.seeks as f64)),
@@ -52,7 +52,7 @@ pub fn copy_measures(copy: &FreshCopy) -> Vec<CopyMeasure> {
     KINDS.iter().filter_map(|kind| measure(copy, kind)).collect()
 }
 
-fn measure(copy: &FreshCopy, (name, unit, of): &Kind) -> Option<CopyMeasure> {
+fn measure(copy: &FreshCopy, (name, unit, of): &MeasureDefinition) -> Option<CopyMeasure> {
     let value = |turn: u32, is_fresh: bool| {
         let mut reads = copy.reads.iter();
         of(reads.find(|read| read.turn == turn && read.is_fresh == is_fresh)?)
@@ -71,10 +71,10 @@ fn measure(copy: &FreshCopy, (name, unit, of): &Kind) -> Option<CopyMeasure> {
     })
 }
 
-fn middle(values: &[f64]) -> Option<Middle> {
+fn middle(values: &[f64]) -> Option<MeasureSummary> {
     let low = values.iter().copied().reduce(f64::min)?;
     let high = values.iter().copied().reduce(f64::max)?;
-    Some(Middle { median: median(values).ok()?, low, high })
+    Some(MeasureSummary { median: median(values).ok()?, low, high })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use treering_model::{TaskTotals, Trial};
 
 use crate::trend::counted_bytes;
-use crate::{Known, Spread, Trend};
+use crate::{KnownTotals, MedianRange, Trend};
 
 /// Bytes in a MiB.
 pub(crate) const MIB: f64 = 1_048_576.0;
@@ -26,15 +26,15 @@ pub struct KindSummary {
     /// Number of tasks.
     pub tasks: usize,
     /// Duration of a task in seconds, its sync included.
-    pub seconds: Spread,
+    pub seconds: MedianRange,
     /// Listed bytes (moved bytes where none are listed) in MiB per second, over the tasks that
     /// have bytes and a duration; `None` when none has.
-    pub mib_per_second: Option<Spread>,
+    pub mib_per_second: Option<MedianRange>,
     /// Total bytes of all tasks divided by their total time, in MiB per second; not a mean of
     /// rates.
     pub total_mib_per_second: Option<f64>,
     /// Files per second, over the tasks that have files and a duration; `None` when none has.
-    pub files_per_second: Option<Spread>,
+    pub files_per_second: Option<MedianRange>,
     /// Total files of all tasks divided by their total time.
     pub total_files_per_second: Option<f64>,
     /// Median CPU seconds of a task in user mode; `None` where a log does not tell them.
@@ -55,10 +55,10 @@ impl KindSummary {
     /// Row label in tables: `read`, `read compiled`, `create (initial)`.
     pub fn label(&self) -> String {
         let (kind, phase) = (self.kind.clone(), self.phase.clone());
-        Key { kind, compiled: self.compiled, phase }.label()
+        KindKey { kind, compiled: self.compiled, phase }.label()
     }
 
-    fn of(key: Key, tasks: &[&TaskTotals], known: Known) -> Option<Self> {
+    fn new(key: KindKey, tasks: &[&TaskTotals], known: KnownTotals) -> Option<Self> {
         let wall_ns = sum(tasks, |task| task.wall_ns);
         let cpu_ns = sum(tasks, |task| task.cpu.user_ns) + sum(tasks, |task| task.cpu.system_ns);
         // A value that a log omits for every task is unknown.
@@ -69,20 +69,20 @@ impl KindSummary {
         let rate = |amount: fn(&TaskTotals) -> f64| {
             let rates = tasks.iter().filter_map(|task| per_second(amount(task), walled(task)));
             let total: f64 = tasks.iter().map(|task| amount(task)).sum();
-            (Spread::of(rates), per_second(total, wall_ns))
+            (MedianRange::from_values(rates), per_second(total, wall_ns))
         };
         let (mib_per_second, total_mib_per_second) = rate(|task| counted_bytes(task) as f64 / MIB);
         let (files_per_second, total_files_per_second) = rate(|task| task.files as f64);
         let middle = |ns: fn(&TaskTotals) -> u64| {
             cpu_ns?;
-            Some(Spread::of(tasks.iter().map(|task| ns(task) as f64 / 1e9))?.median)
+            Some(MedianRange::from_values(tasks.iter().map(|task| ns(task) as f64 / 1e9))?.median)
         };
         Some(Self {
             kind: key.kind,
             compiled: key.compiled,
             phase: key.phase,
             tasks: tasks.len(),
-            seconds: Spread::of(tasks.iter().map(|task| task.seconds()))?,
+            seconds: MedianRange::from_values(tasks.iter().map(|task| task.seconds()))?,
             mib_per_second,
             total_mib_per_second,
             files_per_second,
@@ -92,7 +92,7 @@ impl KindSummary {
             cpu_percent: cpu_ns.and_then(|cpu_ns| share(cpu_ns, wall_ns)),
             sync_percent: sync_ns.and_then(|sync_ns| share(sync_ns, wall_ns)),
             sync_cpu_percent: sync_ns.and(cpu_ns).and_then(|cpu_ns| share(sync_cpu_ns, cpu_ns)),
-            trend: Trend::of(tasks),
+            trend: Trend::fit(tasks),
         })
     }
 }
@@ -104,13 +104,13 @@ pub fn is_compiled(state: &str) -> bool {
 
 /// Grouping key of a summary row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
+pub(crate) struct KindKey {
     kind: String,
     compiled: bool,
     phase: Option<String>,
 }
 
-impl Key {
+impl KindKey {
     /// Row label in tables, from kind, state and phase.
     pub(crate) fn label(&self) -> String {
         let compiled = if self.compiled { " compiled" } else { "" };
@@ -123,25 +123,25 @@ impl Key {
 
 /// Kind summaries of a trial, in the order in which the kinds first occur.
 pub(crate) fn of_trial(trial: &Trial) -> Vec<KindSummary> {
-    let known = Known::of(trial);
-    let of_group = |(key, tasks): (Key, Vec<(usize, &TaskTotals)>)| {
+    let known = KnownTotals::for_trial(trial);
+    let of_group = |(key, tasks): (KindKey, Vec<(usize, &TaskTotals)>)| {
         let tasks: Vec<&TaskTotals> = tasks.into_iter().map(|(_, task)| task).collect();
-        KindSummary::of(key, &tasks, known)
+        KindSummary::new(key, &tasks, known)
     };
     grouped(trial).into_iter().filter_map(of_group).collect()
 }
 
 /// Groups the tasks of a trial by kind, each with its index in the trial.
-pub(crate) fn grouped(trial: &Trial) -> Vec<(Key, Vec<(usize, &TaskTotals)>)> {
+pub(crate) fn grouped(trial: &Trial) -> Vec<(KindKey, Vec<(usize, &TaskTotals)>)> {
     let names: BTreeMap<u32, &str> =
         trial.phases.iter().map(|totals| (totals.phase, totals.name.as_str())).collect();
     let phase_name = |task: &TaskTotals| {
         let name = names.get(&task.phase).filter(|name| !name.is_empty());
         name.map_or_else(|| format!("phase {}", task.phase), |&name| name.to_owned())
     };
-    let mut groups: Vec<(Key, Vec<(usize, &TaskTotals)>)> = Vec::new();
+    let mut groups: Vec<(KindKey, Vec<(usize, &TaskTotals)>)> = Vec::new();
     for (place, task) in trial.tasks.iter().enumerate() {
-        let key = Key {
+        let key = KindKey {
             kind: task.kind.clone(),
             compiled: is_compiled(&task.state),
             phase: Some(phase_name(task)),
@@ -151,9 +151,9 @@ pub(crate) fn grouped(trial: &Trial) -> Vec<(Key, Vec<(usize, &TaskTotals)>)> {
             None => groups.push((key, vec![(place, task)])),
         }
     }
-    let keys: Vec<Key> = groups.iter().map(|(key, _)| key.clone()).collect();
+    let keys: Vec<KindKey> = groups.iter().map(|(key, _)| key.clone()).collect();
     for (key, _) in &mut groups {
-        let same = |other: &&Key| other.kind == key.kind && other.compiled == key.compiled;
+        let same = |other: &&KindKey| other.kind == key.kind && other.compiled == key.compiled;
         if keys.iter().filter(same).count() == 1 {
             key.phase = None;
         }

@@ -5,13 +5,13 @@ use treering_model::{Cpu, IMPORT_FACT, Trial};
 
 /// Tells measured totals from missing ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownTotals {
     is_imported: bool,
 }
 
-impl Known {
+impl KnownTotals {
     /// Detects from the trial's facts whether it was imported.
-    pub fn of(trial: &Trial) -> Self {
+    pub fn for_trial(trial: &Trial) -> Self {
         Self { is_imported: trial.fact(IMPORT_FACT).is_some() }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::{PhaseTotals, TaskTotals, Trial};
 
-use crate::Known;
+use crate::KnownTotals;
 use crate::kind::{MIB, per_second, share};
 
 /// Figures of one phase.
@@ -47,7 +47,7 @@ impl PhaseSummary {
         }
     }
 
-    fn of(totals: &PhaseTotals, finished: bool, known: Known) -> Self {
+    fn new(totals: &PhaseTotals, finished: bool, known: KnownTotals) -> Self {
         let cpu = known.cpu(totals.cpu);
         let all_cpu_ns = cpu.map(|cpu| cpu.user_ns as f64 + cpu.system_ns as f64);
         Self {
@@ -55,7 +55,7 @@ impl PhaseSummary {
             name: totals.name.clone(),
             finished,
             tasks: known.amount(totals.tasks),
-            files: Known::files(totals.files),
+            files: KnownTotals::files(totals.files),
             bytes: known.amount(totals.bytes),
             seconds: known.amount(totals.wall_ns).map(|ns| ns as f64 / 1e9),
             mib_per_second: per_second(totals.bytes as f64 / MIB, totals.wall_ns as f64),
@@ -69,9 +69,9 @@ impl PhaseSummary {
 
 /// Phase summaries in phase order.
 pub(crate) fn of_trial(trial: &Trial) -> Vec<PhaseSummary> {
-    let known = Known::of(trial);
-    let mut all: Vec<PhaseSummary> =
-        trial.phases.iter().map(|totals| PhaseSummary::of(totals, true, known)).collect();
+    let known = KnownTotals::for_trial(trial);
+    let mut summaries: Vec<PhaseSummary> =
+        trial.phases.iter().map(|totals| PhaseSummary::new(totals, true, known)).collect();
     let finished: BTreeSet<u32> = trial.phases.iter().map(|totals| totals.phase).collect();
     let mut unfinished: BTreeMap<u32, PhaseTotals> = BTreeMap::new();
     for task in trial.tasks.iter().filter(|task| !finished.contains(&task.phase)) {
@@ -82,9 +82,9 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<PhaseSummary> {
         });
         add_task(totals, task);
     }
-    all.extend(unfinished.values().map(|totals| PhaseSummary::of(totals, false, known)));
-    all.sort_by_key(|summary| summary.phase);
-    all
+    summaries.extend(unfinished.values().map(|totals| PhaseSummary::new(totals, false, known)));
+    summaries.sort_by_key(|summary| summary.phase);
+    summaries
 }
 
 fn add_task(totals: &mut PhaseTotals, task: &TaskTotals) {

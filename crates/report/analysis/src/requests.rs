@@ -83,22 +83,22 @@ impl RequestFigures {
     }
 
     /// Stores a metric in its field; a latency of the whole request replaces a completion latency.
-    fn take(&mut self, metric: &Metric, what: What) {
+    fn take(&mut self, metric: &Metric, what: FigureKind) {
         let value = Some(metric.value);
         match what {
-            What::Operations => self.operations_per_second = value,
-            What::Mib => self.mib_per_second = value,
-            What::Timed => self.timed = self.timed.or(whole(metric.value)),
-            What::Latency(level, rank) => {
+            FigureKind::Operations => self.operations_per_second = value,
+            FigureKind::Mib => self.mib_per_second = value,
+            FigureKind::Timed => self.timed = self.timed.or(whole(metric.value)),
+            FigureKind::Latency(level, rank) => {
                 let place = match level {
-                    Level::Mean => &mut self.mean_ns,
-                    Level::P50 => &mut self.p50_ns,
-                    Level::P99 => &mut self.p99_ns,
-                    Level::P999 => &mut self.p999_ns,
-                    Level::Max => &mut self.max_ns,
+                    LatencyStatistic::Mean => &mut self.mean_ns,
+                    LatencyStatistic::P50 => &mut self.p50_ns,
+                    LatencyStatistic::P99 => &mut self.p99_ns,
+                    LatencyStatistic::P999 => &mut self.p999_ns,
+                    LatencyStatistic::Max => &mut self.max_ns,
                 };
                 // Latency of the whole request takes precedence over that of the completion alone.
-                if place.is_none() || rank == Rank::Whole {
+                if place.is_none() || rank == LatencySpan::Whole {
                     *place = value;
                 }
                 if metric.tasks > 1 {
@@ -110,7 +110,7 @@ impl RequestFigures {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Level {
+enum LatencyStatistic {
     Mean,
     P50,
     P99,
@@ -120,17 +120,17 @@ enum Level {
 
 /// Origin of a latency: of the whole request, or only from submission to completion.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rank {
+enum LatencySpan {
     Whole,
     Completion,
 }
 
 #[derive(Clone, Copy)]
-enum What {
+enum FigureKind {
     Operations,
     Mib,
     Timed,
-    Latency(Level, Rank),
+    Latency(LatencyStatistic, LatencySpan),
 }
 
 /// Headline figures of a trial in the order of its metrics; empty for workloads that have none.
@@ -173,32 +173,32 @@ pub fn is_request_figure(metric: &Metric) -> bool {
 
 /// Splits a direction off the front of a metric name: `read` of `read_mib_per_second`.
 fn directed(name: &str) -> (Option<&'static str>, &str) {
-    let found = DIRECTIONS
+    let direction = DIRECTIONS
         .into_iter()
         .find_map(|direction| Some((direction, name.strip_prefix(direction)?.strip_prefix('_')?)));
-    found.map_or((None, name), |(direction, rest)| (Some(direction), rest))
+    direction.map_or((None, name), |(direction, rest)| (Some(direction), rest))
 }
 
 /// Splits a direction off the end of a job name: `read` of `randrw read`.
 fn ends_in_direction(of: &str) -> (&str, Option<&'static str>) {
-    let found = DIRECTIONS
+    let direction = DIRECTIONS
         .into_iter()
         .find_map(|direction| Some((of.strip_suffix(direction)?.strip_suffix(' ')?, direction)));
-    found.map_or((of, None), |(job, direction)| (job, Some(direction)))
+    direction.map_or((of, None), |(job, direction)| (job, Some(direction)))
 }
 
 /// Classifies a metric by its name without the direction; also accepts the names that imports of
 /// earlier versions used (`ops_per_second`, `lat_ns_p99`, `clat_ns_p99`).
-fn what(name: &str) -> Option<What> {
+fn what(name: &str) -> Option<FigureKind> {
     let is_one = |specs: &[MetricSpec]| specs.iter().any(|spec| spec.name == name);
     if is_one(&[rates::OPERATIONS_PER_SECOND, OPS_PER_SECOND]) {
-        return Some(What::Operations);
+        return Some(FigureKind::Operations);
     }
     if is_one(&[rates::MIB_PER_SECOND, THROUGHPUT_MIB_PER_SECOND]) {
-        return Some(What::Mib);
+        return Some(FigureKind::Mib);
     }
     if is_one(&[rates::CALLS]) {
-        return Some(What::Timed);
+        return Some(FigureKind::Timed);
     }
     let whole = LATENCY_NS.word_of(name).or_else(|| LATENCY_NANOSECONDS.word_of(name));
     let whole = whole.or_else(|| name.strip_prefix("lat_ns_"));
@@ -207,18 +207,18 @@ fn what(name: &str) -> Option<What> {
         inner.strip_suffix("_nanoseconds").or_else(|| inner.strip_prefix("ns_"))
     };
     let (level, rank) = match whole {
-        Some(level) => (level, Rank::Whole),
-        None => (completion()?, Rank::Completion),
+        Some(level) => (level, LatencySpan::Whole),
+        None => (completion()?, LatencySpan::Completion),
     };
     let level = match level {
-        "mean" => Level::Mean,
-        "p50" => Level::P50,
-        "p99" => Level::P99,
-        "p999" => Level::P999,
-        "max" => Level::Max,
+        "mean" => LatencyStatistic::Mean,
+        "p50" => LatencyStatistic::P50,
+        "p99" => LatencyStatistic::P99,
+        "p999" => LatencyStatistic::P999,
+        "max" => LatencyStatistic::Max,
         _ => return None,
     };
-    Some(What::Latency(level, rank))
+    Some(FigureKind::Latency(level, rank))
 }
 
 fn whole(value: f64) -> Option<u64> {

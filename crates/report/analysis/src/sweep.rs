@@ -96,14 +96,14 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// Values by round; a cell that ran twice counts with its last trial.
-type Rounds = BTreeMap<u32, f64>;
+type RoundValues = BTreeMap<u32, f64>;
 /// Values of the other keys, and the curve's points with their rounds.
-type CurvePoints<'p> = (Vec<String>, Vec<(f64, &'p Rounds)>);
+type CurvePoints<'p> = (Vec<String>, Vec<(f64, &'p RoundValues)>);
 
 /// A metric of one job on one variant, collected over all swept values.
-struct Gathered {
+struct GatheredSweep {
     sweep: Sweep,
-    points: Vec<(Vec<String>, Rounds)>,
+    points: Vec<(Vec<String>, RoundValues)>,
 }
 
 /// Sweeps among the trials of one campaign: of the named metric, or of the primary metrics.
@@ -111,7 +111,7 @@ struct Gathered {
 /// # Errors
 /// If a metric has a value that is invalid for the statistics.
 pub fn sweeps(trials: &[Trial], metric: Option<&str>) -> Result<Vec<Sweep>, StatsError> {
-    let mut all: Vec<Gathered> = Vec::new();
+    let mut gathered: Vec<GatheredSweep> = Vec::new();
     for trial in trials.iter().filter(|trial| is_completed(trial) && trial.exclusion().is_none()) {
         let cell = trial.beginning.cell.as_ref().filter(|cell| cell.role == CellRole::Round);
         let Some(cell) = cell else { continue };
@@ -139,16 +139,16 @@ pub fn sweeps(trials: &[Trial], metric: Option<&str>) -> Result<Vec<Sweep>, Stat
                 scalings: Vec::new(),
             };
             let values = values.iter().map(|(_, value)| value.clone()).collect();
-            add(&mut all, sweep, values, cell.round, one.value);
+            add(&mut gathered, sweep, values, cell.round, one.value);
         }
     }
-    let is_one = |one: &Gathered| one.points.len() > 1;
-    all.into_iter().filter(is_one).map(judged).collect()
+    let is_one = |one: &GatheredSweep| one.points.len() > 1;
+    gathered.into_iter().filter(is_one).map(judged).collect()
 }
 
-fn add(all: &mut Vec<Gathered>, sweep: Sweep, values: Vec<String>, round: u32, value: f64) {
+fn add(all: &mut Vec<GatheredSweep>, sweep: Sweep, values: Vec<String>, round: u32, value: f64) {
     let at = all.iter().position(|one| one.sweep == sweep).unwrap_or_else(|| {
-        all.push(Gathered { sweep, points: Vec::new() });
+        all.push(GatheredSweep { sweep, points: Vec::new() });
         all.len() - 1
     });
     let points = &mut all[at].points;
@@ -156,12 +156,12 @@ fn add(all: &mut Vec<Gathered>, sweep: Sweep, values: Vec<String>, round: u32, v
         Some((_, rounds)) => {
             rounds.insert(round, value.ln());
         }
-        None => points.push((values, Rounds::from([(round, value.ln())]))),
+        None => points.push((values, RoundValues::from([(round, value.ln())]))),
     }
 }
 
-fn judged(gathered: Gathered) -> Result<Sweep, StatsError> {
-    let Gathered { mut sweep, mut points } = gathered;
+fn judged(gathered: GatheredSweep) -> Result<Sweep, StatsError> {
+    let GatheredSweep { mut sweep, mut points } = gathered;
     points.sort_by(|(one, _), (other, _)| in_order(one, other));
     for (values, rounds) in &points {
         let logs: Vec<f64> = rounds.values().copied().collect();
@@ -191,7 +191,7 @@ fn in_order(one: &[String], other: &[String]) -> std::cmp::Ordering {
 }
 
 /// Finds the knees over the first key that has enough positive numbers.
-fn knees(keys: &[String], points: &[(Vec<String>, Rounds)]) -> Vec<SweepKnee> {
+fn knees(keys: &[String], points: &[(Vec<String>, RoundValues)]) -> Vec<SweepKnee> {
     let is_numeric = |key: &usize| {
         let values = points.iter().map(|(values, _)| number(&values[*key]));
         values.into_iter().all(|value| value.is_some_and(|value| value > 0.0))
@@ -225,7 +225,7 @@ fn knees(keys: &[String], points: &[(Vec<String>, Rounds)]) -> Vec<SweepKnee> {
 /// Curves over a key, one for each combination of the other keys, in ascending order of the key.
 fn curves<'p>(
     keys: &[String],
-    points: &'p [(Vec<String>, Rounds)],
+    points: &'p [(Vec<String>, RoundValues)],
     key: usize,
 ) -> Vec<CurvePoints<'p>> {
     let mut curves: Vec<CurvePoints<'_>> = Vec::new();
@@ -251,14 +251,18 @@ fn is_rate(unit: Unit) -> bool {
 }
 
 /// Computes the scalings over the first key that denotes concurrency.
-fn scalings(keys: &[String], points: &[(Vec<String>, Rounds)]) -> Result<Vec<Scaling>, StatsError> {
+fn scalings(
+    keys: &[String],
+    points: &[(Vec<String>, RoundValues)],
+) -> Result<Vec<Scaling>, StatsError> {
     let counts = |key: &usize| {
         COUNTS.contains(&keys[*key].as_str())
             && points.iter().all(|(values, _)| values[*key].parse::<u32>().is_ok_and(|it| it > 0))
     };
     let Some(key) = (0..keys.len()).find(counts) else { return Ok(Vec::new()) };
-    let all = curves(keys, points, key).into_iter().filter(|(_, curve)| curve.len() > 1);
-    all.map(|(others, curve)| scaling(keys[key].clone(), others, &curve)).collect()
+    let curves_over_key =
+        curves(keys, points, key).into_iter().filter(|(_, curve)| curve.len() > 1);
+    curves_over_key.map(|(others, curve)| scaling(keys[key].clone(), others, &curve)).collect()
 }
 
 #[cfg(test)]

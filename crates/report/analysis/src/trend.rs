@@ -52,7 +52,7 @@ pub struct Trend {
 impl Trend {
     /// Fits the trend of tasks in run order; `None` when fewer than [`TREND_MIN_TASKS`] have a
     /// duration.
-    pub(crate) fn of(tasks: &[&TaskTotals]) -> Option<Self> {
+    pub(crate) fn fit(tasks: &[&TaskTotals]) -> Option<Self> {
         let timed: Vec<&TaskTotals> =
             tasks.iter().copied().filter(|task| task.wall_ns > 0).collect();
         if timed.len() < TREND_MIN_TASKS {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     fn trend(tasks: &[TaskTotals]) -> Option<Trend> {
-        Trend::of(&tasks.iter().collect::<Vec<_>>())
+        Trend::fit(&tasks.iter().collect::<Vec<_>>())
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small, positive")]

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use treering_analysis::compare::{
-    COMPARED_FACTS, ComparedVariant, ComparisonCaution, ComparisonCautionCode as Code, Factor,
-    Terms, compare,
+    COMPARED_FACTS, ComparedVariant, ComparisonCaution, ComparisonCautionCode as Code,
+    ComparisonTerms, Factor, compare,
 };
 use treering_model::{
     Beginning, Better, Caution, CautionCode, Ending, Fact, Metric, Mode, PhaseTotals, Scope,
@@ -48,7 +48,7 @@ fn variant(name: &str, factor: Factor, trials: Vec<Trial>) -> ComparedVariant {
 /// Cautions of a comparison, without the one about a single round.
 fn cautions(base: Vec<Trial>, other: Vec<Trial>, factor: Factor) -> Vec<ComparisonCaution> {
     let (base, other) = (variant("a", factor, base), variant("b", factor, other));
-    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     let beside = |caution: &ComparisonCaution| caution.code != Code::TooFewRounds;
     outcome.cautions.into_iter().filter(beside).collect()
 }
@@ -96,7 +96,7 @@ fn kernels_that_are_started_built_or_set_otherwise_are_cautioned() {
 }
 
 #[test]
-fn machines_differ_by_more_than_a_kernel_takes_for_itself() {
+fn memory_reserved_by_the_kernel_is_no_machine_difference() {
     let memory = "memory.bytes";
     assert_eq!(codes(&[(memory, "25274793984")], &[(memory, "25270000000")]), []);
     let half = codes(&[(memory, "25274793984")], &[(memory, "12600000000")]);
@@ -112,7 +112,7 @@ fn made<'f>(facts: &[(&'f str, &'f str)], command: &'f str) -> Vec<(&'f str, &'f
 }
 
 #[test]
-fn features_are_held_against_each_other_within_a_type() {
+fn features_are_compared_within_a_filesystem_type() {
     let with = |kind: &'static str, features: &'static str, block: &'static str| {
         [
             ("filesystem.type", kind),
@@ -141,7 +141,7 @@ fn features_are_held_against_each_other_within_a_type() {
 }
 
 #[test]
-fn metadata_kept_twice_is_said_whatever_was_asked_about() {
+fn duplicated_metadata_is_cautioned_for_every_factor() {
     let profile = "filesystem.metadata_profile";
     let said = |factor, command: &'static str| {
         let base =
@@ -166,7 +166,7 @@ fn metadata_kept_twice_is_said_whatever_was_asked_about() {
 }
 
 #[test]
-fn places_on_one_disk_are_distinguished_from_one_place() {
+fn different_places_on_one_disk_are_cautioned() {
     let on =
         |disk: &'static str, name: &'static str| [("device.disk", disk), ("device.name", name)];
     let base = on("sda", "sda1");
@@ -180,7 +180,7 @@ fn places_on_one_disk_are_distinguished_from_one_place() {
 }
 
 #[test]
-fn of_imported_runs_nobody_knows_the_places() {
+fn unknown_disks_of_imported_runs_are_cautioned() {
     let imported = [("import.tool", "bonnie++")];
     assert_eq!(codes(&imported, &imported), [Code::PlacesUnknown]);
     assert_eq!(codes(&imported, &[]), []);
@@ -188,7 +188,7 @@ fn of_imported_runs_nobody_knows_the_places() {
 }
 
 #[test]
-fn how_full_filesystems_were_counts_unless_they_were_just_made() {
+fn free_space_is_compared_unless_filesystems_are_fresh() {
     let filled = |free: &'static str| {
         [("filesystem.capacity_bytes", "1000"), ("filesystem.free_bytes", free)]
     };
@@ -231,7 +231,7 @@ fn metrics_that_are_measured_for_less_than_a_second_are_named() {
 }
 
 #[test]
-fn queues_of_one_kind_of_device_are_compared_whatever_was_asked() {
+fn queue_settings_of_like_devices_are_compared_for_every_factor() {
     let on = |device: &'static str, name: &'static str, value: &'static str| {
         [("device.name", device), ("device.rotational", "0"), (name, value)]
     };
@@ -284,7 +284,7 @@ fn mounting_without_barriers_is_reported_also_between_filesystems() {
 }
 
 #[test]
-fn what_only_one_variant_is_cautioned_of_is_a_difference() {
+fn cautions_on_all_trials_of_one_variant_are_reported() {
     let cautioned = |code: CautionCode| {
         let mut trial = trial(&[], 9.0);
         trial.cautions.push(Caution { code, message: "in /dev/shm".to_owned() });
@@ -322,7 +322,7 @@ fn trials_whose_memory_differs_by_pages_are_not_mixed() {
 }
 
 #[test]
-fn what_is_known_of_one_side_only_is_named() {
+fn facts_known_of_one_variant_only_are_reported() {
     let found = |base: Facts<'_>, other: Facts<'_>| -> Vec<String> {
         let all = cautions(vec![trial(base, 9.0)], vec![trial(other, 9.0)], Factor::Label);
         let own = all.into_iter().filter(|one| one.code == Code::KnownOfOneSide);
@@ -352,7 +352,7 @@ fn shortness(trial: &Trial) -> Option<String> {
 }
 
 #[test]
-fn too_short_knows_every_workload() {
+fn too_short_covers_every_workload() {
     const MS: u64 = 1_000_000;
     let kind = || Scope::Kind("create".to_owned());
     // Like fs_mark: concurrent tasks, and other kinds.
@@ -419,7 +419,7 @@ fn at(base: &[i64], other: &[i64]) -> [ComparedVariant; 2] {
 /// Number of pairs of the primary metric (0 if unpaired) and the cautions.
 fn paired(base: &[i64], other: &[i64]) -> (usize, BTreeSet<Code>) {
     let variants = at(base, other);
-    let outcome = compare(&variants[0], &variants[1..], &Terms::default()).unwrap();
+    let outcome = compare(&variants[0], &variants[1..], &ComparisonTerms::default()).unwrap();
     let codes = outcome.cautions.iter().map(|caution| caution.code).collect();
     (outcome.comparisons.iter().find(|one| one.primary).unwrap().pairs(), codes)
 }
@@ -461,7 +461,7 @@ fn trials_of_other_days_are_no_pairs() {
         variant.trials.iter_mut().for_each(|trial| trial.wall_ns = 6 * 3_600_000_000_000);
         variant
     });
-    let outcome = compare(&long[0], &long[1..], &Terms::default()).unwrap();
+    let outcome = compare(&long[0], &long[1..], &ComparisonTerms::default()).unwrap();
     assert_eq!(outcome.comparisons[0].pairs(), 2);
 }
 
@@ -473,7 +473,7 @@ fn order_cautions(order: &str) -> BTreeSet<Code> {
 }
 
 #[test]
-fn blocks_are_no_turns_even_with_a_turn_at_the_end() {
+fn blocks_do_not_count_as_interleaved() {
     let blocks = BTreeSet::from([Code::NotInterleaved]);
     for order in [
         "aabb",
@@ -502,9 +502,9 @@ fn an_order_that_never_changes_is_reported() {
 }
 
 /// SplitMix64 generator: the same numbers on every machine.
-struct Numbers(u64);
+struct SplitMix64(u64);
 
-impl Numbers {
+impl SplitMix64 {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -528,7 +528,7 @@ impl Numbers {
 /// fully shuffled trials.
 #[test]
 fn schedules_in_random_order_are_turns() {
-    let mut numbers = Numbers(16);
+    let mut numbers = SplitMix64(16);
     let alarm = |order: &[char]| {
         let order: String = order.iter().collect();
         order_cautions(&order).contains(&Code::NotInterleaved)
@@ -554,7 +554,7 @@ fn schedules_in_random_order_are_turns() {
 /// twenty, within the error of 200 comparisons; a true drift is found.
 #[test]
 fn twelve_metrics_do_not_drift_by_chance() {
-    let mut numbers = Numbers(5);
+    let mut numbers = SplitMix64(5);
     let mut is_drifting = |slope: f64| {
         let mut variants = at(&[0; 10], &[0; 10]);
         for (place, variant) in variants.iter_mut().enumerate() {
@@ -571,7 +571,7 @@ fn twelve_metrics_do_not_drift_by_chance() {
                     .collect();
             }
         }
-        let outcome = compare(&variants[0], &variants[1..], &Terms::default()).unwrap();
+        let outcome = compare(&variants[0], &variants[1..], &ComparisonTerms::default()).unwrap();
         outcome.cautions.iter().any(|caution| caution.code == Code::Drifting)
     };
     let alarms = (0..200).filter(|_| is_drifting(0.0)).count();
@@ -590,7 +590,7 @@ fn no_fact_is_read_twice() {
 }
 
 #[test]
-fn too_short_asks_only_of_what_decides() {
+fn too_short_is_limited_to_primary_metrics() {
     let mut short = silent(Scope::Kind("create".to_owned()), "files_per_second", 9000.0);
     short.phases = vec![PhaseTotals { wall_ns: 40_000_000, ..PhaseTotals::default() }];
     let whole = ("operation_seconds", Scope::Trial, 3.0, Unit::Seconds, Better::Lower);
@@ -600,13 +600,16 @@ fn too_short_asks_only_of_what_decides() {
         variant("a", Factor::Label, vec![short.clone()]),
         variant("b", Factor::Label, vec![short]),
     );
-    let terms = Terms { primary: vec!["operation_seconds".to_owned()], ..Terms::default() };
+    let terms = ComparisonTerms {
+        primary: vec!["operation_seconds".to_owned()],
+        ..ComparisonTerms::default()
+    };
     let cautions = compare(&base, &[other], &terms).unwrap().cautions;
     assert!(cautions.iter().all(|caution| caution.code != Code::TooShort), "{cautions:?}");
 }
 
 #[test]
-fn kernels_that_a_plan_boots_are_what_is_compared() {
+fn kernels_booted_by_a_plan_belong_to_the_factor() {
     let under = |release: &'static str, scheduler: &'static str| {
         [
             ("kernel.release", release),

@@ -59,7 +59,7 @@ fn compiled_subjects_are_a_row_of_their_own() {
 }
 
 #[test]
-fn compiled_is_a_word_of_the_state() {
+fn compiled_state_is_recognised_as_a_word() {
     for state in ["compiled", "patched-compiled", "patched_compiled", "patched, compiled"] {
         assert!(is_compiled(state), "{state}");
     }
@@ -85,7 +85,7 @@ fn phases_of_different_names_are_not_mixed() {
 }
 
 #[test]
-fn rates_are_reckoned_per_task_and_over_all() {
+fn rates_are_computed_per_task_and_in_total() {
     let moved = |bytes, listed_bytes, files, seconds| TaskTotals {
         bytes,
         listed_bytes,
@@ -154,7 +154,7 @@ fn a_phase_without_an_end_is_the_sum_of_its_tasks() {
 }
 
 #[test]
-fn what_a_log_does_not_tell_is_absent_and_not_zero() {
+fn values_missing_in_a_log_are_absent_rather_than_zero() {
     let tool = Fact { name: IMPORT_FACT.to_owned(), value: "compilebench".to_owned() };
     let own = trial(vec![phase(0, "aging")], vec![task("read", "", 2)]);
     let import = Trial { facts: vec![tool], ..own.clone() };
@@ -225,7 +225,7 @@ fn calls_are_counted_once() {
 }
 
 #[test]
-fn a_trial_of_nothing_comes_to_nothing() {
+fn empty_trial_has_an_empty_summary() {
     let found = summary(&trial(Vec::new(), Vec::new()));
     assert!(found.phases.is_empty() && found.kinds.is_empty() && found.ops.is_empty());
 }

@@ -49,13 +49,13 @@ mod tests {
     use serde::Serialize;
 
     #[derive(Serialize)]
-    struct Some {
+    struct Sample {
         count: u32,
         #[serde(skip_serializing_if = "Option::is_none")]
         unknown: Option<u32>,
     }
 
-    impl Data for Some {
+    impl Data for Sample {
         const FORMAT: &'static str = "treering some";
         const VERSION: u32 = 3;
     }
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn data_begin_with_their_form_and_leave_out_what_is_not_known() {
         let mut bytes = Vec::new();
-        write_data(&Some { count: 7, unknown: None }, &mut bytes).unwrap();
+        write_data(&Sample { count: 7, unknown: None }, &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert_eq!(text, "{\"format\":\"treering some\",\"version\":3,\"count\":7}\n");
     }

@@ -36,7 +36,7 @@ pub enum Block {
     /// Key-value pairs: parameters, environment.
     KeyValues {
         /// Pairs in display order.
-        pairs: Vec<Pair>,
+        pairs: Vec<KeyValue>,
     },
     /// Cautions, each with advice.
     Cautions {
@@ -96,7 +96,7 @@ pub struct RawList {
 
 /// A key with its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pair {
+pub struct KeyValue {
     /// Name shown before the value.
     pub key: String,
     /// Value, as a table cell.
@@ -157,7 +157,7 @@ impl Report {
 
     /// Adds key-value pairs.
     pub(crate) fn key_values(&mut self, pairs: impl IntoIterator<Item = (String, Cell)>) {
-        let pairs = pairs.into_iter().map(|(key, value)| Pair { key, value }).collect();
+        let pairs = pairs.into_iter().map(|(key, value)| KeyValue { key, value }).collect();
         self.blocks.push(Block::KeyValues { pairs });
     }
 

@@ -22,15 +22,15 @@ impl Formatter for Safe {
     where
         W: ?Sized + io::Write,
     {
-        let mut rest = fragment;
-        while let Some((place, c)) = rest.char_indices().find(|&(_, c)| is_unsafe(c)) {
-            writer.write_all(&rest.as_bytes()[..place])?;
+        let mut unwritten = fragment;
+        while let Some((place, c)) = unwritten.char_indices().find(|&(_, c)| is_unsafe(c)) {
+            writer.write_all(&unwritten.as_bytes()[..place])?;
             for unit in c.encode_utf16(&mut [0; 2]) {
                 write!(writer, "\\u{unit:04x}")?;
             }
-            rest = &rest[place + c.len_utf8()..];
+            unwritten = &unwritten[place + c.len_utf8()..];
         }
-        writer.write_all(rest.as_bytes())
+        writer.write_all(unwritten.as_bytes())
     }
 }
 

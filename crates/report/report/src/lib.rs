@@ -26,7 +26,7 @@ pub use charts::{
     RoundsVariant, Timeline, TimelineVariant, TraceChart, TraceChartRun,
 };
 pub use data::{Data, write_data};
-pub use document::{Block, Pair, RawList, Report, Warning};
+pub use document::{Block, KeyValue, RawList, Report, Warning};
 pub use drawings::{BEGINNING_BYTES, Drawing, drawings, is_drawing};
 pub use formats::Format;
 pub use number::{Number, Style};

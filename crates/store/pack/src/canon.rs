@@ -9,7 +9,7 @@ use serde_json::Value;
 use treering_model::TrialEvent;
 
 use crate::kind::NameKind;
-use crate::names::Names;
+use crate::names::NameRemover;
 
 /// Number of event kinds that a trial consists of; others leave no trace in it.
 const KINDS: usize = 8;
@@ -21,20 +21,20 @@ const LONGEST_NAME: usize = 4096;
 /// packs is left out here. Ignores the label, which may be changed at any time, and the order
 /// between events of different kinds, which an export does not keep.
 #[derive(Clone, Debug)]
-pub struct Canon {
-    names: Names,
+pub struct CanonicalTrial {
+    names: NameRemover,
     left_out: &'static [&'static str],
     parts: [Vec<Value>; KINDS],
 }
 
-impl Canon {
+impl CanonicalTrial {
     /// Creates the canon of a trial; `known` are names of machines and people, `left_out` are kinds
     /// of artifacts.
     pub fn new(
         known: impl IntoIterator<Item = (NameKind, String)>,
         left_out: &'static [&'static str],
     ) -> Self {
-        Self { names: Names::new(known), left_out, parts: Default::default() }
+        Self { names: NameRemover::new(known), left_out, parts: Default::default() }
     }
 
     /// Adds the next event.
@@ -152,16 +152,16 @@ fn is_of_pattern(pattern: &str, text: &str) -> bool {
 
 /// Parts of a text around its placeholders.
 fn literals(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
+    let mut remaining = Some(text);
     std::iter::from_fn(move || {
-        let now = rest?;
+        let now = remaining?;
         let words = NameKind::ALL.iter().map(|kind| kind.stand_in());
-        let found = words.filter_map(|word| Some((now.find(word)?, word.len())));
-        let (part, after) = match found.min() {
+        let positions = words.filter_map(|word| Some((now.find(word)?, word.len())));
+        let (part, after) = match positions.min() {
             Some((at, len)) => (&now[..at], Some(&now[at + len..])),
             None => (now, None),
         };
-        rest = after;
+        remaining = after;
         Some(part)
     })
 }
@@ -186,9 +186,9 @@ fn without_numbers(text: &str) -> String {
 mod tests {
     use treering_model::{Caution, CautionCode, Fact, TrialEvent};
 
-    use super::{Canon, texts_agree};
+    use super::{CanonicalTrial, texts_agree};
     use crate::kind::NameKind;
-    use crate::names::Names;
+    use crate::names::NameRemover;
 
     #[test]
     fn a_word_stands_for_any_name_and_nothing_else_differs() {
@@ -228,7 +228,7 @@ mod tests {
 
     /// Compares a trial with its packed copy on a machine that knows none of the names.
     fn is_recognised(whole: [TrialEvent; 2], packed: [TrialEvent; 2]) -> bool {
-        let (mut one, mut other) = (Canon::new([], &[]), Canon::new([], &[]));
+        let (mut one, mut other) = (CanonicalTrial::new([], &[]), CanonicalTrial::new([], &[]));
         whole.iter().for_each(|event| one.add(event));
         packed.iter().for_each(|event| other.add(event));
         one.agrees_with(&other) && other.agrees_with(&one)
@@ -238,7 +238,7 @@ mod tests {
     fn a_packed_trial_is_recognised_where_its_names_are_not_known() {
         let whole = events("rw,addr=10.0.0.1", "ada's backup ran on KESTREL and on kestrel");
         let known = [(NameKind::Host, "kestrel".to_owned()), (NameKind::User, "ada".to_owned())];
-        let mut names = Names::new(known);
+        let mut names = NameRemover::new(known);
         let mut packed = whole.clone();
         packed.iter_mut().for_each(|event| names.leave_out(event));
         assert!(!format!("{packed:?}").to_lowercase().contains("kestrel"), "{packed:?}");

@@ -18,11 +18,11 @@ mod seal;
 mod tests;
 mod write;
 
-pub use canon::Canon;
+pub use canon::CanonicalTrial;
 pub use error::PackError;
 pub use kind::NameKind;
-pub use names::{LeftOut, Names};
-pub use read::Unpacking;
+pub use names::{NameRemover, RemovedName};
+pub use read::PackReader;
 pub use record::{Head, PackedPlan, Record};
 pub use seal::Seal;
-pub use write::{Packing, sealed};
+pub use write::{PackWriter, sealed};

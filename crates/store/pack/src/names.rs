@@ -13,7 +13,7 @@ use crate::kind::NameKind;
 
 /// A name that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct RemovedName {
     /// Kind of the name.
     pub kind: NameKind,
     /// Name that was replaced.
@@ -49,14 +49,14 @@ const COMMON: [&str; 2] = ["/proc/", "/sys/kernel/"];
 /// Replaces names. One instance serves a whole pack, so that a name always gets the same
 /// placeholder.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub struct NameRemover {
     words: Vec<(NameKind, String)>,
     paths_with_blanks: Vec<String>,
     seen: BTreeMap<(NameKind, String), (String, u64)>,
     numbers: BTreeMap<NameKind, usize>,
 }
 
-impl Names {
+impl NameRemover {
     /// Creates a replacer of paths, serial numbers, and the given names of machines and people.
     pub fn new(known: impl IntoIterator<Item = (NameKind, String)>) -> Self {
         let mut names = Self::default();
@@ -80,9 +80,9 @@ impl Names {
     }
 
     /// Names left out so far, by kind.
-    pub fn left_out(&self) -> Vec<LeftOut> {
+    pub fn left_out(&self) -> Vec<RemovedName> {
         let one = |((kind, name), (instead, times)): (&(NameKind, String), &(String, u64))| {
-            LeftOut { kind: *kind, name: name.clone(), instead: instead.clone(), times: *times }
+            RemovedName { kind: *kind, name: name.clone(), instead: instead.clone(), times: *times }
         };
         self.seen.iter().map(one).collect()
     }
@@ -256,10 +256,10 @@ impl Names {
         let mut to = String::with_capacity(text.len());
         let (mut at, mut before) = (0, None);
         while let Some(character) = text[at..].chars().next() {
-            let found = identifiers::at_start(&text[at..], before);
-            let found = found
+            let identifier = identifiers::at_start(&text[at..], before);
+            let identifier = identifier
                 .filter(|(_, skipped, len)| !is_stand_in(&text[at + skipped..at + skipped + len]));
-            if let Some((kind, skipped, len)) = found {
+            if let Some((kind, skipped, len)) = identifier {
                 let (from, end) = (at + skipped, at + skipped + len);
                 to.push_str(&text[at..from]);
                 let instead = self.instead(kind, &text[from..end]);
@@ -388,7 +388,7 @@ fn is_stand_in(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Names;
+    use super::NameRemover;
     use crate::kind::NameKind;
 
     fn without(text: &str) -> String {
@@ -398,7 +398,7 @@ mod tests {
             (NameKind::User, "ada".to_owned()),
         ];
         let mut text = text.to_owned();
-        Names::new(known).text(&mut text);
+        NameRemover::new(known).text(&mut text);
         text
     }
 
@@ -487,7 +487,7 @@ mod tests {
 
     #[test]
     fn what_was_left_out_is_told() {
-        let mut names = Names::new([]);
+        let mut names = NameRemover::new([]);
         let mut text = "/a /b /a".to_owned();
         names.text(&mut text);
         let told: Vec<_> = names.left_out().into_iter().map(|one| (one.name, one.times)).collect();

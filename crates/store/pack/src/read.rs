@@ -9,7 +9,7 @@ use crate::limits::{CONTENT_BYTES, CONTENT_RATIO, LINE_BYTES_MOST, PLANS_MOST, W
 use crate::{Head, PackError, PackedPlan, Record, Seal};
 
 /// A pack being read. Its contents are untrusted, but verified to be unchanged since written.
-pub struct Unpacking<R: Read> {
+pub struct PackReader<R: Read> {
     lines: BufReader<io::Take<Decoder<'static, BufReader<R>>>>,
     seal: Seal,
     head: Head,
@@ -21,7 +21,7 @@ pub struct Unpacking<R: Read> {
     is_within: bool,
 }
 
-impl<R: Read + Seek> Unpacking<R> {
+impl<R: Read + Seek> PackReader<R> {
     /// Reads the whole file once to verify its digest, then its head and plans.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ pub struct Seal {
 
 impl Seal {
     /// Creates the seal from a length and a finished digest.
-    pub(crate) fn of(bytes: u64, digest: Sha256) -> Self {
+    pub(crate) fn new(bytes: u64, digest: Sha256) -> Self {
         let mut sha256 = String::with_capacity(DIGEST_DIGITS);
         for byte in digest.finalize() {
             let _memory_takes_it = write!(sha256, "{byte:02x}");
@@ -70,39 +70,39 @@ impl Seal {
 
     /// Reads everything after the first line and verifies its length and digest.
     pub(crate) fn verify(&self, from: &mut impl Read) -> Result<(), PackError> {
-        let mut digested = Digested::of(io::sink());
-        let found = io::copy(&mut from.take(self.bytes.saturating_add(1)), &mut digested)?;
-        if found != self.bytes {
-            return Err(PackError::Length { expected: self.bytes, found });
+        let mut digested = DigestWriter::new(io::sink());
+        let bytes_read = io::copy(&mut from.take(self.bytes.saturating_add(1)), &mut digested)?;
+        if bytes_read != self.bytes {
+            return Err(PackError::Length { expected: self.bytes, bytes_read });
         }
         let (seal, _) = digested.seal();
         if seal.sha256 != self.sha256 {
             let expected = self.sha256.clone();
-            return Err(PackError::Digest { expected, found: seal.sha256 });
+            return Err(PackError::Digest { expected, bytes_read: seal.sha256 });
         }
         Ok(())
     }
 }
 
 /// Counts and digests the data written through it.
-pub(crate) struct Digested<W> {
+pub(crate) struct DigestWriter<W> {
     to: W,
     bytes: u64,
     digest: Sha256,
 }
 
-impl<W> Digested<W> {
-    pub(crate) fn of(to: W) -> Self {
+impl<W> DigestWriter<W> {
+    pub(crate) fn new(to: W) -> Self {
         Self { to, bytes: 0, digest: Sha256::new() }
     }
 
     /// Returns the seal of the data, and the inner writer.
     pub(crate) fn seal(self) -> (Seal, W) {
-        (Seal::of(self.bytes, self.digest), self.to)
+        (Seal::new(self.bytes, self.digest), self.to)
     }
 }
 
-impl<W: io::Write> io::Write for Digested<W> {
+impl<W: io::Write> io::Write for DigestWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.to.write(bytes)?;
         self.bytes += written as u64;

@@ -5,25 +5,25 @@ use std::io::{Seek, SeekFrom, Write};
 use zstd::stream::write::Encoder;
 
 use crate::limits::LINE_BYTES_MOST;
-use crate::seal::Digested;
+use crate::seal::DigestWriter;
 use crate::{Head, PackError, Record, Seal};
 
 /// Compression level, high because a pack is written once and sent to others.
 const LEVEL: i32 = 9;
 
 /// A pack being written.
-pub struct Packing<W: Write> {
-    content: Encoder<'static, Digested<W>>,
+pub struct PackWriter<W: Write> {
+    content: Encoder<'static, DigestWriter<W>>,
 }
 
-impl<W: Write + Seek> Packing<W> {
+impl<W: Write + Seek> PackWriter<W> {
     /// Begins a pack at the start of a file.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn begin(mut to: W, head: Head) -> Result<Self, PackError> {
         to.write_all(Seal::blank().as_bytes())?;
-        let content = Encoder::new(Digested::of(to), LEVEL)?;
+        let content = Encoder::new(DigestWriter::new(to), LEVEL)?;
         let mut packing = Self { content };
         packing.add(&Record::Pack(head))?;
         Ok(packing)
@@ -60,7 +60,7 @@ impl<W: Write + Seek> Packing<W> {
 /// # Errors
 /// If writing to memory fails.
 pub fn sealed(content: &[u8]) -> Result<Vec<u8>, PackError> {
-    let mut digested = Digested::of(Vec::new());
+    let mut digested = DigestWriter::new(Vec::new());
     digested.write_all(&zstd::bulk::compress(content, 1)?)?;
     let (seal, content) = digested.seal();
     Ok([seal.line().into_bytes(), content].concat())

@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let varying = varying(&trials);
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     for copy in (0..copies).rev() {
-        let mut copied = Copied {
+        let mut copied = TrialCopy {
             copy,
             copies,
             per_day: per_day.max(1),
@@ -71,7 +71,7 @@ fn varying(trials: &[Vec<TrialEvent>]) -> BTreeSet<String> {
 }
 
 /// One copy of all trials.
-struct Copied<'a> {
+struct TrialCopy<'a> {
     /// Index of this copy, 0 being the newest, and number of copies.
     copy: u32,
     copies: u32,
@@ -82,7 +82,7 @@ struct Copied<'a> {
     random: &'a mut Random,
 }
 
-impl Copied<'_> {
+impl TrialCopy<'_> {
     fn trial(&mut self, events: &[TrialEvent]) -> Result<Vec<TrialEvent>, Box<dyn Error>> {
         let mut of = (String::new(), String::new());
         let mut copied = Vec::new();

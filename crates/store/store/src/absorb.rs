@@ -10,7 +10,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, TransactionBehavior, params_from_iter};
 use treering_model::TrialId;
 
-use crate::connection::Place;
+use crate::connection::ErrorContext;
 use crate::format::{self, RECORDED};
 use crate::values::fields;
 use crate::{Access, Detail, Filter, Store, StoreError, TrialState};
@@ -30,14 +30,14 @@ impl Store {
         for trial in &lacking {
             other.read(*trial, Detail::Everything)?;
         }
-        let trials = Copy::new(&other, self, "trials")?;
+        let trials = TableCopy::new(&other, self, "trials")?;
         let there =
             other.rows("SELECT name FROM main.sqlite_master", [], "sqlite_schema", fields::text)?;
         // An older store has fewer tables.
         let tables = RECORDED.iter().filter(|table| there.iter().any(|name| name == *table));
-        let recorded = tables.map(|table| Copy::new(&other, self, table));
+        let recorded = tables.map(|table| TableCopy::new(&other, self, table));
         let recorded = recorded.collect::<Result<Vec<_>, _>>()?;
-        let refused = |error| Place::file(&self.path).refused(error);
+        let refused = |error| ErrorContext::file(&self.path).refused(error);
         let target = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -80,12 +80,12 @@ impl Store {
 
 /// Statements that copy the rows of one table. Columns missing in an older store get their
 /// defaults.
-struct Copy {
+struct TableCopy {
     read: String,
     write: String,
 }
 
-impl Copy {
+impl TableCopy {
     fn new(source: &Store, target: &Store, table: &'static str) -> Result<Self, StoreError> {
         let columns = |store: &Store| {
             let query = "SELECT name FROM pragma_table_info(?1)";

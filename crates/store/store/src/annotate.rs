@@ -4,7 +4,7 @@
 use rusqlite::TransactionBehavior;
 use treering_model::{Annotation, Change, TrialId};
 
-use crate::connection::Place;
+use crate::connection::ErrorContext;
 use crate::values::fields::Fields;
 use crate::version::Version;
 use crate::{Store, StoreError};
@@ -39,7 +39,7 @@ impl Store {
             Change::Excluded { reason } => ("excluded", reason.as_str()),
             Change::Included => ("included", ""),
         };
-        let refused = |error| Place::file(&self.path).refused(error);
+        let refused = |error| ErrorContext::file(&self.path).refused(error);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)

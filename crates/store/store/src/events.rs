@@ -34,52 +34,52 @@ impl Store {
         let beginning = self.read(trial, Detail::Headlines)?.beginning;
         let number = self.one(NUMBER, trial.text(), "trials", integer::<i64>)?;
         let number = number.unwrap_or_default();
-        let mut all = self.kept(number)?;
-        all.insert(0, TrialEvent::Began(beginning));
-        Ok(with_beginnings(all))
+        let mut events = self.kept(number)?;
+        events.insert(0, TrialEvent::Began(beginning));
+        Ok(with_beginnings(events))
     }
 
     /// Reads all events that have rows, by position.
     fn kept(&self, trial: i64) -> Result<BTreeMap<i64, TrialEvent>, StoreError> {
-        let mut all = BTreeMap::new();
+        let mut events = BTreeMap::new();
         let facts = self.placed(FACTS, trial, "facts", |fields| {
             Ok(Fact { name: fields.text()?, value: fields.text()? })
         })?;
         for (seq, fact) in facts {
             let none = || TrialEvent::Environment { facts: Vec::new() };
-            if let TrialEvent::Environment { facts } = all.entry(seq).or_insert_with(none) {
+            if let TrialEvent::Environment { facts } = events.entry(seq).or_insert_with(none) {
                 facts.push(fact);
             }
         }
-        all.extend(self.rows(PHASE_STARTS, [trial], "phase_starts", |fields| {
+        events.extend(self.rows(PHASE_STARTS, [trial], "phase_starts", |fields| {
             let seq = fields.integer()?;
             let (phase, name, at_ns) = (fields.integer()?, fields.text()?, fields.integer()?);
             Ok((seq, TrialEvent::PhaseBegan { phase, name, at_ns }))
         })?);
         let tasks = self.tasks(trial, Detail::Everything)?.into_iter();
-        all.extend(tasks.map(|(seq, task)| (seq, TrialEvent::TaskEnded(task))));
+        events.extend(tasks.map(|(seq, task)| (seq, TrialEvent::TaskEnded(task))));
         let phases = self.phases(trial, Detail::Everything)?.into_iter();
-        all.extend(phases.map(|(seq, phase)| (seq, TrialEvent::PhaseEnded(phase))));
+        events.extend(phases.map(|(seq, phase)| (seq, TrialEvent::PhaseEnded(phase))));
         let event = |fields: &mut Fields<'_>| metric(fields).map(TrialEvent::Measured);
-        all.extend(self.placed(METRICS, trial, "metrics", event)?);
+        events.extend(self.placed(METRICS, trial, "metrics", event)?);
         let event = |fields: &mut Fields<'_>| caution(fields).map(TrialEvent::Cautioned);
-        all.extend(self.placed(CAUTIONS, trial, "cautions", event)?);
+        events.extend(self.placed(CAUTIONS, trial, "cautions", event)?);
         if self.version() >= Version::WITH_ARTIFACTS {
             let event = |fields: &mut Fields<'_>| artifact(fields).map(TrialEvent::Produced);
-            all.extend(self.placed(ARTIFACTS, trial, "artifacts", event)?);
+            events.extend(self.placed(ARTIFACTS, trial, "artifacts", event)?);
         }
         if self.version() >= Version::WITH_COUNTERS {
-            all.extend(self.rows(TICKS, [trial], "ticks", |fields| {
+            events.extend(self.rows(TICKS, [trial], "ticks", |fields| {
                 let seq = fields.integer()?;
                 let (phase, at_ns) = (fields.integer()?, fields.integer()?);
                 Ok((seq, TrialEvent::Ticked { phase, at_ns, counters: counters(fields)? }))
             })?);
         }
-        all.extend(self.placed(ENDING, trial, "endings", |fields| {
+        events.extend(self.placed(ENDING, trial, "endings", |fields| {
             let (ending, at_ns) = ending(fields)?;
             Ok(TrialEvent::Ended { ending, at_ns })
         })?);
-        Ok(all)
+        Ok(events)
     }
 
     /// Reads the rows of a query, which does not select positions, together with their positions.

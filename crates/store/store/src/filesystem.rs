@@ -86,8 +86,8 @@ fn parse_mount(line: &[u8]) -> Option<Mount> {
 /// Decodes the octal escapes that the kernel uses for space, tab, newline and backslash.
 fn unescape(field: &[u8]) -> OsString {
     let mut plain = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((first, after)) = rest.split_first() {
+    let mut remaining = field;
+    while let Some((first, after)) = remaining.split_first() {
         let octal = after.get(..3).filter(|_| *first == b'\\').and_then(|digits| {
             digits.iter().try_fold(0_u16, |value, digit| {
                 (b'0'..=b'7').contains(digit).then(|| value * 8 + u16::from(digit - b'0'))
@@ -95,10 +95,10 @@ fn unescape(field: &[u8]) -> OsString {
         });
         if let Some(byte) = octal.and_then(|value| u8::try_from(value).ok()) {
             plain.push(byte);
-            rest = &after[3..];
+            remaining = &after[3..];
         } else {
             plain.push(*first);
-            rest = after;
+            remaining = after;
         }
     }
     OsString::from_vec(plain)

@@ -10,7 +10,7 @@ use std::path::Path;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::StoreError;
-use crate::connection::Place;
+use crate::connection::ErrorContext;
 use crate::schema::{Schema, refusal};
 use crate::version::Version;
 
@@ -85,7 +85,7 @@ const MIGRATIONS: [Migration; 3] = [
 
 /// Result of identifying a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Nature {
+pub(crate) enum FileKind {
     /// The file is empty.
     Blank,
     /// The file is a store of this version, which this program can read.
@@ -93,15 +93,16 @@ pub(crate) enum Nature {
 }
 
 /// Identifies a file by its header; rejects files that are no store, or of an unsupported version.
-pub(crate) fn identify(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
-    let transaction =
-        connection.unchecked_transaction().map_err(|error| Place::file(path).refused(error))?;
+pub(crate) fn identify(connection: &Connection, path: &Path) -> Result<FileKind, StoreError> {
+    let transaction = connection
+        .unchecked_transaction()
+        .map_err(|error| ErrorContext::file(path).refused(error))?;
     examine(&transaction, path)
 }
 
 /// Identifies a file within a transaction, so that no other process changes it meanwhile.
-fn examine(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
-    let place = Place::file(path);
+fn examine(connection: &Connection, path: &Path) -> Result<FileKind, StoreError> {
+    let place = ErrorContext::file(path);
     let number = |pragma: &str| -> Result<u32, StoreError> {
         let signed: i32 = connection
             .query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))
@@ -117,7 +118,7 @@ fn examine(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
         if number("page_count")? == 0 && length > 0 {
             return Err(StoreError::NotSqlite { path: path.to_owned() });
         }
-        return Ok(Nature::Blank);
+        return Ok(FileKind::Blank);
     }
     if application_id != APPLICATION_ID {
         return Err(StoreError::OtherApplication { path: path.to_owned(), application_id });
@@ -134,7 +135,7 @@ fn examine(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
     if !findings.is_empty() {
         return Err(StoreError::Schema { path: path.to_owned(), version, findings });
     }
-    Ok(Nature::Store(version))
+    Ok(FileKind::Store(version))
 }
 
 /// Expected schema of a version; for a newer one, that of the newest known version.
@@ -167,13 +168,13 @@ pub(crate) fn permit_writing(version: Version, path: &Path) -> Result<(), StoreE
 /// Initialises an empty file, or migrates an older store to the current version. Checks again under
 /// the lock, since another process may have done it meanwhile.
 pub(crate) fn bring_up_to_date(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let place = Place::file(path);
+    let place = ErrorContext::file(path);
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| place.refused(error))?;
     match examine(&transaction, path)? {
-        Nature::Blank => create(&transaction).map_err(|error| place.refused(error))?,
-        Nature::Store(version) => {
+        FileKind::Blank => create(&transaction).map_err(|error| place.refused(error))?,
+        FileKind::Store(version) => {
             permit_writing(version, path)?;
             migrate(&transaction, version, &MIGRATIONS).map_err(|error| place.refused(error))?;
         }
@@ -262,23 +263,23 @@ mod tests {
         let mut statement = connection
             .prepare("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'")
             .unwrap();
-        let mut found = statement
+        let mut tables = statement
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
             .unwrap()
             .map(Result::unwrap)
             .filter(|(name, _): &(String, bool)| !name.starts_with("sqlite_"))
             .collect::<Vec<_>>();
-        found.sort();
+        tables.sort();
         let mut listed = OTHERS.iter().chain(&RECORDED).map(|name| (*name).to_owned());
-        assert!(found.iter().all(|(_, strict)| *strict));
-        assert!(listed.all(|name| found.iter().any(|(table, _)| *table == name)));
-        assert_eq!(found.len(), OTHERS.len() + RECORDED.len());
+        assert!(tables.iter().all(|(_, strict)| *strict));
+        assert!(listed.all(|name| tables.iter().any(|(table, _)| *table == name)));
+        assert_eq!(tables.len(), OTHERS.len() + RECORDED.len());
         let triggers: u32 = connection
             .query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'", [], |row| {
                 row.get(0)
             })
             .unwrap();
-        assert_eq!(triggers as usize, 2 * found.len());
+        assert_eq!(triggers as usize, 2 * tables.len());
     }
 
     #[test]

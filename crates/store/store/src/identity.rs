@@ -56,8 +56,8 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn shortest_prefix_len(&self) -> Result<usize, StoreError> {
-        let all = self.printed_identities()?;
-        Ok((0..all.len()).map(|at| unique_len(&all, at)).max().unwrap_or(SHORTEST))
+        let ids = self.printed_identities()?;
+        Ok((0..ids.len()).map(|at| unique_len(&ids, at)).max().unwrap_or(SHORTEST))
     }
 
     /// Shortest unique prefix, of at least 8 characters, for each of the trials.
@@ -65,11 +65,11 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn short_ids(&self, trials: &[TrialId]) -> Result<Vec<String>, StoreError> {
-        let all = self.printed_identities()?;
+        let ids = self.printed_identities()?;
         let short = trials.iter().map(|trial| {
             let mut text = trial.text();
-            if let Ok(at) = all.binary_search(&text) {
-                text.truncate(unique_len(&all, at));
+            if let Ok(at) = ids.binary_search(&text) {
+                text.truncate(unique_len(&ids, at));
             }
             text
         });

@@ -9,7 +9,7 @@ use treering_model::{
     Fact, Interval, Metric, Op, OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
 };
 
-use crate::connection::Place;
+use crate::connection::ErrorContext;
 use crate::values::fields::Fields;
 use crate::values::word;
 use crate::version::Version;
@@ -112,15 +112,15 @@ impl Store {
                     thread::Builder::new().spawn_scoped(scope, read)
                 })
                 .collect();
-            let mut all = self.headlines(own, names)?;
+            let mut trials = self.headlines(own, names)?;
             for (reader, share) in readers.into_iter().zip(others.chunks(share)) {
-                all.extend(match reader.map(thread::ScopedJoinHandle::join) {
+                trials.extend(match reader.map(thread::ScopedJoinHandle::join) {
                     Ok(Ok(read)) => read?,
                     // No further thread could be started: read sequentially.
                     Ok(Err(_)) | Err(_) => self.headlines(share, names)?,
                 });
             }
-            Ok(all)
+            Ok(trials)
         })
     }
 
@@ -272,7 +272,7 @@ impl Store {
             match owners.get_mut(at) {
                 Some((owner, totals)) if *owner == seq => give(totals, part),
                 _ => {
-                    let place = Place::table(&self.path, table);
+                    let place = ErrorContext::table(&self.path, table);
                     return Err(place.content("seq", format!("{seq} belongs to nothing")));
                 }
             }

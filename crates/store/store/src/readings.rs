@@ -35,7 +35,7 @@ const NAMES: &str = "SELECT DISTINCT name, part, scope FROM metrics";
 
 /// Selection of the data a history reads.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted<'a> {
+pub struct ReadingsQuery<'a> {
     /// Workload to which trials are limited.
     pub workload: Option<&'a str>,
     /// Plan, by name, to which trials are limited.
@@ -50,10 +50,10 @@ pub struct Wanted<'a> {
 }
 
 /// Result of the second thread: parameters and facts, with the row numbers of their trials.
-type Beside = (Vec<(i64, (String, String))>, Vec<(i64, Fact)>);
+type ParametersAndFacts = (Vec<(i64, (String, String))>, Vec<(i64, Fact)>);
 
 /// A trial with its row number.
-type Owner = (i64, Trial);
+type NumberedTrial = (i64, Trial);
 
 impl Store {
     /// Trials that ended, oldest first, with their parameters, annotations, and the requested
@@ -61,7 +61,7 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be read, or has invalid contents.
-    pub fn readings(&self, wanted: &Wanted<'_>) -> Result<Vec<Trial>, StoreError> {
+    pub fn readings(&self, wanted: &ReadingsQuery<'_>) -> Result<Vec<Trial>, StoreError> {
         let (mut trials, (parameters, facts)) = thread::scope(|scope| {
             // A store is append-only: a reader that starts later misses nothing.
             let path = self.path.as_path();
@@ -75,13 +75,13 @@ impl Store {
             };
             Ok::<_, StoreError>((trials, beside))
         })?;
-        let mut owners = Owners::of(&mut trials);
+        let mut owners = TrialsByRow::new(&mut trials);
         for (row, parameter) in parameters {
             if let Some(trial) = owners.find(row) {
                 trial.beginning.parameters.push(parameter);
             }
         }
-        let mut owners = Owners::of(&mut trials);
+        let mut owners = TrialsByRow::new(&mut trials);
         for (row, fact) in facts {
             if let Some(trial) = owners.find(row) {
                 trial.facts.push(fact);
@@ -106,10 +106,10 @@ impl Store {
         Ok(names)
     }
 
-    fn numbers(&self, wanted: &Wanted<'_>) -> Result<Vec<Owner>, StoreError> {
+    fn numbers(&self, wanted: &ReadingsQuery<'_>) -> Result<Vec<NumberedTrial>, StoreError> {
         let _snapshot = self.snapshot()?;
-        let asked: [&dyn ToSql; 2] = [&wanted.workload, &wanted.plan];
-        let mut trials = self.rows(TRIALS, asked, "trials", trial)?;
+        let parameters: [&dyn ToSql; 2] = [&wanted.workload, &wanted.plan];
+        let mut trials = self.rows(TRIALS, parameters, "trials", trial)?;
         let number = |trial: &mut Trial, fields: &mut Fields<'_>| {
             trial.metrics.push(metric(fields)?);
             Ok(())
@@ -120,11 +120,11 @@ impl Store {
         }
         if self.version() >= Version::WITH_ANNOTATIONS {
             self.give(&mut trials, ANNOTATIONS, [], "annotations", |trial, fields| {
-                let said = annotation(fields, &mut trial.beginning.label.clone())?;
-                if let Some(label) = said.label() {
+                let annotated = annotation(fields, &mut trial.beginning.label.clone())?;
+                if let Some(label) = annotated.label() {
                     label.clone_into(&mut trial.beginning.label);
                 }
-                trial.annotations.push(said);
+                trial.annotations.push(annotated);
                 Ok(())
             })?;
         }
@@ -134,13 +134,13 @@ impl Store {
     /// Attaches the rows of a query, sorted by their first column, the trial, to the trials.
     fn give(
         &self,
-        trials: &mut [Owner],
+        trials: &mut [NumberedTrial],
         query: &str,
         parameters: impl Params,
         table: &'static str,
         give: impl Fn(&mut Trial, &mut Fields<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let mut owners = Owners::of(trials);
+        let mut owners = TrialsByRow::new(trials);
         self.rows(query, parameters, table, |fields| match owners.find(fields.integer()?) {
             Some(trial) => give(trial, fields),
             None => Ok(()),
@@ -148,14 +148,14 @@ impl Store {
         .map(drop)
     }
 
-    fn beside(&self, wanted: &Wanted<'_>) -> Result<Beside, StoreError> {
+    fn beside(&self, wanted: &ReadingsQuery<'_>) -> Result<ParametersAndFacts, StoreError> {
         let parameters = self.rows(PARAMETERS, [], "parameters", |fields| {
             Ok((fields.integer()?, (fields.text()?, fields.text()?)))
         })?;
         Ok((parameters, self.wanted_facts(wanted)?))
     }
 
-    fn wanted_facts(&self, wanted: &Wanted<'_>) -> Result<Vec<(i64, Fact)>, StoreError> {
+    fn wanted_facts(&self, wanted: &ReadingsQuery<'_>) -> Result<Vec<(i64, Fact)>, StoreError> {
         let names = [wanted.facts, wanted.facts_outside_plans].concat();
         if names.is_empty() {
             return Ok(Vec::new());
@@ -177,13 +177,13 @@ impl Store {
 }
 
 /// Trials by row number, looked up in ascending order.
-struct Owners<'t> {
-    trials: &'t mut [Owner],
+struct TrialsByRow<'t> {
+    trials: &'t mut [NumberedTrial],
     at: usize,
 }
 
-impl<'t> Owners<'t> {
-    const fn of(trials: &'t mut [Owner]) -> Self {
+impl<'t> TrialsByRow<'t> {
+    const fn new(trials: &'t mut [NumberedTrial]) -> Self {
         Self { trials, at: 0 }
     }
 
@@ -196,7 +196,7 @@ impl<'t> Owners<'t> {
     }
 }
 
-fn trial(fields: &mut Fields<'_>) -> Result<Owner, StoreError> {
+fn trial(fields: &mut Fields<'_>) -> Result<NumberedTrial, StoreError> {
     let row = fields.integer()?;
     let id = fields.word(|text| text.parse().ok())?;
     let mut beginning = beginning(id, fields)?;

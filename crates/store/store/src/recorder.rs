@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{ErrorCode, TransactionBehavior};
 use treering_model::{Beginning, SinkError, TrialEvent, TrialOrderError, TrialSink};
 
-use crate::connection::Place;
-use crate::rows::{self, Row};
+use crate::connection::ErrorContext;
+use crate::rows::{self, TableRow};
 use crate::writer::Writer;
 use crate::{Store, StoreError};
 
@@ -32,7 +32,7 @@ const MOST_WAITING: usize = 4096;
 pub struct Recorder<'store> {
     store: &'store mut Store,
     progress: Progress,
-    waiting: Vec<Row>,
+    waiting: Vec<TableRow>,
     next_seq: i64,
     /// Time of the last attempt to write rows.
     tried: Option<Instant>,
@@ -123,14 +123,14 @@ impl<'store> Recorder<'store> {
         self.store.writable()?;
         let mut rows = rows::of_event(event, 0)?;
         if let Some(writer) = Writer::of_this_process() {
-            rows.push(Row::writer(&writer)?);
+            rows.push(TableRow::writer(&writer)?);
         }
         let path = &self.store.path;
         let refused = |error: rusqlite::Error| match error.sqlite_error_code() {
             Some(ErrorCode::ConstraintViolation) => {
                 StoreError::AlreadyThere { path: path.clone(), trial: beginning.trial }
             }
-            _ => Place::file(path).refused(error),
+            _ => ErrorContext::file(path).refused(error),
         };
         let trial = {
             let transaction = self
@@ -151,7 +151,7 @@ impl<'store> Recorder<'store> {
 
     /// Writes the buffered rows. On failure, they remain buffered.
     fn commit(&mut self, trial: i64) -> Result<(), StoreError> {
-        let place = Place::file(&self.store.path);
+        let place = ErrorContext::file(&self.store.path);
         let waiting = &self.waiting;
         let written = self
             .store
@@ -183,7 +183,7 @@ impl Drop for Recorder<'_> {
     fn drop(&mut self) {
         let trial = match self.progress {
             Progress::Running(trial) => {
-                self.waiting.push(Row::departure());
+                self.waiting.push(TableRow::departure());
                 trial
             }
             Progress::Ended(trial) if !self.waiting.is_empty() => trial,

@@ -26,7 +26,7 @@ const COMPUTING: [&str; 8] =
 
 /// Object of a schema: its type, table, and statement without comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Object {
+struct SchemaObject {
     kind: String,
     table: String,
     statement: String,
@@ -34,7 +34,7 @@ struct Object {
 
 /// Objects of a schema by name.
 #[derive(Debug)]
-pub(crate) struct Schema(BTreeMap<String, Object>);
+pub(crate) struct Schema(BTreeMap<String, SchemaObject>);
 
 impl Schema {
     /// Reads the schema of a connection.
@@ -44,7 +44,8 @@ impl Schema {
         let mut statement = connection.prepare(query)?;
         let objects = statement.query_map([], |row| {
             let sql: String = row.get(3)?;
-            let object = Object { kind: row.get(1)?, table: row.get(2)?, statement: bare(&sql) };
+            let object =
+                SchemaObject { kind: row.get(1)?, table: row.get(2)?, statement: bare(&sql) };
             Ok((row.get(0)?, object))
         })?;
         Ok(Self(objects.collect::<rusqlite::Result<_>>()?))
@@ -92,7 +93,7 @@ impl Schema {
     }
 }
 
-impl Object {
+impl SchemaObject {
     /// Reports whether a newer minor version may contain the object: a plain table or index.
     fn is_plausible(&self, name: &str) -> bool {
         let is_automatic = self.kind == "index" && self.statement.is_empty();
@@ -111,7 +112,7 @@ impl Object {
     }
 }
 
-fn is_statistics(name: &str, object: &Object) -> bool {
+fn is_statistics(name: &str, object: &SchemaObject) -> bool {
     let known = STATISTICS.iter().find(|(known, _)| *known == name);
     known.is_some_and(|(_, sql)| object.kind == "table" && object.statement == *sql)
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Params, Transaction};
 
 use crate::StoreError;
-use crate::connection::{self, Access, Place, WorkLimit};
-use crate::format::{self, Nature};
+use crate::connection::{self, Access, ErrorContext, WorkLimit};
+use crate::format::{self, FileKind};
 use crate::values::fields::{self, Fields};
 use crate::version::Version;
 
@@ -35,12 +35,12 @@ impl Store {
         let nature = format::identify(&connection, path)?;
         work.end();
         let version = match (access, nature) {
-            (Access::ReadOnly, Nature::Store(version)) => version,
-            (Access::ReadOnly, Nature::Blank) => {
+            (Access::ReadOnly, FileKind::Store(version)) => version,
+            (Access::ReadOnly, FileKind::Blank) => {
                 return Err(StoreError::Empty { path: path.to_owned() });
             }
             (Access::ReadWrite, nature) => {
-                if nature != Nature::Store(Version::CURRENT) {
+                if nature != FileKind::Store(Version::CURRENT) {
                     format::bring_up_to_date(&mut connection, path)?;
                 }
                 connection::use_write_ahead_log(&connection, path)?;
@@ -65,7 +65,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Damaged`] with the first findings.
     pub fn check(&self) -> Result<(), StoreError> {
-        let place = Place::file(&self.path);
+        let place = ErrorContext::file(&self.path);
         let mut findings = self.rows("PRAGMA quick_check(20)", [], "", fields::text)?;
         findings.retain(|finding| finding != "ok");
         let _limited = self.work.query();
@@ -97,7 +97,7 @@ impl Store {
     pub(crate) fn snapshot(&self) -> Result<Transaction<'_>, StoreError> {
         self.connection
             .unchecked_transaction()
-            .map_err(|error| Place::file(&self.path).refused(error))
+            .map_err(|error| ErrorContext::file(&self.path).refused(error))
     }
 
     /// Reads all rows of a query, converting each. `table` is for error messages.
@@ -108,7 +108,7 @@ impl Store {
         table: &'static str,
         mut make: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let place = Place::table(&self.path, table);
+        let place = ErrorContext::table(&self.path, table);
         let refused = |error| place.refused(error);
         let _limited = self.work.query();
         let mut statement = self.connection.prepare_cached(query).map_err(refused)?;

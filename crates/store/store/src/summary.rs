@@ -8,7 +8,7 @@ use crate::load::cell;
 use crate::values::fields::Fields;
 use crate::values::word;
 use crate::version::Version;
-use crate::writer::{Living, Writer};
+use crate::writer::{Writer, WriterLiveness};
 use crate::{Store, StoreError};
 
 /// Columns selected for each trial after its label and reason for exclusion.
@@ -137,12 +137,15 @@ impl Store {
         // In SQLite a negative limit means no limit.
         let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(-1));
         values.push(&limit);
-        let mut living = Living::default();
+        let mut living = WriterLiveness::default();
         self.rows(&query, values.as_slice(), "trials", |fields| summary(fields, &mut living))
     }
 }
 
-fn summary(fields: &mut Fields<'_>, living: &mut Living) -> Result<TrialSummary, StoreError> {
+fn summary(
+    fields: &mut Fields<'_>,
+    living: &mut WriterLiveness,
+) -> Result<TrialSummary, StoreError> {
     let (label, excluded) = (fields.text()?, fields.text_or_null()?);
     let mut summary = TrialSummary {
         trial: fields.word(|text| text.parse().ok())?,

@@ -1,12 +1,12 @@
 //! Maintenance of the file: its size, its unused space, and reclaiming that.
 
-use crate::connection::Place;
+use crate::connection::ErrorContext;
 use crate::values::fields;
 use crate::{Store, StoreError};
 
 /// Size of the store's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct StoreSize {
     /// Size of the file in bytes, without its write-ahead log.
     pub bytes: u64,
     /// Unused bytes, which [`Store::vacuum`] reclaims.
@@ -18,10 +18,10 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn room(&self) -> Result<Room, StoreError> {
+    pub fn room(&self) -> Result<StoreSize, StoreError> {
         let size = self.pragma("PRAGMA page_size")?;
         let bytes = size.saturating_mul(self.pragma("PRAGMA page_count")?);
-        Ok(Room { bytes, unused: size.saturating_mul(self.pragma("PRAGMA freelist_count")?) })
+        Ok(StoreSize { bytes, unused: size.saturating_mul(self.pragma("PRAGMA freelist_count")?) })
     }
 
     /// Rewrites the file without unused pages, and empties the write-ahead log. Others wait until
@@ -36,7 +36,7 @@ impl Store {
         let run = |batch: &str| {
             let _limited = self.work.query();
             let ran = self.connection.execute_batch(batch);
-            ran.map_err(|error| Place::file(&self.path).refused(error))
+            ran.map_err(|error| ErrorContext::file(&self.path).refused(error))
         };
         // SQLite's temporary copy is as large as the store, so it must not be in memory.
         run("PRAGMA temp_store = file")?;
@@ -51,7 +51,7 @@ impl Store {
     /// If SQLite rejects the setting.
     pub fn without_flushes(&self) -> Result<(), StoreError> {
         let set = self.connection.pragma_update(None, "synchronous", "off");
-        set.map_err(|error| Place::file(&self.path).refused(error))
+        set.map_err(|error| ErrorContext::file(&self.path).refused(error))
     }
 
     fn pragma(&self, query: &str) -> Result<u64, StoreError> {

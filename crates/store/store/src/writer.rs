@@ -37,13 +37,13 @@ impl Writer {
 
 /// Looks up writers among the live processes of this machine, caching the answers.
 #[derive(Debug, Default)]
-pub(crate) struct Living {
+pub(crate) struct WriterLiveness {
     here: OnceCell<Option<(String, String)>>,
     nested: OnceCell<HashSet<(u32, u64)>>,
     answers: HashMap<Writer, bool>,
 }
 
-impl Living {
+impl WriterLiveness {
     /// Reports whether the process is alive.
     pub(crate) fn contains(&mut self, writer: &Writer) -> bool {
         if let Some(answer) = self.answers.get(writer) {
@@ -115,7 +115,7 @@ fn namespace() -> Option<String> {
 mod tests {
     use std::process::{Command, Stdio};
 
-    use super::{Living, Writer, innermost_pid, life};
+    use super::{Writer, WriterLiveness, innermost_pid, life};
 
     const STAT: &str = "4242 (a ) b) S 1 4242 4242 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 987654 10";
 
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn the_living_and_the_dead() {
         let me = Writer::of_this_process().unwrap();
-        let mut living = Living::default();
+        let mut living = WriterLiveness::default();
         assert!(living.contains(&me));
         assert!(!living.contains(&Writer { start_ticks: me.start_ticks + 1, ..me.clone() }));
         assert!(!living.contains(&Writer { boot_id: "another".into(), ..me.clone() }));
@@ -147,9 +147,9 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
         let other = Writer { pid: child.id(), start_ticks: life(&stat).unwrap(), ..me };
-        assert!(Living::default().contains(&other));
+        assert!(WriterLiveness::default().contains(&other));
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(!Living::default().contains(&other));
+        assert!(!WriterLiveness::default().contains(&other));
     }
 }

@@ -11,8 +11,8 @@ use std::rc::Rc;
 use flate2::read::MultiGzDecoder;
 use liblzma::read::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
-use treering_registry::{Importing, ResultFile, Scan, Source, beginnings, results};
 use treering_model::{Fingerprint, TrialId};
+use treering_registry::{Importing, ResultFile, Scan, Source, beginnings, results};
 
 use crate::failure::{Failure, Kind};
 

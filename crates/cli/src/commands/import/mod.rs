@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_registry::{Content, Importing, Outline, Rows, events_of, tools};
 use treering_model::{Beginning, Change, Fact, IMPORT_FACT, Mode, Trial, TrialId};
+use treering_registry::{Content, Importing, Outline, Rows, events_of, tools};
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
 
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
                 let (first, last) = outline.lines;
                 let place = format!("{}:{first}-{last}", file.name);
                 let more = (table.len(), table.metrics_count());
-                rows.push(ImportedRow::of(place, outline.tool, is_kept, &trial, more));
+                rows.push(ImportedRow::new(place, outline.tool, is_kept, &trial, more));
                 Ok(())
             };
             let mut taken = Ok(());

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, SystemTime};
 
-use treering_registry::{Content, Rows, events_of, import};
 use treering_model::{Artifact, Beginning, Ending, Fact, Mode, Trial, TrialId};
+use treering_registry::{Content, Rows, events_of, import};
 use treering_sys::{SignalWatch, child_has_ended, monotonic_ns, signal_child};
 
 use crate::arguments::InstalledArgs;

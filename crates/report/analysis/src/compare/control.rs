@@ -6,7 +6,7 @@ use treering_stats::{
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::judging::{CompareError, compare};
-use super::{ComparedVariant, Estimate, MetricComparison, Outcome, Terms};
+use super::{ComparedVariant, ComparisonTerms, Estimate, MetricComparison, Outcome};
 
 impl Outcome {
     /// Compares the baseline with a second run of itself. A primary metric whose interval leaves
@@ -19,7 +19,7 @@ impl Outcome {
         &mut self,
         baseline: &ComparedVariant,
         control: &ComparedVariant,
-        terms: &Terms,
+        terms: &ComparisonTerms,
     ) -> Result<(), CompareError> {
         let against_itself = compare(baseline, std::slice::from_ref(control), terms)?;
         let unstable: Vec<String> = against_itself

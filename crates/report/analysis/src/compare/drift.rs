@@ -14,19 +14,19 @@ pub(super) fn drifting<'a>(
     let family: Vec<_> = asked.filter(|(about, _)| about.primary).collect();
     let p_values: Vec<f64> = family.iter().map(|(_, drift)| drift.p_value).collect();
     let Ok(corrected) = holm(&p_values) else { return Vec::new() };
-    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    let mut drifts: Vec<(String, Vec<String>)> = Vec::new();
     for ((about, _), p) in family.iter().zip(corrected).filter(|(_, p)| *p < ALPHA) {
         let of =
             format!("{} of '{}' against '{}'", about.workload, about.contender, about.baseline);
         let metric = format!("{} (p {p:.3})", about.metric());
-        match said.iter_mut().find(|(known, _)| *known == of) {
+        match drifts.iter_mut().find(|(known, _)| *known == of) {
             Some((_, metrics)) => metrics.push(metric),
-            None => said.push((of, vec![metric])),
+            None => drifts.push((of, vec![metric])),
         }
     }
     let caution = |(of, metrics): (String, Vec<String>)| {
         let message = format!("{of}: the ratio drifts over the rounds: {}", metrics.join(", "));
         ComparisonCaution::new(Code::Drifting, message)
     };
-    said.into_iter().map(caution).collect()
+    drifts.into_iter().map(caution).collect()
 }

@@ -18,7 +18,7 @@ pub struct FactValue {
 
 /// Status of a fact between the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Standing {
+pub enum FactStatus {
     /// The variants differ, and the fact does not belong to the declared factor.
     Differs,
     /// The value changes between trials of one variant.
@@ -32,7 +32,7 @@ pub enum Standing {
     Alike,
 }
 
-impl Standing {
+impl FactStatus {
     /// Name of the status in tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ pub struct EnvironmentFact {
     /// Name of the fact: `kernel.release`.
     pub name: String,
     /// Status of the fact between the variants.
-    pub standing: Standing,
+    pub standing: FactStatus,
     /// Values of the fact for each variant, the baseline first, sorted; empty where no trial has
     /// it.
     pub variants: Vec<Vec<FactValue>>,
@@ -89,10 +89,12 @@ pub fn environment(
         };
         let mut values: Vec<Vec<FactValue>> = known.iter().map(of_variant).collect();
         let standing = match standing(name, &values, contenders) {
-            Standing::Differs if is_of_kernels && OF_KERNELS.contains(&name) => Standing::Compared,
+            FactStatus::Differs if is_of_kernels && OF_KERNELS.contains(&name) => {
+                FactStatus::Compared
+            }
             other => other,
         };
-        if name == CONFIGURATION && standing != Standing::Alike {
+        if name == CONFIGURATION && standing != FactStatus::Alike {
             leave_out_common(&mut values);
         }
         EnvironmentFact { name: name.to_owned(), standing, variants: values }
@@ -137,28 +139,28 @@ fn values(variant: &ComparedVariant) -> BTreeMap<&str, BTreeMap<&str, usize>> {
     values
 }
 
-fn standing(name: &str, variants: &[Vec<FactValue>], contenders: &[ComparedVariant]) -> Standing {
+fn standing(name: &str, variants: &[Vec<FactValue>], contenders: &[ComparedVariant]) -> FactStatus {
     let texts = |variant: &Vec<FactValue>| -> BTreeSet<String> {
         variant.iter().map(|one| one.value.clone()).collect()
     };
     let reported: Vec<BTreeSet<String>> =
         variants.iter().filter(|variant| !variant.is_empty()).map(texts).collect();
-    let all: BTreeSet<&String> = reported.iter().flatten().collect();
+    let values: BTreeSet<&String> = reported.iter().flatten().collect();
     // A fact missing on one variant, though all trials of the others have it, is a difference too.
     let missing = reported.len() < variants.len();
-    if all.len() < 2 && !missing {
-        return Standing::Alike;
+    if values.len() < 2 && !missing {
+        return FactStatus::Alike;
     }
     if is_momentary(name) {
-        return Standing::Momentary;
+        return FactStatus::Momentary;
     }
     if contenders.iter().all(|variant| is_declared(variant.factor, name)) {
-        return Standing::Compared;
+        return FactStatus::Compared;
     }
     if reported.iter().any(|values| values.len() > 1) {
-        return Standing::Varies;
+        return FactStatus::Varies;
     }
-    Standing::Differs
+    FactStatus::Differs
 }
 
 /// Reports whether a fact is expected to change with every trial.

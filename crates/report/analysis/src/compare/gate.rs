@@ -48,7 +48,7 @@ impl Gate {
     /// Computes the gate. Never [`Gate::Pass`] when nothing was compared, and neither that nor
     /// [`Gate::Worse`] when the variants differ in more than the declared factor, unless that
     /// caution was accepted.
-    pub fn of(outcome: &Outcome) -> Self {
+    pub fn decide(outcome: &Outcome) -> Self {
         let is_worse = |one: &MetricComparison| one.primary && one.verdict == Verdict::Worse;
         let is_fair = differing(outcome).is_empty();
         if is_fair && outcome.comparisons.iter().any(is_worse) {

@@ -12,17 +12,17 @@ use treering_stats::{
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::drift::drifting;
-use super::fairness::{Seen, of_cautions, of_job, of_places, of_played_disks, of_variant};
+use super::fairness::{VariantView, of_cautions, of_job, of_places, of_played_disks, of_variant};
 use super::fill::of_fill;
-use super::jobs::{Job, jobs, title};
+use super::jobs::{ComparedJob, jobs, title};
 use super::opposite::opposite;
 use super::outcome::{
-    Decided, Estimate, MetricComparison, Outcome, VariantSummary, Verdict, metric_name,
+    DecisionInterval, Estimate, MetricComparison, Outcome, VariantSummary, Verdict, metric_name,
 };
 use super::quantity;
-use super::question::Asked;
-use super::series::{Series, metrics_of};
-use super::terms::{DEFAULT_THRESHOLD, Terms, level};
+use super::question::PendingComparison;
+use super::series::{MetricSeries, metrics_of};
+use super::terms::{ComparisonTerms, DEFAULT_THRESHOLD, level};
 use super::variant::{ComparedVariant, contrasts, fact, is_completed};
 use super::within::{compare_within, imported_pair, is_paired_within};
 
@@ -50,7 +50,7 @@ impl Error for CompareError {
 pub fn compare(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
-    terms: &Terms,
+    terms: &ComparisonTerms,
 ) -> Result<Outcome, CompareError> {
     compare_observed(baseline, contenders, &[], terms)
 }
@@ -65,7 +65,7 @@ pub fn compare_observed(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
     observed: &[ComparedVariant],
-    terms: &Terms,
+    terms: &ComparisonTerms,
 ) -> Result<Outcome, CompareError> {
     let mut outcome = judge(baseline, contenders, terms)?;
     if let Some((baseline, contenders)) = observed.split_first() {
@@ -83,19 +83,20 @@ pub fn compare_observed(
 fn judge(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
-    terms: &Terms,
+    terms: &ComparisonTerms,
 ) -> Result<Outcome, CompareError> {
     let contrasts = contrasts(baseline, contenders);
     let mut cautions = Vec::new();
     for variant in std::iter::once(baseline).chain(contenders) {
         let rounds = variant.rounds();
-        cautions.extend(of_variant(Seen::of(variant, &rounds)));
+        cautions.extend(of_variant(VariantView::new(variant, &rounds)));
     }
     cautions.extend(without_baseline(baseline, contenders));
     let mut asked = Vec::new();
     for (baseline, contender) in &contrasts {
         let (base_rounds, rounds) = (baseline.rounds(), contender.rounds());
-        let (base, other) = (Seen::of(baseline, &base_rounds), Seen::of(contender, &rounds));
+        let (base, other) =
+            (VariantView::new(baseline, &base_rounds), VariantView::new(contender, &rounds));
         cautions.extend(of_cautions(base, other));
         cautions.extend(of_places(base, other));
         cautions.extend(of_played_disks(base, other));
@@ -122,14 +123,17 @@ fn judge(
 }
 
 /// Answers all questions as one family and returns the comparisons with their verdicts.
-fn answered(asked: Vec<Asked>, alpha: f64) -> Result<Vec<MetricComparison>, StatsError> {
+fn answered(
+    asked: Vec<PendingComparison>,
+    alpha: f64,
+) -> Result<Vec<MetricComparison>, StatsError> {
     let questions: Vec<Question> = asked.iter().filter_map(|asked| asked.question).collect();
     let verdicts = judge_family(&questions, alpha)?;
     let levels = levels(&questions, alpha)?;
     let mut answers = verdicts.into_iter().zip(levels);
     let mut comparisons: Vec<MetricComparison> = Vec::with_capacity(asked.len());
     let mut leaders: Vec<Option<usize>> = Vec::with_capacity(asked.len());
-    for Asked { mut about, question, leader } in asked {
+    for PendingComparison { mut about, question, leader } in asked {
         leaders.push(leader);
         if let Some((question, (verdict, level))) =
             question.and_then(|question| Some((question, answers.next()?)))
@@ -175,10 +179,10 @@ fn levels(questions: &[Question], alpha: f64) -> Result<Vec<Option<f64>>, StatsE
             question.comparison.p_value.filter(|_| question.criteria.role == role)
         };
         let p: Vec<f64> = questions.iter().filter_map(p_of).collect();
-        let mut found = decision_levels(role, &p, alpha)?.into_iter();
+        let mut family_levels = decision_levels(role, &p, alpha)?.into_iter();
         for (question, level) in questions.iter().zip(&mut levels) {
             if p_of(question).is_some() {
-                *level = found.next();
+                *level = family_levels.next();
             }
         }
     }
@@ -191,7 +195,7 @@ fn decided(
     comparison: &Comparison,
     level: f64,
     is_decided: bool,
-) -> Result<Decided, StatsError> {
+) -> Result<DecisionInterval, StatsError> {
     let values = (about.baseline_values.as_slice(), about.contender_values.as_slice());
     let (scale, design) = (comparison.scale, comparison.design);
     let interval = decision_interval(values, scale, design, level, is_decided)?;
@@ -204,7 +208,7 @@ fn decided(
     });
     let level = if alone.is_some() { ALPHA } else { level };
     let ends = interval.or(alone).map(|interval| (interval.low, interval.high));
-    Ok(Decided { level, interval: ends })
+    Ok(DecisionInterval { level, interval: ends })
 }
 
 /// Cautions about contenders whose baseline has no trials.
@@ -223,7 +227,7 @@ fn without_baseline<'v>(
 }
 
 /// Caution about requested primary metrics that no job has.
-fn nowhere(terms: &Terms, comparisons: &[MetricComparison]) -> Option<ComparisonCaution> {
+fn nowhere(terms: &ComparisonTerms, comparisons: &[MetricComparison]) -> Option<ComparisonCaution> {
     let there = |name: &String| comparisons.iter().any(|one| one.metric() == *name);
     let missing: Vec<&str> =
         terms.primary.iter().filter(|name| !there(name)).map(String::as_str).collect();
@@ -237,10 +241,10 @@ fn nowhere(terms: &Terms, comparisons: &[MetricComparison]) -> Option<Comparison
 /// Adds the questions of two imported runs whose operations or rows can be paired; metrics of the
 /// whole run that the pairs cover are removed.
 fn ask_within(
-    job: &Job<'_>,
+    job: &ComparedJob<'_>,
     names: (&str, &str),
     (base, other): (&mut Vec<Vec<Metric>>, &mut Vec<Vec<Metric>>),
-    asked: &mut Vec<Asked>,
+    asked: &mut Vec<PendingComparison>,
     cautions: &mut Vec<ComparisonCaution>,
 ) {
     let Some(runs) = imported_pair(job) else { return };
@@ -256,15 +260,19 @@ fn ask_within(
             metrics.retain(|metric| !is_paired_within(metric));
         }
     }
-    asked.extend(within.into_iter().map(|about| Asked { about, question: None, leader: None }));
+    asked.extend(within.into_iter().map(|about| PendingComparison {
+        about,
+        question: None,
+        leader: None,
+    }));
 }
 
 /// Adds the questions of a job: one for each metric that both variants have.
 fn ask(
-    job: &Job<'_>,
+    job: &ComparedJob<'_>,
     names: (&str, &str),
-    terms: &Terms,
-    asked: &mut Vec<Asked>,
+    terms: &ComparisonTerms,
+    asked: &mut Vec<PendingComparison>,
     cautions: &mut Vec<ComparisonCaution>,
 ) {
     let metrics = |trials: &[&Trial]| -> Vec<Vec<Metric>> {
@@ -276,7 +284,7 @@ fn ask(
     }
     let first = asked.len();
     ask_within(job, names, (&mut base, &mut other), asked, cautions);
-    let (base, other) = (Series::of(&base), Series::of(&other));
+    let (base, other) = (MetricSeries::new(&base), MetricSeries::new(&other));
     let mut missing = Vec::new();
     let mut serial = Vec::new();
     let decides = |metric: &Metric| {
@@ -327,19 +335,19 @@ fn is_serial(one: &MetricComparison) -> bool {
 
 /// Builds the question about one metric; `None` when the contender has no such metric.
 fn question(
-    job: &Job<'_>,
+    job: &ComparedJob<'_>,
     names: (&str, &str),
     metric: &Metric,
     (base, other): (Vec<Option<f64>>, Vec<Option<f64>>),
     threshold: Option<f64>,
-) -> Option<Asked> {
+) -> Option<PendingComparison> {
     let paired = job.rounds.paired;
     let (base, other, rounds) = counted(job, base, other);
-    let all = || base.iter().chain(&other);
-    if !metric.primary && all().all(|value| *value == 0.0) {
+    let values = || base.iter().chain(&other);
+    if !metric.primary && values().all(|value| *value == 0.0) {
         return None; // no work of this kind was done
     }
-    let positive = all().all(|value| *value > 0.0);
+    let positive = values().all(|value| *value > 0.0);
     let scale = if positive { Scale::Ratio } else { Scale::Difference };
     let compare = if paired { compare_paired } else { compare_unpaired };
     let comparison = compare(&base, &other, scale, ALPHA).ok()?;
@@ -391,12 +399,16 @@ fn question(
         rounds_needed: None,
     };
     let criteria = Criteria { direction, role, effect_threshold };
-    Some(Asked { about, question: Some(Question { comparison, criteria }), leader: None })
+    Some(PendingComparison {
+        about,
+        question: Some(Question { comparison, criteria }),
+        leader: None,
+    })
 }
 
 /// Values that count: pairs where rounds are paired, with the round numbers.
 fn counted(
-    job: &Job<'_>,
+    job: &ComparedJob<'_>,
     base: Vec<Option<f64>>,
     other: Vec<Option<f64>>,
 ) -> (Vec<f64>, Vec<f64>, Vec<u32>) {

@@ -27,14 +27,14 @@ mod variant;
 mod within;
 
 pub use caution::{ComparisonCaution, ComparisonCautionCode};
-pub use environment::{EnvironmentFact, FactValue, Standing, environment};
+pub use environment::{EnvironmentFact, FactStatus, FactValue, environment};
 pub use fairness::COMPARED_FACTS;
 pub use gate::{Gate, GateReason};
 pub(crate) use jobs::job_names;
 pub use judging::{CompareError, compare, compare_observed};
 pub use observed::{ObservedJob, ObservedVariant, observed_jobs};
-pub use outcome::{Decided, Estimate, MetricComparison, Outcome, VariantSummary, Verdict};
+pub use outcome::{DecisionInterval, Estimate, MetricComparison, Outcome, VariantSummary, Verdict};
 pub use profile::{JobProfile, KindRounds, PhaseRounds, VariantProfile, profiles};
-pub use terms::{LEVEL_FACT, Terms};
+pub use terms::{ComparisonTerms, LEVEL_FACT};
 pub(crate) use variant::is_completed;
 pub use variant::{ComparedVariant, Factor};

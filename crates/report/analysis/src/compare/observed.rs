@@ -81,7 +81,7 @@ pub fn observed_jobs(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
 ) -> Vec<ObservedJob> {
-    let mut found: Vec<ObservedJob> = Vec::new();
+    let mut observed: Vec<ObservedJob> = Vec::new();
     for (baseline, contender) in contrasts(baseline, contenders) {
         let (base_rounds, rounds) = (baseline.rounds(), contender.rounds());
         let names = (baseline.name.as_str(), contender.name.as_str());
@@ -97,27 +97,27 @@ pub fn observed_jobs(
                 seen: None,
             };
             let same = |known: &ObservedJob| {
-                let given = (known.workload.as_str(), known.mode, known.job.as_str());
-                given == (job.workload, job.mode, job.name.as_str())
+                let identity = (known.workload.as_str(), known.mode, known.job.as_str());
+                identity == (job.workload, job.mode, job.name.as_str())
             };
-            let place = found.iter().position(same);
-            let place = place.unwrap_or(found.len());
-            if place == found.len() {
-                found.push(ObservedJob {
+            let place = observed.iter().position(same);
+            let place = place.unwrap_or(observed.len());
+            if place == observed.len() {
+                observed.push(ObservedJob {
                     workload: job.workload.to_owned(),
                     mode: job.mode,
                     job: job.name.clone(),
                     variants: Vec::new(),
                 });
             }
-            let known = &mut found[place].variants;
+            let known = &mut observed[place].variants;
             if !known.iter().any(|one| one.name == plain(names.0)) {
                 known.push(variant(names.0, base));
             }
             known.push(variant(names.1, other));
         }
     }
-    found
+    observed
 }
 
 fn was_watched(trial: &Trial) -> bool {

@@ -21,21 +21,21 @@ const SCORES: [&str; 2] =
 
 /// Returns a caution for each job and contender whose time contradicts its seeks or layout.
 pub(super) fn opposite(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
-    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    let mut contradictions: Vec<(String, Vec<String>)> = Vec::new();
     for one in comparisons.iter().filter(|one| one.name == SEEKS || is_score(one)) {
         let Some(words) = against_time(one, comparisons) else { continue };
         let job = if one.job.is_empty() { String::new() } else { format!(" {}", one.job) };
         let about =
             format!("{}{job}, '{}' against '{}'", one.workload, one.contender, one.baseline);
-        match said.iter_mut().find(|(known, _)| *known == about) {
+        match contradictions.iter_mut().find(|(known, _)| *known == about) {
             Some((_, words_of)) => words_of.push(words),
-            None => said.push((about, vec![words])),
+            None => contradictions.push((about, vec![words])),
         }
     }
     let caution = |(about, words): (String, Vec<String>)| {
         ComparisonCaution::new(Code::TimeAgainstSeeks, format!("{about}: {}", words.join("; ")))
     };
-    said.into_iter().map(caution).collect()
+    contradictions.into_iter().map(caution).collect()
 }
 
 fn is_score(one: &MetricComparison) -> bool {

@@ -54,7 +54,7 @@ pub struct Estimate {
 
 /// Interval at the corrected level: it excludes equality exactly when the verdict is a difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Decided {
+pub struct DecisionInterval {
     /// Corrected level: one minus the confidence.
     pub level: f64,
     /// Interval on the scale of the estimate; `None` when the rounds are too few for any bound.
@@ -111,7 +111,7 @@ pub struct MetricComparison {
     pub p: Option<f64>,
     /// Interval that agrees with the verdict; `None` for a single run, and for another unit of a
     /// quantity already judged.
-    pub decided: Option<Decided>,
+    pub decided: Option<DecisionInterval>,
     /// Metric that measures the same quantity in another unit and whose verdict is used.
     pub same_as: Option<String>,
     /// Corrected p-value: Holm for primary metrics, Benjamini-Hochberg q for the others.

@@ -8,7 +8,7 @@ use treering_model::Trial;
 use super::variant::is_completed;
 
 /// Trials of a job, aligned for comparison.
-pub(super) struct Rounds<'t> {
+pub(super) struct AlignedTrials<'t> {
     /// True when trials at the same index form a pair.
     pub(super) paired: bool,
     /// Round number of each pair: the plan's, or the index of the baseline's trial among its like,
@@ -41,7 +41,7 @@ fn are_alike(one: &Trial, other: &Trial) -> bool {
 
 /// Pairs the trials, given in time order, where they have partners; otherwise returns two unrelated
 /// sets.
-pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
+pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> AlignedTrials<'t> {
     if let Some(rounds) = by_rounds_of_a_plan(baseline, contender) {
         return rounds;
     }
@@ -72,7 +72,7 @@ fn of_pairs<'t>(
     baseline: &[&'t Trial],
     contender: &[&'t Trial],
     pairs: &[(usize, usize)],
-) -> Rounds<'t> {
+) -> AlignedTrials<'t> {
     let alone = |variant: &[&Trial], paired: &mut dyn Iterator<Item = usize>| {
         let paired: BTreeSet<usize> = paired.collect();
         let is_alone =
@@ -80,7 +80,7 @@ fn of_pairs<'t>(
         variant.iter().enumerate().filter(is_alone).count()
     };
     let number = |place: usize| u32::try_from(place + 1).unwrap_or(u32::MAX);
-    Rounds {
+    AlignedTrials {
         paired: true,
         numbers: pairs.iter().map(|(base, _)| number(*base)).collect(),
         baseline: pairs.iter().map(|(base, _)| baseline[*base]).collect(),
@@ -93,17 +93,20 @@ fn of_pairs<'t>(
 }
 
 /// Completed trials as two unrelated sets.
-pub(super) fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
+pub(super) fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> AlignedTrials<'t> {
     let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
         trials.iter().copied().filter(|trial| is_completed(trial)).collect()
     };
     let (baseline, contender) = (completed(baseline), completed(contender));
-    Rounds { paired: false, numbers: Vec::new(), baseline, contender, left_out: [0, 0] }
+    AlignedTrials { paired: false, numbers: Vec::new(), baseline, contender, left_out: [0, 0] }
 }
 
 /// Pairs the trials of one campaign by round number, tolerating missing and repeated rounds; `None`
 /// when they are of different campaigns.
-fn by_rounds_of_a_plan<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Option<Rounds<'t>> {
+fn by_rounds_of_a_plan<'t>(
+    baseline: &[&'t Trial],
+    contender: &[&'t Trial],
+) -> Option<AlignedTrials<'t>> {
     let campaign = baseline.first()?.beginning.cell.as_ref()?.campaign;
     let numbered = |trials: &[&'t Trial]| -> Option<BTreeMap<u32, &'t Trial>> {
         let mut rounds: BTreeMap<u32, &'t Trial> = BTreeMap::new();
@@ -122,18 +125,18 @@ fn by_rounds_of_a_plan<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> O
     other.retain(|round, _| base.contains_key(round));
     let (numbers, baseline) = base.into_iter().unzip();
     let contender = other.into_values().collect();
-    Some(Rounds { paired: true, numbers, baseline, contender, left_out: [0, 0] })
+    Some(AlignedTrials { paired: true, numbers, baseline, contender, left_out: [0, 0] })
 }
 
 /// Indices of both variants' trials that were made in one session.
 #[derive(Default)]
-struct Session {
+struct MeasuringSession {
     baseline: Vec<usize>,
     contender: Vec<usize>,
 }
 
 /// Splits the trials into measuring sessions, in time order.
-fn sessions(baseline: &[&Trial], contender: &[&Trial]) -> Vec<Session> {
+fn sessions(baseline: &[&Trial], contender: &[&Trial]) -> Vec<MeasuringSession> {
     let of = |variant: &[&Trial], is_contender: bool| -> Vec<(i64, i64, bool, usize)> {
         let span = |(place, trial): (usize, &&Trial)| {
             let start = trial.beginning.started_unix_ms;
@@ -146,7 +149,7 @@ fn sessions(baseline: &[&Trial], contender: &[&Trial]) -> Vec<Session> {
     let pause = trials.iter().map(|(start, end, ..)| end.saturating_sub(*start));
     let pause = pause.fold(PAUSE_MS, i64::max);
     let mut all = Vec::new();
-    let mut session = Session::default();
+    let mut session = MeasuringSession::default();
     let mut until: Option<i64> = None;
     for (start, end, is_contender, place) in trials {
         if until.is_some_and(|until| start.saturating_sub(until) > pause) {
@@ -163,7 +166,7 @@ fn lasted_ms(trial: &Trial) -> i64 {
     i64::try_from(trial.wall_ns / 1_000_000).unwrap_or(i64::MAX)
 }
 
-impl Session {
+impl MeasuringSession {
     /// Pairs of a session: all in order when both variants have equally many trials (a failed one
     /// drops its round) or equally many completed ones; otherwise each trial of the smaller set
     /// with the nearest in time.

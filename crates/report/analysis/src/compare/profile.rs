@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use treering_model::{Mode, PhaseTotals, Trial, TrialId};
 
-use super::jobs::{Job, jobs};
+use super::jobs::{ComparedJob, jobs};
 use super::variant::{ComparedVariant, contrasts, is_completed};
 use crate::calls::OpSummary;
 use crate::{AgingSeries, aging, calls};
@@ -78,8 +78,8 @@ pub fn profiles(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> V
                 continue;
             }
             let same = |profile: &&mut JobProfile| {
-                let given = (profile.workload.as_str(), profile.mode, &profile.job);
-                given == (job.workload, job.mode, &job.name)
+                let identity = (profile.workload.as_str(), profile.mode, &profile.job);
+                identity == (job.workload, job.mode, &job.name)
             };
             let profile = match profiles.iter_mut().find(same) {
                 Some(profile) => profile,
@@ -102,7 +102,7 @@ pub fn profiles(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> V
 }
 
 /// Trials of both variants that count; of paired rounds only those that both completed.
-pub(super) fn counted<'t>(job: &Job<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
+pub(super) fn counted<'t>(job: &ComparedJob<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
     let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
         trials.iter().copied().filter(|trial| is_completed(trial)).collect()
     };

@@ -12,7 +12,7 @@ use treering_model::{Scope, Trial, Unit, Work};
 use treering_stats::median;
 
 use super::outcome::MetricComparison;
-use super::question::Asked;
+use super::question::PendingComparison;
 use super::variant::fact;
 
 /// Tolerance for the log ratios of one quantity in different units.
@@ -29,7 +29,7 @@ const ELAPSED: &str = times::ELAPSED_SECONDS.name;
 
 /// Merges the questions of a job and contender that concern one quantity; `first` is the index of
 /// the first of them.
-pub(super) fn join(asked: &mut [Asked], first: usize, trials: &[&Trial]) {
+pub(super) fn join(asked: &mut [PendingComparison], first: usize, trials: &[&Trial]) {
     let is_timed = trials.iter().any(|trial| fact(trial, Work::FACT) == Some(Work::Timed.name()));
     let order = |one: &&usize| !asked[**one].about.primary;
     let all: Vec<usize> = (0..asked.len()).filter(|&one| asked[one].question.is_some()).collect();
@@ -87,19 +87,19 @@ fn is_same_numbers(left: &MetricComparison, right: &MetricComparison) -> bool {
 
 /// Work and dimension of a metric.
 #[derive(Clone, Copy, PartialEq)]
-struct Sort<'m> {
+struct MeasuredWork<'m> {
     /// Part of the work: `read` of `read_mib_per_second`; empty for all of it.
     work: &'m str,
     is_time: bool,
 }
 
-fn sort(one: &MetricComparison) -> Option<Sort<'_>> {
+fn sort(one: &MetricComparison) -> Option<MeasuredWork<'_>> {
     one.ratio?;
     if TIMES.contains(&one.name.as_str()) && one.unit == Unit::Seconds {
-        return Some(Sort { work: "", is_time: true });
+        return Some(MeasuredWork { work: "", is_time: true });
     }
     if let Some(direction) = DIRECTION_RUNTIME_SECONDS.word_of(&one.name) {
-        return Some(Sort { work: direction, is_time: true });
+        return Some(MeasuredWork { work: direction, is_time: true });
     }
     // A trial-wide rate of reads is a part of the trial-wide rate of all requests.
     let work = RATES.iter().find_map(|rate| one.name.strip_suffix(rate))?;
@@ -108,7 +108,7 @@ fn sort(one: &MetricComparison) -> Option<Sort<'_>> {
         matches!(one.unit, Unit::MibPerSecond | Unit::FilesPerSecond | Unit::OpsPerSecond);
     let directions = ["", "read", "write", "trim"];
     (is_rate && directions.contains(&work) && !is_share(one, work))
-        .then_some(Sort { work, is_time: false })
+        .then_some(MeasuredWork { work, is_time: false })
 }
 
 /// Reports whether a rate covers only part of the work of its scope.
@@ -117,7 +117,12 @@ fn is_share(one: &MetricComparison, work: &str) -> bool {
 }
 
 /// Reports whether the median ratios agree, taking times as the inverse of rates.
-fn moves_alike(left: &MetricComparison, right: &MetricComparison, l: Sort, r: Sort) -> bool {
+fn moves_alike(
+    left: &MetricComparison,
+    right: &MetricComparison,
+    l: MeasuredWork,
+    r: MeasuredWork,
+) -> bool {
     let sign = if l.is_time == r.is_time { -1.0 } else { 1.0 };
     let ratios = |one: &MetricComparison| -> Vec<f64> {
         if !one.paired {

@@ -5,7 +5,7 @@ use treering_stats::Question;
 use super::outcome::MetricComparison;
 
 /// A question to the statistics, with the comparison it belongs to.
-pub(super) struct Asked {
+pub(super) struct PendingComparison {
     pub(super) about: MetricComparison,
     /// Question to judge; `None` for a single run for each variant, and for another unit of a
     /// judged quantity.

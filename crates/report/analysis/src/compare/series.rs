@@ -7,25 +7,25 @@ use treering_model::{Metric, Scope, TaskTotals, Trial};
 
 use super::observed::is_observed;
 use super::variant::is_completed;
-use crate::Known;
+use crate::KnownTotals;
 
 /// Identity of a metric: scope, name and unit.
-type Key<'m> = (&'m Scope, &'m str, &'static str);
+type MetricKey<'m> = (&'m Scope, &'m str, &'static str);
 
 /// Metrics of trials, indexed by trial and key. A failed trial has none.
-pub(super) struct Series<'m> {
-    by_trial: Vec<BTreeMap<Key<'m>, &'m Metric>>,
+pub(super) struct MetricSeries<'m> {
+    by_trial: Vec<BTreeMap<MetricKey<'m>, &'m Metric>>,
     /// One metric of each key, in order of first occurrence.
     pub(super) kinds: Vec<&'m Metric>,
 }
 
-impl<'m> Series<'m> {
+impl<'m> MetricSeries<'m> {
     /// Builds the series from the metrics of each trial, as [`metrics_of`] returns them.
-    pub(super) fn of(metrics: &'m [Vec<Metric>]) -> Self {
+    pub(super) fn new(metrics: &'m [Vec<Metric>]) -> Self {
         let mut kinds: Vec<&Metric> = Vec::new();
         let mut known = BTreeSet::new();
         let by_trial = metrics.iter().map(|of_trial| {
-            let by_key: BTreeMap<Key<'m>, &'m Metric> =
+            let by_key: BTreeMap<MetricKey<'m>, &'m Metric> =
                 of_trial.iter().map(|metric| (key(metric), metric)).collect();
             for metric in of_trial {
                 if known.insert(key(metric)) {
@@ -41,7 +41,8 @@ impl<'m> Series<'m> {
     /// Values of a metric, one for each trial; `None` where a trial lacks it.
     pub(super) fn values(&self, metric: &Metric) -> Vec<Option<f64>> {
         let key = key(metric);
-        let value = |of_trial: &BTreeMap<Key<'m>, &'m Metric>| of_trial.get(&key).map(|m| m.value);
+        let value =
+            |of_trial: &BTreeMap<MetricKey<'m>, &'m Metric>| of_trial.get(&key).map(|m| m.value);
         self.by_trial.iter().map(value).collect()
     }
 
@@ -57,7 +58,7 @@ impl<'m> Series<'m> {
     }
 }
 
-fn key(metric: &Metric) -> Key<'_> {
+fn key(metric: &Metric) -> MetricKey<'_> {
     (&metric.scope, &metric.name, metric.unit.symbol())
 }
 
@@ -75,7 +76,7 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
         return metrics;
     }
     let named: BTreeSet<&str> = trial.metrics.iter().filter_map(kind_of).collect();
-    let known = Known::of(trial);
+    let known = KnownTotals::for_trial(trial);
     let mut add = |scope: Scope, spec: MetricSpec, seconds: f64, tasks: u64| {
         let same = |metric: &Metric| metric.scope == scope && metric.name == spec.name;
         // Totals that an imported log omits are 0.
@@ -102,7 +103,7 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
             add(scope(), cpu::SYSTEM_CPU_SECONDS, sums.system_ns as f64 / 1e9, sums.tasks);
         }
     }
-    let total = |of: fn(&Sums) -> u64| phases.iter().map(|(_, sums)| of(sums)).sum::<u64>();
+    let total = |of: fn(&PhaseSums) -> u64| phases.iter().map(|(_, sums)| of(sums)).sum::<u64>();
     if trial.wall_ns > 0 {
         let seconds = trial.wall_ns as f64 / 1e9;
         add(Scope::Trial, times::ELAPSED_SECONDS, seconds, total(|sums| sums.tasks));
@@ -126,19 +127,19 @@ fn kind_of(metric: &Metric) -> Option<&str> {
 
 /// Summed totals of the phases of one name.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct PhaseSums {
     wall_ns: u64,
     user_ns: u64,
     system_ns: u64,
     tasks: u64,
 }
 
-fn by_phase(trial: &Trial) -> Vec<(&str, Sums)> {
-    let mut phases: Vec<(&str, Sums)> = Vec::new();
+fn by_phase(trial: &Trial) -> Vec<(&str, PhaseSums)> {
+    let mut phases: Vec<(&str, PhaseSums)> = Vec::new();
     for phase in &trial.phases {
         let place = phases.iter().position(|(name, _)| *name == phase.name);
         let place = place.unwrap_or_else(|| {
-            phases.push((&phase.name, Sums::default()));
+            phases.push((&phase.name, PhaseSums::default()));
             phases.len() - 1
         });
         let sums = &mut phases[place].1;

@@ -14,7 +14,7 @@ pub(crate) const DEFAULT_THRESHOLD: f64 = 0.03;
 
 /// Terms the user fixed in advance. The default leaves them to the metrics.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Terms {
+pub struct ComparisonTerms {
     /// Smallest relative difference that matters (.03 is 3 %). By default 3 %, 5 % for a p99, any
     /// difference for counts of errors.
     pub threshold: Option<f64>,
@@ -22,7 +22,7 @@ pub struct Terms {
     pub primary: Vec<String>,
 }
 
-impl Terms {
+impl ComparisonTerms {
     /// Reports whether a metric is primary.
     pub(super) fn is_primary(&self, name: &str, by_itself: bool) -> bool {
         if self.primary.is_empty() { by_itself } else { self.primary.iter().any(|one| one == name) }

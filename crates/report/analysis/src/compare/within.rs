@@ -10,7 +10,7 @@ use treering_model::{
 };
 use treering_stats::{ALPHA, Scale, compare_paired, holm, median, smallest_rounds};
 
-use super::jobs::{Job, title};
+use super::jobs::{ComparedJob, title};
 
 use super::outcome::{Estimate, MetricComparison, Verdict};
 use super::terms::DEFAULT_THRESHOLD;
@@ -21,7 +21,7 @@ use super::variant::{fact, is_completed};
 const PAIRS_FEWEST: usize = 6;
 
 /// Returns the two runs when each variant has exactly one and both were imported.
-pub(super) fn imported_pair<'t>(job: &Job<'t>) -> Option<(&'t Trial, &'t Trial)> {
+pub(super) fn imported_pair<'t>(job: &ComparedJob<'t>) -> Option<(&'t Trial, &'t Trial)> {
     let only = |trials: &[&'t Trial]| match trials {
         [trial] if is_completed(trial) && fact(trial, IMPORT_FACT).is_some() => Some(*trial),
         _ => None,
@@ -41,7 +41,7 @@ pub(super) fn is_paired_within(metric: &Metric) -> bool {
 }
 
 /// Values of two runs, pair by pair.
-struct Pairs {
+struct PairedValues {
     scope: Scope,
     name: String,
     unit: Unit,
@@ -54,15 +54,15 @@ struct Pairs {
 
 /// Comparisons of a job, with notes on what could not be paired.
 pub(super) fn compare_within(
-    job: &Job<'_>,
+    job: &ComparedJob<'_>,
     names: (&str, &str),
     (base, other): (&Trial, &Trial),
 ) -> (Vec<MetricComparison>, Vec<String>) {
     let mut unpaired = Vec::new();
-    let mut all = of_operations(base, other, &mut unpaired);
-    all.extend(of_rows(base, other, &mut unpaired));
+    let mut pairs = of_operations(base, other, &mut unpaired);
+    pairs.extend(of_rows(base, other, &mut unpaired));
     let mut comparisons: Vec<MetricComparison> =
-        all.into_iter().filter_map(|pairs| compared(job, names, pairs)).collect();
+        pairs.into_iter().filter_map(|pairs| compared(job, names, pairs)).collect();
     let is_corrected =
         |one: &MetricComparison| one.primary && one.pairs() >= PAIRS_FEWEST && one.p.is_some();
     let p: Vec<f64> =
@@ -75,8 +75,8 @@ pub(super) fn compare_within(
 }
 
 /// Operations by kind and by compiled state: the seconds of each, and its rate.
-fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs> {
-    let mut found = Vec::new();
+fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<PairedValues> {
+    let mut pairs = Vec::new();
     for kind in kinds(base).into_iter().filter(|kind| kinds(other).contains(kind)) {
         let of = |trial: &'_ Trial| -> Vec<TaskTotals> {
             trial.tasks.iter().filter(|task| kind_of(task) == kind).cloned().collect()
@@ -95,7 +95,7 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
         }
         let moves = matching.iter().all(|(l, r)| l.listed_bytes > 0 && r.listed_bytes > 0);
         let mut add = |spec: MetricSpec, is_leading, value: fn(&TaskTotals) -> f64| {
-            found.push(Pairs {
+            pairs.push(PairedValues {
                 scope: Scope::Kind(kind.to_owned()),
                 name: spec.name.to_owned(),
                 unit: spec.unit,
@@ -112,7 +112,7 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
             add(rates::MIB_PER_SECOND, false, rate);
         }
     }
-    found
+    pairs
 }
 
 /// Kinds of a run in order of first occurrence.
@@ -132,7 +132,7 @@ fn kind_of(task: &TaskTotals) -> &str {
 }
 
 /// Metrics of rows, paired row by row; the first metric of a row leads.
-fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs> {
+fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<PairedValues> {
     let mut names: Vec<&Metric> = Vec::new();
     for metric in base.metrics.iter().filter(|metric| is_row(metric)) {
         if names.iter().all(|known| known.name != metric.name) {
@@ -143,7 +143,7 @@ fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs
         let own = |metric: &&Metric| is_row(metric) && metric.name == name;
         trial.metrics.iter().filter(own).map(|metric| metric.value).collect()
     };
-    let mut found = Vec::new();
+    let mut pairs = Vec::new();
     for (place, metric) in names.into_iter().enumerate() {
         let (baseline, contender) = (values(base, &metric.name), values(other, &metric.name));
         if baseline.len() != contender.len() {
@@ -151,7 +151,7 @@ fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs
             unpaired.push(format!("{}: {counts}", metric.name));
             continue;
         }
-        found.push(Pairs {
+        pairs.push(PairedValues {
             scope: Scope::Kind("row".to_owned()),
             name: metric.name.clone(),
             unit: metric.unit,
@@ -161,15 +161,19 @@ fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs
             contender,
         });
     }
-    found
+    pairs
 }
 
 fn is_row(metric: &Metric) -> bool {
     matches!(&metric.scope, Scope::Phase(name) if name.starts_with(ITERATION_PHASE))
 }
 
-fn compared(job: &Job<'_>, names: (&str, &str), pairs: Pairs) -> Option<MetricComparison> {
-    let Pairs { scope, name, unit, better, is_leading, baseline, contender } = pairs;
+fn compared(
+    job: &ComparedJob<'_>,
+    names: (&str, &str),
+    pairs: PairedValues,
+) -> Option<MetricComparison> {
+    let PairedValues { scope, name, unit, better, is_leading, baseline, contender } = pairs;
     let is_positive = baseline.iter().chain(&contender).all(|value| *value > 0.0);
     let scale = if is_positive { Scale::Ratio } else { Scale::Difference };
     let comparison = compare_paired(&baseline, &contender, scale, ALPHA).ok()?;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use treering_model::{Trial, TrialId};
 
 use super::facts::changed_facts;
-use super::{ChangedFact, EnvironmentChange, History, Series};
+use super::{ChangedFact, EnvironmentChange, History, HistorySeries};
 
 /// Maximum number of points whose environment is compared; longer histories are examined only at
 /// changes of level.
@@ -53,11 +53,11 @@ pub fn explain<E>(
 /// Changes between neighbouring points; those between the same two trials are computed once for all
 /// series.
 fn environment(
-    series: &Series,
+    series: &HistorySeries,
     trials: &HashMap<TrialId, Trial>,
     known: &mut HashMap<[TrialId; 2], Vec<ChangedFact>>,
 ) -> Vec<EnvironmentChange> {
-    let change = |(at, pair): (usize, &[super::Point])| {
+    let change = |(at, pair): (usize, &[super::SeriesPoint])| {
         let [before, after] = pair else { return None };
         let ids = [before.trials[0], after.trials[0]];
         let [first, second] = [trials.get(&ids[0])?, trials.get(&ids[1])?];

@@ -2,7 +2,7 @@
 
 use treering_model::Trial;
 
-use crate::compare::{ComparedVariant, FactValue, Factor, Standing, environment};
+use crate::compare::{ComparedVariant, FactStatus, FactValue, Factor, environment};
 
 /// A fact whose value differs before and after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) fn changed_facts(before: Vec<Trial>, after: Vec<Trial>) -> Vec<Change
     };
     let mut changed: Vec<(usize, ChangedFact)> = facts
         .iter()
-        .filter(|fact| fact.standing == Standing::Differs && fact.variants.len() == 2)
+        .filter(|fact| fact.standing == FactStatus::Differs && fact.variants.len() == 2)
         .map(|fact| {
             let count = fact.variants[0].len() + fact.variants[1].len();
             let [before, after] = [0, 1].map(|side| values(&fact.variants[side]));

@@ -20,7 +20,7 @@ use treering_stats::{
 pub use anchor::{AnchorChanges, anchor_changes};
 pub use explain::explain;
 pub use facts::ChangedFact;
-use gather::{Gathered, gather, half_width};
+use gather::{GatheredSeries, gather, half_width};
 
 /// Minimum number of points for any judgement.
 pub const FEWEST_POINTS: usize = 6;
@@ -35,7 +35,7 @@ pub const TRIALS_BESIDE: usize = 100;
 
 /// A trial with the history point it belongs to: its kernel, day or label.
 #[derive(Clone, Debug)]
-pub struct Dated {
+pub struct DatedTrial {
     /// Name of the point.
     pub key: String,
     /// Trial that contributes to the point.
@@ -55,14 +55,14 @@ pub struct HistoryTerms {
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
     /// Series by workload, job, variant and metric, in order of first occurrence.
-    pub series: Vec<Series>,
+    pub series: Vec<HistorySeries>,
     /// Number of trials in no series: not completed, or without a partner in their round.
     pub left_out: usize,
 }
 
 /// A metric of one job on one variant, point by point.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub struct HistorySeries {
     /// Name of the workload.
     pub workload: String,
     /// Mode of the workload: classic or native.
@@ -78,15 +78,15 @@ pub struct Series {
     /// Direction in which the metric is better.
     pub better: Better,
     /// Points in time order.
-    pub points: Vec<Point>,
+    pub points: Vec<SeriesPoint>,
     /// Changes of level in time order.
     pub shifts: Vec<Shift>,
     /// Changes of the environment in time order; empty until [`explain()`] is called.
     pub environment: Vec<EnvironmentChange>,
     /// Newest point, if it is out of line with its level.
-    pub suspect: Option<Suspect>,
+    pub suspect: Option<SuspectPoint>,
     /// Change of the scatter between points, if there is one.
-    pub noise: Option<Noise>,
+    pub noise: Option<NoiseChange>,
     /// True when neighbouring points are correlated, which makes changes be reported too often.
     pub has_memory: bool,
 }
@@ -102,7 +102,7 @@ pub struct EnvironmentChange {
 
 /// One point of a series.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct SeriesPoint {
     /// Name of the point.
     pub key: String,
     /// Start of its first trial, in milliseconds since 1970 (UTC).
@@ -139,7 +139,7 @@ pub struct Shift {
 
 /// Newest point that is out of line with the level before it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Suspect {
+pub struct SuspectPoint {
     /// Ratio of the point to its level.
     pub ratio: f64,
     /// p-value of the point as a prediction from the level.
@@ -152,7 +152,7 @@ pub struct Suspect {
 
 /// A change of the scatter.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Noise {
+pub struct NoiseChange {
     /// Index of the first point with the new scatter, from 0.
     pub index: usize,
     /// Ratio new scatter / old scatter.
@@ -163,20 +163,20 @@ pub struct Noise {
 ///
 /// # Errors
 /// If a value has no logarithm, or a history is too long.
-pub fn history(trials: &[Dated], terms: &HistoryTerms) -> Result<History, StatsError> {
+pub fn history(trials: &[DatedTrial], terms: &HistoryTerms) -> Result<History, StatsError> {
     let (gathered, left_out) = gather(trials, terms);
     let judged = gathered.iter().filter(|one| one.points.len() >= FEWEST_POINTS).count().max(1);
-    let series: Result<Vec<Series>, StatsError> =
+    let series: Result<Vec<HistorySeries>, StatsError> =
         gathered.into_iter().map(|one| series(one, judged)).collect();
     Ok(History { series: series?, left_out })
 }
 
-fn series(gathered: Gathered<'_>, judged: usize) -> Result<Series, StatsError> {
+fn series(gathered: GatheredSeries<'_>, judged: usize) -> Result<HistorySeries, StatsError> {
     let logs: Vec<HistoryPoint> = gathered.logs();
     let error = logs.first().map_or(0.0, |one| one.standard_error);
     let points = gathered.points.iter().zip(&logs).map(|(point, log)| {
         let half = half_width(log.standard_error);
-        Point {
+        SeriesPoint {
             key: point.key.to_owned(),
             started_unix_ms: point.started_unix_ms,
             trials: point.trials.iter().map(|trial| trial.beginning.trial).collect(),
@@ -184,7 +184,7 @@ fn series(gathered: Gathered<'_>, judged: usize) -> Result<Series, StatsError> {
             interval: (error > 0.0).then(|| ((log.value - half).exp(), (log.value + half).exp())),
         }
     });
-    let mut series = Series {
+    let mut series = HistorySeries {
         workload: gathered.workload.to_owned(),
         mode: gathered.mode,
         job: gathered.job.clone(),
@@ -207,8 +207,8 @@ fn series(gathered: Gathered<'_>, judged: usize) -> Result<Series, StatsError> {
 
 /// Searches a series for changes; the level is divided among the `judged` series.
 fn judge(
-    series: &mut Series,
-    gathered: &Gathered<'_>,
+    series: &mut HistorySeries,
+    gathered: &GatheredSeries<'_>,
     logs: &[HistoryPoint],
     judged: usize,
 ) -> Result<(), StatsError> {
@@ -217,13 +217,13 @@ fn judge(
     let permutations = SHIFT_PLAN.permutations.max(PERMUTATIONS_EACH * judged);
     let plan = ChangePointPlan { alpha, permutations, ..SHIFT_PLAN };
     let is_worse = |change: f64| (change > 0.0) == (series.better == Better::Lower);
-    let found = level_shifts(logs, &plan)?;
-    let starts: Vec<usize> = found.iter().map(|shift| shift.index).collect();
+    let shifts = level_shifts(logs, &plan)?;
+    let starts: Vec<usize> = shifts.iter().map(|shift| shift.index).collect();
     let ends = |at: usize| {
         let before = if at == 0 { 0 } else { starts[at - 1] };
         (before, starts.get(at + 1).copied().unwrap_or(logs.len()))
     };
-    let shifts = found.iter().enumerate().map(|(at, shift)| {
+    let shifts = shifts.iter().enumerate().map(|(at, shift)| {
         let (before, after) = ends(at);
         Shift {
             index: shift.index,
@@ -239,14 +239,14 @@ fn judge(
     let shifts: Vec<Shift> = shifts.collect();
     let level = starts.last().copied().unwrap_or(0);
     let suspect = newest_differs(&logs[level..]).filter(|newest| newest.p_value <= alpha);
-    series.suspect = suspect.map(|newest| Suspect {
+    series.suspect = suspect.map(|newest| SuspectPoint {
         ratio: newest.change.exp(),
         p_value: newest.p_value,
         is_worse: is_worse(newest.change),
         points_needed: SHIFT_PLAN.fewest - 1,
     });
     series.noise = noise_shift(logs, &starts, &plan)?
-        .map(|noise| Noise { index: noise.index, ratio: noise.ratio });
+        .map(|noise| NoiseChange { index: noise.index, ratio: noise.ratio });
     let residuals = treering_stats::residuals(logs, &starts);
     series.has_memory = residuals.len() >= FEWEST_FOR_MEMORY
         && ljung_box(&residuals, residuals.len().min(10) / 2)
@@ -257,16 +257,16 @@ fn judge(
 
 /// Trials on both sides of a change; if many, [`TRIALS_BESIDE`] evenly spread over the level.
 fn beside(
-    gathered: &Gathered<'_>,
+    gathered: &GatheredSeries<'_>,
     before: Range<usize>,
     after: Range<usize>,
 ) -> (Vec<TrialId>, Vec<TrialId>) {
     let trials = |range: Range<usize>| -> Vec<TrialId> {
         let points = gathered.points[range].iter();
-        let all = points.flat_map(|point| point.trials.iter().map(|trial| trial.beginning.trial));
-        let all: Vec<TrialId> = all.collect();
-        let shown = all.len().min(TRIALS_BESIDE);
-        (0..shown).map(|number| all[number * all.len() / shown]).collect()
+        let ids = points.flat_map(|point| point.trials.iter().map(|trial| trial.beginning.trial));
+        let ids: Vec<TrialId> = ids.collect();
+        let shown = ids.len().min(TRIALS_BESIDE);
+        (0..shown).map(|number| ids[number * ids.len() / shown]).collect()
     };
     (trials(before), trials(after))
 }

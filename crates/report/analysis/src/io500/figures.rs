@@ -2,7 +2,7 @@
 
 use treering_model::RankPhase;
 
-use super::phase::Phase;
+use super::phase::RehearsedPhase;
 
 /// Minimum number of seconds for a rate's range.
 const SECONDS_LEAST: usize = 3;
@@ -44,7 +44,7 @@ pub struct PhaseFigures {
 
 impl PhaseFigures {
     /// Computes the figures of a phase; `ranks` supplies the slowest rank.
-    pub(super) fn of(phase: &Phase<'_>, ranks: &[RankPhase]) -> Self {
+    pub(super) fn new(phase: &RehearsedPhase<'_>, ranks: &[RankPhase]) -> Self {
         let worked_ns: u64 = phase.tasks.iter().map(|one| one.task.wall_ns).sum();
         let cpu_ns: u64 = phase.tasks.iter().map(|one| one.task.cpu.total_ns()).sum();
         Self {
@@ -62,10 +62,10 @@ impl PhaseFigures {
 }
 
 /// Range over the whole seconds between the first and the last one with calls.
-fn over_seconds(phase: &Phase<'_>) -> Option<RateRange> {
-    let all = &phase.totals?.intervals;
-    let calls: u64 = all.iter().map(|slice| slice.calls).sum();
-    let inner = all.get(1..all.len().checked_sub(1)?)?;
+fn over_seconds(phase: &RehearsedPhase<'_>) -> Option<RateRange> {
+    let intervals = &phase.totals?.intervals;
+    let calls: u64 = intervals.iter().map(|slice| slice.calls).sum();
+    let inner = intervals.get(1..intervals.len().checked_sub(1)?)?;
     if inner.len() < SECONDS_LEAST || calls == 0 {
         return None;
     }
@@ -75,7 +75,7 @@ fn over_seconds(phase: &Phase<'_>) -> Option<RateRange> {
 }
 
 /// Range over the workers, each scaled up to their number.
-fn over_workers(phase: &Phase<'_>) -> Option<RateRange> {
+fn over_workers(phase: &RehearsedPhase<'_>) -> Option<RateRange> {
     let count = phase.first().count() as f64;
     if count < 2.0 {
         return None;
@@ -94,15 +94,16 @@ fn range(rates: impl Iterator<Item = f64>, seconds: usize) -> Option<RateRange> 
 }
 
 /// Rank that worked longest, else the worker, with its excess over the median in percent.
-fn slowest(phase: &Phase<'_>, ranks: &[RankPhase]) -> Option<(u64, f64)> {
+fn slowest(phase: &RehearsedPhase<'_>, ranks: &[RankPhase]) -> Option<(u64, f64)> {
     let longer = |longest: u64, median: u64| (longest as f64 / median.max(1) as f64 - 1.0) * 100.0;
     if let Some(rank) = ranks.iter().find(|rank| rank.name == phase.step.name) {
         return Some((rank.slowest, longer(rank.slowest_ns, rank.median_ns)));
     }
-    let mut all: Vec<(u64, u64)> =
+    let mut durations: Vec<(u64, u64)> =
         phase.first().map(|one| (one.task.wall_ns, one.task.worker.into())).collect();
-    all.sort_unstable();
-    let &(longest, worker) = all.last().filter(|_| all.len() > 1)?;
-    let median = u64::midpoint(all[(all.len() - 1) / 2].0, all[all.len() / 2].0);
+    durations.sort_unstable();
+    let &(longest, worker) = durations.last().filter(|_| durations.len() > 1)?;
+    let median =
+        u64::midpoint(durations[(durations.len() - 1) / 2].0, durations[durations.len() / 2].0);
     Some((worker, longer(longest, median)))
 }

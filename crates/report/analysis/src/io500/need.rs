@@ -5,7 +5,7 @@ use treering_model::workloads::io500::{
     StepKind,
 };
 
-use super::phase::{Done, Phase};
+use super::phase::{CountedTask, RehearsedPhase};
 
 /// Safety factor on the rehearsal's fastest worker: too large a setting ends by time and costs
 /// nothing, too small a one makes the run invalid.
@@ -15,7 +15,7 @@ const BLOCK_BYTES: u64 = 4096;
 
 /// Requirement of a test in its configuration.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Need {
+pub struct TestRequirement {
     /// Test that the requirement is for.
     pub test: Benchmark,
     /// Option of the test: `blockSize`, `n`, `segmentCount`.
@@ -36,19 +36,19 @@ pub struct Need {
     pub was_ended_by_time: bool,
 }
 
-impl Need {
+impl TestRequirement {
     /// Value as written in the configuration.
     pub fn value(&self) -> String {
         let unit = if self.test == Benchmark::IorEasy { "m" } else { "" };
         format!("{}{unit}", self.proposed)
     }
     /// Requirement of the test whose write phase this is, with a time limit of `seconds`.
-    pub(super) fn of(phase: &Phase<'_>, seconds: u64) -> Option<Self> {
+    pub(super) fn from_phase(phase: &RehearsedPhase<'_>, seconds: u64) -> Option<Self> {
         let StepKind::Write(test) = phase.step.kind else { return None };
         let rates = phase.first().map(|one| rate_until(seconds, one));
         let reached = whole(rates.fold(0.0, f64::max) * FULL_SECONDS as f64);
         let workers = phase.first().count() as u64;
-        let all = reached.saturating_mul(workers);
+        let total = reached.saturating_mul(workers);
         // blockSize is in MiB, the others count items or transfers.
         let (option, in_option, default) = match test {
             Benchmark::IorEasy => ("blockSize", 2, DEFAULT_BLOCK_BYTES >> 20),
@@ -62,11 +62,11 @@ impl Need {
             proposed: rounded_up(reached.saturating_mul(MARGIN)).saturating_mul(in_option),
             default,
             // ior's amounts are data, mdtest's are files.
-            bytes: all.saturating_mul(bytes_each(test)),
+            bytes: total.saturating_mul(bytes_each(test)),
             files: match test {
                 Benchmark::IorEasy => workers,
                 Benchmark::IorHard => 1,
-                Benchmark::MdtestEasy | Benchmark::MdtestHard => all,
+                Benchmark::MdtestEasy | Benchmark::MdtestHard => total,
             },
             was_ended_by_time: phase.first().any(|one| one.was_ended_by_time),
         })
@@ -79,7 +79,7 @@ impl Need {
 }
 
 /// Items a second without the tail after the time limit: an fsync, or slower workers catching up.
-fn rate_until(seconds: u64, one: &Done<'_>) -> f64 {
+fn rate_until(seconds: u64, one: &CountedTask<'_>) -> f64 {
     let worked = one.seconds();
     let worked = if one.was_ended_by_time { worked.min(seconds as f64) } else { worked };
     one.items as f64 / worked

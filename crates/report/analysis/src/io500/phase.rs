@@ -9,7 +9,7 @@ use super::GIB;
 
 /// A task with its counts.
 #[derive(Clone, Copy)]
-pub(super) struct Done<'t> {
+pub(super) struct CountedTask<'t> {
     pub(super) task: &'t TaskTotals,
     /// Number of items or transfers.
     pub(super) items: u64,
@@ -19,8 +19,8 @@ pub(super) struct Done<'t> {
     is_wear_out: bool,
 }
 
-impl<'t> Done<'t> {
-    fn of(step: &Step, task: &'t TaskTotals) -> Self {
+impl<'t> CountedTask<'t> {
+    fn new(step: &Step, task: &'t TaskTotals) -> Self {
         let counters = &task.counters;
         let (items, faults, is_wear_out, was_ended_by_time) = if step.moves_data() {
             let counts = counters.read::<TransferCounts>().unwrap_or_default();
@@ -42,19 +42,19 @@ impl<'t> Done<'t> {
 }
 
 /// A phase of the rehearsal with its tasks.
-pub(super) struct Phase<'t> {
+pub(super) struct RehearsedPhase<'t> {
     pub(super) step: &'static Step,
     pub(super) totals: Option<&'t PhaseTotals>,
-    pub(super) tasks: Vec<Done<'t>>,
+    pub(super) tasks: Vec<CountedTask<'t>>,
     began_ns: u64,
     ended_ns: u64,
 }
 
-impl<'t> Phase<'t> {
+impl<'t> RehearsedPhase<'t> {
     /// Collects the tasks of a step; `None` when it has none.
-    pub(super) fn of(trial: &'t Trial, step: &'static Step) -> Option<Self> {
+    pub(super) fn from_trial(trial: &'t Trial, step: &'static Step) -> Option<Self> {
         let tasks = trial.tasks.iter().filter(|task| task.kind == step.name);
-        let tasks: Vec<Done<'t>> = tasks.map(|task| Done::of(step, task)).collect();
+        let tasks: Vec<CountedTask<'t>> = tasks.map(|task| CountedTask::new(step, task)).collect();
         let began_ns = tasks.iter().map(|one| one.task.began_ns).min()?;
         let ended_ns = tasks.iter().map(|one| one.task.began_ns + one.task.wall_ns).max()?;
         let totals = trial.phases.iter().find(|phase| phase.name == step.name);
@@ -88,7 +88,7 @@ impl<'t> Phase<'t> {
 
     /// First task of each worker, without those that only continue after the time limit stopped the
     /// first.
-    pub(super) fn first(&self) -> impl Iterator<Item = &Done<'t>> {
+    pub(super) fn first(&self) -> impl Iterator<Item = &CountedTask<'t>> {
         self.tasks.iter().filter(|one| !one.is_wear_out)
     }
 }

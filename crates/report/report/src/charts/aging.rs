@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::axis::{Axis, Scale};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{latency_text, mark, px, time_tick};
 use super::plot::{
     ACROSS, HEIGHT, WIDTH, axis_remark, class, dots, feet, path, shape, spread, value_axis,
@@ -61,8 +61,8 @@ fn values(aging: &Aging) -> impl Iterator<Item = f64> + Clone {
     variants.flat_map(|variant| variant.points.iter().chain(&variant.line)).map(|(_, ns)| *ns)
 }
 
-fn entry(aging: &Aging, place: usize, variant: &AgingVariant) -> Entry {
-    Entry {
+fn entry(aging: &Aging, place: usize, variant: &AgingVariant) -> LegendEntry {
+    LegendEntry {
         class: class(place, aging.variants.len()),
         shape: shape(place),
         name: visible(&variant.name),

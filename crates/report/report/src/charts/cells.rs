@@ -32,7 +32,7 @@ pub(super) struct Cells<P> {
 
 impl<P: Paint> Cells<P> {
     /// Creates the grid from the appearance of all cells of a device; `None` leaves a cell blank.
-    pub(super) fn of(looks: Vec<Option<P>>, cell_bytes: u64) -> Self {
+    pub(super) fn new(looks: Vec<Option<P>>, cell_bytes: u64) -> Self {
         let first = looks.iter().position(Option::is_some).unwrap_or(0) / COLUMNS * COLUMNS;
         let last = looks.iter().rposition(Option::is_some).map_or(first, |place| place + 1);
         let looks = looks.get(first..last).unwrap_or_default().to_vec();

@@ -31,7 +31,7 @@ pub(super) struct Figure {
     pub(super) aside: String,
     /// Explanation that a page gives once for all charts of the kind, and a file repeats.
     pub(super) key: String,
-    pub(super) legend: Vec<Entry>,
+    pub(super) legend: Vec<LegendEntry>,
     /// Text alternative of the whole chart, for screen readers.
     pub(super) spoken: String,
     /// Width and height of the drawing in its own units.
@@ -42,7 +42,7 @@ pub(super) struct Figure {
 }
 
 /// Entry of a legend.
-pub(super) struct Entry {
+pub(super) struct LegendEntry {
     /// CSS class of the entry's colour.
     pub(super) class: String,
     pub(super) shape: Shape,
@@ -136,7 +136,7 @@ impl Figure {
 const ALONE: &str = "text { font-family: system-ui, -apple-system, \"Segoe UI\", Roboto, \
     \"Noto Sans\", \"DejaVu Sans\", sans-serif; } .chart text.title { font-weight: 600; }\n";
 
-impl Entry {
+impl LegendEntry {
     pub(super) fn on_page(&self) -> Markup {
         html! {
             li class=(self.class) {

@@ -22,7 +22,7 @@ const FARTHEST: f64 = 6.9;
 const STRETCH: f64 = 3.0;
 
 /// Geometry of the plot.
-struct Layout {
+struct ForestLayout {
     wide: bool,
     width: f64,
     /// Left and right edge of the ratio axis.
@@ -38,7 +38,7 @@ struct Layout {
     mixed: bool,
 }
 
-impl Layout {
+impl ForestLayout {
     fn new(forest: &Forest, wide: bool) -> Self {
         let first = forest.rows.first();
         let several = forest.rows.iter().any(|row| Some(&row.contender) != first.map(contender));
@@ -129,7 +129,7 @@ pub(super) fn figure(forest: &Forest) -> Figure {
 
 /// Draws one of the layouts; returns its width and height.
 fn laid_out(forest: &Forest, wide: bool) -> ((f64, f64), Markup) {
-    let layout = Layout::new(forest, wide);
+    let layout = ForestLayout::new(forest, wide);
     let axis = Axis::new(Scale::Log, ends(forest), layout.plot);
     let height = layout.bottom() + 26.0;
     ((layout.width, height), drawing(forest, &layout, &axis))
@@ -186,7 +186,7 @@ fn ends(forest: &Forest) -> (f64, f64) {
     ((ends.0 - room).exp(), (ends.1 + room).exp())
 }
 
-fn drawing(forest: &Forest, layout: &Layout, axis: &Axis) -> Markup {
+fn drawing(forest: &Forest, layout: &ForestLayout, axis: &Axis) -> Markup {
     let bottom = layout.bottom();
     html! {
         @for (place, row) in forest.rows.iter().enumerate() {
@@ -217,7 +217,7 @@ fn drawing(forest: &Forest, layout: &Layout, axis: &Axis) -> Markup {
 
 /// Draws the band of differences below the threshold, as high as the row so that neighbouring bands
 /// join.
-fn band(row: &ForestRow, layout: &Layout, axis: &Axis, top: f64) -> Markup {
+fn band(row: &ForestRow, layout: &ForestLayout, axis: &Axis, top: f64) -> Markup {
     let factor = 1.0 + row.threshold.max(0.0);
     let (from, to) = (axis.place(1.0 / factor), axis.place(factor));
     html! {
@@ -226,11 +226,11 @@ fn band(row: &ForestRow, layout: &Layout, axis: &Axis, top: f64) -> Markup {
     }
 }
 
-fn grid(forest: &Forest, layout: &Layout, axis: &Axis, bottom: f64) -> Markup {
+fn grid(forest: &Forest, layout: &ForestLayout, axis: &Axis, bottom: f64) -> Markup {
     let one = axis.place(1.0);
     let (left, right) = layout.plot;
-    let all = |better| forest.rows.iter().all(|row| row.better == better);
-    let hints = match (all(Better::Higher), all(Better::Lower)) {
+    let all_better = |better| forest.rows.iter().all(|row| row.better == better);
+    let hints = match (all_better(Better::Higher), all_better(Better::Lower)) {
         (true, _) => Some(("◀ worse", "better ▶")),
         (_, true) => Some(("◀ better", "worse ▶")),
         _ => None,
@@ -266,7 +266,7 @@ fn anchor(x: f64, (left, right): (f64, f64)) -> &'static str {
     }
 }
 
-fn of_row(row: &ForestRow, layout: &Layout, axis: &Axis, top: f64, repeats: bool) -> Markup {
+fn of_row(row: &ForestRow, layout: &ForestLayout, axis: &Axis, top: f64, repeats: bool) -> Markup {
     html! {
         g class=(format!("row {}", row.verdict.name())) {
             title { (spoken(row)) }
@@ -284,7 +284,7 @@ fn of_row(row: &ForestRow, layout: &Layout, axis: &Axis, top: f64, repeats: bool
     }
 }
 
-fn names(row: &ForestRow, layout: &Layout, top: f64, repeats: bool) -> Markup {
+fn names(row: &ForestRow, layout: &ForestLayout, top: f64, repeats: bool) -> Markup {
     let sign = match (layout.mixed, row.better) {
         (false, _) => "",
         (true, Better::Higher) => " ↑",

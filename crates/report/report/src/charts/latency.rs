@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use treering_analysis::nines_of;
 
 use super::axis::{Axis, Scale};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{latency_text, line, mark, time_tick};
 use super::plot::{ACROSS, DOWN, HEIGHT, WIDTH, class, feet, path, shape, value_grid};
 use super::{Latencies, LatencyVariant};
@@ -45,7 +45,7 @@ pub(super) fn figure(latencies: &Latencies) -> Figure {
     }
 }
 
-fn legend(variants: &[LatencyVariant]) -> Vec<Entry> {
+fn legend(variants: &[LatencyVariant]) -> Vec<LegendEntry> {
     let entry = |(place, variant): (usize, &LatencyVariant)| {
         // Where p99 is unknown, p90 is used instead.
         let has_p99 = at(variant, 99.0).is_some();
@@ -54,7 +54,7 @@ fn legend(variants: &[LatencyVariant]) -> Vec<Entry> {
             Some(format!("{word} {}", at(variant, *percent).map(latency_text)?))
         };
         let values: Vec<String> = named.filter_map(value).collect();
-        Entry {
+        LegendEntry {
             class: class(place, variants.len()),
             shape: shape(place),
             name: visible(&variant.name),

@@ -7,7 +7,7 @@
 use maud::{Markup, html};
 
 use super::axis::{Axis, Scale};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{change_text, line, mark, px, ratio_text};
 use super::plot::{class, dots, shape};
 use super::{RatioVariant, Ratios};
@@ -20,7 +20,7 @@ const SINGLE_MARKS: usize = 1500;
 const FARTHEST: f64 = 6.9;
 
 /// Geometry of a layout.
-struct Layout {
+struct RatiosLayout {
     size: (f64, f64),
     across: (f64, f64),
     down: (f64, f64),
@@ -28,10 +28,14 @@ struct Layout {
     numbered: usize,
 }
 
-const WIDE: Layout =
-    Layout { size: (1100.0, 216.0), across: (60.0, 1096.0), down: (10.0, 176.0), numbered: 30 };
-const NARROW: Layout =
-    Layout { size: (400.0, 226.0), across: (60.0, 396.0), down: (10.0, 186.0), numbered: 8 };
+const WIDE: RatiosLayout = RatiosLayout {
+    size: (1100.0, 216.0),
+    across: (60.0, 1096.0),
+    down: (10.0, 176.0),
+    numbered: 30,
+};
+const NARROW: RatiosLayout =
+    RatiosLayout { size: (400.0, 226.0), across: (60.0, 396.0), down: (10.0, 186.0), numbered: 8 };
 
 /// Renders the chart in both layouts, for a page.
 pub(super) fn on_page(ratios: &Ratios) -> Markup {
@@ -73,14 +77,14 @@ pub(super) fn figure(ratios: &Ratios) -> Figure {
     }
 }
 
-fn legend(ratios: &Ratios) -> Vec<Entry> {
+fn legend(ratios: &Ratios) -> Vec<LegendEntry> {
     let entry = |(place, variant): (usize, &RatioVariant)| {
         let interval = match variant.interval {
             Some((low, high)) => format!(" ({}–{})", ratio_text(low), ratio_text(high)),
             None if variant.unbounded => " (unbounded)".to_owned(),
             None => String::new(),
         };
-        Entry {
+        LegendEntry {
             class: class(place + 1, ratios.variants.len() + 1),
             shape: shape(place + 1),
             name: visible(&variant.name),
@@ -105,7 +109,7 @@ fn ends(ratios: &Ratios) -> (f64, f64) {
     ((ends.0 - room).exp(), (ends.1 + room).exp())
 }
 
-fn drawing(ratios: &Ratios, layout: &Layout) -> Markup {
+fn drawing(ratios: &Ratios, layout: &RatiosLayout) -> Markup {
     let axis = Axis::new(Scale::Log, ends(ratios), (layout.down.1, layout.down.0));
     let count = ratios.numbers.len().max(1);
     let slot = (layout.across.1 - layout.across.0) / count as f64;
@@ -133,7 +137,7 @@ fn drawing(ratios: &Ratios, layout: &Layout) -> Markup {
 }
 
 /// Draws the estimate across all rounds, over its interval.
-fn estimate(variant: &RatioVariant, class: &str, layout: &Layout, axis: &Axis) -> Markup {
+fn estimate(variant: &RatioVariant, class: &str, layout: &RatiosLayout, axis: &Axis) -> Markup {
     let (left, right) = layout.across;
     let y = axis.place(variant.ratio);
     html! {
@@ -154,7 +158,7 @@ fn marks(
     ratios: &Ratios,
     variant: &RatioVariant,
     place: usize,
-    layout: &Layout,
+    layout: &RatiosLayout,
     axis: &Axis,
 ) -> Markup {
     let variants = ratios.variants.len() as f64;
@@ -187,7 +191,7 @@ fn marks(
 }
 
 /// Draws round numbers below the plot; of many only every second, fifth, tenth …
-fn numbers(ratios: &Ratios, layout: &Layout, slot: f64) -> Markup {
+fn numbers(ratios: &Ratios, layout: &RatiosLayout, slot: f64) -> Markup {
     let count = ratios.numbers.len();
     let least = count.div_ceil(layout.numbered).max(1);
     let powers = (0..7).map(|power| 10usize.pow(power));

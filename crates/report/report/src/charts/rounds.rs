@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use treering_model::Unit;
 
 use super::axis::Axis;
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{line, mark, px, trimmed};
 use super::plot::{
     ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, dots, feet, path, shape, value_axis,
@@ -59,10 +59,10 @@ fn by(rounds: &Rounds) -> String {
     rounds.by.as_deref().map_or_else(|| "round".to_owned(), visible)
 }
 
-fn legend(rounds: &Rounds) -> Vec<Entry> {
+fn legend(rounds: &Rounds) -> Vec<LegendEntry> {
     let entry = |(place, variant): (usize, &RoundsVariant)| {
         let median = median(variant).map(|median| format!("median {}", shown(median, rounds.unit)));
-        Entry {
+        LegendEntry {
             class: class(place, rounds.variants.len()),
             shape: shape(place),
             name: visible(&variant.name),

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::axis::{Axis, Scale};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{mark, px, trimmed};
 use super::plot::{
     ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, feet, path, shape, spread, value_grid,
@@ -48,13 +48,13 @@ pub(super) fn figure(timeline: &Timeline) -> Figure {
     }
 }
 
-fn legend(timeline: &Timeline) -> Vec<Entry> {
+fn legend(timeline: &Timeline) -> Vec<LegendEntry> {
     let entry = |(place, variant): (usize, &TimelineVariant)| {
         let rounds = match variant.rounds {
             1 => String::new(),
             rounds => format!("median of {rounds} rounds"),
         };
-        Entry {
+        LegendEntry {
             class: class(place, timeline.variants.len()),
             shape: shape(place),
             name: visible(&variant.name),

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::axis::{Axis, Scale};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{Shape, px, trimmed};
 use super::plot::{
     ACROSS, HEIGHT, WIDTH, axis_remark, class, feet, path, spread, value_axis, value_grid,
@@ -43,9 +43,9 @@ pub(super) fn figure(timeline: &LayoutTimeline) -> Figure {
 }
 
 /// Names of the variants, if there are several.
-fn legend(timeline: &LayoutTimeline) -> Vec<Entry> {
+fn legend(timeline: &LayoutTimeline) -> Vec<LegendEntry> {
     let variants = timeline.variants.len();
-    let entry = |(place, variant): (usize, &LayoutTimelineVariant)| Entry {
+    let entry = |(place, variant): (usize, &LayoutTimelineVariant)| LegendEntry {
         class: class(place, variants),
         shape: Shape::Circle,
         name: visible(&variant.name),

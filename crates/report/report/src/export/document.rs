@@ -6,7 +6,7 @@
 use std::io;
 
 use serde::Serialize;
-use treering_analysis::Known;
+use treering_analysis::KnownTotals;
 use treering_model::{
     Annotation, Artifact, Beginning, Caution, Counters, Cpu, Ending, Fact, Interval, Latency,
     Metric, OpTotals, PhaseTotals, TaskTotals, Trial,
@@ -55,7 +55,7 @@ impl<'t> ExportedTrial<'t> {
             beginning, facts, phases, tasks, metrics, artifacts, cautions, annotations, ending,
             wall_ns,
         } = trial;
-        let known = Known::of(trial);
+        let known = KnownTotals::for_trial(trial);
         Self {
             beginning,
             facts,
@@ -102,7 +102,7 @@ pub(crate) struct TaskForm<'t> {
 }
 
 impl<'t> TaskForm<'t> {
-    pub(crate) fn of(totals: &'t TaskTotals, known: Known) -> Self {
+    pub(crate) fn of(totals: &'t TaskTotals, known: KnownTotals) -> Self {
         #[rustfmt::skip]
         let TaskTotals {
             phase, task, worker, kind, subject, state, tally, began_ns, wall_ns, sync_ns, cpu,
@@ -121,7 +121,7 @@ impl<'t> TaskForm<'t> {
             sync_ns: known.amount(*sync_ns),
             cpu: known.amount(*cpu),
             sync_cpu: known.amount(*sync_cpu),
-            files: Known::files(*files),
+            files: KnownTotals::files(*files),
             bytes: known.amount(*bytes),
             listed_bytes: known.amount(*listed_bytes),
             ops: exported_ops(ops),
@@ -149,7 +149,7 @@ struct ExportedPhase<'t> {
     intervals: &'t [Interval],
 }
 
-fn exported_phase(totals: &PhaseTotals, known: Known) -> ExportedPhase<'_> {
+fn exported_phase(totals: &PhaseTotals, known: KnownTotals) -> ExportedPhase<'_> {
     let PhaseTotals { phase, name, began_ns, wall_ns, tasks, files, bytes, cpu, ops, intervals } =
         totals;
     ExportedPhase {
@@ -158,7 +158,7 @@ fn exported_phase(totals: &PhaseTotals, known: Known) -> ExportedPhase<'_> {
         began_ns: *began_ns,
         wall_ns: known.amount(*wall_ns),
         tasks: known.amount(*tasks),
-        files: Known::files(*files),
+        files: KnownTotals::files(*files),
         bytes: known.amount(*bytes),
         cpu: known.amount(*cpu),
         ops: exported_ops(ops),

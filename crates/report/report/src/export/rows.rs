@@ -5,7 +5,7 @@
 
 use std::io;
 
-use treering_analysis::Known;
+use treering_analysis::KnownTotals;
 use treering_model::{Cpu, OpTotals, Scope, TaskTotals, Trial};
 
 use crate::formats::csv::{text_field, write_record};
@@ -73,7 +73,7 @@ pub(super) fn header(columns: &[&str], out: &mut dyn io::Write) -> io::Result<()
 
 /// Writes one row for each task.
 pub(super) fn tasks(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
-    let known = Known::of(trial);
+    let known = KnownTotals::for_trial(trial);
     let reported = |ns: u64| known.amount(ns).map(seconds).unwrap_or_default();
     let number = |amount: Option<u64>| amount.map(|amount| amount.to_string()).unwrap_or_default();
     for task in &trial.tasks {
@@ -101,7 +101,7 @@ pub(super) fn tasks(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
             system,
             sync_user,
             sync_system,
-            number(Known::files(task.files)),
+            number(KnownTotals::files(task.files)),
             number(known.amount(task.bytes)),
             number(known.amount(task.listed_bytes)),
             rate(moves, task.mib_per_second()),

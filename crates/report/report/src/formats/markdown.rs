@@ -4,7 +4,7 @@ use std::io;
 
 use crate::escape::visible;
 use crate::{Align, Cell, Format, Report, Table};
-use crate::{Block, Pair, Warning};
+use crate::{Block, KeyValue, Warning};
 
 /// Markdown format, for issues and wikis.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +65,8 @@ fn write_table(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
     }
 }
 
-fn write_pairs(pairs: &[Pair], out: &mut dyn io::Write) -> io::Result<()> {
-    for Pair { key, value } in pairs {
+fn write_pairs(pairs: &[KeyValue], out: &mut dyn io::Write) -> io::Result<()> {
+    for KeyValue { key, value } in pairs {
         let value = if *value == Cell::Missing { "–".to_owned() } else { safe(&value.shown("")) };
         writeln!(out, "- **{}**: {value}", safe(key))?;
     }

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::escape::ascii;
-use crate::lines::{Look, render};
+use crate::lines::{TextLook, render};
 use crate::{Format, Report};
 
 /// Minimum page width in columns.
@@ -26,7 +26,7 @@ impl Format for Plain {
 
     fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         let width = self.width.max(NARROWEST);
-        let look = Look {
+        let look = TextLook {
             width,
             prose: width,
             clean: ascii,

@@ -5,7 +5,7 @@
 use std::io;
 
 use crate::escape::visible;
-use crate::lines::{Look, Role, render};
+use crate::lines::{TextLook, TextRole, render};
 use crate::{Format, Report, Tone};
 
 /// Minimum page width in columns; a narrower terminal wraps the lines itself.
@@ -33,7 +33,7 @@ impl Format for Terminal {
 
     fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         let width = self.width.max(NARROWEST);
-        let look = Look {
+        let look = TextLook {
             width,
             prose: width.min(PROSE),
             clean: visible,
@@ -51,15 +51,15 @@ impl Format for Terminal {
 }
 
 /// Colours text by its role. Blue and yellow can be distinguished with any colour vision.
-fn painted(role: Role, text: &str) -> String {
+fn painted(role: TextRole, text: &str) -> String {
     let codes = match role {
-        Role::Title | Role::Heading => "1",
-        Role::Name => "36",
-        Role::Rule | Role::Aside => "2",
-        Role::Warning | Role::Cell(Tone::Caution) => "1;33",
-        Role::Cell(Tone::Good) => "34",
-        Role::Cell(Tone::Bad) => "1;7",
-        Role::Cell(Tone::Plain) => return text.to_owned(),
+        TextRole::Title | TextRole::Heading => "1",
+        TextRole::Name => "36",
+        TextRole::Rule | TextRole::Aside => "2",
+        TextRole::Warning | TextRole::Cell(Tone::Caution) => "1;33",
+        TextRole::Cell(Tone::Good) => "34",
+        TextRole::Cell(Tone::Bad) => "1;7",
+        TextRole::Cell(Tone::Plain) => return text.to_owned(),
     };
     format!("\x1b[{codes}m{text}\x1b[0m")
 }

@@ -12,7 +12,7 @@ const SPARE: usize = 3;
 
 /// Quoting state of the shell within a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Quote {
+enum QuoteState {
     None,
     Single,
     Double,
@@ -21,7 +21,7 @@ enum Quote {
 /// An unbreakable piece of the line, with the quoting state after it.
 struct Atom {
     text: String,
-    after: Quote,
+    after: QuoteState,
 }
 
 /// Folds a command into lines of at most `room` columns (at least 16), with `indent` before each
@@ -49,10 +49,10 @@ pub(crate) fn fold(line: &str, indent: &str, room: usize) -> Vec<String> {
 
 /// Appends a word, breaking it where it is longer than the line.
 fn push_word(word: &[Atom], current: &mut String, room: usize, lines: &mut Vec<String>) {
-    let mut quote = Quote::None;
+    let mut quote = QuoteState::None;
     for atom in word {
         if current.len() + atom.text.len() + SPARE > room {
-            let (close, open) = if quote == Quote::Single { ("'", "'") } else { ("", "") };
+            let (close, open) = if quote == QuoteState::Single { ("'", "'") } else { ("", "") };
             lines.push(format!("{current}{close}\\"));
             open.clone_into(current);
         }
@@ -64,20 +64,20 @@ fn push_word(word: &[Atom], current: &mut String, room: usize, lines: &mut Vec<S
 /// Splits the line into words, keeping quoted blanks inside them, each as a list of atoms.
 fn words(line: &str) -> Vec<Vec<Atom>> {
     let mut words: Vec<Vec<Atom>> = vec![Vec::new()];
-    let mut quote = Quote::None;
+    let mut quote = QuoteState::None;
     let mut chars = line.chars();
     while let Some(c) = chars.next() {
         let mut text = String::from(c);
         match (quote, c) {
-            (Quote::None, ' ') => {
+            (QuoteState::None, ' ') => {
                 words.push(Vec::new());
                 continue;
             }
-            (Quote::None, '\'') => quote = Quote::Single,
-            (Quote::None, '"') => quote = Quote::Double,
-            (Quote::Single, '\'') | (Quote::Double, '"') => quote = Quote::None,
-            (Quote::None | Quote::Double, '\\') => text.extend(chars.next()),
-            (Quote::None | Quote::Single | Quote::Double, _) => {}
+            (QuoteState::None, '\'') => quote = QuoteState::Single,
+            (QuoteState::None, '"') => quote = QuoteState::Double,
+            (QuoteState::Single, '\'') | (QuoteState::Double, '"') => quote = QuoteState::None,
+            (QuoteState::None | QuoteState::Double, '\\') => text.extend(chars.next()),
+            (QuoteState::None | QuoteState::Single | QuoteState::Double, _) => {}
         }
         if let Some(word) = words.last_mut() {
             word.push(Atom { text, after: quote });

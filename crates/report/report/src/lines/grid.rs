@@ -3,7 +3,7 @@
 
 use treering_model::Better;
 
-use super::look::{Look, Role, assembled, padded};
+use super::look::{TextLook, TextRole, assembled, padded};
 use super::wrap::{width, wrap};
 use crate::{Align, Cell, Column, Table, Tone};
 
@@ -15,7 +15,7 @@ const INDENT: &str = "  ";
 
 /// A table as escaped text, ready for layout.
 pub(crate) struct Grid<'l> {
-    look: &'l Look,
+    look: &'l TextLook,
     columns: Vec<GridColumn>,
     rows: Vec<Vec<Text>>,
     keys: usize,
@@ -39,11 +39,11 @@ struct Text {
 }
 
 /// Columns of a panel: index and width of each.
-type Panel = Vec<(usize, usize)>;
+type ColumnPanel = Vec<(usize, usize)>;
 
 impl<'l> Grid<'l> {
     /// Escapes the table's texts and measures its columns.
-    pub(crate) fn new(table: &Table, look: &'l Look) -> Self {
+    pub(crate) fn new(table: &Table, look: &'l TextLook) -> Self {
         let shown = |cell: &Cell, column: &Column| Text {
             text: (look.clean)(&cell.shown(&column.unit)),
             tone: cell.tone(),
@@ -93,17 +93,17 @@ impl<'l> Grid<'l> {
 
     /// Splits the columns into as few, and as even, panels as possible: a last panel with a single
     /// column would read badly. `None` when a column does not fit next to the key columns.
-    fn panels(&self, keys: usize) -> Option<Vec<Panel>> {
+    fn panels(&self, keys: usize) -> Option<Vec<ColumnPanel>> {
         let mut best = self.packed(keys, self.look.width)?;
         if best.len() == 1 {
             return Some(best);
         }
         // Evenness must not cost additional wrapping.
-        let widths = |panels: &[Panel]| {
-            let mut all: Panel = panels.iter().flatten().copied().collect();
-            all.sort_unstable();
-            all.dedup();
-            all
+        let widths = |panels: &[ColumnPanel]| {
+            let mut columns: ColumnPanel = panels.iter().flatten().copied().collect();
+            columns.sort_unstable();
+            columns.dedup();
+            columns
         };
         for width in (1..self.look.width).rev() {
             match self.packed(keys, width) {
@@ -118,7 +118,7 @@ impl<'l> Grid<'l> {
 
     /// Puts all columns into one panel if they fit (wrapping where allowed), otherwise as many as
     /// fit into each panel after the key columns.
-    fn packed(&self, keys: usize, room: usize) -> Option<Vec<Panel>> {
+    fn packed(&self, keys: usize, room: usize) -> Option<Vec<ColumnPanel>> {
         let everything: Vec<usize> = (0..self.columns.len()).collect();
         let broken = || self.squeezed_to(&everything, room, |column| column.narrowest);
         if let Some(panel) = self.squeezed(&everything, room).or_else(broken) {
@@ -145,7 +145,7 @@ impl<'l> Grid<'l> {
 
     /// Widths of these columns side by side, texts squeezed as far as needed; `None` when space is
     /// too short.
-    fn squeezed(&self, chosen: &[usize], room: usize) -> Option<Panel> {
+    fn squeezed(&self, chosen: &[usize], room: usize) -> Option<ColumnPanel> {
         self.squeezed_to(chosen, room, |column| column.narrow)
     }
 
@@ -154,7 +154,7 @@ impl<'l> Grid<'l> {
         chosen: &[usize],
         room: usize,
         least: fn(&GridColumn) -> usize,
-    ) -> Option<Panel> {
+    ) -> Option<ColumnPanel> {
         let gaps = chosen.windows(2).map(|pair| self.gap(pair[0], pair[1])).sum();
         let room = room.checked_sub(gaps)?;
         let mut widths: Vec<usize> = chosen.iter().map(|&c| self.columns[c].wide).collect();
@@ -183,9 +183,10 @@ impl<'l> Grid<'l> {
         self.look.bar.filter(|_| left < self.keys && right >= self.keys)
     }
 
-    fn draw(&self, panel: &Panel, lines: &mut Vec<String>) {
+    fn draw(&self, panel: &ColumnPanel, lines: &mut Vec<String>) {
         let head = |of: fn(&GridColumn) -> &str| {
-            let texts = panel.iter().map(|&(column, _)| (of(&self.columns[column]), Role::Name));
+            let texts =
+                panel.iter().map(|&(column, _)| (of(&self.columns[column]), TextRole::Name));
             self.line(panel, texts)
         };
         lines.push(head(|column| &column.name));
@@ -200,21 +201,25 @@ impl<'l> Grid<'l> {
             for level in 0..height {
                 let texts = panel.iter().zip(&broken).map(|(&(column, _), pieces)| {
                     let piece = pieces.get(level).map_or("", String::as_str);
-                    (piece, Role::Cell(texts[column].tone))
+                    (piece, TextRole::Cell(texts[column].tone))
                 });
                 lines.push(self.line(panel, texts));
             }
         }
     }
 
-    fn line<'t>(&self, panel: &Panel, texts: impl Iterator<Item = (&'t str, Role)>) -> String {
+    fn line<'t>(
+        &self,
+        panel: &ColumnPanel,
+        texts: impl Iterator<Item = (&'t str, TextRole)>,
+    ) -> String {
         let mut pieces = Vec::new();
         let mut left = None;
         for (&(column, wide), (text, role)) in panel.iter().zip(texts) {
             let bar = left.and_then(|left| self.bar(left, column));
             match (left, bar) {
-                (_, Some(bar)) => pieces.push((format!(" {bar} "), Role::Rule)),
-                (Some(_), None) => pieces.push(("  ".to_owned(), Role::Rule)),
+                (_, Some(bar)) => pieces.push((format!(" {bar} "), TextRole::Rule)),
+                (Some(_), None) => pieces.push(("  ".to_owned(), TextRole::Rule)),
                 (None, None) => {}
             }
             pieces.push((padded(text, wide, self.columns[column].align), role));
@@ -223,7 +228,7 @@ impl<'l> Grid<'l> {
         assembled(pieces, self.look)
     }
 
-    fn rule(&self, panel: &Panel) -> String {
+    fn rule(&self, panel: &ColumnPanel) -> String {
         let mut line = String::new();
         let mut left = None;
         for &(column, wide) in panel {
@@ -236,7 +241,7 @@ impl<'l> Grid<'l> {
             line.extend(std::iter::repeat_n(self.look.rule, wide));
             left = Some(column);
         }
-        (self.look.paint)(Role::Rule, &line)
+        (self.look.paint)(TextRole::Rule, &line)
     }
 
     /// Lays each row out by itself, one or more lines for each of its cells.
@@ -260,24 +265,24 @@ impl<'l> Grid<'l> {
 }
 
 /// Adds `name: text`, wrapped below itself if it is long.
-fn stack(name: &str, text: &Text, indent: &str, look: &Look, lines: &mut Vec<String>) {
+fn stack(name: &str, text: &Text, indent: &str, look: &TextLook, lines: &mut Vec<String>) {
     let room = look.width.saturating_sub(indent.len() + INDENT.len());
     let names = wrap(&format!("{name}:"), room);
     let (last, above) = names.split_last().map_or(("", &[][..]), |(last, above)| (last, above));
     for name in above {
-        lines.push(format!("{indent}{}", (look.paint)(Role::Name, name)));
+        lines.push(format!("{indent}{}", (look.paint)(TextRole::Name, name)));
     }
-    let role = Role::Cell(text.tone);
+    let role = TextRole::Cell(text.tone);
     let beside = width(last) + 1 + width(&text.text) <= room;
-    let mut pieces = vec![(indent.to_owned(), Role::Name), (last.to_owned(), Role::Name)];
+    let mut pieces = vec![(indent.to_owned(), TextRole::Name), (last.to_owned(), TextRole::Name)];
     if beside {
-        pieces.extend([(" ".to_owned(), Role::Name), (text.text.clone(), role)]);
+        pieces.extend([(" ".to_owned(), TextRole::Name), (text.text.clone(), role)]);
     }
     lines.push(assembled(pieces, look));
     if !beside {
         for piece in wrap(&text.text, room) {
             let indent = format!("{indent}{INDENT}");
-            lines.push(assembled(vec![(indent, Role::Name), (piece, role)], look));
+            lines.push(assembled(vec![(indent, TextRole::Name), (piece, role)], look));
         }
     }
 }

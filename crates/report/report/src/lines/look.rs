@@ -5,7 +5,7 @@ use crate::{Align, Tone};
 
 /// Role of a piece of text, for highlighting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum TextRole {
     /// Title of the page.
     Title,
     /// Heading of a section.
@@ -23,7 +23,7 @@ pub(crate) enum Role {
 }
 
 /// Look of a text format.
-pub(crate) struct Look {
+pub(crate) struct TextLook {
     /// Columns of a line.
     pub(crate) width: usize,
     /// Columns of running text; shorter lines are easier to read.
@@ -46,7 +46,7 @@ pub(crate) struct Look {
     /// True to fold long command lines with a backslash. A terminal wraps them itself.
     pub(crate) folds_commands: bool,
     /// Highlights a piece of text without changing its width.
-    pub(crate) paint: fn(Role, &str) -> String,
+    pub(crate) paint: fn(TextRole, &str) -> String,
 }
 
 /// Pads text to `room` columns on the side opposite its alignment.
@@ -59,7 +59,7 @@ pub(crate) fn padded(text: &str, room: usize, align: Align) -> String {
 }
 
 /// Joins pieces into a line: highlighted, blanks left plain, trailing blanks removed.
-pub(crate) fn assembled(mut pieces: Vec<(String, Role)>, look: &Look) -> String {
+pub(crate) fn assembled(mut pieces: Vec<(String, TextRole)>, look: &TextLook) -> String {
     while let Some((last, _)) = pieces.last_mut() {
         last.truncate(last.trim_end_matches(' ').len());
         if !last.is_empty() {

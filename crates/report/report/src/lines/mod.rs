@@ -8,5 +8,5 @@ mod look;
 mod sheet;
 mod wrap;
 
-pub(crate) use look::{Look, Role};
+pub(crate) use look::{TextLook, TextRole};
 pub(crate) use sheet::render;

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::Overview;
-use super::packed::{Detail, Packed};
+use super::packed::{DetailPage, PagePack};
 use crate::escape::visible;
 use crate::formats::html::whole;
 use crate::pages::identity::utc;
@@ -108,13 +108,13 @@ fn row(trial: &CampaignTrial) -> Markup {
 }
 
 /// Detail pages of the comparisons, packed.
-pub(super) fn packs(campaigns: &[Campaign]) -> Vec<Packed> {
-    let detail = |campaign: &Campaign| Detail {
+pub(super) fn packs(campaigns: &[Campaign]) -> Vec<PagePack> {
+    let detail = |campaign: &Campaign| DetailPage {
         name: format!("comparison-{}", campaign.name),
         markup: campaign.markup(),
     };
-    let details: Vec<Detail> = campaigns.iter().map(detail).collect();
-    details.chunks(PACKED).map(Packed::of).collect()
+    let details: Vec<DetailPage> = campaigns.iter().map(detail).collect();
+    details.chunks(PACKED).map(PagePack::new).collect()
 }
 
 /// Table of the comparisons in the overview.

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use treering_analysis::history::History;
 use treering_model::{Better, Mode, Unit};
 
-use super::notable::{Notable, Reason};
+use super::notable::{NotableSeries, Reason};
 use crate::charts::{Spark, SparkChange};
 use crate::escape::visible;
 use crate::pages::history::{HistoryView, percent, title, value};
@@ -18,16 +18,16 @@ const MOST_CELLS: usize = 1200;
 const MOST_COLUMNS: usize = 12;
 
 /// Properties that the series of a row share.
-type Key<'h> = (&'h str, Mode, &'h str, &'h str, Unit);
+type RowKey<'h> = (&'h str, Mode, &'h str, &'h str, Unit);
 
-struct Row<'h> {
-    key: Key<'h>,
+struct MatrixRow<'h> {
+    key: RowKey<'h>,
     /// Cells of the row, at least one.
-    cells: Vec<Notable<'h>>,
+    cells: Vec<NotableSeries<'h>>,
 }
 
-impl<'h> Row<'h> {
-    fn most(&self) -> Option<&Notable<'h>> {
+impl<'h> MatrixRow<'h> {
+    fn most(&self) -> Option<&NotableSeries<'h>> {
         self.cells.iter().max_by(|one, other| one.order(other))
     }
 
@@ -37,20 +37,20 @@ impl<'h> Row<'h> {
 }
 
 /// Rows with the same variants.
-struct Group<'h> {
+struct RowGroup<'h> {
     variants: Vec<&'h str>,
-    rows: Vec<Row<'h>>,
+    rows: Vec<MatrixRow<'h>>,
 }
 
 /// Tables of the overview.
 pub(super) struct Matrix<'h> {
-    groups: Vec<Group<'h>>,
+    groups: Vec<RowGroup<'h>>,
     /// Number of series that are not drawn.
     left_out: usize,
 }
 
 impl<'h> Matrix<'h> {
-    pub(super) fn of(history: &'h History, notable: &[Notable<'h>]) -> Self {
+    pub(super) fn new(history: &'h History, notable: &[NotableSeries<'h>]) -> Self {
         let mut rows = rows(notable);
         rows.sort_by(|one, other| match (one.most(), other.most()) {
             (Some(one), Some(other)) => other.order(one),
@@ -67,7 +67,7 @@ impl<'h> Matrix<'h> {
     }
 
     /// Series that have a cell.
-    pub(super) fn series(&self) -> impl Iterator<Item = &Notable<'h>> {
+    pub(super) fn series(&self) -> impl Iterator<Item = &NotableSeries<'h>> {
         self.groups.iter().flat_map(|group| &group.rows).flat_map(|row| &row.cells)
     }
 
@@ -99,9 +99,9 @@ impl<'h> Matrix<'h> {
     }
 }
 
-fn rows<'h>(notable: &[Notable<'h>]) -> Vec<Row<'h>> {
-    let mut rows: Vec<Row<'h>> = Vec::new();
-    let mut places: HashMap<Key<'h>, usize> = HashMap::new();
+fn rows<'h>(notable: &[NotableSeries<'h>]) -> Vec<MatrixRow<'h>> {
+    let mut rows: Vec<MatrixRow<'h>> = Vec::new();
+    let mut places: HashMap<RowKey<'h>, usize> = HashMap::new();
     for one in notable {
         let series = one.series;
         let key = (
@@ -112,7 +112,7 @@ fn rows<'h>(notable: &[Notable<'h>]) -> Vec<Row<'h>> {
             series.unit,
         );
         let at = *places.entry(key).or_insert_with(|| {
-            rows.push(Row { key, cells: Vec::new() });
+            rows.push(MatrixRow { key, cells: Vec::new() });
             rows.len() - 1
         });
         rows[at].cells.push(*one);
@@ -122,23 +122,23 @@ fn rows<'h>(notable: &[Notable<'h>]) -> Vec<Row<'h>> {
 
 /// Groups rows into tables: a row joins the first of the largest variant sets that contains all of
 /// its own, so that tables have few empty cells.
-fn grouped(rows: Vec<Row<'_>>) -> Vec<Group<'_>> {
-    let mut sets: Vec<BTreeSet<&str>> = rows.iter().map(Row::variants).collect();
+fn grouped(rows: Vec<MatrixRow<'_>>) -> Vec<RowGroup<'_>> {
+    let mut sets: Vec<BTreeSet<&str>> = rows.iter().map(MatrixRow::variants).collect();
     sets.sort_by_key(|set| std::cmp::Reverse(set.len()));
-    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut groups: Vec<RowGroup<'_>> = Vec::new();
     for row in rows {
         let own = row.variants();
         let set = sets.iter().find(|set| own.is_subset(set)).unwrap_or(&own);
         let variants: Vec<&str> = set.iter().copied().collect();
         match groups.iter_mut().find(|group| group.variants == variants) {
             Some(group) => group.rows.push(row),
-            None => groups.push(Group { variants, rows: vec![row] }),
+            None => groups.push(RowGroup { variants, rows: vec![row] }),
         }
     }
     groups
 }
 
-impl Group<'_> {
+impl RowGroup<'_> {
     fn markup(&self, view: &HistoryView<'_>) -> Markup {
         html! {
             @for variants in self.variants.chunks(MOST_COLUMNS) {
@@ -176,7 +176,7 @@ fn named(variants: &[&str]) -> String {
     variants.iter().map(|variant| name(variant)).collect::<Vec<_>>().join(", ")
 }
 
-impl Row<'_> {
+impl MatrixRow<'_> {
     fn markup(&self, variants: &[&str], view: &HistoryView<'_>) -> Markup {
         let (workload, mode, job, metric, _) = self.key;
         let better = self.cells[0].series.better;
@@ -207,7 +207,7 @@ impl Row<'_> {
     }
 }
 
-fn of_cell(cell: &Notable<'_>, view: &HistoryView<'_>) -> Markup {
+fn of_cell(cell: &NotableSeries<'_>, view: &HistoryView<'_>) -> Markup {
     let series = cell.series;
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
     let newest = values.last().map_or_else(String::new, |newest| {
@@ -236,7 +236,7 @@ fn of_cell(cell: &Notable<'_>, view: &HistoryView<'_>) -> Markup {
 }
 
 /// Badge of a cell: the change in a word and a figure.
-fn badge(cell: &Notable<'_>) -> Markup {
+fn badge(cell: &NotableSeries<'_>) -> Markup {
     let series = cell.series;
     let change = cell.shift.map_or_else(String::new, |shift| percent(shift.ratio));
     let suspect = series.suspect.as_ref().map_or_else(String::new, |it| percent(it.ratio));

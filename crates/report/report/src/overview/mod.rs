@@ -22,7 +22,7 @@ use treering_model::TrialId;
 pub use comparisons::{Campaign, CampaignTrial};
 pub use trials::StoredTrial;
 
-use self::packed::Packed;
+use self::packed::PagePack;
 use crate::escape::visible;
 use crate::formats::html::frame;
 use crate::pages::history::HistoryView;
@@ -60,7 +60,7 @@ pub struct Overview<'a> {
 
 /// A rendered overview.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedOverview {
     /// Text of the HTML file.
     pub html: String,
     /// Summary of all series in a sentence.
@@ -76,12 +76,12 @@ pub struct Rendered {
 pub fn render<E>(
     overview: &Overview<'_>,
     load: impl FnMut(&[(TrialId, String)]) -> Result<Vec<StoredTrial>, E>,
-) -> Result<Rendered, E> {
+) -> Result<RenderedOverview, E> {
     let view = HistoryView { by: overview.by, anchor: overview.anchor, draws: true };
     let names = overview.trials.iter().map(|(trial, name)| (*trial, name.as_str()));
     let names: HashMap<TrialId, &str> = names.collect();
     let notable = notable::all(overview.history, overview.recent);
-    let matrix = matrix::Matrix::of(overview.history, &notable);
+    let matrix = matrix::Matrix::new(overview.history, &notable);
     let mut packs = series::packs(overview, &matrix, &view, &names);
     packs.extend(comparisons::packs(overview.campaigns));
     let top = html! {
@@ -89,19 +89,19 @@ pub fn render<E>(
         (matrix.markup(&view))
         (comparisons::table(overview))
     };
-    let used: usize = packs.iter().map(Packed::bytes).sum();
+    let used: usize = packs.iter().map(PagePack::bytes).sum();
     let room = MOST_BYTES.saturating_sub(used + top.0.len() + FRAME_BYTES);
     let (of_trials, trials) = trials::packs(overview, load, room)?;
     packs.extend(of_trials);
     let body = body(overview, &top, &packs, trials);
     let html = frame("Overview of a store", STYLE, SCRIPT, &body).into_string() + "\n";
-    Ok(Rendered { html, summary: notable::sentence(overview, &notable), trials })
+    Ok(RenderedOverview { html, summary: notable::sentence(overview, &notable), trials })
 }
 
 /// Size of the style, script and fixed text in every file, in bytes.
 const FRAME_BYTES: usize = 40_000;
 
-fn body(overview: &Overview<'_>, top: &Markup, packs: &[Packed], trials: usize) -> Markup {
+fn body(overview: &Overview<'_>, top: &Markup, packs: &[PagePack], trials: usize) -> Markup {
     html! {
         div id="overview" {
             h1 { "Overview of a store" }

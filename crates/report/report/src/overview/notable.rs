@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use maud::{Markup, html};
-use treering_analysis::history::{FEWEST_POINTS, History, Series, Shift};
+use treering_analysis::history::{FEWEST_POINTS, History, HistorySeries, Shift};
 
 use super::Overview;
 use crate::escape::visible;
@@ -27,10 +27,10 @@ pub(super) enum Reason {
 
 /// A series with its reason.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Notable<'h> {
+pub(super) struct NotableSeries<'h> {
     /// Index of the series, from 0.
     pub(super) number: usize,
-    pub(super) series: &'h Series,
+    pub(super) series: &'h HistorySeries,
     pub(super) reason: Reason,
     /// Change of level behind the reason.
     pub(super) shift: Option<&'h Shift>,
@@ -38,8 +38,8 @@ pub(super) struct Notable<'h> {
     size: f64,
 }
 
-impl<'h> Notable<'h> {
-    fn of(number: usize, series: &'h Series, recent: usize) -> Self {
+impl<'h> NotableSeries<'h> {
+    fn new(number: usize, series: &'h HistorySeries, recent: usize) -> Self {
         let is_recent = |shift: &&Shift| shift.index + recent >= series.points.len();
         let worst = |one: &&Shift, other: &&Shift| {
             let key = |shift: &Shift| (shift.is_worse, shift.ratio.ln().abs());
@@ -103,13 +103,13 @@ impl<'h> Notable<'h> {
 }
 
 /// All series with their reasons, in the order of the history.
-pub(super) fn all(history: &History, recent: usize) -> Vec<Notable<'_>> {
+pub(super) fn all(history: &History, recent: usize) -> Vec<NotableSeries<'_>> {
     let series = history.series.iter().enumerate();
-    series.map(|(number, series)| Notable::of(number, series, recent)).collect()
+    series.map(|(number, series)| NotableSeries::new(number, series, recent)).collect()
 }
 
 /// Summary sentence over all series: `3 of 41 series changed within their newest 20 points: …`.
-pub(super) fn sentence(overview: &Overview<'_>, notable: &[Notable<'_>]) -> String {
+pub(super) fn sentence(overview: &Overview<'_>, notable: &[NotableSeries<'_>]) -> String {
     let count =
         |reasons: &[Reason]| notable.iter().filter(|one| reasons.contains(&one.reason)).count();
     let (worse, better) = (count(&[Reason::Worse]), count(&[Reason::Better]));
@@ -142,8 +142,8 @@ pub(super) fn sentence(overview: &Overview<'_>, notable: &[Notable<'_>]) -> Stri
 }
 
 /// Summary sentence with the most notable series.
-pub(super) fn summary(overview: &Overview<'_>, notable: &[Notable<'_>]) -> Markup {
-    let mut news: Vec<&Notable<'_>> = notable.iter().filter(|one| one.is_news()).collect();
+pub(super) fn summary(overview: &Overview<'_>, notable: &[NotableSeries<'_>]) -> Markup {
+    let mut news: Vec<&NotableSeries<'_>> = notable.iter().filter(|one| one.is_news()).collect();
     news.sort_by(|one, other| other.order(one));
     let more = news.len().saturating_sub(NAMED);
     html! {

@@ -21,12 +21,12 @@ const SORT_KEY: &str = " data-v=\"";
 const LINK: &str = " href=\"";
 
 /// A detail page with its name, such as `trial-0198c2f1`.
-pub(super) struct Detail {
+pub(super) struct DetailPage {
     pub(super) name: String,
     pub(super) markup: Markup,
 }
 
-impl Detail {
+impl DetailPage {
     /// Removes exact numbers for sorting: over thousands of pages they would make up most of the
     /// packed data.
     pub(super) fn without_sort_keys(self) -> Self {
@@ -40,34 +40,34 @@ impl Detail {
 }
 
 /// Pages packed together.
-pub(super) struct Packed {
+pub(super) struct PagePack {
     names: Vec<String>,
     base64: String,
 }
 
 /// Pages whose markup is the same except for its texts.
 #[derive(Serialize)]
-struct Alike {
+struct PageGroup {
     /// Indices of the pages in the pack.
     pages: Vec<usize>,
     /// Markup around the texts: one piece more than there are texts.
     markup: Vec<String>,
-    texts: Vec<Column>,
+    texts: Vec<TextColumn>,
 }
 
 /// A text over all pages: the same on each, or one for each page, joined by newlines unless one
 /// contains newlines.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Column {
+enum TextColumn {
     Same(String),
     Lines([String; 1]),
     Each(Vec<String>),
 }
 
-impl Packed {
+impl PagePack {
     /// Packs the pages.
-    pub(super) fn of(details: &[Detail]) -> Self {
+    pub(super) fn new(details: &[DetailPage]) -> Self {
         let pages: Vec<&str> = details.iter().map(|detail| detail.markup.0.as_str()).collect();
         let json = serde_json::to_vec(&alike(&pages)).expect("texts and numbers are JSON");
         let mut deflated = DeflateEncoder::new(Vec::new(), Compression::best());
@@ -95,10 +95,10 @@ impl Packed {
 }
 
 /// Index of a page in the pack, with its texts.
-type Texts<'p> = (usize, Vec<&'p str>);
+type PageTexts<'p> = (usize, Vec<&'p str>);
 
-fn alike(pages: &[&str]) -> Vec<Alike> {
-    let mut groups: Vec<(Vec<&str>, Vec<Texts<'_>>)> = Vec::new();
+fn alike(pages: &[&str]) -> Vec<PageGroup> {
+    let mut groups: Vec<(Vec<&str>, Vec<PageTexts<'_>>)> = Vec::new();
     let mut known: HashMap<Vec<&str>, usize> = HashMap::new();
     for (place, page) in pages.iter().enumerate() {
         let (markup, texts) = split(page);
@@ -108,7 +108,7 @@ fn alike(pages: &[&str]) -> Vec<Alike> {
         });
         groups[at].1.push((place, texts));
     }
-    let group = |(markup, members): (Vec<&str>, Vec<Texts<'_>>)| Alike {
+    let group = |(markup, members): (Vec<&str>, Vec<PageTexts<'_>>)| PageGroup {
         pages: members.iter().map(|(place, _)| *place).collect(),
         texts: (1..markup.len()).map(|end| of_all(&members, end - 1)).collect(),
         markup: markup.into_iter().map(str::to_owned).collect(),
@@ -116,16 +116,16 @@ fn alike(pages: &[&str]) -> Vec<Alike> {
     groups.into_iter().map(group).collect()
 }
 
-fn of_all(members: &[Texts<'_>], column: usize) -> Column {
+fn of_all(members: &[PageTexts<'_>], column: usize) -> TextColumn {
     let each: Vec<&str> = members.iter().map(|(_, texts)| texts[column]).collect();
     match each.as_slice() {
         [first, rest @ ..] if rest.iter().all(|text| text == first) => {
-            Column::Same((*first).to_owned())
+            TextColumn::Same((*first).to_owned())
         }
         each if each.iter().any(|text| text.contains('\n')) => {
-            Column::Each(each.iter().map(|text| (*text).to_owned()).collect())
+            TextColumn::Each(each.iter().map(|text| (*text).to_owned()).collect())
         }
-        each => Column::Lines([each.join("\n")]),
+        each => TextColumn::Lines([each.join("\n")]),
     }
 }
 
@@ -164,10 +164,10 @@ mod tests {
     use maud::{Markup, html};
     use serde_json::Value;
 
-    use super::{Detail, Packed, split};
+    use super::{DetailPage, PagePack, split};
 
     /// Unpacks the pages as the script does.
-    fn unpacked(packed: &Packed) -> Vec<String> {
+    fn unpacked(packed: &PagePack) -> Vec<String> {
         let bytes = STANDARD.decode(&packed.base64).unwrap();
         let mut json = String::new();
         DeflateDecoder::new(bytes.as_slice()).read_to_string(&mut json).unwrap();
@@ -193,8 +193,8 @@ mod tests {
         pages
     }
 
-    fn detail(name: &str, markup: Markup) -> Detail {
-        Detail { name: name.to_owned(), markup }
+    fn detail(name: &str, markup: Markup) -> DetailPage {
+        DetailPage { name: name.to_owned(), markup }
     }
 
     #[test]
@@ -207,8 +207,8 @@ mod tests {
             html! { p { "one" } },
             html! { p { "two\nlines" } },
         ];
-        let details: Vec<Detail> = markups.iter().map(|one| detail("a", one.clone())).collect();
-        let packed = Packed::of(&details);
+        let details: Vec<DetailPage> = markups.iter().map(|one| detail("a", one.clone())).collect();
+        let packed = PagePack::new(&details);
         let wanted: Vec<String> = markups.into_iter().map(|markup| markup.0).collect();
         assert_eq!(unpacked(&packed), wanted);
         let element = packed.element().into_string();
@@ -218,9 +218,9 @@ mod tests {
     #[test]
     fn pages_of_one_form_cost_little_more_than_what_differs() {
         let page = |number: u32| html! { table { tr { th { "a long heading" } td { (number) } } } };
-        let details: Vec<Detail> =
+        let details: Vec<DetailPage> =
             (0..500).map(|number| detail(&format!("trial-{number}"), page(number))).collect();
-        let packed = Packed::of(&details);
+        let packed = PagePack::new(&details);
         assert!(packed.base64.len() < 500 * 6, "{}", packed.base64.len());
     }
 

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use treering_model::{Trial, TrialId};
 
 use super::Overview;
-use super::packed::{Detail, Packed};
+use super::packed::{DetailPage, PagePack};
 use crate::escape::visible;
 use crate::formats::html::{tone_class, whole};
 use crate::pages::identity::{ending_word, in_short, utc};
@@ -37,15 +37,15 @@ pub(super) fn packs<E>(
     overview: &Overview<'_>,
     mut load: impl FnMut(&[(TrialId, String)]) -> Result<Vec<StoredTrial>, E>,
     room: usize,
-) -> Result<(Vec<Packed>, usize), E> {
+) -> Result<(Vec<PagePack>, usize), E> {
     let (mut packs, mut used, mut count) = (Vec::new(), 0, 0);
     for (list, names) in overview.trials.chunks(PACKED).enumerate() {
         let trials = load(names)?;
         let has_more = count + trials.len() < overview.trials.len();
-        let mut details: Vec<Detail> = trials.iter().map(detail).collect();
+        let mut details: Vec<DetailPage> = trials.iter().map(detail).collect();
         let markup = list_of(list, &trials, has_more);
-        details.push(Detail { name: list_name(list), markup });
-        let pack = Packed::of(&details);
+        details.push(DetailPage { name: list_name(list), markup });
+        let pack = PagePack::new(&details);
         used += pack.bytes();
         if used > room {
             break;
@@ -60,7 +60,7 @@ fn list_name(list: usize) -> String {
     format!("trials-{}", list + 1)
 }
 
-fn detail(stored: &StoredTrial) -> Detail {
+fn detail(stored: &StoredTrial) -> DetailPage {
     let StoredTrial { name, trial, campaign, command } = stored;
     let view = View { short_id: name, command: Some(command), ..View::default() };
     let mut shown = trial.clone();
@@ -76,7 +76,7 @@ fn detail(stored: &StoredTrial) -> Detail {
             code { "treering show ID --tasks --format html -o trial.html" }
         }
     };
-    Detail { name: format!("trial-{name}"), markup }.without_sort_keys()
+    DetailPage { name: format!("trial-{name}"), markup }.without_sort_keys()
 }
 
 fn list_of(list: usize, trials: &[StoredTrial], has_more: bool) -> Markup {

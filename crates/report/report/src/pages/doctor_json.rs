@@ -20,7 +20,7 @@ pub struct Diagnosis<'d> {
     #[serde(flatten)]
     pub inventory: &'d Inventory,
     /// Measured noise, one entry for each probe.
-    pub noise: &'d [Noise],
+    pub noise: &'d [ProbeNoise],
     /// Smallest detectable difference on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<&'d Resolution>,
@@ -100,7 +100,7 @@ pub struct ToolHere {
 
 /// Measured variation of a fixed piece of work.
 #[derive(Debug, PartialEq, Serialize)]
-pub struct Noise {
+pub struct ProbeNoise {
     /// Probe: `cpu` (arithmetic) or `small_files` (create, write, sync one in 32, remove).
     pub probe: &'static str,
     /// Number of measured values.

@@ -1,6 +1,6 @@
 //! Environments of the variants: differences, and all known facts.
 
-use treering_analysis::compare::{EnvironmentFact, FactValue, Standing};
+use treering_analysis::compare::{EnvironmentFact, FactStatus, FactValue};
 use treering_model::Unit;
 
 use crate::{Cell, Column, Number, Table, Tone};
@@ -21,8 +21,9 @@ const LONG: usize = 400;
 
 /// Table of facts that differ, undeclared differences first.
 pub(super) fn differences(facts: &[EnvironmentFact], variants: &[&str]) -> Option<Table> {
-    let tells =
-        |fact: &&EnvironmentFact| !matches!(fact.standing, Standing::Alike | Standing::Momentary);
+    let tells = |fact: &&EnvironmentFact| {
+        !matches!(fact.standing, FactStatus::Alike | FactStatus::Momentary)
+    };
     let mut differing: Vec<&EnvironmentFact> = facts.iter().filter(tells).collect();
     differing.sort_by_key(|fact| fact.standing);
     if differing.is_empty() {
@@ -35,7 +36,7 @@ pub(super) fn differences(facts: &[EnvironmentFact], variants: &[&str]) -> Optio
     let mut table = in_columns("environment differences", caption, &differing, variants, SHORT);
     let standing = |fact: &EnvironmentFact| {
         let tone = match fact.standing {
-            Standing::Differs => Tone::Caution,
+            FactStatus::Differs => Tone::Caution,
             _ => Tone::Plain,
         };
         Cell::toned(fact.standing.name(), tone)
@@ -54,9 +55,9 @@ pub(super) fn differences(facts: &[EnvironmentFact], variants: &[&str]) -> Optio
 
 /// Table of all facts of all variants; equal values are shown once.
 pub(super) fn everything(facts: &[EnvironmentFact], variants: &[&str]) -> Option<Table> {
-    let all: Vec<&EnvironmentFact> = facts.iter().collect();
+    let all_facts: Vec<&EnvironmentFact> = facts.iter().collect();
     let caption = "The environment that every trial recorded when it began.";
-    (!all.is_empty()).then(|| in_columns("environment", caption, &all, variants, LONG))
+    (!all_facts.is_empty()).then(|| in_columns("environment", caption, &all_facts, variants, LONG))
 }
 
 /// Number of rows of a fact.
@@ -144,9 +145,9 @@ fn values(name: &str, variant: &[FactValue], length: usize) -> String {
         let example = variant.first().map_or("", |one| &one.value);
         return format!("{} values, such as {}", variant.len(), shown(example));
     }
-    let said: Vec<String> =
+    let texts: Vec<String> =
         variant.iter().map(|one| format!("{} ({})", shown(&one.value), one.trials)).collect();
-    said.join(", ")
+    texts.join(", ")
 }
 
 /// Formats a value for people: large byte counts are scaled, with the exact number after them.
@@ -174,9 +175,9 @@ fn cut(value: &str, length: usize) -> String {
 mod tests {
     use super::{cut, differences, everything, readable};
     use crate::Cell;
-    use treering_analysis::compare::{EnvironmentFact, FactValue, Standing};
+    use treering_analysis::compare::{EnvironmentFact, FactStatus, FactValue};
 
-    fn fact(name: &str, standing: Standing, variants: &[&[(&str, usize)]]) -> EnvironmentFact {
+    fn fact(name: &str, standing: FactStatus, variants: &[&[(&str, usize)]]) -> EnvironmentFact {
         let value = |(value, trials): &(&str, usize)| FactValue {
             value: (*value).to_owned(),
             trials: *trials,
@@ -191,14 +192,14 @@ mod tests {
 
     fn some() -> Vec<EnvironmentFact> {
         vec![
-            fact("kernel", Standing::Alike, &[&[("6.1", 2)], &[("6.1", 2)]]),
-            fact("type", Standing::Compared, &[&[("ext4", 2)], &[("xfs", 2)]]),
+            fact("kernel", FactStatus::Alike, &[&[("6.1", 2)], &[("6.1", 2)]]),
+            fact("type", FactStatus::Compared, &[&[("ext4", 2)], &[("xfs", 2)]]),
             fact(
                 "free",
-                Standing::Varies,
+                FactStatus::Varies,
                 &[&[("9", 1), ("10", 1), ("11", 1), ("8", 1)], &[("5", 2), ("6", 1)]],
             ),
-            fact("memory", Standing::Differs, &[&[("8 GiB", 2)], &[]]),
+            fact("memory", FactStatus::Differs, &[&[("8 GiB", 2)], &[]]),
         ]
     }
 
@@ -220,7 +221,7 @@ mod tests {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut variants: Vec<&[(&str, usize)]> = vec![&[("6.1", 1)]; 8];
         variants.push(&[("6.2", 1)]);
-        let table = differences(&[fact("kernel", Standing::Differs, &variants)], &names).unwrap();
+        let table = differences(&[fact("kernel", FactStatus::Differs, &variants)], &names).unwrap();
         let rows: Vec<Vec<String>> = table.rows.iter().map(|row| texts(row)).collect();
         let eight = "variant-0, variant-1, variant-2, variant-3 and 4 more";
         assert_eq!(rows[0], ["kernel", "differs", "6.1", eight]);

@@ -1,6 +1,8 @@
 //! Tables of figures shared by pages: phases, kinds of task, calls, metrics.
 
-use treering_analysis::{FEW_BEYOND, KindSummary, OpSummary, PhaseSummary, RequestFigures, Spread};
+use treering_analysis::{
+    FEW_BEYOND, KindSummary, MedianRange, OpSummary, PhaseSummary, RequestFigures,
+};
 use treering_model::Better::{Higher, Lower};
 use treering_model::metrics::is_observation;
 use treering_model::{Metric, Unit};
@@ -93,8 +95,8 @@ pub(super) fn few_beyond(requests: &[RequestFigures]) -> Option<String> {
     if few.len() > FEW_NAMED {
         rows += &format!(" and {} more", few.len() - FEW_NAMED);
     }
-    let said = format!("p99.9 is unreliable if fewer than {FEW_BEYOND} requests exceed it");
-    (!few.is_empty()).then(|| format!("{said}: {rows}"))
+    let remark = format!("p99.9 is unreliable if fewer than {FEW_BEYOND} requests exceed it");
+    (!few.is_empty()).then(|| format!("{remark}: {rows}"))
 }
 
 /// Table of task durations by kind.
@@ -142,7 +144,7 @@ pub(super) fn rates(kinds: &[KindSummary]) -> Table {
     table
 }
 
-fn rate(spread: Option<Spread>, total: Option<f64>, unit: Unit) -> [Cell; 3] {
+fn rate(spread: Option<MedianRange>, total: Option<f64>, unit: Unit) -> [Cell; 3] {
     [
         Cell::measured(spread.map(|spread| spread.median), unit),
         spread.map_or(Cell::Missing, |spread| Cell::range(spread.min, spread.max, unit)),

@@ -3,7 +3,7 @@
 use std::io;
 
 use serde::Serialize;
-use treering_analysis::{CopyMeasure, LAYOUT_MEASURES, Middle, copy_measures};
+use treering_analysis::{CopyMeasure, LAYOUT_MEASURES, MeasureSummary, copy_measures};
 use treering_model::{FreshCopy, Unit};
 
 use super::layout::View;
@@ -70,7 +70,7 @@ fn row(measure: &CopyMeasure) -> Vec<Cell> {
         unit => Number::measured(value, unit),
     };
     let ratio = |value: f64| Number { value, unit: String::new(), style: Style::Ratio };
-    let middle = |middle: &Middle| {
+    let middle = |middle: &MeasureSummary| {
         [number(middle.median).into(), Cell::between(number(middle.low), number(middle.high))]
     };
     let mut cells = vec![Cell::text(measure.name)];

@@ -7,7 +7,7 @@ const NAMED: usize = 4;
 
 /// Verdict of the gate with its meaning, and a line for each reason why it does not pass.
 pub fn gate_sentence(outcome: &Outcome) -> String {
-    match Gate::of(outcome) {
+    match Gate::decide(outcome) {
         Gate::Pass => "gate: pass; no primary metric is worse".to_owned(),
         Gate::Worse => "gate: worse; a primary metric is worse".to_owned(),
         Gate::Unclear => gate_unclear(&gate_reasons(outcome)),

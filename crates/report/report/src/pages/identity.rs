@@ -61,8 +61,8 @@ pub(crate) fn in_short(metric: &Metric) -> String {
         Scope::Trial | Scope::Phase(_) | Scope::Kind(_) => "",
     };
     let value = Cell::measured(metric.value, metric.unit).shown("");
-    let said = [part, &words, &value].into_iter().filter(|words| !words.is_empty());
-    said.collect::<Vec<_>>().join(" ")
+    let words_shown = [part, &words, &value].into_iter().filter(|words| !words.is_empty());
+    words_shown.collect::<Vec<_>>().join(" ")
 }
 
 /// Name of a metric in words, without its unit, which follows the number: `latency max` for

@@ -27,7 +27,7 @@ pub struct ImportedRow {
 impl ImportedRow {
     /// Creates the row of a trial; `apart` holds the numbers of phases and metrics stored
     /// separately from it.
-    pub fn of(
+    pub fn new(
         place: String,
         tool: &str,
         is_kept: bool,

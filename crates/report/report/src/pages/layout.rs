@@ -152,7 +152,7 @@ fn measures(layout: &Layout) -> Table {
     let intervals = layout.intervals.unwrap_or_default();
     let ratio = |value: Option<f64>| number(value, Style::Ratio);
     let gaps = layout.gap_bytes.map(|gaps| Number::measured(gaps.p90 as f64, Unit::Bytes).into());
-    let rows: [Row; 7] = [
+    let rows: [MeasureRow; 7] = [
         (
             "extents per file",
             ratio(layout.extents_per_file),
@@ -223,7 +223,7 @@ fn modelled(read: &LayoutRead) -> [Vec<Cell>; 2] {
 }
 
 /// Row: name, value, accessor of its interval, and explanation.
-type Row = (&'static str, Cell, fn(&LayoutIntervals) -> Option<(f64, f64)>, &'static str);
+type MeasureRow = (&'static str, Cell, fn(&LayoutIntervals) -> Option<(f64, f64)>, &'static str);
 
 fn ratio_number(value: f64) -> Number {
     Number { value, unit: String::new(), style: Style::Ratio }

@@ -3,8 +3,8 @@
 
 use treering_analysis::compare::{JobProfile, KindRounds, VariantProfile};
 use treering_analysis::{
-    Amount, COURSE_MIN_SECONDS, CURVE_MIN_TIMED, OpSummary, Slice, TrendBasis, curve, has_timeline,
-    line_ns, slice_seconds, timeline,
+    COURSE_MIN_SECONDS, CURVE_MIN_TIMED, OpSummary, RateQuantity, RateSlice, TrendBasis, curve,
+    has_timeline, line_ns, slice_seconds, timeline,
 };
 use treering_model::{Op, PhaseTotals};
 
@@ -98,8 +98,8 @@ fn telling_ops(variants: &[&VariantProfile]) -> (Vec<Op>, Vec<&'static str>) {
             times.push((op, time, timed));
         }
     }
-    let all = times.iter().filter(|(op, ..)| *op != Op::Sync);
-    let total: f64 = all.map(|(_, time, _)| time).sum();
+    let except_syncs = times.iter().filter(|(op, ..)| *op != Op::Sync);
+    let total: f64 = except_syncs.map(|(_, time, _)| time).sum();
     times.sort_by(|left, right| right.1.total_cmp(&left.1));
     let is_telling = |&&(_, time, timed): &&(Op, f64, u64)| {
         time >= TELLING_SHARE * total && timed >= CURVE_MIN_TIMED
@@ -176,20 +176,24 @@ fn timelines(
 /// since the slow ones alone would not represent the variant.
 fn long_rounds<'s>(variant: &'s VariantProfile, phase: u32, name: &str) -> Vec<&'s PhaseTotals> {
     let own = variant.phases.iter().find(|one| one.phase == phase && one.name == name);
-    let all = own.map_or(&[][..], |one| &one.rounds);
-    let long: Vec<&PhaseTotals> = all.iter().filter(|round| has_timeline(round)).collect();
-    if long.len() * 2 < all.len() { Vec::new() } else { long }
+    let rounds = own.map_or(&[][..], |one| &one.rounds);
+    let long: Vec<&PhaseTotals> = rounds.iter().filter(|round| has_timeline(round)).collect();
+    if long.len() * 2 < rounds.len() { Vec::new() } else { long }
 }
 
 fn of_phase(set: &[&VariantProfile], phase: u32, name: &str, title: &str) -> Option<Timeline> {
     let rounds = || set.iter().flat_map(|variant| long_rounds(variant, phase, name));
     let slice = slice_seconds(rounds().map(|round| round.wall_ns).max()?);
     // Use bytes for a phase that moves them, calls for one that only deletes.
-    let amount = if rounds().any(|round| round.bytes > 0) { Amount::Bytes } else { Amount::Calls };
-    let divisor = if amount == Amount::Bytes { 1_048_576.0 } else { 1.0 };
+    let amount = if rounds().any(|round| round.bytes > 0) {
+        RateQuantity::Bytes
+    } else {
+        RateQuantity::Calls
+    };
+    let divisor = if amount == RateQuantity::Bytes { 1_048_576.0 } else { 1.0 };
     let variant = |variant: &&VariantProfile| {
         let own = long_rounds(variant, phase, name).into_iter();
-        let timelines: Vec<Vec<Slice>> = own.map(|one| timeline(one, amount, slice)).collect();
+        let timelines: Vec<Vec<RateSlice>> = own.map(|one| timeline(one, amount, slice)).collect();
         TimelineVariant {
             name: variant.name.clone(),
             rounds: timelines.len(),
@@ -198,7 +202,7 @@ fn of_phase(set: &[&VariantProfile], phase: u32, name: &str, title: &str) -> Opt
     };
     let variants: Vec<TimelineVariant> = set.iter().map(variant).collect();
     let any = variants.iter().any(|variant| !variant.slices.is_empty());
-    let unit = if amount == Amount::Bytes { "MiB/s" } else { "calls/s" };
+    let unit = if amount == RateQuantity::Bytes { "MiB/s" } else { "calls/s" };
     any.then(|| Timeline {
         phase: title.to_owned(),
         unit: unit.to_owned(),
@@ -209,9 +213,10 @@ fn of_phase(set: &[&VariantProfile], phase: u32, name: &str, title: &str) -> Opt
 
 /// Median, minimum and maximum over the rounds, as long as half of them continue. A single round
 /// has the extremes of its own seconds.
-fn merged(timelines: &[Vec<Slice>], divisor: f64) -> Vec<(f64, f64, f64)> {
+fn merged(timelines: &[Vec<RateSlice>], divisor: f64) -> Vec<(f64, f64, f64)> {
     if let [only] = timelines {
-        let of = |slice: &Slice| (slice.mean / divisor, slice.low / divisor, slice.high / divisor);
+        let of =
+            |slice: &RateSlice| (slice.mean / divisor, slice.low / divisor, slice.high / divisor);
         return only.iter().map(of).collect();
     }
     let mut merged = Vec::new();

@@ -10,7 +10,7 @@ use crate::{Cell, Report};
 
 /// Store location of a trial.
 #[derive(Clone, Copy, Debug)]
-pub struct Stored<'s> {
+pub struct StoreLocation<'s> {
     /// Shortest unique id of the trial in the store.
     pub short_id: &'s str,
     /// Path of the store's file.
@@ -18,7 +18,7 @@ pub struct Stored<'s> {
 }
 
 /// Page at the end of a run; `stored` is `None` when the trial was not stored.
-pub fn page(trial: &Trial, stored: Option<&Stored<'_>>) -> Report {
+pub fn page(trial: &Trial, stored: Option<&StoreLocation<'_>>) -> Report {
     let beginning = &trial.beginning;
     let mut page = Report::new(format!("{} ({})", beginning.workload, beginning.mode.name()));
     page.cautions(&trial.cautions);

@@ -27,8 +27,8 @@ pub struct TracedRun {
 impl TracedRun {
     /// Busy time on the modelled disk, summed over the devices.
     fn busy_on_disk(&self) -> Option<ModelledSeconds> {
-        let all = self.on_disk.iter().map(|cost| cost.busy);
-        all.reduce(|a, b| ModelledSeconds {
+        let busy_times = self.on_disk.iter().map(|cost| cost.busy);
+        busy_times.reduce(|a, b| ModelledSeconds {
             typical: a.typical + b.typical,
             low: a.low + b.low,
             high: a.high + b.high,
@@ -107,8 +107,8 @@ pub(super) fn digests(trial: &Trial) -> Vec<(String, Digest)> {
         let digest = artifact.read::<Digest>(ARTIFACT_KIND, ARTIFACT_VERSION)?;
         Some((artifact.name.clone(), digest))
     };
-    let all = trial.artifacts.iter().filter_map(read);
-    all.filter(|(_, digest)| !digest.timeline.slots.is_empty()).collect()
+    let digests = trial.artifacts.iter().filter_map(read);
+    digests.filter(|(_, digest)| !digest.timeline.slots.is_empty()).collect()
 }
 
 /// Adds the section on the block requests of a trial's phases, if they were recorded.
@@ -146,7 +146,7 @@ fn trace_chart(digests: &[(&str, &Digest)]) -> TraceChart {
         name: (*name).to_owned(),
         digest: (*digest).clone(),
     };
-    TraceChart::of(digests.iter().map(run).collect())
+    TraceChart::new(digests.iter().map(run).collect())
 }
 
 /// Describes a run in a sentence.
@@ -174,7 +174,7 @@ fn in_words(run: &TracedRun) -> String {
 }
 
 /// Row: label, and accessor of its cell.
-type Row = (&'static str, fn(&Figures) -> Cell);
+type FigureRow = (&'static str, fn(&Figures) -> Cell);
 
 /// Row about requests of one kind: label, and accessor of its cell.
 type KindRow = (&'static str, fn(&KindFigures) -> Cell);
@@ -212,7 +212,7 @@ fn ordered(figures: &Figures, cell: Cell) -> Cell {
     if figures.is_ordered() { cell } else { Cell::Missing }
 }
 
-const ROWS: [Row; 21] = [
+const ROWS: [FigureRow; 21] = [
     ("time", |f| Cell::measured(f.seconds(), Unit::Seconds)),
     ("reads", |f| count(f.reads.requests)),
     ("writes", |f| count(f.writes.requests)),
@@ -275,14 +275,14 @@ pub(crate) fn figures(name: &str, caption: &str, digests: &[(&str, &Digest)]) ->
             add(format!("{word} {title}"), cells);
         }
     }
-    let rest: [Row; 5] = [
+    let further_rows: [FigureRow; 5] = [
         ("failed requests", |figures| count(figures.failed)),
         ("requeued requests", |figures| count(figures.requeues)),
         ("lost events", |figures| count(figures.lost_events)),
         ("bytes without a completion", |figures| bytes(figures.missing_bytes)),
         ("events", |figures| count(figures.events)),
     ];
-    for (title, of) in rest {
+    for (title, of) in further_rows {
         add(title.to_owned(), digests.iter().map(|(_, digest)| of(&digest.figures)).collect());
     }
     table

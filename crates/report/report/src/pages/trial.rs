@@ -2,7 +2,7 @@
 //! one trial.
 
 use treering_analysis::compare::JobProfile;
-use treering_analysis::{Known, Summary, is_request_figure, summary};
+use treering_analysis::{KnownTotals, Summary, is_request_figure, summary};
 use treering_model::Better::{Higher, Lower};
 use treering_model::{
     Change, Ending, Interval, Metric, PLAN_FACT, PhaseTotals, TaskTotals, Trial, Unit,
@@ -182,13 +182,18 @@ fn tasks(trial: &Trial) -> Table {
     ]);
     let caption = "Every task, including its final sync.";
     let mut table = Table::new("tasks", caption, columns).with_keys(3);
-    let known = Known::of(trial);
+    let known = KnownTotals::for_trial(trial);
     let tasks = trial.tasks.iter().enumerate();
     table.rows.extend(tasks.map(|(place, task)| of_task(place, task, several_workers, known)));
     table
 }
 
-fn of_task(place: usize, task: &TaskTotals, several_workers: bool, known: Known) -> Vec<Cell> {
+fn of_task(
+    place: usize,
+    task: &TaskTotals,
+    several_workers: bool,
+    known: KnownTotals,
+) -> Vec<Cell> {
     let timed = task.wall_ns > 0;
     let moves = timed && (task.bytes > 0 || task.listed_bytes > 0);
     let seconds = |ns: Option<u64>| Cell::measured(ns.map(|ns| ns as f64 / 1e9), Unit::Seconds);

@@ -46,13 +46,13 @@ struct ListedTrial<'t> {
 
 impl<'t> TrialList<'t> {
     /// Creates the data from the rows of the list.
-    pub fn of(rows: &'t [TrialRow]) -> Self {
-        Self { trials: rows.iter().map(ListedTrial::of).collect() }
+    pub fn new(rows: &'t [TrialRow]) -> Self {
+        Self { trials: rows.iter().map(ListedTrial::new).collect() }
     }
 }
 
 impl<'t> ListedTrial<'t> {
-    fn of(row: &'t TrialRow) -> Self {
+    fn new(row: &'t TrialRow) -> Self {
         Self {
             id: row.trial.text(),
             started: moment(row.started_unix_ms),

@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use roxmltree::{Document, Node};
 use treering_analysis::compare::{
-    ComparedVariant, Factor, JobProfile, Terms, compare, environment, profiles,
+    ComparedVariant, ComparisonTerms, Factor, JobProfile, compare, environment, profiles,
 };
 use treering_model::{
     Better, Fact, Interval, Latency, Op, OpTotals, PhaseTotals, TaskTotals, Trial, Unit,
@@ -92,7 +92,7 @@ fn filled(variants: &[ComparedVariant]) -> Vec<JobProfile> {
 }
 
 fn page_of(variants: &[ComparedVariant]) -> Report {
-    let outcome = compare(&variants[0], &variants[1..], &Terms::default()).unwrap();
+    let outcome = compare(&variants[0], &variants[1..], &ComparisonTerms::default()).unwrap();
     let (environment, profiles) = (environment(&variants[0], &variants[1..]), filled(variants));
     page(&outcome, &View { environment: &environment, profiles: &profiles, ..View::default() })
 }
@@ -219,7 +219,7 @@ fn a_trial_alone_has_charts_where_there_are_pictures() {
 }
 
 #[test]
-fn what_differs_stands_on_every_page_and_the_rest_is_folded() {
+fn differences_are_shown_and_other_facts_collapsed() {
     let report = page_of(&three());
     for name in ["terminal", "plain", "markdown", "html"] {
         let text = rendered(&report, by_name(name).unwrap());
@@ -321,7 +321,7 @@ fn every_chart_is_a_file_of_its_own() {
 }
 
 #[test]
-fn hostile_names_make_tame_files() {
+fn hostile_names_make_safe_file_names() {
     let files = drawings(&page_of(&hostile()));
     assert!(files.len() > 4);
     let mut names: Vec<&String> = files.iter().map(|file| &file.name).collect();

@@ -2,7 +2,7 @@
 //! its own), and its JSON checked against docs/json.md.
 
 use treering_analysis::compare::{
-    ComparedVariant, ComparisonCautionCode, Factor, Outcome, Terms, Verdict, compare,
+    ComparedVariant, ComparisonCautionCode, ComparisonTerms, Factor, Outcome, Verdict, compare,
 };
 use treering_model::{
     Beginning, Better, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial, TrialId, Unit,
@@ -76,12 +76,16 @@ pub(crate) fn nine_rounds() -> Outcome {
     let (ext4, mut xfs, btrfs) =
         (variant("ext4", 0, 1.0, 9), variant("xfs", 500, 1.08, 9), variant("btrfs", 900, 0.9, 9));
     xfs.trials[3].ending = Ending::Failed { why: "no space left on device".to_owned() };
-    compare(&ext4, &[xfs, btrfs], &Terms::default()).unwrap()
+    compare(&ext4, &[xfs, btrfs], &ComparisonTerms::default()).unwrap()
 }
 
 pub(crate) fn one_run() -> Outcome {
-    compare(&variant("ext4", 0, 1.0, 1), &[variant("xfs", 500, 1.08, 1)], &Terms::default())
-        .unwrap()
+    compare(
+        &variant("ext4", 0, 1.0, 1),
+        &[variant("xfs", 500, 1.08, 1)],
+        &ComparisonTerms::default(),
+    )
+    .unwrap()
 }
 
 fn golden(name: &str, outcome: &Outcome) {

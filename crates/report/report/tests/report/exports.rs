@@ -41,7 +41,7 @@ fn field<'r>(header: &[String], row: &'r [String], name: &str) -> &'r str {
 }
 
 #[test]
-fn json_gives_equal_trials_back() {
+fn json_round_trips_trials() {
     let text = exported(ExportForm::Json, &all());
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["treering_export"]["version"], EXPORT_VERSION);
@@ -114,7 +114,7 @@ fn json_streams_one_trial_at_a_time() {
 }
 
 #[test]
-fn an_export_of_nothing_is_still_one() {
+fn an_empty_export_is_valid() {
     let value: Value = serde_json::from_str(&exported(ExportForm::Json, &[])).unwrap();
     assert_eq!(value["trials"], Value::Array(Vec::new()));
     for form in ExportForm::ALL.into_iter().filter(|&form| form != ExportForm::Json) {
@@ -180,7 +180,7 @@ fn one_row_per_call_kind_second_and_metric() {
 }
 
 #[test]
-fn no_cell_of_any_table_acts_on_a_screen_or_is_computed() {
+fn table_cells_hold_no_control_characters_or_formulas() {
     for form in ExportForm::ALL.into_iter().filter(|&form| form != ExportForm::Json) {
         is_harmless_csv(&exported(form, &all()));
     }
@@ -190,9 +190,9 @@ fn no_cell_of_any_table_acts_on_a_screen_or_is_computed() {
 }
 
 /// A writer that always fails, like a full disk or a closed pipe.
-struct Full;
+struct FailingWriter;
 
-impl std::io::Write for Full {
+impl std::io::Write for FailingWriter {
     fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
         Err(std::io::ErrorKind::BrokenPipe.into())
     }
@@ -205,7 +205,7 @@ impl std::io::Write for Full {
 #[test]
 fn a_writer_that_fails_is_an_error_of_its_own_kind() {
     for form in ExportForm::ALL {
-        let error = export(form, &[fixture::aging()], &mut Full).unwrap_err();
+        let error = export(form, &[fixture::aging()], &mut FailingWriter).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe, "{}", form.name());
     }
 }

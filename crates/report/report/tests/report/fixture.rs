@@ -9,13 +9,13 @@ use treering_model::{
 pub(crate) const SHORT_ID: &str = "0193a1b2c3";
 
 /// Task of the aging trial: kind, subject, state, milliseconds, files, listed bytes.
-type Work = (&'static str, &'static str, &'static str, u64, u64, u64);
+type TaskSpec = (&'static str, &'static str, &'static str, u64, u64, u64);
 
 const U: u64 = 233_176_153;
 const P: u64 = 114_997_799;
 const PC: u64 = 725_190_942;
 
-const INITIAL: [Work; 6] = [
+const INITIAL: [TaskSpec; 6] = [
     ("create", "kernel-0", "", 2_310, 21_280, U),
     ("create", "kernel-1", "", 2_355, 21_280, U),
     ("create", "kernel-2", "", 2_342, 21_280, U),
@@ -24,7 +24,7 @@ const INITIAL: [Work; 6] = [
     ("create", "kernel-5", "", 2_502, 21_280, U),
 ];
 
-const AGING: [Work; 9] = [
+const AGING: [TaskSpec; 9] = [
     ("patch", "kernel-3", "unpatched", 3_505, 6_136, P),
     ("compile", "kernel-3", "patched", 4_117, 2_573, PC),
     ("read", "kernel-3", "patched compiled", 5_120, 24_463, 958_367_095),
@@ -50,7 +50,7 @@ fn op(op: Op, calls: u64, errors: u64, bytes: u64, fastest_ns: u64) -> OpTotals 
     OpTotals { op, calls, errors, bytes, latency }
 }
 
-fn task(phase: u32, place: usize, began_ns: u64, work: Work) -> TaskTotals {
+fn task(phase: u32, place: usize, began_ns: u64, work: TaskSpec) -> TaskTotals {
     let (kind, subject, state, wall_ms, files, listed_bytes) = work;
     let synced = phase > 0;
     let cpu = Cpu { user_ns: ms(wall_ms) / 20, system_ns: ms(wall_ms) / 5 };

@@ -104,7 +104,7 @@ fn golden(page: &str, report: &Report) {
 #[test]
 fn list_of_trials() {
     golden("list", &list());
-    golden_data("list", &TrialList::of(&rows()));
+    golden_data("list", &TrialList::new(&rows()));
 }
 
 #[test]
@@ -124,10 +124,10 @@ fn a_trial_as_data() {
         seconds: all,
         charts: false,
     };
-    golden_data("show", &ShownTrial::of(&trial, &view(false)));
-    golden_data("show_everything", &ShownTrial::of(&trial, &view(true)));
+    golden_data("show", &ShownTrial::new(&trial, &view(false)));
+    golden_data("show_everything", &ShownTrial::new(&trial, &view(true)));
     golden("show_excluded", &trial::page(&trial, &view(false)));
-    golden_data("show_extreme", &ShownTrial::of(&fixture::extreme(), &view(true)));
+    golden_data("show_extreme", &ShownTrial::new(&fixture::extreme(), &view(true)));
 }
 
 #[test]
@@ -151,13 +151,13 @@ fn show_a_trial_that_was_killed() {
 }
 
 #[test]
-fn show_numbers_at_the_edges() {
+fn show_extreme_numbers() {
     golden("show_extreme", &show(&fixture::extreme(), true));
 }
 
 #[test]
 fn end_of_a_run() {
-    let stored = run::Stored { short_id: SHORT_ID, place: "/var/lib/treering/trials.db" };
+    let stored = run::StoreLocation { short_id: SHORT_ID, place: "/var/lib/treering/trials.db" };
     golden("run", &run::page(&fixture::aging(), Some(&stored)));
     golden("run_not_stored", &run::page(&fixture::failed_at_once(), None));
 }
@@ -239,10 +239,10 @@ fn every_field_of_the_data_is_described() {
     let mut found = std::collections::BTreeSet::new();
     let parsed = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
     let mut bytes = Vec::new();
-    write_data(&TrialList::of(&rows()), &mut bytes).unwrap();
+    write_data(&TrialList::new(&rows()), &mut bytes).unwrap();
     fields(&parsed(&bytes), &mut found);
     bytes.clear();
-    write_data(&ShownTrial::of(&fixture::aging(), &view), &mut bytes).unwrap();
+    write_data(&ShownTrial::new(&fixture::aging(), &view), &mut bytes).unwrap();
     fields(&parsed(&bytes), &mut found);
     for name in found {
         let is_there =

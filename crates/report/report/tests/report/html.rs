@@ -4,7 +4,9 @@
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use roxmltree::{Document, Node};
-use treering_analysis::compare::{ComparedVariant, Factor, Outcome, Terms, Verdict, compare};
+use treering_analysis::compare::{
+    ComparedVariant, ComparisonTerms, Factor, Outcome, Verdict, compare,
+};
 use treering_model::{Better, Metric, Scope, Trial, Unit, is_unsafe};
 use treering_report::formats::by_name;
 use treering_report::pages::comparison::{DataFormat, View, page};
@@ -225,11 +227,12 @@ fn hostile_outcome() -> Outcome {
             trials,
         }
     };
-    compare(&variant(0, 1.0), &[variant(1, 1.1), variant(2, 0.8)], &Terms::default()).unwrap()
+    compare(&variant(0, 1.0), &[variant(1, 1.1), variant(2, 0.8)], &ComparisonTerms::default())
+        .unwrap()
 }
 
 #[test]
-fn hostile_names_neither_act_nor_compute_in_formats_for_programs() {
+fn hostile_names_are_harmless_in_machine_readable_formats() {
     let mut outcome = hostile_outcome();
     for format in DataFormat::ALL {
         let mut bytes = Vec::new();
@@ -281,7 +284,7 @@ fn hostile_names_are_text() {
 }
 
 #[test]
-fn a_chart_takes_what_no_comparison_gives() {
+fn a_chart_draws_extreme_values() {
     let row = |ratio, interval| ForestRow {
         job: HOSTILE.concat(),
         metric: HOSTILE.concat(),
@@ -380,7 +383,7 @@ fn large(contenders: usize, jobs: usize) -> Outcome {
         }
     };
     let others: Vec<ComparedVariant> = (1..=contenders).map(variant).collect();
-    compare(&variant(0), &others, &Terms::default()).unwrap()
+    compare(&variant(0), &others, &ComparisonTerms::default()).unwrap()
 }
 
 #[test]
@@ -449,7 +452,8 @@ fn outcome_of(values: &[(f64, f64)], unit: Unit, better: Better) -> Option<Outco
         let trials = values.iter().enumerate().map(of).collect();
         ComparedVariant { name: name.to_owned(), factor: Factor::Label, against: None, trials }
     };
-    compare(&variant("a", 0, |v| v.0), &[variant("b", 5, |v| v.1)], &Terms::default()).ok()
+    compare(&variant("a", 0, |v| v.0), &[variant("b", 5, |v| v.1)], &ComparisonTerms::default())
+        .ok()
 }
 
 proptest! {

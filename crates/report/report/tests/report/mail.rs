@@ -5,7 +5,9 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_model::{Better, Unit};
 use treering_report::formats::{by_name, terminal};
-use treering_report::{Align, Block, Cell, Column, ColumnKind, Pair, Report, Table, Tone, Warning};
+use treering_report::{
+    Align, Block, Cell, Column, ColumnKind, KeyValue, Report, Table, Tone, Warning,
+};
 
 use unicode_width::UnicodeWidthStr;
 
@@ -59,7 +61,7 @@ fn table() -> impl Strategy<Value = Table> {
 }
 
 pub(crate) fn block() -> impl Strategy<Value = Block> {
-    let pair = (text(), cell()).prop_map(|(key, value)| Pair { key, value });
+    let pair = (text(), cell()).prop_map(|(key, value)| KeyValue { key, value });
     let warning = (text(), text(), text()).prop_map(|(code, message, advice)| Warning {
         code,
         message,

@@ -2,7 +2,7 @@
 //! small for any number of requests.
 
 use treering_analysis::compare::{
-    ComparedVariant, Factor, ObservedJob, Outcome, Terms, compare_observed, observed_jobs,
+    ComparedVariant, ComparisonTerms, Factor, ObservedJob, Outcome, compare_observed, observed_jobs,
 };
 use treering_model::{
     Artifact, Better, Cell, CellRole, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT,
@@ -141,7 +141,7 @@ fn observed() -> (Outcome, Report) {
         let trial = watched(late, name, campaign, CellRole::Observed);
         one(&format!("{name}{}", CellRole::Observed.suffix()), trial)
     });
-    let outcome = compare_observed(&ext4, &[xfs], &variants, &Terms::default()).unwrap();
+    let outcome = compare_observed(&ext4, &[xfs], &variants, &ComparisonTerms::default()).unwrap();
     let mut jobs: Vec<ObservedJob> = observed_jobs(&variants[0], &variants[1..]);
     for (job_variant, variant) in jobs.iter_mut().flat_map(|job| &mut job.variants).zip(&variants) {
         assert_eq!(format!("{}{}", job_variant.name, CellRole::Observed.suffix()), variant.name);
@@ -152,7 +152,7 @@ fn observed() -> (Outcome, Report) {
 }
 
 #[test]
-fn what_was_observed_stands_apart_and_is_drawn_on_one_scale() {
+fn observer_results_have_their_own_section_on_one_scale() {
     let (_, page) = observed();
     let tables: Vec<_> = page
         .blocks
@@ -216,7 +216,7 @@ fn a_page_about_millions_of_requests_stays_small_and_sound() {
 }
 
 #[test]
-fn programs_are_told_which_rounds_figures_are_of() {
+fn json_marks_metrics_of_observed_rounds() {
     let (outcome, _) = observed();
     let mut bytes = Vec::new();
     DataFormat::Json.write(&outcome, &mut bytes).unwrap();

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use treering_analysis::compare::{
-    ComparedVariant, Factor, MetricComparison, Outcome, Terms, Verdict, compare,
+    ComparedVariant, ComparisonTerms, Factor, MetricComparison, Outcome, Verdict, compare,
 };
 use treering_model::{Better, Cell, CellRole, Fact, Metric, Scope, Trial, TrialId, Unit, Work};
 use treering_report::formats::plain::Plain;
@@ -52,7 +52,7 @@ fn three_by_three(rounds: usize) -> Outcome {
         ComparedVariant { name: name.to_owned(), factor: Factor::Variant, against: None, trials }
     };
     let contenders = [variant("xfs", 500, 1.12), variant("btrfs", 900, 0.9)];
-    compare(&variant("ext4", 0, 1.0), &contenders, &Terms::default()).unwrap()
+    compare(&variant("ext4", 0, 1.0), &contenders, &ComparisonTerms::default()).unwrap()
 }
 
 fn of<'o>(outcome: &'o Outcome, metric: &str) -> &'o MetricComparison {
@@ -101,18 +101,21 @@ fn rates_and_seconds_of_unequal_work_are_different_quantities() {
     };
     for (limit, factor) in [(true, 1.01), (true, 1.2)] {
         let variants = (timed("a", 0, 1.0, limit), timed("b", 500, factor, limit));
-        let outcome = compare(&variants.0, &[variants.1], &Terms::default()).unwrap();
+        let outcome = compare(&variants.0, &[variants.1], &ComparisonTerms::default()).unwrap();
         assert_eq!(of(&outcome, "elapsed_seconds").same_as, None, "{factor}");
     }
     let variants = (timed("a", 0, 1.0, false), timed("b", 500, 1.2, false));
-    let outcome = compare(&variants.0, &[variants.1], &Terms::default()).unwrap();
+    let outcome = compare(&variants.0, &[variants.1], &ComparisonTerms::default()).unwrap();
     let same = of(&outcome, "elapsed_seconds").same_as.clone();
     assert_eq!(same.as_deref(), Some("operations_per_second"));
 }
 
 #[test]
-fn what_the_user_chose_leads_its_quantity() {
-    let terms = Terms { primary: vec!["create/seconds".to_owned()], ..Terms::default() };
+fn the_selected_metric_leads_its_quantity() {
+    let terms = ComparisonTerms {
+        primary: vec!["create/seconds".to_owned()],
+        ..ComparisonTerms::default()
+    };
     let outcome =
         compare(&variant("ext4", 0, 1.0, 9), &[variant("xfs", 500, 1.08, 9)], &terms).unwrap();
     assert!(of(&outcome, "create/seconds").primary);
@@ -208,8 +211,8 @@ fn a_table_of_verdicts_is_whole_in_a_hundred_columns() {
 }
 
 #[test]
-fn a_control_says_what_could_have_been_found() {
-    let terms = Terms::default();
+fn control_states_the_smallest_detectable_difference() {
+    let terms = ComparisonTerms::default();
     let (base, again) = (variant("ext4", 0, 1.0, 9), variant("ext4 again", 300, 1.001, 9));
     let mut outcome = compare(&base, &[variant("xfs", 500, 1.08, 9)], &terms).unwrap();
     outcome.check_control(&base, &again, &terms).unwrap();
@@ -221,7 +224,7 @@ fn a_control_says_what_could_have_been_found() {
 }
 
 #[test]
-fn a_long_word_stays_whole_where_another_column_can_give() {
+fn a_long_word_stays_whole_when_another_column_can_shrink() {
     let word = "a-word-of-more-than-half-of-a-line-of-mail";
     let mut report = Report::new("Words");
     let columns = vec![Column::long_text("what"), Column::long_text("why"), Column::count("n")];

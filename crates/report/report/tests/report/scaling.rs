@@ -61,7 +61,7 @@ fn text(report: &Report) -> String {
 }
 
 #[test]
-fn a_planted_model_is_told_drawn_and_listed() {
+fn a_planted_model_is_described_drawn_and_listed() {
     let report = swept(&[1, 2, 4, 8, 16, 32], 0.01, model);
     insta::assert_snapshot!("scaling_plain", rendered(&report, &Plain { width: 100 }));
     let page = html(&report);

@@ -47,12 +47,12 @@ const NO_ROOM_TO_SHARE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
 /// Location of a problem: adds path and table to errors.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct ErrorContext<'a> {
     path: &'a Path,
     table: &'static str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ErrorContext<'a> {
     /// Location in the file as a whole.
     pub(crate) const fn file(path: &'a Path) -> Self {
         Self { path, table: "" }
@@ -132,7 +132,7 @@ pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, WorkLimit
             open_without_side_files(&absolute).map_err(|_| diagnosis(path, access, error))
         }
         Err(error) if is_about_files(&error) => Err(diagnosis(path, access, error)),
-        Err(error) => Err(Place::file(path).refused(error)),
+        Err(error) => Err(ErrorContext::file(path).refused(error)),
         Ok((connection, work)) => {
             if access == Access::ReadWrite && connection.is_readonly("main").unwrap_or(false) {
                 // SQLite silently falls back to read-only.
@@ -242,7 +242,7 @@ pub(crate) fn use_write_ahead_log(connection: &Connection, path: &Path) -> Resul
             {
                 thread::sleep(Duration::from_millis(5));
             }
-            result => return result.map_err(|error| Place::file(path).refused(error)),
+            result => return result.map_err(|error| ErrorContext::file(path).refused(error)),
         }
     }
 }
@@ -308,6 +308,6 @@ fn diagnosis(path: &Path, access: Access, error: rusqlite::Error) -> StoreError 
         Ok(_) if access == Access::ReadOnly && is_about_files(&error) => {
             StoreError::Denied { what: "make the side files of", path: path.to_owned() }
         }
-        Ok(_) => Place::file(path).refused(error),
+        Ok(_) => ErrorContext::file(path).refused(error),
     }
 }

@@ -25,10 +25,10 @@ const STEPS_PER_BYTE: u64 = 8;
 
 /// Counter of the steps of the current query of a connection.
 #[derive(Clone, Debug)]
-pub(crate) struct WorkLimit(Arc<Counter>);
+pub(crate) struct WorkLimit(Arc<StepCounter>);
 
 #[derive(Debug)]
-struct Counter {
+struct StepCounter {
     path: PathBuf,
     steps: AtomicU64,
     /// False between queries: statements that only write are not limited.
@@ -38,7 +38,7 @@ struct Counter {
 impl WorkLimit {
     /// Installs the limit on a connection to the store at a path. Counting begins at once.
     pub(crate) fn install(connection: &Connection, path: &Path) -> rusqlite::Result<Self> {
-        let counter = Arc::new(Counter {
+        let counter = Arc::new(StepCounter {
             path: path.to_owned(),
             steps: AtomicU64::new(0),
             is_counting: AtomicBool::new(true),
@@ -64,7 +64,7 @@ impl WorkLimit {
     }
 }
 
-impl Counter {
+impl StepCounter {
     /// Counts one period; true if the query exceeded its limit and must be interrupted.
     fn is_exhausted(&self) -> bool {
         if !self.is_counting.load(Ordering::Relaxed) {
@@ -86,7 +86,7 @@ impl Counter {
 /// A query whose steps are counted. Nested queries have limits of their own.
 #[derive(Debug)]
 pub(crate) struct LimitedQuery<'l> {
-    counter: &'l Counter,
+    counter: &'l StepCounter,
     steps_before: u64,
     was_counting: bool,
 }

@@ -7,17 +7,17 @@ use treering_model::Latency;
 
 use super::{histogram, packing};
 use crate::StoreError;
-use crate::connection::Place;
+use crate::connection::ErrorContext;
 
 /// Fields of one row in the order of its query.
 pub(crate) struct Fields<'a> {
     row: &'a Row<'a>,
-    place: Place<'a>,
+    place: ErrorContext<'a>,
     next: usize,
 }
 
 impl<'a> Fields<'a> {
-    pub(crate) const fn new(row: &'a Row<'a>, place: Place<'a>) -> Self {
+    pub(crate) const fn new(row: &'a Row<'a>, place: ErrorContext<'a>) -> Self {
         Self { row, place, next: 0 }
     }
 
@@ -119,8 +119,9 @@ impl<'a> Fields<'a> {
                 histogram::decode(bytes, samples).map_err(|why| self.wrong(why.to_string()))
             }
             (other, _) => {
-                let found = other.data_type();
-                Err(self.wrong(format!("expected a histogram of {samples} samples, found {found}")))
+                let data_type = other.data_type();
+                Err(self
+                    .wrong(format!("expected a histogram of {samples} samples, found {data_type}")))
             }
         }
     }

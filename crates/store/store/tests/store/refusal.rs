@@ -45,7 +45,7 @@ fn read_all(path: &Path) -> Result<(), StoreError> {
 }
 
 #[test]
-fn nothing_there() {
+fn missing_and_empty_files_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let absent = dir.path().join("a/store.db");
     let missing = error(&absent, Access::ReadOnly);
@@ -78,7 +78,7 @@ fn names_that_mean_something_to_sqlite_are_files() {
 }
 
 #[test]
-fn not_a_file() {
+fn paths_that_are_no_regular_files_are_rejected() {
     let dir = tempfile::tempdir().unwrap();
     for access in BOTH {
         for path in [dir.path(), Path::new("/dev/null")] {
@@ -106,7 +106,7 @@ fn not_sqlite() {
 }
 
 #[test]
-fn sqlite_of_somebody_else() {
+fn sqlite_files_of_other_programs_are_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
     let connection = Connection::open(&path).unwrap();
@@ -127,7 +127,7 @@ fn sqlite_of_somebody_else() {
 }
 
 #[test]
-fn versions_to_come() {
+fn newer_minor_versions_are_read_only_and_major_ones_rejected() {
     let (_dir, path, trial) = store_file();
     let set = |version: i32| {
         Connection::open(&path).unwrap().pragma_update(None, "user_version", version).unwrap();
@@ -282,7 +282,7 @@ proptest! {
     #![proptest_config(Config { cases: 150, ..Config::default() })]
 
     #[test]
-    fn any_damage_is_an_answer(changes in proptest::collection::vec(any::<(Index, u8)>(), 1..20)) {
+    fn any_damage_is_handled_without_panic(changes in proptest::collection::vec(any::<(Index, u8)>(), 1..20)) {
         let (_dir, path, _) = store_file();
         let mut bytes = fs::read(&path).unwrap();
         for (place, byte) in changes {

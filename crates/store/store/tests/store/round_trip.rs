@@ -202,7 +202,7 @@ proptest! {
 }
 
 #[test]
-fn details_leave_out_what_they_say() {
+fn details_exclude_the_documented_parts() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
     let (first, second) = (TrialId::new(), TrialId::new());

@@ -15,9 +15,9 @@ use crate::processes;
 use crate::sample::{beginning, record_one, trial_events};
 
 /// A small in-memory filesystem, unmounted on drop; `None` where mounting is not permitted.
-struct Memory(tempfile::TempDir);
+struct TmpfsMount(tempfile::TempDir);
 
-impl Memory {
+impl TmpfsMount {
     fn mount() -> Option<Self> {
         let dir = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");
@@ -50,7 +50,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for TmpfsMount {
     fn drop(&mut self) {
         let _unmounted = Command::new("umount").arg(self.path()).status();
     }
@@ -98,7 +98,7 @@ fn side(path: &Path, suffix: &str) -> PathBuf {
 
 #[test]
 fn a_full_disk_does_not_stop_reading() {
-    let Some(memory) = Memory::mount() else { return };
+    let Some(memory) = TmpfsMount::mount() else { return };
     let path = memory.path().join("store.db");
     record_one(&path, 7);
     memory.fill();
@@ -115,8 +115,8 @@ fn a_full_disk_does_not_stop_reading() {
 }
 
 #[test]
-fn a_full_disk_does_not_hide_what_the_log_of_a_killed_writer_holds() {
-    let Some(memory) = Memory::mount() else { return };
+fn a_full_disk_does_not_hide_trials_in_the_log_of_a_killed_writer() {
+    let Some(memory) = TmpfsMount::mount() else { return };
     let path = memory.path().join("store.db");
     with_log(&path);
     memory.fill();
@@ -136,7 +136,7 @@ fn record_and_count(path: &Path) -> usize {
 #[test]
 fn a_read_only_filesystem_does_not_stop_reading() {
     for makes in [with_log, |path: &Path| _ = record_one(path, 7)] {
-        let Some(memory) = Memory::mount() else { return };
+        let Some(memory) = TmpfsMount::mount() else { return };
         let path = memory.path().join("store.db");
         makes(&path);
         let trials = if side(&path, "-wal").exists() { 2 } else { 1 };
@@ -160,7 +160,7 @@ pub(crate) fn read_as_another_user(dir: &Path) {
 }
 
 #[test]
-fn a_store_of_another_user_is_read_where_nothing_can_be_written() {
+fn a_store_of_another_user_is_readable_without_write_permission() {
     let dir = tempfile::tempdir().unwrap();
     let mode = |path: &Path, mode: u32| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();

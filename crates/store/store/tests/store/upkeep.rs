@@ -15,7 +15,7 @@ fn leave_pages(path: &std::path::Path) {
 }
 
 #[test]
-fn a_vacuum_gives_back_what_holds_nothing_and_keeps_the_rest() {
+fn vacuum_reclaims_unused_pages_and_keeps_the_rest() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
     let trial = record_one(&path, 7);

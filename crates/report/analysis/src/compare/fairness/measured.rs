@@ -5,7 +5,7 @@ use treering_model::{Metric, Scope, Trial, Unit};
 use treering_stats::median;
 
 use crate::compare::outcome::metric_name;
-use crate::compare::terms::Terms;
+use crate::compare::terms::ComparisonTerms;
 
 /// Measured time in seconds below which a single kernel write-back or journal commit (every five
 /// seconds) weighs as much as the work.
@@ -13,7 +13,11 @@ pub(super) const SHORT_SECONDS: f64 = 1.0;
 
 /// Describes the primary metrics measured for too short a time: the median time of the variant that
 /// took less. A deliberate time limit makes no difference.
-pub(super) fn too_short(baseline: &[&Trial], contender: &[&Trial], terms: &Terms) -> Vec<String> {
+pub(super) fn too_short(
+    baseline: &[&Trial],
+    contender: &[&Trial],
+    terms: &ComparisonTerms,
+) -> Vec<String> {
     let Some(first) = baseline.first() else { return Vec::new() };
     let decides = |metric: &&Metric| {
         terms.is_primary(&metric_name(&metric.scope, &metric.name), metric.primary)
@@ -21,8 +25,8 @@ pub(super) fn too_short(baseline: &[&Trial], contender: &[&Trial], terms: &Terms
     let primary = first.metrics.iter().filter(decides).filter(|metric| metric.value > 0.0);
     let short = primary.filter_map(|metric| {
         let median_of = |trials: &[&Trial]| {
-            let all = trials.iter().filter_map(|trial| measured_seconds(trial, metric));
-            median(&all.collect::<Vec<f64>>()).ok()
+            let measured = trials.iter().filter_map(|trial| measured_seconds(trial, metric));
+            median(&measured.collect::<Vec<f64>>()).ok()
         };
         let seconds = median_of(baseline)?.min(median_of(contender)?);
         let name = metric_name(&metric.scope, &metric.name);

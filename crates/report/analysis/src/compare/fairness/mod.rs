@@ -12,35 +12,35 @@ use treering_model::{CautionCode, Trial, Work};
 use treering_stats::median;
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use super::jobs::Job;
-use super::pairs::Rounds;
-use super::terms::Terms;
+use super::jobs::ComparedJob;
+use super::pairs::AlignedTrials;
+use super::terms::ComparisonTerms;
 use super::variant::{ComparedVariant, Factor, fact, is_completed};
 use measured::{SHORT_SECONDS, too_short};
 pub(super) use one_sided::of_cautions;
 use order::{always_first, apart};
 pub use places::COMPARED_FACTS;
 pub(super) use places::of_places;
-use places::{FACTS, Place, is_declared};
+use places::{FACTS, VariantFacts, is_declared};
 pub(super) use played::of_played_disks;
 
 /// View of a variant for the fairness checks.
 #[derive(Clone, Copy)]
-pub(super) struct Seen<'t> {
+pub(super) struct VariantView<'t> {
     pub(super) name: &'t str,
     pub(super) factor: Factor,
     pub(super) rounds: &'t [&'t Trial],
 }
 
-impl<'t> Seen<'t> {
+impl<'t> VariantView<'t> {
     /// Creates the view from a variant and its trials in time order.
-    pub(super) fn of(variant: &'t ComparedVariant, rounds: &'t [&'t Trial]) -> Self {
+    pub(super) fn new(variant: &'t ComparedVariant, rounds: &'t [&'t Trial]) -> Self {
         Self { name: &variant.name, factor: variant.factor, rounds }
     }
 }
 
 /// Cautions about one variant by itself.
-pub(super) fn of_variant(variant: Seen<'_>) -> Vec<ComparisonCaution> {
+pub(super) fn of_variant(variant: VariantView<'_>) -> Vec<ComparisonCaution> {
     let mut cautions = Vec::new();
     let failed: Vec<&&Trial> = variant.rounds.iter().filter(|trial| !is_completed(trial)).collect();
     if let Some(first) = failed.first() {
@@ -59,7 +59,7 @@ pub(super) fn of_variant(variant: Seen<'_>) -> Vec<ComparisonCaution> {
         cautions.push(ComparisonCaution::new(Code::FailedTrial, message));
     }
     let mut mixed: Vec<String> = Vec::new();
-    let place = Place::of(variant);
+    let place = VariantFacts::new(variant);
     for (name, code, compared) in FACTS {
         let values = place.values(name);
         if compared.is_mixed(&values) && !is_declared(variant.factor, code) {
@@ -87,7 +87,11 @@ pub(super) fn of_variant(variant: Seen<'_>) -> Vec<ComparisonCaution> {
 }
 
 /// Cautions about a job: unequal work, unpaired rounds, no interleaving.
-pub(super) fn of_job(job: &Job<'_>, names: (&str, &str), terms: &Terms) -> Vec<ComparisonCaution> {
+pub(super) fn of_job(
+    job: &ComparedJob<'_>,
+    names: (&str, &str),
+    terms: &ComparisonTerms,
+) -> Vec<ComparisonCaution> {
     let rounds = &job.rounds;
     let what = if job.name.is_empty() {
         job.workload.to_owned()
@@ -135,7 +139,11 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str), terms: &Terms) -> Vec<C
 }
 
 /// Caution about variants that did not interleave, or always in the same order.
-fn of_order(rounds: &Rounds<'_>, names: (&str, &str), what: &str) -> Option<ComparisonCaution> {
+fn of_order(
+    rounds: &AlignedTrials<'_>,
+    names: (&str, &str),
+    what: &str,
+) -> Option<ComparisonCaution> {
     let (baseline, contender) = (completed(&rounds.baseline), completed(&rounds.contender));
     if baseline.len() > 1
         && contender.len() > 1
@@ -181,7 +189,7 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
         Some(Work::Drawn) => DRAWN_SLACK,
         Some(Work::Fixed) | None => 0.0,
     };
-    let mut said = Vec::new();
+    let mut differences = Vec::new();
     for (name, amount) in kinds {
         let of = |trials: &[&Trial]| {
             let amounts: Vec<f64> = trials.iter().map(|trial| amount(trial) as f64).collect();
@@ -189,10 +197,10 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
         };
         let (left, right) = (of(baseline), of(contender));
         if (left - right).abs() > left.max(right) * slack {
-            said.push(format!("{left} and {right} {name}"));
+            differences.push(format!("{left} and {right} {name}"));
         }
     }
-    said
+    differences
 }
 
 /// Determinant of the amount of work a trial does.

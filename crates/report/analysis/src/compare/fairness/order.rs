@@ -23,9 +23,9 @@ pub(super) fn apart(
         let (before, after) = outside(own, others);
         for (count, word) in [(before, "before"), (after, "after")] {
             if count as f64 > APART_SHARE * own.len() as f64 {
-                let all = own.len();
+                let trial_count = own.len();
                 return Some(format!(
-                    "{count} of {all} trials of '{name}' were run {word} all of '{other}'"
+                    "{count} of {trial_count} trials of '{name}' were run {word} all of '{other}'"
                 ));
             }
         }

@@ -10,32 +10,32 @@ use treering_model::{
 };
 use treering_stats::median;
 
-use super::{Seen, listed};
+use super::{VariantView, listed};
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use crate::compare::terms::LEVEL_FACT;
 use crate::compare::variant::{Factor, fact};
 
 /// Method by which the values of a fact are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compared {
+pub(super) enum FactComparison {
     /// Compares whole values.
-    Whole,
+    Exact,
     /// Compares the bracketed choice of a list such as `[none] mq-deadline`; the other choices a
     /// kernel offers make no difference.
-    Chosen,
+    Bracketed,
     /// Compares word by word; only the words that one variant lacks are reported.
     Words,
     /// Compares as numbers with a tolerance: another kernel reserves another part of the memory.
-    Roughly,
+    Approximate,
 }
 
-impl Compared {
+impl FactComparison {
     /// Reports whether the trials of one variant have different values.
     pub(super) fn is_mixed(self, values: &BTreeSet<&str>) -> bool {
         let numbers: Option<Vec<f64>> = values.iter().map(|value| value.parse().ok()).collect();
         match (self, numbers) {
-            (Self::Chosen, _) => chosen(values).len() > 1,
-            (Self::Roughly, Some(numbers)) => {
+            (Self::Bracketed, _) => chosen(values).len() > 1,
+            (Self::Approximate, Some(numbers)) => {
                 let most = numbers.iter().copied().fold(0.0, f64::max);
                 numbers.iter().any(|one| most - one > MEMORY_TOLERANCE * most)
             }
@@ -44,47 +44,47 @@ impl Compared {
     }
 }
 
-use Compared::{Chosen, Roughly, Whole, Words};
+use FactComparison::{Approximate, Bracketed, Exact, Words};
 
 /// Facts that should agree, each with the caution raised when they do not.
-pub(super) const FACTS: [(&str, Code, Compared); 37] = [
-    ("kernel.release", Code::KernelsDiffer, Whole),
+pub(super) const FACTS: [(&str, Code, FactComparison); 37] = [
+    ("kernel.release", Code::KernelsDiffer, Exact),
     ("kernel.command_line", Code::KernelSettingsDiffer, Words),
     ("kernel.debug_options", Code::KernelSettingsDiffer, Words),
     ("cpu.unmitigated", Code::KernelSettingsDiffer, Words),
-    ("kernel.preemption", Code::KernelSettingsDiffer, Whole),
-    ("kernel.preemption_built", Code::KernelSettingsDiffer, Whole),
-    ("cpu.governor", Code::KernelSettingsDiffer, Whole),
-    ("cpu.simultaneous_threads", Code::KernelSettingsDiffer, Whole),
-    ("memory.transparent_hugepages", Code::KernelSettingsDiffer, Chosen),
-    ("memory.swappiness", Code::KernelSettingsDiffer, Whole),
-    ("memory.dirty_ratio", Code::KernelSettingsDiffer, Whole),
-    ("memory.dirty_background_ratio", Code::KernelSettingsDiffer, Whole),
-    ("memory.dirty_limit_bytes", Code::KernelSettingsDiffer, Whole),
-    ("memory.dirty_background_limit_bytes", Code::KernelSettingsDiffer, Whole),
-    ("memory.dirty_expire_centisecs", Code::KernelSettingsDiffer, Whole),
-    (TYPE, Code::FilesystemsDiffer, Whole),
-    (BLOCK_BYTES, Code::FeaturesDiffer, Whole),
+    ("kernel.preemption", Code::KernelSettingsDiffer, Exact),
+    ("kernel.preemption_built", Code::KernelSettingsDiffer, Exact),
+    ("cpu.governor", Code::KernelSettingsDiffer, Exact),
+    ("cpu.simultaneous_threads", Code::KernelSettingsDiffer, Exact),
+    ("memory.transparent_hugepages", Code::KernelSettingsDiffer, Bracketed),
+    ("memory.swappiness", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_ratio", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_background_ratio", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_limit_bytes", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_background_limit_bytes", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_expire_centisecs", Code::KernelSettingsDiffer, Exact),
+    (TYPE, Code::FilesystemsDiffer, Exact),
+    (BLOCK_BYTES, Code::FeaturesDiffer, Exact),
     ("filesystem.features", Code::FeaturesDiffer, Words),
     (GEOMETRY, Code::FeaturesDiffer, Words),
-    (PROFILE, Code::MetadataProfilesDiffer, Whole),
-    ("cpu.model", Code::MachinesDiffer, Whole),
-    ("cpu.count", Code::MachinesDiffer, Whole),
-    ("memory.bytes", Code::MachinesDiffer, Roughly),
-    ("machine.architecture", Code::MachinesDiffer, Whole),
+    (PROFILE, Code::MetadataProfilesDiffer, Exact),
+    ("cpu.model", Code::MachinesDiffer, Exact),
+    ("cpu.count", Code::MachinesDiffer, Exact),
+    ("memory.bytes", Code::MachinesDiffer, Approximate),
+    ("machine.architecture", Code::MachinesDiffer, Exact),
     ("cgroup.limits", Code::MachinesDiffer, Words),
-    (MODEL, Code::DevicesDiffer, Whole),
-    (ROTATIONAL, Code::DevicesDiffer, Whole),
-    ("device.scheduler", Code::DevicesDiffer, Chosen),
-    (PLANNED_OF_LOOPS[0], Code::DevicesDiffer, Whole),
-    (PLANNED_OF_LOOPS[1], Code::DevicesDiffer, Whole),
-    (PLANNED_OF_LOOPS[2], Code::DevicesDiffer, Whole),
-    ("device.read_ahead_kib", Code::DevicesDiffer, Whole),
-    ("device.write_cache", Code::DevicesDiffer, Whole),
-    ("device.nr_requests", Code::DevicesDiffer, Whole),
-    ("device.nomerges", Code::DevicesDiffer, Whole),
-    ("device.writeback_latency_us", Code::DevicesDiffer, Whole),
-    ("device.max_io_kib", Code::DevicesDiffer, Whole),
+    (MODEL, Code::DevicesDiffer, Exact),
+    (ROTATIONAL, Code::DevicesDiffer, Exact),
+    ("device.scheduler", Code::DevicesDiffer, Bracketed),
+    (PLANNED_OF_LOOPS[0], Code::DevicesDiffer, Exact),
+    (PLANNED_OF_LOOPS[1], Code::DevicesDiffer, Exact),
+    (PLANNED_OF_LOOPS[2], Code::DevicesDiffer, Exact),
+    ("device.read_ahead_kib", Code::DevicesDiffer, Exact),
+    ("device.write_cache", Code::DevicesDiffer, Exact),
+    ("device.nr_requests", Code::DevicesDiffer, Exact),
+    ("device.nomerges", Code::DevicesDiffer, Exact),
+    ("device.writeback_latency_us", Code::DevicesDiffer, Exact),
+    ("device.max_io_kib", Code::DevicesDiffer, Exact),
 ];
 
 /// Size of the device, where treering made the filesystem; otherwise the filesystem's capacity is
@@ -150,13 +150,13 @@ const MEMORY_TOLERANCE: f64 = 0.01;
 /// Tolerated difference of the share in use.
 const FREE_TOLERANCE: f64 = 0.1;
 /// A variant with the facts of all its trials by name, cached because they are looked up often.
-pub(super) struct Place<'t> {
-    variant: Seen<'t>,
+pub(super) struct VariantFacts<'t> {
+    variant: VariantView<'t>,
     facts: HashMap<&'t str, Vec<&'t str>>,
 }
 
-impl<'t> Place<'t> {
-    pub(super) fn of(variant: Seen<'t>) -> Self {
+impl<'t> VariantFacts<'t> {
+    pub(super) fn new(variant: VariantView<'t>) -> Self {
         let mut facts: HashMap<&str, Vec<&str>> = HashMap::with_capacity(COMPARED_FACTS.len());
         for fact in variant.rounds.iter().flat_map(|trial| &trial.facts) {
             facts.entry(&fact.name).or_default().push(&fact.value);
@@ -174,9 +174,10 @@ impl<'t> Place<'t> {
 
     /// Distinct values of a fact.
     pub(super) fn values(&self, name: &str) -> BTreeSet<&'t str> {
-        let all = self.all(name);
+        let values = self.all(name);
         // Consecutive trials mostly have the same value: skip repetitions cheaply.
-        let changes = all.iter().enumerate().filter(|(at, one)| *at == 0 || all[at - 1] != **one);
+        let changes =
+            values.iter().enumerate().filter(|(at, one)| *at == 0 || values[at - 1] != **one);
         changes.map(|(_, one)| *one).collect()
     }
 
@@ -194,19 +195,20 @@ impl<'t> Place<'t> {
 }
 
 /// Two variants with their facts.
-struct Pair<'t> {
-    baseline: Place<'t>,
-    contender: Place<'t>,
+struct VariantPair<'t> {
+    baseline: VariantFacts<'t>,
+    contender: VariantFacts<'t>,
     differing: BTreeMap<Code, Vec<String>>,
 }
 
 /// Cautions about differences beyond the declared factor.
 pub(in crate::compare) fn of_places(
-    baseline: Seen<'_>,
-    contender: Seen<'_>,
+    baseline: VariantView<'_>,
+    contender: VariantView<'_>,
 ) -> Vec<ComparisonCaution> {
-    let variants = (Place::of(baseline), Place::of(contender));
-    let mut pair = Pair { baseline: variants.0, contender: variants.1, differing: BTreeMap::new() };
+    let variants = (VariantFacts::new(baseline), VariantFacts::new(contender));
+    let mut pair =
+        VariantPair { baseline: variants.0, contender: variants.1, differing: BTreeMap::new() };
     let mut known = OneSided::default();
     for (name, code, how) in FACTS {
         if !pair.is_excused(name, code) {
@@ -243,7 +245,7 @@ struct OneSided {
 }
 
 impl OneSided {
-    fn look(&mut self, pair: &Pair<'_>, name: &'static str) {
+    fn look(&mut self, pair: &VariantPair<'_>, name: &'static str) {
         match (pair.baseline.all(name).is_empty(), pair.contender.all(name).is_empty()) {
             (false, true) => self.known[0].push(name),
             (true, false) => self.known[1].push(name),
@@ -252,7 +254,7 @@ impl OneSided {
         }
     }
 
-    fn tell(self, pair: &mut Pair<'_>) {
+    fn tell(self, pair: &mut VariantPair<'_>) {
         let names = [pair.baseline.variant.name, pair.contender.variant.name];
         for (known, (own, other)) in
             self.known.into_iter().zip([(names[0], names[1]), (names[1], names[0])])
@@ -260,37 +262,37 @@ impl OneSided {
             if known.is_empty() {
                 continue;
             }
-            let said = if self.of_both {
+            let message = if self.of_both {
                 format!("known for '{own}' but not for '{other}': {}", known.join(", "))
             } else {
                 format!("the environment of '{own}' is known, that of '{other}' is not")
             };
-            pair.say(Code::KnownOfOneSide, said);
+            pair.say(Code::KnownOfOneSide, message);
         }
     }
 }
 
-impl Pair<'_> {
+impl VariantPair<'_> {
     fn note(&mut self, code: Code, name: &str, left: &str, right: &str) {
-        let said = format!(
+        let message = format!(
             "{name} is {left} for '{}' and {right} for '{}'",
             self.baseline.variant.name, self.contender.variant.name
         );
-        self.say(code, said);
+        self.say(code, message);
     }
 
     fn say(&mut self, code: Code, said: String) {
         self.differing.entry(code).or_default().push(said);
     }
 
-    fn compare(&mut self, name: &str, code: Code, how: Compared) {
+    fn compare(&mut self, name: &str, code: Code, how: FactComparison) {
         let (left, right) = (self.baseline.values(name), self.contender.values(name));
         if left.is_empty() || right.is_empty() || left == right {
             return;
         }
         match how {
-            Whole => self.note(code, name, &listed(&left), &listed(&right)),
-            Chosen => {
+            Exact => self.note(code, name, &listed(&left), &listed(&right)),
+            Bracketed => {
                 let (left, right) = (chosen(&left), chosen(&right));
                 if left != right {
                     self.note(code, name, &listed(&left), &listed(&right));
@@ -302,7 +304,7 @@ impl Pair<'_> {
                     self.note(code, name, &only(&left, &right), &only(&right, &left));
                 }
             }
-            Roughly => {
+            Approximate => {
                 let variants = (self.baseline.number(name), self.contender.number(name));
                 if let (Some(one), Some(other)) = variants
                     && (one - other).abs() > MEMORY_TOLERANCE * one.max(other)
@@ -330,7 +332,7 @@ impl Pair<'_> {
                 let types = both.iter().flat_map(|variant| variant.values(TYPE));
                 let has_blocks =
                     types.into_iter().all(|one| by_name(one).is_some_and(|fs| fs.has_blocks));
-                let is_asked = |variant: &&Place<'_>| variant.mkfs_has("", " -b ");
+                let is_asked = |variant: &&VariantFacts<'_>| variant.mkfs_has("", " -b ");
                 match name {
                     // Groups and logs grow with the filesystem, and its size has a caution of its
                     // own.
@@ -354,7 +356,7 @@ impl Pair<'_> {
     /// Reports whether a fact identifies the device, where devices are compared. Queue settings of
     /// two devices of one kind do not, unless a plan set them.
     fn is_of_devices(&self, name: &str) -> bool {
-        let is_planned = |variant: &Place<'_>| {
+        let is_planned = |variant: &VariantFacts<'_>| {
             variant.variant.factor == Factor::Variant && !variant.values(MKFS).is_empty()
         };
         let of_plan = PLANNED_OF_LOOPS.contains(&name)
@@ -364,7 +366,7 @@ impl Pair<'_> {
     }
 
     fn is_same_kind_of_device(&self) -> bool {
-        let drivers = |variant: &Place<'_>| -> BTreeSet<String> {
+        let drivers = |variant: &VariantFacts<'_>| -> BTreeSet<String> {
             variant.values(DEVICE).into_iter().map(|name| driver(name).to_owned()).collect()
         };
         let same = |name: &str| self.baseline.values(name) == self.contender.values(name);
@@ -374,12 +376,12 @@ impl Pair<'_> {
     /// Reports disabled flushes on one variant regardless of the factor, unless a plan requested
     /// that very option: the other variant pays for writes that may be lost here.
     fn barriers(&mut self) {
-        let without = |variant: &Place<'_>| -> Option<bool> {
+        let without = |variant: &VariantFacts<'_>| -> Option<bool> {
             let all: Vec<&str> = OPTIONS.iter().flat_map(|name| variant.values(name)).collect();
             let is_off = all.iter().flat_map(|text| text.split(',')).any(is_barrier_off);
             (!all.is_empty()).then_some(is_off)
         };
-        let is_asked = |variant: &Place<'_>| {
+        let is_asked = |variant: &VariantFacts<'_>| {
             let all = variant.values(MOUNT_ASKED);
             all.into_iter().flat_map(|text| text.split(',')).any(is_barrier_off)
         };
@@ -412,12 +414,13 @@ impl Pair<'_> {
     /// Compares the space in use before the trials. A filesystem made for the trial counts as
     /// empty, whatever it reserves for itself.
     fn room(&mut self) {
-        let is_fresh = |variant: &Place<'_>| !variant.values(MKFS).is_empty();
+        let is_fresh = |variant: &VariantFacts<'_>| !variant.values(MKFS).is_empty();
         if is_fresh(&self.baseline) && is_fresh(&self.contender) {
             return;
         }
-        let taken =
-            |variant: &Place<'_>| Some(1.0 - variant.number(FREE)? / variant.number(CAPACITY)?);
+        let taken = |variant: &VariantFacts<'_>| {
+            Some(1.0 - variant.number(FREE)? / variant.number(CAPACITY)?)
+        };
         let (Some(left), Some(right)) = (taken(&self.baseline), taken(&self.contender)) else {
             return;
         };
@@ -436,11 +439,11 @@ impl Pair<'_> {
             return;
         }
         let (left, right) = (listed(&left), listed(&right));
-        let said = format!(
+        let message = format!(
             "metadata is kept {left} by '{}' and {right} by '{}'",
             self.baseline.variant.name, self.contender.variant.name
         );
-        let is_asked = |variant: &Place<'_>| {
+        let is_asked = |variant: &VariantFacts<'_>| {
             all().any(|filesystem| match filesystem.metadata {
                 Metadata::Chosen { options, .. } => options
                     .iter()
@@ -449,12 +452,12 @@ impl Pair<'_> {
             })
         };
         let asked = is_asked(&self.baseline) || is_asked(&self.contender);
-        let said = if asked { format!("{said}, as mkfs was asked to") } else { said };
-        self.say(Code::MetadataProfilesDiffer, said);
+        let message = if asked { format!("{message}, as mkfs was asked to") } else { message };
+        self.say(Code::MetadataProfilesDiffer, message);
     }
 
     fn disks(&mut self) {
-        let pairs = |variant: &Place<'_>| -> (BTreeSet<String>, BTreeSet<String>) {
+        let pairs = |variant: &VariantFacts<'_>| -> (BTreeSet<String>, BTreeSet<String>) {
             let own = |name: &str| variant.values(name).iter().map(ToString::to_string).collect();
             (own(DISK), own(DEVICE))
         };
@@ -468,7 +471,7 @@ impl Pair<'_> {
             return;
         }
         let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
-        let said = format!(
+        let message = format!(
             "'{}' is on {} and '{}' on {}, both of the disk {}",
             self.baseline.variant.name,
             list(&left),
@@ -476,28 +479,28 @@ impl Pair<'_> {
             list(&right),
             shared[0]
         );
-        self.say(Code::SameDisk, said);
+        self.say(Code::SameDisk, message);
     }
 
     /// Cautions about unknown disks: imported logs do not record them. Own trials do, except on
     /// filesystems without a disk, such as tmpfs.
     fn unknown_disks(&mut self) {
-        let is_imported = |variant: Seen<'_>| {
+        let is_imported = |variant: VariantView<'_>| {
             variant.rounds.iter().any(|trial| fact(trial, IMPORT_FACT).is_some())
         };
         let (left, right) = (self.baseline.variant, self.contender.variant);
         if is_imported(left) && is_imported(right) {
-            let said = format!(
+            let message = format!(
                 "it is unknown on which disk, and where on it, '{}' and '{}' were measured: two \
                  places of one disk, or two disks, are not equally fast",
                 left.name, right.name
             );
-            self.say(Code::PlacesUnknown, said);
+            self.say(Code::PlacesUnknown, message);
         }
     }
 
     fn caches(&mut self) {
-        let share = |variant: Seen<'_>| {
+        let share = |variant: VariantView<'_>| {
             let has = |trial: &&&Trial| {
                 trial.cautions.iter().any(|one| one.code == CautionCode::CachesNotDropped)
             };
@@ -505,9 +508,9 @@ impl Pair<'_> {
         };
         let (left, right) = (share(self.baseline.variant), share(self.contender.variant));
         if (left.0 == 0) != (right.0 == 0) {
-            let said = |(count, all): (usize, usize)| format!("in {count} of {all} trials");
+            let proportion = |(count, all): (usize, usize)| format!("in {count} of {all} trials");
             let what = "dropping caches failed: that";
-            self.note(Code::CachesDiffer, what, &said(left), &said(right));
+            self.note(Code::CachesDiffer, what, &proportion(left), &proportion(right));
         }
     }
 }
@@ -545,19 +548,22 @@ pub(super) fn is_declared(factor: Factor, code: Code) -> bool {
 
 /// Mount options that one variant has and the other lacks, unless declared to differ. Between
 /// different filesystems only access-time options are comparable.
-fn differing_options(baseline: &Place<'_>, contender: &Place<'_>) -> Option<(String, String)> {
+fn differing_options(
+    baseline: &VariantFacts<'_>,
+    contender: &VariantFacts<'_>,
+) -> Option<(String, String)> {
     if matches!(contender.variant.factor, Factor::Variant | Factor::Target) {
         return None;
     }
     let is_same_type = baseline.values(TYPE) == contender.values(TYPE);
-    let options = |variant: &Place<'_>| -> BTreeSet<String> {
-        let all = OPTIONS.iter().flat_map(|name| variant.values(name));
-        let all = all.flat_map(|text| text.split(','));
+    let options = |variant: &VariantFacts<'_>| -> BTreeSet<String> {
+        let listed = OPTIONS.iter().flat_map(|name| variant.values(name));
+        let listed = listed.flat_map(|text| text.split(','));
         // Default options may be omitted from the list.
         let is_usual = |option: &str| ["barrier", "barrier=1", "barrier=flush"].contains(&option);
         let counts =
             |option: &&str| !is_usual(option) && (is_same_type || option.ends_with("atime"));
-        all.filter(counts).map(str::to_owned).collect()
+        listed.filter(counts).map(str::to_owned).collect()
     };
     let (left, right) = (options(baseline), options(contender));
     if left.is_empty() || right.is_empty() {
@@ -585,6 +591,6 @@ fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
     values.iter().flat_map(of).collect()
 }
 
-fn versions(variant: Seen<'_>) -> BTreeSet<&str> {
+fn versions(variant: VariantView<'_>) -> BTreeSet<&str> {
     variant.rounds.iter().map(|trial| trial.beginning.treering_version.as_str()).collect()
 }

@@ -7,7 +7,7 @@ pub(super) mod scaling;
 use maud::{Markup, html};
 
 use super::axis::Axis;
-use super::figure::Entry;
+use super::figure::LegendEntry;
 use super::mark::line;
 use super::plot::{DOWN, class, shape};
 use crate::escape::visible;
@@ -19,9 +19,9 @@ const END: f64 = 3.0;
 const FARTHEST: f64 = 4.0;
 
 /// Legend of the named curves.
-fn legend<'c>(names: impl ExactSizeIterator<Item = &'c str>) -> Vec<Entry> {
+fn legend<'c>(names: impl ExactSizeIterator<Item = &'c str>) -> Vec<LegendEntry> {
     let count = names.len();
-    let entry = |(place, name): (usize, &str)| Entry {
+    let entry = |(place, name): (usize, &str)| LegendEntry {
         class: class(place, count),
         shape: shape(place),
         name: visible(name),

@@ -15,15 +15,15 @@ const GAP: f64 = 0.03;
 const COARSEST: u64 = 64;
 
 /// Offset axis: start of each device of any run, in MiB.
-pub(super) struct Scale {
-    devices: Vec<Place>,
+pub(super) struct OffsetScale {
+    devices: Vec<DeviceRange>,
     high: f64,
     low: f64,
     /// Number of map columns and rows merged into one.
     merged: u64,
 }
 
-struct Place {
+struct DeviceRange {
     name: String,
     /// First and last MiB accessed in any run.
     used: (f64, f64),
@@ -31,17 +31,21 @@ struct Place {
     shift: f64,
 }
 
-impl Scale {
+impl OffsetScale {
     /// Creates the scale; `strokes` limits the strokes of all maps together.
-    pub(super) fn of(runs: &[TraceChartRun], strokes: usize) -> Self {
+    pub(super) fn new(runs: &[TraceChartRun], strokes: usize) -> Self {
         let merged = merged(runs, strokes);
-        let mut devices: Vec<Place> = Vec::new();
+        let mut devices: Vec<DeviceRange> = Vec::new();
         for map in runs.iter().flat_map(|run| &run.digest.maps) {
             let (low, high) = range(map);
             match devices.iter_mut().find(|place| place.name == map.device) {
                 Some(place) => place.used = (place.used.0.min(low), place.used.1.max(high)),
                 None => {
-                    devices.push(Place { name: map.device.clone(), used: (low, high), shift: 0.0 });
+                    devices.push(DeviceRange {
+                        name: map.device.clone(),
+                        used: (low, high),
+                        shift: 0.0,
+                    });
                 }
             }
         }
@@ -51,13 +55,13 @@ impl Scale {
             let low = if low < high * 0.5 { 0.0 } else { low };
             return Self { devices, high, low, merged };
         }
-        let all: f64 = devices.iter().map(|place| place.used.1).sum();
+        let total_mib: f64 = devices.iter().map(|place| place.used.1).sum();
         let mut at = 0.0;
         for place in &mut devices {
             place.shift = at;
-            at += place.used.1 + all * GAP;
+            at += place.used.1 + total_mib * GAP;
         }
-        Self { devices, high: (at - all * GAP).max(1.0), low: 0.0, merged }
+        Self { devices, high: (at - total_mib * GAP).max(1.0), low: 0.0, merged }
     }
 
     fn shift(&self, device: &str) -> f64 {
@@ -73,7 +77,7 @@ fn range(map: &Map) -> (f64, f64) {
     (mib(first), mib(last).max(mib(first) + 1.0 / 256.0))
 }
 
-pub(super) fn panel(run: &TraceChartRun, scale: &Scale, end_ms: f64, top: f64) -> Markup {
+pub(super) fn panel(run: &TraceChartRun, scale: &OffsetScale, end_ms: f64, top: f64) -> Markup {
     let figures = &run.digest.figures;
     let names: Vec<String> = run.digest.maps.iter().map(|map| visible(&map.device)).collect();
     let (unit, word) = unit(scale.high);
@@ -100,7 +104,7 @@ pub(super) fn panel(run: &TraceChartRun, scale: &Scale, end_ms: f64, top: f64) -
         if scale.devices.len() < 2 {
             return format!("{text} {word}");
         }
-        let place = |device: &&Place| device.shift <= value * unit;
+        let place = |device: &&DeviceRange| device.shift <= value * unit;
         let device = scale.devices.iter().rev().find(place);
         let (name, shift) = device.map_or(("", 0.0), |one| (one.name.as_str(), one.shift));
         format!("{} {:.1}", visible(name), value - shift / unit)
@@ -122,7 +126,7 @@ fn unit(high_mib: f64) -> (f64, &'static str) {
 }
 
 /// Draws a map in units of its cells, scaled to milliseconds and MiB.
-fn of_map(map: &Map, scale: &Scale) -> Markup {
+fn of_map(map: &Map, scale: &OffsetScale) -> Markup {
     let by = scale.merged;
     let column_ms = map.column_ns as f64 / NS_PER_MS * by as f64;
     let row_mib = map.row_sectors as f64 / SECTORS_PER_MIB * by as f64;
@@ -178,10 +182,10 @@ fn marks(map: &Map, runs: &[u32], by: u64) -> Vec<(u64, u64, u64)> {
     let coarse = |(column, row, rows): (u64, u64, u64)| {
         (column / by, row / by, (row + rows.max(1) - 1) / by)
     };
-    let mut all: Vec<(u64, u64, u64)> = map.marks(runs).map(coarse).collect();
-    all.sort_unstable();
+    let mut coarse_runs: Vec<(u64, u64, u64)> = map.marks(runs).map(coarse).collect();
+    coarse_runs.sort_unstable();
     let mut merged: Vec<(u64, u64, u64)> = Vec::new();
-    for (column, from, to) in all {
+    for (column, from, to) in coarse_runs {
         match merged.last_mut() {
             Some(last) if last.0 == column && from <= last.1 + last.2 => {
                 last.2 = last.2.max(to + 1 - last.1);

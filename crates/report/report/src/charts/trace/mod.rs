@@ -11,9 +11,9 @@ use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 use treering_trace::{Digest, Figures};
 
-use self::lines::Measure;
+use self::lines::LinePanel;
 use super::axis::{Axis, Scale};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{Shape, label, line, px, trimmed};
 use super::plot::{MOST_SIDES, class};
 use crate::escape::visible;
@@ -70,7 +70,7 @@ const SECTORS_PER_MIB: f64 = 2048.0;
 
 impl TraceChart {
     /// Creates a chart of these runs at full detail.
-    pub fn of(runs: Vec<TraceChartRun>) -> Self {
+    pub fn new(runs: Vec<TraceChartRun>) -> Self {
         Self { runs, of: String::new(), sharing: alone(), from_ns: 0 }
     }
 
@@ -137,7 +137,7 @@ pub(super) fn figure(chart: &TraceChart) -> Figure {
 }
 
 /// Legend: colours of reads and writes in the offset panel, and of runs in the line panels.
-fn legend(chart: &TraceChart) -> Vec<Entry> {
+fn legend(chart: &TraceChart) -> Vec<LegendEntry> {
     let any = |of: fn(&Digest) -> bool| chart.shown().iter().any(|run| of(&run.digest));
     let has = [
         ("s1", "reads", any(|digest| digest.figures.reads.requests > 0)),
@@ -145,9 +145,9 @@ fn legend(chart: &TraceChart) -> Vec<Entry> {
         ("s3", "discards", any(|digest| digest.figures.discards.requests > 0)),
     ];
     let entry =
-        |class: String, shape, name: String, text: String| Entry { class, shape, name, text };
+        |class: String, shape, name: String, text: String| LegendEntry { class, shape, name, text };
     let kinds = has.into_iter().filter(|(.., there)| *there);
-    let mut legend: Vec<Entry> = kinds
+    let mut legend: Vec<LegendEntry> = kinds
         .map(|(class, name, _)| {
             entry(class.to_owned(), Shape::Square, name.to_owned(), String::new())
         })
@@ -163,9 +163,9 @@ fn legend(chart: &TraceChart) -> Vec<Entry> {
     legend
 }
 
-fn drawing(chart: &TraceChart, measures: &[Measure], height: f64) -> Markup {
+fn drawing(chart: &TraceChart, measures: &[LinePanel], height: f64) -> Markup {
     let end_ms = chart.end_ms();
-    let scale = field::Scale::of(chart.shown(), strokes(chart));
+    let scale = field::OffsetScale::new(chart.shown(), strokes(chart));
     let mut top = 0.0;
     let mut panels: Vec<Markup> = Vec::new();
     for run in chart.shown().iter().filter(|run| !run.digest.maps.is_empty()) {

@@ -12,7 +12,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::charts::{PALETTE, STYLE as CHARTS};
 use crate::escape::visible;
 use crate::formats::csv::spreadsheet_text;
-use crate::{Block, Chart, Format, Number, Pair, RawList, Report, Style, Tone, Warning};
+use crate::{Block, Chart, Format, KeyValue, Number, RawList, Report, Style, Tone, Warning};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -165,10 +165,10 @@ fn one(block: &Block) -> Markup {
     }
 }
 
-fn of_pairs(pairs: &[Pair]) -> Markup {
+fn of_pairs(pairs: &[KeyValue]) -> Markup {
     html! {
         dl {
-            @for Pair { key, value } in pairs {
+            @for KeyValue { key, value } in pairs {
                 div {
                     dt { (visible(key)) }
                     dd class=(tone_class(value.tone())) { (visible(&value.shown(""))) }

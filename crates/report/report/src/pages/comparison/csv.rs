@@ -5,7 +5,7 @@ use std::io;
 
 use treering_analysis::compare::Outcome;
 
-use super::json::Row;
+use super::json::ComparisonRow;
 use crate::formats::csv::{text_field, write_record};
 
 const HEADER: [&str; 33] = [
@@ -48,12 +48,12 @@ const HEADER: [&str; 33] = [
 pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
     write_record(&HEADER.map(str::to_owned), out)?;
     for one in &outcome.comparisons {
-        write_record(&fields(&Row::of(one)), out)?;
+        write_record(&fields(&ComparisonRow::new(one)), out)?;
     }
     Ok(())
 }
 
-fn fields(row: &Row<'_>) -> [String; HEADER.len()] {
+fn fields(row: &ComparisonRow<'_>) -> [String; HEADER.len()] {
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     let better = row.better.word();
     [

@@ -26,8 +26,8 @@ struct Document<'o> {
     baselines: Vec<ComparedVariant<'o>>,
     contenders: Vec<ComparedVariant<'o>>,
     cautions: Vec<Warning>,
-    comparisons: Vec<Row<'o>>,
-    control: Vec<Row<'o>>,
+    comparisons: Vec<ComparisonRow<'o>>,
+    control: Vec<ComparisonRow<'o>>,
 }
 
 #[derive(Serialize)]
@@ -49,7 +49,7 @@ struct ComparedVariant<'o> {
 
 /// A comparison as programs read it, in JSON and CSV.
 #[derive(Serialize)]
-pub(super) struct Row<'o> {
+pub(super) struct ComparisonRow<'o> {
     pub(super) workload: &'o str,
     pub(super) mode: Mode,
     pub(super) job: &'o str,
@@ -90,8 +90,8 @@ pub(super) struct Row<'o> {
     pub(super) contender_values: &'o [f64],
 }
 
-impl<'o> Row<'o> {
-    pub(super) fn of(one: &'o MetricComparison) -> Self {
+impl<'o> ComparisonRow<'o> {
+    pub(super) fn new(one: &'o MetricComparison) -> Self {
         let [ratio, ratio_low, ratio_high] = parts(one.ratio);
         let [difference, difference_low, difference_high] = parts(one.difference);
         Self {
@@ -149,14 +149,14 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
     let document = Document {
         treering_comparison: Version { version: VERSION },
         verdicts: sentences(outcome),
-        gate: Gate::of(outcome).name(),
+        gate: Gate::decide(outcome).name(),
         gate_reasons: gate_reasons(outcome),
         baseline: outcome.variants.first().map(variant),
         baselines: outcome.variants.iter().skip(1).filter(is_baseline).map(variant).collect(),
         contenders: outcome.contenders().map(|(_, contender)| variant(contender)).collect(),
         cautions: warnings(outcome),
-        comparisons: outcome.comparisons.iter().map(Row::of).collect(),
-        control: outcome.control.iter().map(Row::of).collect(),
+        comparisons: outcome.comparisons.iter().map(ComparisonRow::new).collect(),
+        control: outcome.control.iter().map(ComparisonRow::new).collect(),
     };
     json::write(&document, out)?;
     writeln!(out)

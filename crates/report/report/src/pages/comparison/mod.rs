@@ -248,8 +248,8 @@ fn add_observed(page: &mut Report, outcome: &Outcome, job: &[&MetricComparison],
     }
     let first = job[0];
     let same = |known: &&ObservedJob| {
-        let given = (&known.workload, known.mode, &known.job);
-        given == (&first.workload, first.mode, &first.job)
+        let identity = (&known.workload, known.mode, &known.job);
+        identity == (&first.workload, first.mode, &first.job)
     };
     if let Some(observed) = view.observed.iter().find(same) {
         page.blocks.extend(charts_of(observed, view.observed.len()));
@@ -275,8 +275,8 @@ fn profile_charts(
     }
     let first = job[0];
     let same = |profile: &&JobProfile| {
-        let given = (&profile.workload, profile.mode, &profile.job);
-        given == (&first.workload, first.mode, &first.job)
+        let identity = (&profile.workload, profile.mode, &profile.job);
+        identity == (&first.workload, first.mode, &first.job)
     };
     let Some(profile) = view.profiles.iter().find(same) else { return Vec::new() };
     let kind = |one: &&&MetricComparison| one.primary;

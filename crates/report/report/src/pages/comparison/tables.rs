@@ -176,35 +176,36 @@ pub(super) const INTERVAL: &str = "interval: at the level of the corrected test;
                                    exactly where the verdict is a difference.";
 
 fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> String {
-    let mut said = if primary {
+    let mut caption = if primary {
         "Primary metrics. ratio: contender over baseline; n: pairs of rounds; base, new: medians."
             .to_owned()
     } else {
         "Exploratory: all other metrics, not a basis for decisions. q: Benjamini-Hochberg."
             .to_owned()
     };
-    said = format!("{said} {INTERVAL}");
+    caption = format!("{caption} {INTERVAL}");
     if comparisons.iter().any(|c| is_unbounded(c)) {
-        said += " unbounded: too few rounds for any interval at that level.";
+        caption += " unbounded: too few rounds for any interval at that level.";
     }
     if comparisons.iter().any(|c| c.same_as.is_some()) {
-        said += " After =: the same result in another unit.";
+        caption += " After =: the same result in another unit.";
     }
     if comparisons.iter().any(|c| !c.paired) {
-        said += " n with a plus: unpaired trials of both variants.";
+        caption += " n with a plus: unpaired trials of both variants.";
     }
     if comparisons.iter().any(|c| c.difference.is_some()) {
-        said += " Where a value is not above zero, a difference with its unit replaces the ratio.";
+        caption +=
+            " Where a value is not above zero, a difference with its unit replaces the ratio.";
     }
     if comparisons.iter().any(|c| c.within_one_run) {
-        said += " single-run with an interval: operations or rows of one run per variant, paired \
+        caption += " single-run with an interval: operations or rows of one run per variant, paired \
                  within the run; Holm over the kinds with six pairs or more. It describes these \
                  two runs and says nothing about how runs differ.";
     }
     if needs {
-        said += " needs: about how many rounds a verdict needs.";
+        caption += " needs: about how many rounds a verdict needs.";
     }
-    said
+    caption
 }
 
 /// Table of each part of the trial: its score, elapsed time and CPU time, a row for each variant.
@@ -290,9 +291,9 @@ pub(super) fn label(one: &MetricComparison) -> String {
         Scope::Phase(name) => format!("phase {name}"),
         Scope::Kind(name) => name.clone(),
     };
-    let said = [part.as_str(), words.as_str(), one.unit.symbol()];
-    let said: Vec<&str> = said.into_iter().filter(|words| !words.is_empty()).collect();
-    if said.is_empty() { titled(&one.name, "") } else { said.join(" ") }
+    let parts = [part.as_str(), words.as_str(), one.unit.symbol()];
+    let parts: Vec<&str> = parts.into_iter().filter(|words| !words.is_empty()).collect();
+    if parts.is_empty() { titled(&one.name, "") } else { parts.join(" ") }
 }
 
 /// Label of a time of the whole trial: `operation time`.

@@ -45,7 +45,7 @@ fn sentence(outcome: &Outcome, baseline: &str, variant: &VariantSummary) -> Stri
     let of = |verdict: Verdict| -> Vec<&MetricComparison> {
         primary.iter().copied().filter(|c| c.verdict == verdict).collect()
     };
-    let names = Names::of(outcome);
+    let names = ResultNames::new(outcome);
     let clauses: Vec<String> =
         order.into_iter().filter_map(|one| names.clause(one, &of(one), primary.len())).collect();
     format!("{about}{}: {}.", names.only_job(), clauses.join("; "))
@@ -59,15 +59,15 @@ pub(super) fn control(outcome: &Outcome) -> Option<String> {
         outcome.baseline(),
         thousands(&first.runs().to_string())
     );
-    let names = Names::of(outcome);
-    let mut found: Vec<(f64, &MetricComparison)> = outcome
+    let names = ResultNames::new(outcome);
+    let mut detectable: Vec<(f64, &MetricComparison)> = outcome
         .control
         .iter()
         .filter_map(|one| Some((outcome.smallest_detectable(one)?, one)))
         .collect();
-    found.sort_by(|(left, _), (right, _)| left.total_cmp(right));
+    detectable.sort_by(|(left, _), (right, _)| left.total_cmp(right));
     let text = |share: f64| format!("{:.1} %", share * 100.0);
-    Some(match (found.as_slice(), outcome.control.len() - found.len()) {
+    Some(match (detectable.as_slice(), outcome.control.len() - detectable.len()) {
         ([], _) => {
             format!("{about}: too few rounds to estimate the smallest detectable difference.")
         }
@@ -93,13 +93,13 @@ pub(super) fn control(outcome: &Outcome) -> Option<String> {
 }
 
 /// Names of results on a page.
-struct Names<'o> {
+struct ResultNames<'o> {
     /// Name of the job, if there is only one.
     only: Option<&'o str>,
 }
 
-impl<'o> Names<'o> {
-    fn of(outcome: &'o Outcome) -> Self {
+impl<'o> ResultNames<'o> {
+    fn new(outcome: &'o Outcome) -> Self {
         let mut titles = outcome.comparisons.iter().map(|one| one.title.as_str());
         let first = titles.next();
         Self { only: first.filter(|first| titles.all(|title| title == *first)) }
@@ -124,7 +124,7 @@ impl<'o> Names<'o> {
             return None;
         }
         let shows_change = matches!(verdict, Verdict::Worse | Verdict::Better | Verdict::Small);
-        let said = if found.len() <= NAMED && (shows_change || all <= NAMED) {
+        let results = if found.len() <= NAMED && (shows_change || all <= NAMED) {
             let one = |one: &&MetricComparison| self.result(one, shows_change);
             listed(&largest_first(found).iter().map(one).collect::<Vec<_>>())
         } else if shows_change {
@@ -133,7 +133,7 @@ impl<'o> Names<'o> {
             format!("{} of {all}", found.len())
         };
         let needed = if verdict == Verdict::Unclear { needed(found) } else { String::new() };
-        Some(format!("{words} {said}{needed}"))
+        Some(format!("{words} {results}{needed}"))
     }
 
     /// Result with its change: `create of small files (+38 %)`.
@@ -214,12 +214,12 @@ fn needed(found: &[&MetricComparison]) -> String {
         return " (more rounds are unlikely to change this)".to_owned();
     };
     let count = |value: u32| thousands(&value.to_string());
-    let rest = match found.len() - known.len() {
+    let note = match found.len() - known.len() {
         0 if most > middle.saturating_mul(3) / 2 => format!(", {} for all", count(most)),
         0 => String::new(),
         hopeless => format!("; more rounds are unlikely to decide {hopeless}"),
     };
-    format!(" (about {} rounds needed{rest})", count(middle))
+    format!(" (about {} rounds needed{note})", count(middle))
 }
 
 /// Inserts thousands separators: `6,920`.
