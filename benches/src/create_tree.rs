@@ -256,7 +256,8 @@ impl Bench {
     }
 
     fn remove(&self, tree: &str) -> Result<(), Fault> {
-        self.target.remove_tree(tree, &mut |_| ControlFlow::Continue(()))?;
+        let made = self.target.identity(tree)?;
+        self.target.remove_tree(tree, &made, &mut |_| ControlFlow::Continue(()))?;
         Ok(())
     }
 

@@ -2,11 +2,11 @@
 //! that cost by the kernel's account of this thread.
 
 use rustix::time::{ClockId, clock_gettime};
+use treering_compilebench::Compilebench;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions};
 use treering_model::{Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_sys::{StopFlag, ThreadCpu, monotonic_ns, thread_cpu};
-use treering_compilebench::Compilebench;
 
 use crate::Fault;
 

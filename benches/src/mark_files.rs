@@ -10,11 +10,11 @@ use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::write;
 use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions, Target};
+use treering_fs_mark::FsMark;
 use treering_model::filesystems::name_of;
 use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Random, Settings, Workload};
 use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
-use treering_fs_mark::FsMark;
 
 use crate::Fault;
 use crate::rounds::{Spread, in_turns};
@@ -212,7 +212,8 @@ fn engine(
     let (progress, stop) = (Progress::new(), StopFlag::new());
     target.run(session.as_mut(), RunOptions::new(&options, &mut creates, &progress, &stop))?;
     for tree in session.remains() {
-        target.remove_tree(&tree, &mut |_| std::ops::ControlFlow::Continue(()))?;
+        let made = target.identity(&tree)?;
+        target.remove_tree(&tree, &made, &mut |_| std::ops::ControlFlow::Continue(()))?;
     }
     let task = creates.0.first().ok_or("no worker has ended")?;
     Ok(Figure::of(files, task.wall_ns, task.cpu.total_ns()))

@@ -12,12 +12,12 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat};
 use rustix::io::{read, write};
 use serde::Serialize;
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions, Target};
+use treering_ffsb::Ffsb;
+use treering_filebench::Filebench;
 use treering_model::filesystems::name_of;
 use treering_model::{PhaseTotals, Scope, SinkError, TrialEvent, TrialSink};
 use treering_script::{Random, Settings, Workload};
 use treering_sys::{StopFlag, monotonic_ns, thread_cpu};
-use treering_ffsb::Ffsb;
-use treering_filebench::Filebench;
 
 use crate::Fault;
 use crate::rounds::{Spread, in_turns};
@@ -311,7 +311,8 @@ fn filebench(
     let (progress, stop) = (Progress::new(), StopFlag::new());
     target.run(session.as_mut(), RunOptions::new(&engine, &mut heard, &progress, &stop))?;
     for tree in session.remains() {
-        target.remove_tree(&tree, &mut |_| std::ops::ControlFlow::Continue(()))?;
+        let made = target.identity(&tree)?;
+        target.remove_tree(&tree, &made, &mut |_| std::ops::ControlFlow::Continue(()))?;
     }
     let metrics = session.metrics();
     let figure = |name: &str| {
@@ -353,7 +354,8 @@ fn ffsb(target: &Target, options: &Options, threads: u32, round: usize) -> Resul
     let (progress, stop) = (Progress::new(), StopFlag::new());
     target.run(session.as_mut(), RunOptions::new(&engine, &mut heard, &progress, &stop))?;
     for tree in session.remains() {
-        target.remove_tree(&tree, &mut |_| std::ops::ControlFlow::Continue(()))?;
+        let made = target.identity(&tree)?;
+        target.remove_tree(&tree, &made, &mut |_| std::ops::ControlFlow::Continue(()))?;
     }
     let totals = heard.totals.ok_or("the benchmark did not run")?;
     let began_ns = heard.tasks.iter().map(|task| task.0).min().unwrap_or(0);

@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use treering_fuzz::check_refusal;
 use treering_fio::show_job_file;
+use treering_fuzz::check_refusal;
 
 fuzz_target!(|data: &[u8]| {
     match show_job_file("job", data) {

@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use treering_compilebench::Compilebench;
 use treering_fuzz::{folder, write_lists};
 use treering_script::{Settings, TargetFacts, Workload, parse_size};
-use treering_compilebench::Compilebench;
 
 const LISTS: [&[u8]; 4] =
     [b"a/b 1048576\n", b"a/b 1048577\n", b"a/b 1048576\na/b.o 9\n", b"a/b 1048577\na/b.o 9\n"];

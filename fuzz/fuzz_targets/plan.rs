@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 use treering_campaign::plan::document::{Known, read};
+use treering_compilebench::Compilebench;
 use treering_fuzz::{folder, write_lists};
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
-use treering_compilebench::Compilebench;
 
 const LISTS: [&[u8]; 4] =
     [b"a/b 1048576\n", b"a/b 1048577\n", b"a/b 1048576\na/b.o 9\n", b"a/b 1048577\na/b.o 9\n"];

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
+use treering_compilebench::Compilebench;
 use treering_engine::{
     EngineError, EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Progress,
     Run, RunOptions, StopFlag,
@@ -12,7 +13,6 @@ use treering_engine::{
 use treering_fuzz::{folder, write_lists};
 use treering_model::{SinkError, TrialEvent, TrialSink};
 use treering_script::{Job, Settings, TargetFacts, Workload};
-use treering_compilebench::Compilebench;
 
 /// More steps only cost time.
 const STEPS_MAX: u64 = 20_000;

@@ -37,9 +37,8 @@ fn change(path: &Path, lines: &str) -> rusqlite::Result<()> {
     connection.pragma_update(None, "ignore_check_constraints", true)?;
     let mut triggers =
         connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")?;
-    let triggers: Vec<(String, String)> = triggers
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
+    let triggers: Vec<(String, String)> =
+        triggers.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
     for (trigger, _) in &triggers {
         connection.execute(&format!("DROP TRIGGER \"{trigger}\""), [])?;
     }

@@ -11,7 +11,10 @@ pub fn assert_was_foreseen(job: &dyn Job, metrics: &[Metric]) {
         let name = metric.full_name();
         let known = foreseen.iter().find(|other| other.full_name() == name);
         assert!(known.is_some(), "{name} was not foreseen");
-        assert!(!metric.primary || known.is_some_and(|other| other.primary), "{name} was not to decide");
+        assert!(
+            !metric.primary || known.is_some_and(|other| other.primary),
+            "{name} was not to decide"
+        );
     }
 }
 

@@ -69,9 +69,10 @@ impl Running {
         }
     }
 
-    /// Sends a signal: `INT`, `TERM` or `KILL`.
+    /// Sends a signal: `HUP`, `INT`, `TERM` or `KILL`.
     pub fn send(&self, signal: &str) {
         let signal = match signal {
+            "HUP" => Signal::HUP,
             "INT" => Signal::INT,
             "TERM" => Signal::TERM,
             "KILL" => Signal::KILL,

@@ -8,13 +8,13 @@ mod running;
 mod times;
 
 use std::error::Error;
-use std::fmt;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
 use clap::ValueEnum;
 
+use crate::tally::Tally;
 use crate::{checkout, fmt as format, fuzz, tidy};
 pub(crate) use programs::build;
 pub(crate) use running::run_some;
@@ -28,43 +28,14 @@ pub(crate) enum Step {
     Clippy,
     /// The house rules
     Tidy,
+    /// Licences, sources and bans of dependencies, where cargo-deny is installed
+    Deny,
     /// Unit, integration and golden tests; those on real filesystems when root
     Test,
     /// The documentation builds without warnings
     Doc,
     /// Every fuzz target for a few seconds
     Fuzz,
-}
-
-/// What a step, or all of them, came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub(crate) passed: usize,
-    pub(crate) failed: usize,
-    /// Tests that skipped themselves, with their reasons.
-    pub(crate) skipped: Vec<String>,
-}
-
-impl Tally {
-    fn of_one(passed: bool) -> Self {
-        Self { passed: usize::from(passed), failed: usize::from(!passed), skipped: Vec::new() }
-    }
-
-    fn add(&mut self, other: Self) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.skipped.extend(other.skipped);
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
-        match self.skipped.len() {
-            0 => Ok(()),
-            skipped => write!(f, ", {skipped} skipped"),
-        }
-    }
 }
 
 /// What the steps came to, in the order of their ends.
@@ -135,6 +106,7 @@ fn run_step(
                 .current_dir(root),
         )?,
         Step::Tidy => tidy::run(root, false)?,
+        Step::Deny => return deny(root),
         Step::Test => return running::run_all(root, &build(root)?, rest),
         Step::Doc => succeeds(
             checkout::cargo()
@@ -147,19 +119,19 @@ fn run_step(
     Ok(Tally::of_one(one))
 }
 
-fn succeeds(command: &mut Command) -> Result<bool, Box<dyn Error>> {
-    Ok(command.status()?.success())
+/// cargo-deny is used where it is installed. Advisories are left out, since their database comes
+/// from the network.
+fn deny(root: &Path) -> Result<Tally, Box<dyn Error>> {
+    let is_there = checkout::cargo().args(["deny", "--version"]).output()?.status.success();
+    if !is_there {
+        let reason = "deny: cargo-deny is not installed (cargo install cargo-deny)".to_owned();
+        return Ok(Tally { skipped: vec![reason], ..Tally::default() });
+    }
+    let mut command = checkout::cargo();
+    command.args(["deny", "check", "bans", "licenses", "sources"]).current_dir(root);
+    Ok(Tally::of_one(succeeds(&mut command)?))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::Tally;
-
-    #[test]
-    fn the_last_line_counts_and_names_skips_only_when_there_are_some() {
-        let mut tally = Tally { passed: 3, failed: 0, skipped: Vec::new() };
-        assert_eq!(tally.to_string(), "3 passed, 0 failed");
-        tally.skipped.push("a: not root".to_owned());
-        assert_eq!(tally.to_string(), "3 passed, 0 failed, 1 skipped");
-    }
+fn succeeds(command: &mut Command) -> Result<bool, Box<dyn Error>> {
+    Ok(command.status()?.success())
 }

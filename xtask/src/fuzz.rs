@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::checkout;
-use crate::ci::Tally;
+use crate::tally::Tally;
 
 /// What cargo-fuzz passes to rustc, minus the sanitizers, which need nightly. Without them short
 /// comparisons would be inlined, out of libFuzzer's sight; `max-loads-per-memcmp` keeps them calls,

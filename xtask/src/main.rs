@@ -7,6 +7,7 @@ mod ci;
 mod fmt;
 mod fuzz;
 mod parts;
+mod tally;
 mod tidy;
 mod truth;
 

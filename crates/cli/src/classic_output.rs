@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use treering_engine::Target;
 use treering_model::{Artifact, SinkError, TrialEvent, TrialSink, is_unsafe};
 use treering_script::{Answer, ClassicOutput, DiskCounts, Room, Said, Witness};
-use treering_sys::{Semaphores, major_minor};
+use treering_sys::{Semaphores, major_minor, write_whole_file};
 use treering_trace::Counters;
 
 use crate::clock::local_time;
@@ -77,7 +77,7 @@ impl Speaker {
         Self { meetings, ..self }
     }
 
-    /// With which code a run that failed ends, where the tool counts what failed.
+    /// With which code a run that failed ends, where that is not 1.
     pub(crate) fn exit_code(&self) -> Option<u8> {
         self.output.exit_code()
     }
@@ -115,7 +115,8 @@ impl Speaker {
             let reported = |error: io::Error| {
                 io::Error::new(error.kind(), format!("{}: {error}", path.display()))
             };
-            std::fs::write(path, text).map_err(reported)?;
+            let written = write_whole_file(path, |mut file| file.write_all(text));
+            written.map_err(reported)?;
         }
         match &mut self.log {
             Some(log) if !said.log.is_empty() => log.write_all(said.log.as_bytes()),

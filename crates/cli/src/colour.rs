@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 
 use clap::{Arg, ColorChoice, ValueEnum, value_parser};
 
+use crate::launcher::is_launched;
+
 /// What was typed, for all that is printed.
 static TYPED: OnceLock<ColorChoice> = OnceLock::new();
 
@@ -31,7 +33,7 @@ pub(crate) fn is_wanted(is_terminal: bool) -> bool {
         ColorChoice::Never => false,
         ColorChoice::Auto => {
             let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-            is_terminal && !refused && !is_dumb()
+            is_terminal && !refused && !is_dumb() && !is_launched()
         }
     }
 }

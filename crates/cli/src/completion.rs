@@ -12,13 +12,13 @@ use clap_complete::Shell;
 use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::Shells;
 use treering_datasets::library;
+use treering_filebench as filebench;
 use treering_lab::filesystems as lab_filesystems;
 use treering_model::CautionCode;
 use treering_report::export::ExportForm;
 use treering_report::formats;
 use treering_report::pages::comparison::DataFormat;
 use treering_store::{Access, Filter, Store, TrialSummary};
-use treering_filebench as filebench;
 
 use crate::{arguments, places};
 

@@ -12,7 +12,7 @@ pub(crate) const REFUSED: u8 = 1;
 pub(crate) const SKIPPED: u8 = 125;
 
 /// Codes with their meanings, the numbers ascending.
-pub(crate) const TABLE: [(u8, &str); 18] = [
+pub(crate) const TABLE: [(u8, &str); 20] = [
     (0, "done"),
     (
         1,
@@ -36,6 +36,7 @@ pub(crate) const TABLE: [(u8, &str); 18] = [
         "the run failed midway (a full disk, an I/O error); what was measured until then is in \
          the store",
     ),
+    (4, "`compare`: every trial of a variant failed"),
     (
         UNCLEAR,
         "`compare` and `report` with `--gate`: nothing was compared, a primary metric is unclear, \
@@ -63,6 +64,7 @@ pub(crate) const TABLE: [(u8, &str); 18] = [
         "classic mode of ffsb, dbench, blogbench, mdtest and ior: the same; for ffsb and \
          blogbench everything done so far is in the store",
     ),
+    (255, "classic mode of mdtest and ior: the run failed, as with the originals under MPI"),
     (
         BISECTION_ENDS,
         "`bisect-step`: anything else went wrong, also what has a code of its own elsewhere; \

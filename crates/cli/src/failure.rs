@@ -1,12 +1,21 @@
 //! What went wrong, as the user reads it: kind, what, where, what to do; and the exit code.
 
+use std::backtrace::Backtrace;
 use std::fmt::Display;
 use std::io;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 
 use treering_lab::LabError;
 use treering_script::{ConfigError, with_causes};
+use treering_sys::{has_panicked, report_panics};
+
+use crate::classic_output::say;
+use crate::exit_codes::BISECTION_ENDS;
+
+/// The system's words where no further file can be opened (`EMFILE`).
+const TOO_MANY_FILES: &str = "Too many open files";
 
 /// What kind of failure, each with an exit code of the table in `exit_codes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,12 +103,15 @@ impl Failure {
 
     /// Prints it on standard error and gives the exit code.
     pub(crate) fn show(&self) -> ExitCode {
-        show_error(&self.message);
+        say(&format!("treering: {}", self.message));
         for hint in &self.hints {
-            eprintln!("  hint: {hint}");
+            say(&format!("  hint: {hint}"));
+        }
+        if self.message.contains(TOO_MANY_FILES) {
+            eprintln!("  hint: raise the limit of open files (`ulimit -n`): `ulimit -n 1024`");
         }
         if self.kind == Kind::Bug {
-            eprintln!("  hint: this is a bug in treering; please report it with the command line");
+            say("  hint: this is a bug in treering; please report it with the command line");
         }
         ExitCode::from(self.kind.code())
     }
@@ -143,6 +155,24 @@ pub(crate) fn show_refused(refused: &clap::Error, usage_exit: u8) -> ExitCode {
     }
 }
 
-fn show_error(message: &dyn Display) {
-    eprintln!("treering: {message}");
+/// Runs it with panics reported in a line. Whatever panicked, be it a worker thread or a forked
+/// process, the exit code is that of a bug; a bisection has a code of its own for that.
+pub(crate) fn told_of_panics(run: impl FnOnce() -> ExitCode) -> ExitCode {
+    report_panics(report_panic);
+    let bug = ExitCode::from(Kind::Bug.code());
+    let code = catch_unwind(AssertUnwindSafe(run)).unwrap_or(bug);
+    if has_panicked() && code != ExitCode::from(BISECTION_ENDS) { bug } else { code }
+}
+
+fn report_panic(panic: &PanicHookInfo<'_>) {
+    let place = panic.location().map(|place| format!(" ({}:{})", place.file(), place.line()));
+    let text = panic.payload().downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.payload().downcast_ref::<String>().map(String::as_str));
+    let what = text.unwrap_or("a panic without words");
+    let message = format!("{what}{}", place.unwrap_or_default());
+    Failure::new(Kind::Bug, message).show();
+    let is_off = |wanted: &std::ffi::OsString| wanted.is_empty() || wanted == "0";
+    if std::env::var_os("RUST_BACKTRACE").is_some_and(|wanted| !is_off(&wanted)) {
+        say(&Backtrace::force_capture().to_string());
+    }
 }

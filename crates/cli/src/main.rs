@@ -10,27 +10,37 @@ mod commands;
 mod completion;
 mod exit_codes;
 mod failure;
+mod launcher;
 mod places;
 mod progress;
 mod sinks;
+mod staging;
 mod storage;
+mod stores;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let typed: Vec<_> = std::env::args_os().collect();
-    if treering_guest::is_guest(&typed) {
+    failure::told_of_panics(|| {
+        let typed: Vec<_> = std::env::args_os().collect();
+        answer(&typed)
+    })
+}
+
+fn answer(typed: &[OsString]) -> ExitCode {
+    if treering_guest::is_guest(typed) {
         commands::in_guest();
     }
-    if treering_engine::is_rank_of_plan(&typed) {
+    if treering_engine::is_rank_of_plan(typed) {
         return commands::as_rank();
     }
-    if let Some(answered) = completion::answer(&typed) {
+    if let Some(answered) = completion::answer(typed) {
         return answered;
     }
-    let matches = match arguments::parse(&typed) {
+    let matches = match arguments::parse(typed) {
         Ok(matches) => matches,
-        Err(refused) => return commands::refused(&refused, &typed),
+        Err(refused) => return commands::refused(&refused, typed),
     };
     commands::run(&matches).unwrap_or_else(|failure| failure.show())
 }

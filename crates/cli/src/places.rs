@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use treering_script::Machine;
+use treering_sys::{is_root, user_id};
 
 use crate::failure::{Failure, Kind};
 
@@ -48,6 +49,40 @@ pub(crate) fn environment() -> Vec<(String, String)> {
     std::env::vars_os().filter_map(text).collect()
 }
 
+/// Where the records of the lab can be, best first: what `$TREERING_LAB` names and nothing else;
+/// for root `/run/treering`; then a directory of each user's own in the directory for temporary
+/// files (`$TMPDIR`), which outlives a login; and where somebody else has put theirs under that
+/// name, places that only the user can write to.
+pub(crate) fn lab_dirs() -> Vec<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(named) = set("TREERING_LAB") {
+        return vec![absolute(PathBuf::from(named))];
+    }
+    let name = format!("treering-lab-{}", user_id());
+    let mut dirs = Vec::new();
+    if is_root() {
+        dirs.push(PathBuf::from("/run/treering"));
+    }
+    dirs.push(absolute(std::env::temp_dir()).join(name));
+    dirs.extend(set("XDG_RUNTIME_DIR").map(|dir| absolute(dir.into()).join("treering-lab")));
+    dirs.extend(data_dir().ok().map(|dir| absolute(dir).join("lab")));
+    dirs
+}
+
+/// Where else records of this user can be: with another `$TMPDIR`, and from earlier versions. What
+/// belongs to somebody else is not looked into.
+pub(crate) fn older_lab_dirs() -> Vec<PathBuf> {
+    if std::env::var_os("TREERING_LAB").is_some_and(|value| !value.is_empty()) {
+        return Vec::new();
+    }
+    let own = format!("/tmp/treering-lab-{}", user_id());
+    vec![PathBuf::from(own), PathBuf::from("/tmp/treering-lab")]
+}
+
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
+}
+
 /// The memory filesystems in which results can wait while their place is under test.
 pub(crate) fn staging_dirs() -> Vec<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
@@ -63,7 +98,7 @@ pub(crate) fn machine() -> Machine {
     Machine {
         name: read("/proc/sys/kernel/hostname").trim().to_owned(),
         memory_bytes: kib.and_then(|kib| kib.parse().ok()).map_or(0, |kib: u64| kib << 10),
-        is_root: treering_sys::is_root(),
+        is_root: is_root(),
         process: std::process::id(),
         nodes: Vec::new(),
     }

@@ -7,14 +7,15 @@ use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use treering_age::operations_of;
 use treering_engine::Progress;
 use treering_model::{
     Artifact, LAYOUT_ARTIFACT, Layout, SinkError, TaskTotals, TrialEvent, TrialSink,
 };
-use treering_age::operations_of;
 
 use crate::classic_output::say;
 use crate::colour::is_dumb;
+use crate::launcher::is_launched;
 
 /// How often the rate in the bar is renewed.
 const TICK: Duration = Duration::from_millis(200);
@@ -36,7 +37,7 @@ pub(crate) struct ProgressShow {
 impl ProgressShow {
     /// For a run of so many operations.
     pub(crate) fn begin(operations: u64, progress: &Arc<Progress>) -> Self {
-        if !stderr().is_terminal() || is_dumb() {
+        if !stderr().is_terminal() || is_dumb() || is_launched() {
             return Self { bar: None, ticker: None, phase: String::new(), aging: None };
         }
         let bar = ProgressBar::new(operations);

@@ -1,14 +1,13 @@
 //! One trial: prepared, observed, run and released.
 
 use std::error::Error;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use treering_engine::{
     EngineError, EngineOptions, HeatLog, Progress, Renewable, Renewing, Run, RunOptions, Target,
     World,
 };
-use treering_lab::{LabError, PlanIdentity, Workplace};
+use treering_lab::{LabError, LeftTree, PlanIdentity, Workplace};
 use treering_model::{
     Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink, Work,
 };
@@ -19,7 +18,7 @@ use treering_sys::StopFlag;
 
 use crate::CampaignError;
 use crate::cautions::{Known, Tally, about, compressible};
-use crate::ranks::{about_ranks, run_apart, tell_place};
+use crate::ranks::{about_ranks, make_directories, run_apart, tell_place};
 use crate::room::shortage;
 use crate::watched::{Heated, Watched, tell};
 
@@ -57,6 +56,8 @@ pub struct Conclusion {
     pub signal: Option<i32>,
     /// What could not be removed after it, and why; empty when nothing of it is left.
     pub left_behind: Vec<String>,
+    /// The trees that it made and that were kept.
+    pub kept: Vec<LeftTree>,
 }
 
 /// Conducts a trial in a place. `removing` is told each tree that is removed after it.
@@ -79,39 +80,64 @@ pub fn conduct(
         let of_plan = plan.beginning.cell.as_ref().map(PlanIdentity::from);
         place.mark(&plan.beginning.trial.text(), of_plan.as_ref())?;
     }
-    let mut remains = Vec::new();
+    let mut litter = Vec::new();
     let reported = perform(
         &plan,
         place,
         admitted,
         &target_facts,
         &mut Listeners { sink, progress, stop },
-        &mut remains,
+        &mut litter,
     );
-    let left_behind = clean_up(place, plan.keep, cleans, &remains, removing);
-    Ok(Conclusion { left_behind, ..reported? })
+    litter.retain(|name| !target_facts.existing.contains(name));
+    let cleaned = match cleans {
+        true => clean_up(place, plan.keep, removing),
+        false => Cleaned { left_behind: remove_litter(place, &litter), kept: Vec::new() },
+    };
+    let Cleaned { left_behind, kept } = cleaned;
+    Ok(Conclusion { left_behind, kept, ..reported? })
 }
 
-/// Removes what a trial made, whatever came of it: what we made goes before the mark that says so,
-/// and where something stays, the mark stays too. Says what could not be removed: why the trial
+/// What became of the trees of a trial.
+#[derive(Default)]
+struct Cleaned {
+    left_behind: Vec<String>,
+    kept: Vec<LeftTree>,
+}
+
+/// Removes the trees that a trial made, whatever came of it: they go before the mark that lists
+/// them, and where one stays, the mark stays too. Says what could not be removed: why the trial
 /// ended matters more than that.
-fn clean_up(
-    place: &mut Workplace,
-    keeps: bool,
-    is_marked: bool,
-    remains: &[String],
-    removing: &mut dyn FnMut(&str),
-) -> Vec<String> {
-    let mut left = match is_marked {
-        true if keeps => Vec::new(),
-        true => remove(place, remains, removing),
-        false => remove(place, remains, &mut |_| {}),
+fn clean_up(place: &mut Workplace, keeps: bool, removing: &mut dyn FnMut(&str)) -> Cleaned {
+    let made = match place.made_trees() {
+        Ok(made) => made,
+        Err(error) => return Cleaned { left_behind: vec![error.to_string()], kept: Vec::new() },
     };
-    if is_marked
-        && left.is_empty()
+    let mut cleaned = Cleaned::default();
+    for tree in made {
+        if keeps {
+            cleaned.kept.push(tree);
+            continue;
+        }
+        removing(&tree.name);
+        cleaned.left_behind.extend(place.remove_made(&tree).err().map(|error| error.to_string()));
+    }
+    if cleaned.left_behind.is_empty()
         && let Err(error) = place.unmark()
     {
-        left.push(error.to_string());
+        cleaned.left_behind.push(error.to_string());
+    }
+    cleaned
+}
+
+/// Removes what the imitated tool would have removed itself, none of which was there before the
+/// run. Says what could not be removed.
+fn remove_litter(place: &Workplace, litter: &[String]) -> Vec<String> {
+    let mut left = Vec::new();
+    for name in litter {
+        let Ok(made) = place.target().identity(name) else { continue };
+        let removed = place.target().remove(name, &made);
+        left.extend(removed.err().map(|error| error.to_string()));
     }
     left
 }
@@ -130,7 +156,7 @@ fn perform(
     admitted: Admitted,
     target_facts: &TargetFacts,
     to: &mut Listeners<'_>,
-    remains: &mut Vec<String>,
+    litter: &mut Vec<String>,
 ) -> Result<Conclusion, SinkError> {
     let mut session = plan.job.begin(target_facts);
     let feed = session.layouts();
@@ -166,17 +192,19 @@ fn perform(
         apart: plan.job.works_apart(),
         ..RunOptions::new(&plan.engine, tally, to.progress, to.stop)
     };
-    let told = plan.world.map_or(Ok(()), |world| tell_place(world, target_facts));
+    let told = plan.world.map_or(Ok(()), |world| {
+        if plan.job.works_apart() {
+            make_directories(world, place.target())?;
+        }
+        tell_place(world, target_facts).map_err(EngineError::from)
+    });
     let (ran, renewals) = match told {
         Ok(()) => run_session(plan, place, session.as_mut(), options),
-        Err(error) => (Err(error.into()), 0),
+        Err(error) => (Err(error), 0),
     };
     let done = tally.done(renewals);
     let seconds = plan.engine.clock.now_ns().saturating_sub(began_ns) as f64 / 1e9;
-    *remains = match plan.job.mode() {
-        Mode::Native => session.remains(),
-        Mode::Classic => session.litter(),
-    };
+    *litter = session.litter();
     let mut seen = watched.end();
     seen.cautions.extend(session.cautions());
     seen.facts.extend(session.facts());
@@ -306,20 +334,5 @@ fn tell_end(
         sink.accept(&TrialEvent::Measured(metric))?;
     }
     sink.accept(&TrialEvent::Ended { ending: ending.clone(), at_ns: engine.clock.now_ns() })?;
-    Ok(Conclusion { ending, signal, left_behind: Vec::new() })
-}
-
-/// Removes these of a place, each as far as it can be; says what could not be removed, and why.
-fn remove(place: &Workplace, trees: &[String], removing: &mut dyn FnMut(&str)) -> Vec<String> {
-    let there = match place.target().facts() {
-        Ok(facts) => facts.existing,
-        Err(error) => return vec![error.to_string()],
-    };
-    let mut left = Vec::new();
-    for tree in trees.iter().filter(|tree| there.contains(tree)) {
-        removing(tree);
-        let removed = place.target().remove(tree, &mut |_| ControlFlow::Continue(()));
-        left.extend(removed.err().map(|error| error.to_string()));
-    }
-    left
+    Ok(Conclusion { ending, signal, left_behind: Vec::new(), kept: Vec::new() })
 }

@@ -68,7 +68,13 @@ pub fn assist(
     }
 }
 
-/// Runs a session in the directory of a rank, made there.
+/// Makes the directory of each rank, for those that work apart: the one that conducts the trial
+/// makes them all, since it keeps the record of what is made.
+pub(crate) fn make_directories(world: &World<'_>, root: &Target) -> Result<(), EngineError> {
+    (0..world.size()).try_for_each(|rank| Ok(root.make_tree(&own_directory(rank))?))
+}
+
+/// Runs a session in the directory of a rank.
 pub(crate) fn run_apart(
     root: &Target,
     rank: usize,

@@ -99,7 +99,6 @@ fn large_inputs() {
 
 fn inside_a_run() {
     let values = series(10_000, 3);
-    measure("MSER-5, n = 10000", 10, || stats::mser5(black_box(&values)));
     measure("Mann-Kendall, n = 10000", 10, || stats::mann_kendall(black_box(&values)));
     measure("Theil-Sen with interval, n = 10000", 1, || stats::theil_sen(black_box(&values), 0.95));
     measure("serial check, n = 10000", 10, || stats::serial_check(black_box(&values)));
@@ -107,13 +106,6 @@ fn inside_a_run() {
     let plan = stats::ChangePointPlan::default();
     measure("E-divisive, n = 1000, 199 permutations", 1, || {
         stats::change_points(black_box(&short), &plan)
-    });
-    let rounds = series(10, 3);
-    let bootstrap = stats::BootstrapPlan::default();
-    measure("studentised bootstrap of a mean, 10 rounds, 10000 resamples", 1, || {
-        stats::bootstrap_rounds(10, &bootstrap, |places| {
-            Some(places.iter().map(|&place| rounds[place]).sum::<f64>() / places.len() as f64)
-        })
     });
 }
 
@@ -124,9 +116,5 @@ fn planning() {
     let shape = stats::BoundaryShape::Pocock;
     measure("group-sequential boundaries, 5 looks", 1, || {
         stats::group_sequential(black_box(&looks), stats::ALPHA, shape)
-    });
-    let pilot = series(200, 4);
-    measure("CONFIRM, 200 pilot runs", 1, || {
-        stats::confirm_repetitions(black_box(&pilot), 0.001, 1)
     });
 }

@@ -6,7 +6,6 @@
 //! function.
 
 use statrs::distribution::{ChiSquared, Continuous, ContinuousCDF, FisherSnedecor, StudentsT};
-use statrs::function::beta::beta_reg;
 use statrs::function::erf::{erfc, erfc_inv};
 use statrs::function::gamma::ln_gamma;
 
@@ -95,15 +94,10 @@ pub(crate) fn log_gamma(x: f64) -> f64 {
     ln_gamma(x)
 }
 
-/// P(Bin(n, p) <= k), `p` in (0, 1).
-pub(crate) fn binomial_cumulative(k: usize, n: usize, p: f64) -> f64 {
-    if k >= n { 1.0 } else { beta_reg((n - k) as f64, k as f64 + 1.0, 1.0 - p) }
-}
-
 #[cfg(test)]
 mod tests {
     use crate::distribution::{
-        binomial_cumulative, f_survival, normal_quantile, normal_survival, t_quantile, t_survival,
+        f_survival, normal_quantile, normal_survival, t_quantile, t_survival,
     };
 
     fn close(left: f64, right: f64, tolerance: f64) {
@@ -122,13 +116,6 @@ mod tests {
         close(t_quantile(0.975, 1e6), 1.959_966, 1e-5);
         close(t_survival(2.262_157_162_740_992, 9.0), 0.025, 1e-11);
         close(f_survival(30.333_333_333_333_332, 2.0, 14.0), 8.147_209_882_736_215e-6, 1e-15);
-    }
-
-    #[test]
-    fn binomial_is_the_sum_of_its_terms() {
-        close(binomial_cumulative(1, 6, 0.5), 7.0 / 64.0, 1e-13);
-        close(binomial_cumulative(0, 6, 0.5), 1.0 / 64.0, 1e-13);
-        close(binomial_cumulative(6, 6, 0.5), 1.0, 0.0);
     }
 
     #[test]

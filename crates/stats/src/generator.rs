@@ -52,14 +52,6 @@ impl Generator {
             items.swap(last, self.below(last + 1));
         }
     }
-
-    /// Moves a uniform random subset of `size` items to the front of the slice.
-    pub(crate) fn choose_front<T>(&mut self, items: &mut [T], size: usize) {
-        for place in 0..size.min(items.len()) {
-            let pick = place + self.below(items.len() - place);
-            items.swap(place, pick);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -12,20 +12,10 @@ pub enum IntervalMethod {
     RankSum,
     /// Student's t; used in place of the exact methods below six rounds.
     StudentT,
-    /// Two order statistics, by the binomial distribution.
-    OrderStatistic,
     /// Quantiles of the bootstrap replicates.
     BootstrapPercentile,
-    /// Bias-corrected and accelerated bootstrap.
-    BootstrapBca,
-    /// Bootstrap of the studentised statistic.
-    BootstrapStudentised,
-    /// Student's t over batch means.
-    BatchMeans,
     /// Slopes cut at quantiles of Kendall's S.
     Kendall,
-    /// Fieller's theorem for a ratio of means.
-    Fieller,
     /// Where the likelihood, all else at its best, is not much below its maximum.
     ProfileLikelihood,
 }
@@ -81,6 +71,4 @@ pub enum TestMethod {
     Exact,
     /// A normal approximation with corrections for ties and continuity.
     Normal,
-    /// A seeded random sample of the permutations.
-    MonteCarlo,
 }

@@ -4,7 +4,7 @@
 //! What does not live here: whether the figures are right (`vectors.rs`, `oracle.rs`).
 
 use treering_stats as stats;
-use treering_stats::{IntervalMethod, Scale, StatsError, TestMethod};
+use treering_stats::{Scale, StatsError, TestMethod};
 
 /// Distinct values in no particular order: the multiples of a number without common factor.
 fn scattered(n: usize) -> Vec<f64> {
@@ -44,17 +44,6 @@ fn null_distributions_are_listed_up_to_their_limits() {
 }
 
 #[test]
-fn permutations_are_counted_or_sampled() {
-    let values = signed(19);
-    let counted = stats::sign_flip_test(&values[..18], 1).unwrap();
-    assert_eq!((counted.method, counted.arrangements), (TestMethod::Exact, 1 << 18));
-    assert_eq!(counted.arrangements, stats::ARRANGEMENTS_COUNTED);
-    let sampled = stats::sign_flip_test(&values, 1).unwrap();
-    assert_eq!(sampled.method, TestMethod::MonteCarlo);
-    assert_eq!(sampled.arrangements, stats::ARRANGEMENTS_SAMPLED);
-}
-
-#[test]
 fn too_much_is_refused_at_once() {
     let long = vec![1.0; stats::LONGEST_CHANGE_SERIES + 1];
     let plan = stats::ChangePointPlan::default();
@@ -65,14 +54,6 @@ fn too_much_is_refused_at_once() {
             got: stats::LONGEST_CHANGE_SERIES + 1
         })
     );
-    let plan = stats::BootstrapPlan {
-        resamples: stats::MOST_RESAMPLES + 1,
-        ..stats::BootstrapPlan::default()
-    };
-    let refused = stats::bootstrap_rounds(6, &plan, |_| Some(1.0));
-    assert!(matches!(refused, Err(StatsError::TooMany { .. })));
-    let series = vec![0.5; stats::LONGEST_SERIES + 1];
-    assert!(matches!(stats::block_length(&series), Err(StatsError::TooMany { .. })));
     assert_eq!(
         stats::rounds_needed(1.0, 1e-3, &stats::PowerPlan::default()),
         Ok(None),
@@ -119,35 +100,4 @@ fn what_is_below_the_resolution_is_a_tie() {
     let near = base.map(|value| value + 100.0 * stats::RELATIVE_RESOLUTION / 3.0);
     let found = stats::compare_paired(&base, &near, Scale::Difference, stats::ALPHA).unwrap();
     assert_eq!((found.zeros, found.p_value), (6, Some(1.0)));
-}
-
-#[test]
-fn the_bootstrap_changes_its_method_at_twenty_rounds() {
-    let plan = stats::BootstrapPlan { resamples: 400, ..stats::BootstrapPlan::default() };
-    let method = |rounds: usize| {
-        let logs = [signed(rounds), scattered(rounds)]
-            .map(|metric| metric.iter().map(|value| value / 1e4).collect::<Vec<f64>>());
-        let found = stats::aggregate_ratio_bootstrap(&logs, &plan).unwrap();
-        (found.approximate, found.interval.unwrap().method)
-    };
-    let (below, from) = (stats::BCA_FEWEST_ROUNDS - 1, stats::BCA_FEWEST_ROUNDS);
-    assert_eq!(method(below), (true, IntervalMethod::BootstrapStudentised));
-    assert_eq!(method(from), (false, IntervalMethod::BootstrapBca));
-}
-
-#[test]
-fn far_quantiles_need_their_thousand_samples() {
-    for (q, beyond) in [(0.99, 0.01), (0.9, 0.1), (0.001, 0.001)] {
-        let needed = stats::samples_needed_for_quantile(q).unwrap() as f64;
-        assert!((needed * beyond - stats::SAMPLES_BEYOND_QUANTILE).abs() < 1.0);
-    }
-}
-
-#[test]
-fn block_lengths_are_whole_and_at_least_one() {
-    let alternating: Vec<f64> = (0..64).map(|i| f64::from(i % 2)).collect();
-    let scattered = stats::block_length(&scattered(64)).unwrap();
-    assert!(scattered.circular_samples() >= 1);
-    assert!(stats::block_length(&alternating).unwrap().circular_samples() >= 1);
-    assert!(scattered.circular_samples() as f64 >= scattered.circular);
 }

@@ -126,12 +126,6 @@ fn t_tests() {
         let (a, b) = (source.series(n, 0.0), source.series(n, 1.0));
         let two_sided = || Alternative::TwoSided;
         let theirs =
-            oracle::t_test(&b, &a, TTestKind::Welch, two_sided(), 0.0, Some(0.95)).unwrap();
-        let ours = stats::welch_test(&a, &b, 0.95).unwrap();
-        close(ours.t, theirs.statistic, 1e-11);
-        close(ours.freedom, theirs.df, 1e-11);
-        close(ours.p_value, theirs.p_value, 1e-8);
-        let theirs =
             oracle::t_test(&b, &a, TTestKind::Paired, two_sided(), 0.0, Some(0.95)).unwrap();
         let ours = stats::student_test(&stats::differences(&a, &b).unwrap(), 0.95).unwrap();
         close(ours.t, theirs.statistic, 1e-11);
@@ -140,38 +134,11 @@ fn t_tests() {
 }
 
 #[test]
-fn equivalence() {
-    let mut source = Source::seeded(6);
-    for n in [3, 6, 12, 30] {
-        let (a, b) = (source.series(n, 0.0), source.series(n, 0.3));
-        for delta in [0.5, 2.0, 6.0] {
-            let bounds = oracle::EquivalenceBounds::Symmetric { delta };
-            let theirs = oracle::tost_t_test_paired(&b, &a, &bounds, 0.05).unwrap();
-            let differences = stats::differences(&a, &b).unwrap();
-            let ours = stats::tost_paired(&differences, delta, 0.05).unwrap();
-            close(ours.p_low.unwrap(), theirs.lower_test.p_value, 1e-7);
-            close(ours.p_high.unwrap(), theirs.upper_test.p_value, 1e-7);
-            assert_eq!(ours.equivalent, theirs.equivalent);
-            let theirs = oracle::tost_t_test_two_sample(&b, &a, &bounds, 0.05, false).unwrap();
-            let ours = stats::tost_welch(&a, &b, delta, 0.05).unwrap();
-            close(ours.p_low.unwrap(), theirs.lower_test.p_value, 1e-7);
-            close(ours.p_high.unwrap(), theirs.upper_test.p_value, 1e-7);
-            assert_eq!(ours.equivalent, theirs.equivalent);
-        }
-    }
-}
-
-#[test]
 fn multiplicity() {
     type Adjust = fn(&[f64]) -> Result<Vec<f64>, stats::StatsError>;
     let mut source = Source::seeded(7);
-    let cases: [(Adjust, PAdjustMethod); 5] = [
-        (stats::bonferroni, PAdjustMethod::Bonferroni),
-        (stats::holm, PAdjustMethod::Holm),
-        (stats::hochberg, PAdjustMethod::Hochberg),
-        (stats::benjamini_hochberg, PAdjustMethod::BH),
-        (stats::benjamini_yekutieli, PAdjustMethod::BY),
-    ];
+    let cases: [(Adjust, PAdjustMethod); 2] =
+        [(stats::holm, PAdjustMethod::Holm), (stats::benjamini_hochberg, PAdjustMethod::BH)];
     for n in [1, 2, 7, 50, 400] {
         let p_values: Vec<f64> = (0..n).map(|_| source.unit().powi(3)).collect();
         for (adjust, method) in &cases {
@@ -184,16 +151,9 @@ fn multiplicity() {
 }
 
 #[test]
-fn omnibus_and_serial() {
+fn serial_statistics() {
     let mut source = Source::seeded(8);
     for n in [8, 25, 90] {
-        let groups = [source.tied(n), source.tied(n + 3), source.tied(n / 2)];
-        let slices: Vec<&[f64]> = groups.iter().map(Vec::as_slice).collect();
-        let theirs = oracle::kruskal_wallis(&slices).unwrap();
-        let ours = stats::kruskal_wallis(&groups).unwrap();
-        close(ours.h, theirs.statistic, 1e-11);
-        close(ours.p_value, theirs.p_value, 1e-9);
-
         let x = source.series(n, 0.0);
         let theirs = oracle::ljung_box(&x, 5, 0).unwrap();
         let ours = stats::ljung_box(&x, 5).unwrap();

@@ -70,16 +70,12 @@ proptest! {
         prop_assert!(refused(stats::signed_rank(&values).err()));
         prop_assert!(refused(stats::mann_whitney(&values, &[1.0]).err()));
         prop_assert!(refused(stats::describe(&values).err()));
-        prop_assert!(refused(stats::median_interval(&values, 0.95).err()));
-        prop_assert!(refused(stats::sign_flip_test(&values, 1).err()));
-        prop_assert!(refused(stats::permutation_test(&values, &[1.0], 1).err()));
         prop_assert!(refused(stats::change_points(&values, &plan).err()));
         prop_assert!(refused(stats::compare_paired(&values, &values, Scale::Ratio, 0.05).err()));
         prop_assert!(refused(
             stats::compare_unpaired(&values, &values, Scale::Difference, 0.05).err()
         ));
         prop_assert!(refused(stats::theil_sen(&[values.clone(), vec![1.0]].concat(), 0.95).err()));
-        prop_assert!(refused(stats::mser5(&[values.clone(), vec![1.0; 9]].concat()).err()));
         prop_assert!(refused(stats::serial_check(&[values, vec![1.0; 9]].concat()).err()));
     }
 
@@ -90,32 +86,17 @@ proptest! {
         count in 0..50_usize,
     ) {
         let _ = stats::quantile(&values, parameter);
-        let _ = stats::quantile_interval(&values, parameter, 0.95);
-        let _ = stats::median_interval(&values, parameter);
         let _ = stats::mean_interval(&values, parameter);
         let _ = stats::student_test(&values, 0.95);
         let _ = stats::signed_rank_at(&values, parameter);
         let _ = stats::signed_rank_normal(&values, true);
-        let _ = stats::sign_test(&values);
-        let _ = stats::tost_paired(&values, parameter, 0.05);
-        let _ = stats::tost_signed_rank(&values, parameter, 0.05);
         let _ = stats::mann_kendall(&values);
         let _ = stats::theil_sen(&values, 0.95);
         let _ = stats::autocorrelation(&values, count);
-        let _ = stats::effective_size(&values);
-        let _ = stats::von_neumann_ratio(&values);
         let _ = stats::serial_check(&values);
         let _ = stats::ljung_box(&values, count);
-        let _ = stats::mser5(&values);
-        let _ = stats::block_length(&values);
-        let _ = stats::batch_means_interval(&values, count, 0.95);
         let _ = stats::split_statistics(&values);
-        let _ = stats::confirm_repetitions(&values, parameter, 1);
-        let _ = stats::circular_blocks(&values, count, &[count, usize::MAX]);
-        let _ = stats::samples_needed_for_quantile(parameter);
-        let _ = stats::percentile_interval(&values, parameter);
-        let _ = stats::bca_interval(parameter, &values, &values, 0.95);
-        for adjust in [stats::holm, stats::hochberg, stats::benjamini_hochberg] {
+        for adjust in [stats::holm, stats::benjamini_hochberg] {
             let _ = adjust(&values);
         }
         if let Ok(found) = stats::describe(&values) {
@@ -139,31 +120,10 @@ proptest! {
         parameter in wild(),
     ) {
         let _ = stats::mann_whitney_normal(&a, &b, false);
-        let _ = stats::welch_test(&a, &b, 0.95);
-        let _ = stats::fieller_ratio(&a, &b, 0.95);
-        let _ = stats::effect_size(&a, &b);
-        let _ = stats::kruskal_wallis(&[a.clone(), b.clone()]);
-        let _ = stats::friedman(&[a.clone(), b.clone()]);
-        let _ = stats::block_anova(&[a.clone(), b.clone()]);
-        let _ = stats::variance_components(&[a.clone(), b.clone()], 0.95);
-        let _ = stats::tost_welch(&a, &b, parameter, 0.05);
-        let _ = stats::tost_rank_sum(&a, &b, parameter, 0.05);
-        let _ = stats::total_rate(&a, &b);
-        let _ = stats::within_run(&a, &b);
-        let _ = stats::aggregate_ratio(&[a.clone(), b.clone()], parameter);
         let _ = stats::paired_power(3, parameter, 1.0, 0.05);
         let _ = stats::rounds_needed(parameter, 0.02, &stats::PowerPlan::default());
-        let _ = stats::rounds_needed_for_equivalence(
-            0.02,
-            parameter,
-            0.02,
-            &stats::PowerPlan::default(),
-        );
         let _ = stats::smallest_detectable(9, parameter, &stats::PowerPlan::default());
         if let Ok(found) = stats::mann_whitney(&a, &b) {
-            prop_assert!(is_p(found.p_value));
-        }
-        if let Ok(found) = stats::permutation_test(&a[..a.len().min(6)], &b[..b.len().min(6)], 1) {
             prop_assert!(is_p(found.p_value));
         }
         if let Ok(found) = stats::hodges_lehmann_shift(&a, &b, 0.95) {
@@ -343,13 +303,7 @@ proptest! {
 
     #[test]
     fn adjusted_p_values_keep_order_and_never_fall(p_values in vec(0.0..=1.0_f64, 0..40)) {
-        for adjust in [
-            stats::bonferroni,
-            stats::holm,
-            stats::hochberg,
-            stats::benjamini_hochberg,
-            stats::benjamini_yekutieli,
-        ] {
+        for adjust in [stats::holm, stats::benjamini_hochberg] {
             let adjusted = adjust(&p_values).unwrap();
             prop_assert_eq!(adjusted.len(), p_values.len());
             for (i, p) in p_values.iter().enumerate() {
@@ -359,11 +313,6 @@ proptest! {
                 }
             }
         }
-        let (holm, bonferroni) =
-            (stats::holm(&p_values).unwrap(), stats::bonferroni(&p_values).unwrap());
-        prop_assert!(
-            holm.iter().zip(bonferroni).all(|(holm, bonferroni)| *holm <= bonferroni + 1e-15)
-        );
     }
 
     #[test]

@@ -88,29 +88,17 @@ fn errors_count_one_by_one() {
 }
 
 #[test]
-fn the_control_and_the_omnibus_agree_that_nothing_happened() {
+fn the_control_is_stable_when_nothing_happened() {
     let (one, again) = (runs(200.0, 6), runs(200.0, 7));
     let control = stats::check_control(&compared(&one, &again), stats::ALPHA).unwrap();
     assert!(!control.unstable);
     assert!(control.smallest_detectable.unwrap() < 0.02);
-    let rounds: Vec<Vec<f64>> = one
-        .iter()
-        .zip(&again)
-        .zip(runs(200.0, 8))
-        .map(|((a, b), c)| [*a, *b, c].into_iter().flatten().collect())
-        .collect();
-    assert!(stats::friedman(&rounds).unwrap().f_p_value > 0.05);
-    // The residual of the rounds-by-variants table is the noise that planning wants.
-    let spread = stats::block_anova(&rounds).unwrap().paired_spread() / 170.0;
-    let margin = stats::log_margin(stats::THRESHOLD_THROUGHPUT).unwrap();
-    let needed = stats::rounds_needed(spread, margin, &stats::PowerPlan::default());
-    assert!(matches!(needed, Ok(Some(6..=10))), "{needed:?}");
 }
 
 #[test]
 fn a_sequential_campaign_ends_at_its_second_look() {
     let (base, variant) = (runs(200.0, 1), runs(170.0, 2));
-    let rule = stats::StoppingRule::recommended_sequential();
+    let rule = stats::StoppingRule::sequential(&stats::RECOMMENDED_LOOKS);
     let at = |rounds: usize| {
         let comparison = compared(&base[..rounds], &variant[..rounds]);
         rule.decide(&stats::Progress {

@@ -86,58 +86,6 @@ fn descriptions() {
 }
 
 #[test]
-fn order_statistic_intervals() {
-    let vectors = vectors();
-    for (name, expected) in entries(&vectors["median_order_stat_ci95"]) {
-        let values = list(&vectors["datasets"][name]);
-        let ranks = stats::quantile_interval(&values, 0.5, 0.95).unwrap();
-        assert_eq!(ranks.low_rank, count(&expected["r"]));
-        match stats::median_interval(&values, 0.95).unwrap() {
-            None => assert!(expected["ci"].is_null()),
-            Some(found) => {
-                ends(found, &expected["ci"], 0.0);
-                close(found.achieved.unwrap(), &expected["coverage"], 1e-12);
-            }
-        }
-    }
-    for (confidence, smallest) in entries(&vectors["min_n_for_median_ci"]) {
-        let confidence: f64 = confidence.parse().unwrap();
-        let values: Vec<f64> = (0..12).map(f64::from).collect();
-        let first = (1..=12)
-            .find(|&n| stats::median_interval(&values[..n], confidence).unwrap().is_some())
-            .unwrap();
-        assert_eq!(first, count(smallest), "at {confidence}");
-    }
-}
-
-#[test]
-fn welch_and_fieller() {
-    let vectors = vectors();
-    for (key, expected) in entries(&vectors["welch"]) {
-        let (a, b) = pair(&vectors, key);
-        let found = stats::welch_test(&a, &b, 0.95).unwrap();
-        close(found.estimate, &expected["diff_b_minus_a"], 1e-11);
-        close(found.t, &expected["t"], 1e-11);
-        close(found.freedom, &expected["df"], 1e-11);
-        close(found.p_value, &expected["p"], 1e-10);
-        ends(found.interval, &expected["ci95"], 1e-10);
-    }
-    for (key, expected) in entries(&vectors["fieller_ratio_b_over_a"]) {
-        let (a, b) = pair(&vectors, key);
-        let found = stats::fieller_ratio(&a, &b, 0.95).unwrap();
-        close(found.ratio, &expected["ratio"], 1e-12);
-        close(found.g, &expected["g"], 1e-10);
-        ends(found.interval.unwrap(), &expected["ci"], 1e-10);
-    }
-    for (key, expected) in entries(&vectors["effect_size"]) {
-        let (a, b) = pair(&vectors, key);
-        let found = stats::effect_size(&a, &b).unwrap();
-        close(found.cohens_d, &expected["cohens_d"], 1e-12);
-        close(found.hedges_g, &expected["hedges_g"], 1e-12);
-    }
-}
-
-#[test]
 fn mann_whitney() {
     let vectors = vectors();
     for (key, expected) in entries(&vectors["mannwhitney"]) {
@@ -146,8 +94,6 @@ fn mann_whitney() {
         assert_eq!(found.method, TestMethod::Exact);
         close(found.u_a, &expected["U_a"], 0.0);
         close(found.u_b, &expected["U_b"], 0.0);
-        close(found.probability_b_larger(), &expected["P_b_gt_a"], 1e-13);
-        close(found.cliffs_delta(), &expected["cliffs_delta"], 1e-13);
         assert_eq!(Some(found.ties), expected["ties"].as_bool());
         close(found.p_value, &expected["p_exact_conditional_midrank"], 1e-12);
         if let Some(exact) = expected.get("p_exact") {
@@ -215,10 +161,6 @@ fn paired_rounds() {
     let normal = stats::signed_rank_normal(&differences, true).unwrap();
     close(normal.p_value, &signed["p_asym_cc"], 1e-9);
 
-    let flip = stats::sign_flip_test(&differences, 0).unwrap();
-    close(flip.p_value, &expected["sign_flip_mean_exact_p"], 0.0);
-    close(stats::sign_test(&differences).unwrap(), &expected["sign_test_p"], 1e-12);
-
     let hl = stats::hodges_lehmann(&differences, 0.95).unwrap();
     close(hl.estimate, &expected["hl"]["pseudomedian"], 1e-12);
     assert_eq!(hl.cut_rank, Some(count(&expected["hl"]["k"])));
@@ -237,104 +179,15 @@ fn paired_rounds() {
 }
 
 #[test]
-fn permutations_of_the_mean() {
-    let vectors = vectors();
-    for (key, expected) in entries(&vectors["permutation_mean_diff_exact"]) {
-        let (a, b) = pair(&vectors, key);
-        let found = stats::permutation_test(&a, &b, 0).unwrap();
-        close(found.p_value, &expected["p"], 1e-12);
-        assert_eq!(Some(found.arrangements), expected["permutations"].as_u64());
-    }
-}
-
-/// All n^n ordered resamples of five values, as places.
-fn resamples_of_five() -> impl Iterator<Item = [usize; 5]> {
-    (0..3125_usize).map(|code| [1, 5, 25, 125, 625].map(|power| code / power % 5))
-}
-
-fn at(values: &[f64], places: &[usize]) -> Vec<f64> {
-    places.iter().map(|&place| values[place]).collect()
-}
-
-#[test]
-fn bca_of_the_full_enumeration() {
-    type Statistic = fn(&[f64]) -> f64;
-    let vectors = vectors();
-    let cases: [(&str, &str, Statistic); 3] = [
-        ("mean_A5", "A5", |values| stats::describe(values).unwrap().mean),
-        ("median_B5", "B5", |values| stats::median(values).unwrap()),
-        ("sd1_A5", "A5", |values| stats::describe(values).unwrap().standard_deviation.unwrap()),
-    ];
-    assert_eq!(vectors["bca_enumerated"].as_object().unwrap().len(), cases.len());
-    for (key, name, statistic) in cases {
-        let expected = &vectors["bca_enumerated"][key];
-        let values = list(&vectors["datasets"][name]);
-        let replicates: Vec<f64> =
-            resamples_of_five().map(|places| statistic(&at(&values, &places))).collect();
-        assert_eq!(replicates.len(), count(&expected["B"]));
-        let jackknife: Vec<f64> = (0..5)
-            .map(|left_out| (0..5).filter(|&place| place != left_out).collect::<Vec<_>>())
-            .map(|places| statistic(&at(&values, &places)))
-            .collect();
-        let estimate = statistic(&values);
-        close(estimate, &expected["theta"], 1e-12);
-        let found = stats::bca_interval(estimate, &replicates, &jackknife, 0.95).unwrap();
-        close(found.z0, &expected["z0"], 1e-9);
-        close(found.acceleration, &expected["acceleration"], 1e-9);
-        close(found.alpha_low, &expected["alpha1"], 1e-9);
-        close(found.alpha_high, &expected["alpha2"], 1e-9);
-        ends(found.interval, &expected["ci"], 1e-9);
-        let percentile = stats::percentile_interval(&replicates, 0.95).unwrap();
-        ends(percentile, &expected["percentile_ci"], 1e-9);
-        let spread = stats::describe(&replicates).unwrap().standard_deviation.unwrap();
-        // The reference divides by B, a description by B - 1.
-        close(spread * (3124.0_f64 / 3125.0).sqrt(), &expected["boot_se"], 1e-10);
-    }
-}
-
-/// scipy's Monte Carlo BCa against ours with another generator: within 1 % of the width.
-#[test]
-fn bca_by_sampling() {
-    let vectors = vectors();
-    let expected = &vectors["bca_scipy_200k_seed42"]["mean_paired_diff_P10"];
-    let (base, variant) = pair(&vectors, "P10a_P10b");
-    let differences = stats::differences(&base, &variant).unwrap();
-    let (mut replicates, mut left_out) = (Vec::new(), Vec::new());
-    let plan = stats::BootstrapPlan { resamples: 200_000, seed: 42, confidence: 0.95 };
-    let found = stats::bootstrap_rounds(10, &plan, |places| {
-        let mean =
-            places.iter().map(|&place| differences[place]).sum::<f64>() / places.len() as f64;
-        if places.len() == 10 {
-            replicates.push(mean);
-        } else {
-            // The last ten jackknife calls are those of the observed rounds.
-            left_out.push(mean);
-        }
-        Some(mean)
-    })
-    .unwrap();
-    let jackknife = &left_out[left_out.len() - 10..];
-    let bca = stats::bca_interval(found.estimate, &replicates[1..], jackknife, 0.95).unwrap();
-    let width = number(&expected["ci"][1]) - number(&expected["ci"][0]);
-    assert!((bca.interval.low - number(&expected["ci"][0])).abs() < 0.01 * width, "{bca:?}");
-    assert!((bca.interval.high - number(&expected["ci"][1])).abs() < 0.01 * width, "{bca:?}");
-    close(found.standard_error, &expected["se"], 0.01);
-}
-
-#[test]
 fn multiplicity() {
     let vectors = vectors();
     let expected = &vectors["multiplicity"];
     type Adjust = fn(&[f64]) -> Result<Vec<f64>, stats::StatsError>;
-    let cases: [(&str, &str, Adjust); 8] = [
-        ("p", "bonferroni", stats::bonferroni),
+    let cases: [(&str, &str, Adjust); 4] = [
         ("p", "holm", stats::holm),
-        ("p", "simes-hochberg", stats::hochberg),
         ("p", "fdr_bh", stats::benjamini_hochberg),
-        ("p", "fdr_by", stats::benjamini_yekutieli),
         ("p_unsorted", "holm_unsorted", stats::holm),
         ("p_unsorted", "fdr_bh_unsorted", stats::benjamini_hochberg),
-        ("p_unsorted", "fdr_by_unsorted", stats::benjamini_yekutieli),
     ];
     for (from, to, adjust) in cases {
         let found = adjust(&list(&expected[from])).unwrap();
@@ -352,23 +205,6 @@ fn rounds_by_variants() {
     let expected = &vectors["blocked_K3_N8"];
     let rounds = table(&expected["rounds"]);
     let column = |variant: usize| rounds.iter().map(|round| round[variant]).collect::<Vec<f64>>();
-
-    let found = stats::friedman(&rounds).unwrap();
-    close(found.chi_squared, &expected["friedman_chi2"], 1e-12);
-    close(found.p_value, &expected["friedman_p"], 1e-11);
-    close(found.f.unwrap(), &expected["iman_davenport_F"], 1e-12);
-    close(found.f_p_value, &expected["iman_davenport_p"], 1e-9);
-    assert_eq!(found.mean_ranks, list(&expected["mean_ranks"]));
-
-    let kruskal = stats::kruskal_wallis(&[column(0), column(1), column(2)]).unwrap();
-    close(kruskal.h, &expected["kruskal_H"], 1e-12);
-    close(kruskal.p_value, &expected["kruskal_p"], 1e-11);
-
-    let anova = stats::block_anova(&rounds).unwrap();
-    close(anova.residual_variance, &expected["two_way_anova"]["residual_var"], 1e-11);
-    assert_eq!(anova.freedom, count(&expected["two_way_anova"]["df"]));
-    close(anova.f.unwrap(), &expected["two_way_anova"]["F"], 1e-11);
-    close(anova.p_value.unwrap(), &expected["two_way_anova"]["p"], 1e-7);
 
     let mut p_values = Vec::new();
     for (key, variant, base) in [("1-0", 1, 0), ("2-0", 2, 0), ("2-1", 2, 1)] {
@@ -395,31 +231,6 @@ fn rounds_by_variants() {
 }
 
 #[test]
-fn two_levels() {
-    let vectors = vectors();
-    let expected = &vectors["kalibera_jones_2level"];
-    let runs = table(&expected["y"]);
-    let found = stats::variance_components(&runs, 0.95).unwrap();
-    close(found.within_runs, &expected["S1sq"], 1e-11);
-    close(found.within_runs, &expected["T1sq"], 1e-11);
-    close(found.of_run_means, &expected["S2sq"], 1e-11);
-    close(found.between_runs, &expected["T2sq"], 1e-11);
-    close(found.grand_mean, &expected["grand_mean"], 1e-12);
-    close(found.standard_error, &expected["se"], 1e-11);
-    close(found.share_between.unwrap(), &expected["icc"], 1e-11);
-    ends(found.interval.unwrap(), &expected["ci95_t"], 1e-11);
-    let (c1, c2) = (number(&expected["cost_iteration_c1"]), number(&expected["cost_run_c2"]));
-    let real = found.best_iterations_real(c1, c2).unwrap().unwrap();
-    close(real, &expected["optimal_n1_real"], 1e-11);
-    let whole = found.best_iterations(c1, c2).unwrap().unwrap();
-    assert_eq!(whole as usize, count(&expected["optimal_n1"]));
-    // Pooling the twenty iterations as if they were runs: a third of the honest width.
-    let naive = stats::mean_interval(&runs.concat(), 0.95).unwrap().unwrap();
-    ends(naive, &expected["naive_ci95_treating_20_as_iid"], 1e-11);
-    assert!(naive.half_width() < 0.4 * found.interval.unwrap().half_width());
-}
-
-#[test]
 fn serial_statistics() {
     let vectors = vectors();
     let expected = &vectors["time_series_AR1"];
@@ -429,13 +240,9 @@ fn serial_statistics() {
         close(*found, wanted, 1e-11);
     }
     close(acf[1], &expected["acf1"], 1e-11);
-    let size = stats::effective_size(&x).unwrap();
-    close(size.tau, &expected["geyer"]["tau"], 1e-11);
-    close(size.samples, &expected["geyer"]["ess"], 1e-11);
     let ljung_box = stats::ljung_box(&x, 5).unwrap();
     close(ljung_box.q, &expected["ljungbox5"]["Q"], 1e-11);
     assert!((ljung_box.p_value / number(&expected["ljungbox5"]["p"]) - 1.0).abs() < 1e-6);
-    close(stats::von_neumann_ratio(&x).unwrap(), &expected["von_neumann_ratio"], 1e-11);
     let trend = stats::mann_kendall(&x).unwrap();
     close(trend.s, &expected["mann_kendall"]["S"], 0.0);
     close(trend.variance, &expected["mann_kendall"]["var"], 1e-13);
@@ -444,43 +251,7 @@ fn serial_statistics() {
     let slope = stats::theil_sen(&x, 0.95).unwrap();
     close(slope.slope, &expected["theil_sen_slope_per_index"], 1e-11);
     ends(slope.interval.unwrap(), &expected["theil_sen_ci95"], 1e-10);
-    let block = stats::block_length(&x).unwrap();
-    close(block.stationary, &expected["politis_white_block"]["stationary"], 1e-10);
-    close(block.circular, &expected["politis_white_block"]["circular"], 1e-10);
     assert!(stats::serial_check(&x).unwrap().serial);
-}
-
-#[test]
-fn circular_blocks_of_the_full_enumeration() {
-    let vectors = vectors();
-    let expected = &vectors["circular_block_bootstrap_enumerated"];
-    let x = list(&expected["x"]);
-    let block = count(&expected["block"]);
-    let n = x.len();
-    let means: Vec<f64> = (0..n * n)
-        .map(|code| stats::circular_blocks(&x, block, &[code / n, code % n]))
-        .map(|resample| stats::describe(&resample).unwrap().mean)
-        .collect();
-    assert_eq!(means.len(), 64);
-    let spread = stats::describe(&means).unwrap().standard_deviation.unwrap();
-    close(spread * (63.0_f64 / 64.0).sqrt(), &expected["se"], 1e-11);
-    ends(stats::percentile_interval(&means, 0.95).unwrap(), &expected["percentile_ci95"], 1e-12);
-    let own = stats::describe(&x).unwrap().standard_deviation.unwrap();
-    close(own * (7.0_f64 / 8.0).sqrt() / 8.0_f64.sqrt(), &expected["iid_boot_se"], 1e-11);
-    // The sampled form comes to the same.
-    let sampled = stats::block_bootstrap_mean(&x, block, &stats::BootstrapPlan::default()).unwrap();
-    close(sampled.standard_error, &expected["se"], 0.03);
-}
-
-#[test]
-fn warm_up() {
-    let vectors = vectors();
-    let expected = &vectors["mser5_warmup"];
-    let found = stats::mser5(&list(&expected["x"])).unwrap();
-    assert_eq!(found.batches_dropped, count(&expected["batches_dropped"]));
-    assert_eq!(found.samples_dropped, count(&expected["samples_dropped"]));
-    close(found.statistic, &expected["stat"], 1e-9);
-    assert!(!found.at_limit);
 }
 
 #[test]
@@ -498,8 +269,6 @@ fn change_points() {
     close(found[best - 2], &expected["best_q"], 1e-11);
     let changes = stats::change_points(&x, &stats::ChangePointPlan::default()).unwrap();
     assert_eq!(changes.iter().map(|change| change.index).collect::<Vec<_>>(), [best]);
-    let split = stats::welch_test(&x[..best], &x[best..], 0.95).unwrap();
-    assert!((split.p_value / number(&expected["welch_p_at_split"]) - 1.0).abs() < 1e-6);
 }
 
 /// A group that no test above reads would be a vector that guards nothing.

@@ -16,7 +16,7 @@ pub use devices::blkdev::{
 };
 pub use devices::loopdev::{
     LoopDevice, LoopError, LoopSettings, LoopStatus, attach_loop, attach_loop_to_read, detach_loop,
-    loop_status,
+    loop_status, set_loop_autoclear,
 };
 pub use files::cached::{advise, allocate, forget, punch, sync_range};
 pub use files::caches::{DropCachesError, cache_drops, drop_caches};
@@ -28,6 +28,7 @@ pub use files::calls::{
     truncate, unlink, write, write_both,
 };
 pub use files::entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
+pub use files::identity::{FileIdentity, filesystem_id, identity_in, identity_of};
 pub use files::lock::{LockError, lock_exclusive};
 pub use files::mapping::Mapping;
 pub use files::memory_file::memory_file;
@@ -36,6 +37,7 @@ pub use files::positioned::{read_at, read_vector_at, write_at, write_both_at, wr
 pub use files::range_lock::lock_range;
 pub use files::residency::{Residency, residency};
 pub use files::through::{Synchronous, Through};
+pub use files::whole_file::{Existing, WholeFile, write_whole_file};
 pub use files::whole_paths::{
     make_dir_by_path, open_by_path, remove_dir_by_path, rename_by_path, stat_by_path, stat_top,
     unlink_by_path,
@@ -60,6 +62,7 @@ pub use processes::first::{load_module, power_off};
 pub use processes::fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, own_session};
 pub use processes::limits::{OpenFiles, ThreadLimits, open_files, raise_open_files, thread_limits};
 pub use processes::memory::available_memory_bytes;
+pub use processes::panics::{has_panicked, report_panics};
 pub use processes::parent::{end_with_parent, interrupt, kill_group, leave_with_parent, terminate};
 pub use processes::rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
 pub use processes::scheduling::{Scheduled, Scheduling};
@@ -69,7 +72,7 @@ pub use processes::serving::{
 };
 pub use processes::shared::Shared;
 pub use processes::signals::{SignalWatch, StopFlag, raise_on_usr1};
-pub use processes::user::{RunAs, is_root};
+pub use processes::user::{RunAs, is_root, user_id};
 pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
 pub use tracing::perf_event::{TraceSample, Tracepoint, Tracepoints, online_cpus, possible_cpus};
 pub use tracing::trace_format::{TraceField, TraceFormat};

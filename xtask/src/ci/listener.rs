@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Tally;
+use crate::tally::Tally;
 
 const SKIPPED: &str = "skipped:";
 

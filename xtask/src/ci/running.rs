@@ -15,11 +15,11 @@ use std::thread;
 use std::time::Instant;
 use std::vec;
 
-use super::Tally;
 use super::listener::Listener;
 use super::programs::Program;
 use super::times::{Timed, Times};
 use crate::checkout;
+use crate::tally::Tally;
 
 /// So many of the slowest tests are named.
 const SLOWEST: usize = 10;

@@ -123,8 +123,7 @@ mod tests {
         ];
         let whats: Vec<String> =
             check(&Tree::of(&files)).into_iter().map(|problem| problem.what).collect();
-        let expected =
-            ["`evidence/a.md` is in the part How to", "`b.md` is in the part Evidence"];
+        let expected = ["`evidence/a.md` is in the part How to", "`b.md` is in the part Evidence"];
         assert_eq!(whats, expected);
     }
 }

@@ -1,5 +1,5 @@
-//! A dependency of ours is a decision: deny.toml lists each with one line of reason under
-//! `[direct]`. What no package uses any more leaves the list again.
+//! A dependency of ours is a decision: xtask/dependencies.toml lists each with one line of reason
+//! under `[direct]`. What no package uses any more leaves the list again.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::Problem;
 use super::imports::{line_of, manifest};
 use super::tree::Tree;
 
-const LIST: &str = "deny.toml";
+const LIST: &str = "xtask/dependencies.toml";
 const ROOT: &str = "Cargo.toml";
 const FUZZ: &str = "fuzz/Cargo.toml";
 
@@ -79,12 +79,12 @@ fn external(table: &toml::Table) -> impl Iterator<Item = String> {
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{LIST, check};
     use crate::tidy::tree::{Dependency, Package, Tree};
 
     fn tree(list: &str, imports: &[&str]) -> Tree {
         let manifest = "[workspace.dependencies]\nours = { path = \"x\" }\ntoml = \"1\"\n";
-        let mut tree = Tree::of(&[("deny.toml", list), ("Cargo.toml", manifest)]);
+        let mut tree = Tree::of(&[(LIST, list), ("Cargo.toml", manifest)]);
         let dependency =
             |name: &&str| Dependency { name: (**name).to_owned(), folder: None, dev: true };
         tree.packages.push(Package {
@@ -100,9 +100,9 @@ mod tests {
         let tree = tree("[direct]\ntoml = \"\"\nold = \"was nice\"\n", &["serde"]);
         let found: Vec<String> = check(&tree).iter().map(ToString::to_string).collect();
         assert_eq!(found.len(), 3, "{found:?}");
-        assert!(found[0].contains("`serde` is not in deny.toml"));
-        assert!(found[1].starts_with("deny.toml:3: nothing depends on `old`"));
-        assert!(found[2].starts_with("deny.toml:2: `toml` has no reason"));
+        assert!(found[0].contains("`serde` is not in xtask/dependencies.toml"));
+        assert!(found[1].starts_with("xtask/dependencies.toml:3: nothing depends on `old`"));
+        assert!(found[2].starts_with("xtask/dependencies.toml:2: `toml` has no reason"));
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn no_list_at_all_is_one_problem() {
         let mut tree = tree("", &["serde"]);
-        tree.files.retain(|file| file.path != "deny.toml");
+        tree.files.retain(|file| file.path != LIST);
         assert_eq!(check(&tree).len(), 1);
     }
 }

@@ -1,5 +1,6 @@
 //! Names are imported one by one. A glob, `use super::*` above all, hides who uses what. Exempt
-//! are preludes of other crates, which are made for it.
+//! are preludes of other crates, which are made for it. The lint of clippy has no such rule: it
+//! either lets `use super::*` pass in tests, or refuses preludes.
 
 use proc_macro2::Span;
 use syn::UseTree;

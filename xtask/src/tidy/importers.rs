@@ -13,7 +13,7 @@ const PURE: &[&str] = &["import", "report"];
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (file, rust) in tree.rust() {
-        let Some((crate_folder, _)) = file.path.split_once("/src/import") else { continue };
+        let Some((crate_folder, _)) = file.path.split_once("/src/import/") else { continue };
         if !crate_folder.starts_with("crates/tools/") {
             continue;
         }

@@ -33,8 +33,7 @@ enum Room {
 }
 
 /// Tools that are made of others.
-const COMPOSED: [(&str, &[&str]); 2] =
-    [("age", &["compilebench"]), ("io500", &["ior", "mdtest"])];
+const COMPOSED: [(&str, &[&str]); 2] = [("age", &["compilebench"]), ("io500", &["ior", "mdtest"])];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -93,7 +92,7 @@ fn below(room: Room) -> &'static [Room] {
         Store => &[Model, Stats, Trace],
         Report => &[Model, Stats, Trace],
         Engine => &[Model, Sys, Stats],
-        Kit => &[Model, Engine],
+        Kit => &[Model, Sys, Engine],
         Tool => &[Model, Stats, Engine, Kit],
         Registry => &[Model, Engine, Kit, Tool],
         Machine => &[Model, Sys, Stats, Trace, Engine],

@@ -126,7 +126,8 @@ mod tests {
         let text = "#[cfg(test)]\nmod tests {\n    const A: &str = \"files_per_second\";\n}\n";
         assert!(lines("crates/engine/x/src/a.rs", text).is_empty());
         assert!(
-            lines("crates/engine/x/tests/a.rs", "const A: &str = \"files_per_second\";\n").is_empty()
+            lines("crates/engine/x/tests/a.rs", "const A: &str = \"files_per_second\";\n")
+                .is_empty()
         );
     }
 }

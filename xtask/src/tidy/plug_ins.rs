@@ -64,9 +64,9 @@ fn check_point(tree: &Tree, point: &Point) -> Vec<Problem> {
         }
     }
     let list_file = list_file.map_or_else(|| format!("{}/mod.rs", point.folder), str::to_owned);
-    let missing = plug_ins(tree, point).into_iter().filter(|name| {
-        !listed.contains(name) && !listed.contains(&format!("treering_{name}"))
-    });
+    let missing = plug_ins(tree, point)
+        .into_iter()
+        .filter(|name| !listed.contains(name) && !listed.contains(&format!("treering_{name}")));
     missing
         .map(|name| {
             let what = format!("plug-in `{name}` of {} is in no list", point.folder);
@@ -166,10 +166,7 @@ mod tests {
     #[test]
     fn tools_are_listed_in_the_registry() {
         let tree = Tree::of(&[
-            (
-                "crates/tools/registry/src/lib.rs",
-                "const TOOLS: &[Tool] = &[treering_fio::TOOL];\n",
-            ),
+            ("crates/tools/registry/src/lib.rs", "const TOOLS: &[Tool] = &[treering_fio::TOOL];\n"),
             ("crates/tools/fio/src/lib.rs", ""),
             ("crates/tools/kit/src/lib.rs", ""),
             ("crates/tools/ffsb/src/lib.rs", ""),

@@ -1,6 +1,7 @@
 //! A `pub` item of a library that no other crate mentions is `pub(crate)`, or dead. Mentions are
-//! names in the tokens of other crates, of the crate's own programs, integration tests, benches
-//! and examples. An item that stands in the signature of a used one counts as used.
+//! names in the tokens of other crates, fuzz targets and the crate's own programs. Tests, benches
+//! and examples count as users only of what the library itself uses, too: what nothing else calls
+//! answers nobody. An item that stands in the signature of a used one counts as used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,24 +16,60 @@ struct Unit<'a> {
     is_library: bool,
 }
 
+/// Items that are there for tests of other crates: a library cannot offer them to tests alone.
+const FOR_TESTS: [&str; 12] = [
+    // Directories and ways to confine names that only tests choose.
+    "confined_by",
+    "with_images_in",
+    // Reference values of the literature are for these forms of a method.
+    "hodges_lehmann_shift",
+    "mann_whitney_normal",
+    "signed_rank_normal",
+    "signed_rank_probabilities",
+    "paired_power",
+    "lies_within",
+    // The threshold of the simulations behind docs/statistics.md.
+    "THRESHOLD_THROUGHPUT",
+    // Option tables of documents are made by an example and checked by a test.
+    "with_option_table",
+    // Nothing but their own tests needs these two: they go when their crates are next changed.
+    "merge_ops",
+    "shortest_prefix_len",
+];
+
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut mentions: BTreeMap<&str, BTreeSet<Unit<'_>>> = BTreeMap::new();
+    let mut by_tests: BTreeSet<&str> = BTreeSet::new();
+    let mut inside: BTreeMap<(Unit<'_>, &str), usize> = BTreeMap::new();
     let mut found: BTreeMap<Unit<'_>, Vec<(&str, Found)>> = BTreeMap::new();
     let folders: Vec<&str> = tree.package_folders().collect();
     for (file, rust) in tree.rust() {
         let Some(unit) = unit(&folders, &file.path) else {
             continue;
         };
+        let is_for_tests = serves_tests(&file.path);
         for token in rust.tokens.iter().filter(|token| token.is_name) {
-            mentions.entry(&token.text).or_default().insert(unit);
+            let name = token.text.as_str();
+            if is_for_tests {
+                by_tests.insert(name);
+            } else if !rust.is_test(token.line) {
+                mentions.entry(name).or_default().insert(unit);
+                // lib.rs only exports again.
+                *inside.entry((unit, name)).or_default() += usize::from(!is_root(&file.path));
+            }
         }
         let library = format!("{}/src/lib.rs", unit.folder);
-        if unit.is_library && !rust.all_test && tree.paths.contains(&library) {
+        if unit.is_library && !is_for_tests && !rust.all_test && tree.paths.contains(&library) {
             found.entry(unit).or_default().push((&file.path, public_items(rust)));
         }
     }
     let mentioned_outside = |name: &str, unit: Unit<'_>| {
-        mentions.get(name).is_some_and(|units| units.iter().any(|other| *other != unit))
+        let by_others =
+            mentions.get(name).is_some_and(|units| units.iter().any(|other| *other != unit));
+        // Beside its declaration.
+        let is_used_inside = inside.get(&(unit, name)).is_some_and(|count| *count > 1);
+        let by_tests = by_tests.contains(name) && (is_used_inside || FOR_TESTS.contains(&name));
+        by_others || by_tests
     };
     let mut problems = Vec::new();
     for (unit, files) in &found {
@@ -75,6 +112,18 @@ fn used<'a>(files: &'a [(&str, Found)], mentioned: impl Fn(&str) -> bool) -> BTr
     used
 }
 
+fn is_root(path: &str) -> bool {
+    path.ends_with("/src/lib.rs")
+}
+
+/// Whether a file is a test, a bench or an example, or part of a package of such.
+fn serves_tests(path: &str) -> bool {
+    let packages = ["testkit/", "benches/"];
+    let folders = ["/tests/", "/benches/", "/examples/"];
+    packages.iter().any(|package| path.starts_with(package))
+        || folders.iter().any(|folder| path.contains(folder))
+}
+
 /// The crate a file belongs to.
 fn unit<'a>(folders: &[&'a str], path: &str) -> Option<Unit<'a>> {
     let inside = |folder: &str| path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
@@ -114,15 +163,32 @@ mod tests {
     }
 
     #[test]
-    fn mentions_in_other_crates_tests_programs_and_macros_count() {
-        let library = "pub fn one() {}\npub fn two() {}\npub fn three() {}\npub fn four() {}\n";
+    fn mentions_in_other_crates_programs_and_macros_count() {
+        let library = "pub fn one() {}\npub fn two() {}\npub fn three() {}\n";
         let users = [
             ("b/src/lib.rs", "fn x() { a::one(); }"),
-            ("a/tests/t.rs", "fn x() { a::two(); }"),
-            ("a/src/main.rs", "fn x() { a::three(); }"),
-            ("a/benches/c.rs", "fn x() { run!(a::four()); }"),
+            ("a/src/main.rs", "fn x() { a::two(); }"),
+            ("b/src/other.rs", "fn x() { run!(a::three()); }"),
         ];
         assert_eq!(faults(library, &users), [""; 0]);
+    }
+
+    #[test]
+    fn mentions_in_tests_benches_and_examples_do_not_count() {
+        let library = "pub fn one() {}\n";
+        for path in ["a/tests/t.rs", "b/tests/t.rs", "a/benches/c.rs", "a/examples/e/main.rs"] {
+            assert_eq!(faults(library, &[(path, "fn x() { a::one(); }")]).len(), 1, "{path}");
+        }
+        let in_module = "#[cfg(test)]\nmod tests { fn t() { a::one() } }\n";
+        assert_eq!(faults(library, &[("b/src/lib.rs", in_module)]).len(), 1);
+    }
+
+    #[test]
+    fn tests_count_as_users_of_what_the_library_uses_too() {
+        let library = "mod m;\npub use m::one;\n";
+        let module = "pub fn one() {}\nfn used() { one(); }\n";
+        let files = [("a/src/m.rs", module), ("a/tests/t.rs", "fn x() { a::one(); }")];
+        assert_eq!(faults(library, &files), [""; 0]);
     }
 
     #[test]

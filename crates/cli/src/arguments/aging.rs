@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use clap::{Arg, Args, Command, FromArgMatches, Subcommand, value_parser};
-use treering_script::Workload;
 use treering_age::Age;
+use treering_script::Workload;
 
 use super::settings::argument;
 use super::{AnyRunArgs, NativeRunArgs, OutputArgs, StoreArgs};

@@ -4,13 +4,14 @@
 //! The options themselves stand with the workloads.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::{Arg, ArgAction, Args, Command};
-use treering_script::OptionSpec;
+use treering_script::{OptionSpec, Workload};
 
 use super::GenerateArgs;
 
-/// The workload whose loads can be made.
+/// The workload whose loads can be made. Its original ignores what follows the number of processes.
 const DBENCH: &str = "dbench";
 /// The workload whose original ignores words that belong to no option.
 const COMPILEBENCH: &str = "compilebench";
@@ -18,7 +19,7 @@ const COMPILEBENCH: &str = "compilebench";
 /// What a tool's command line has besides its options.
 pub(super) fn with_more(command: Command, tool: &str) -> Command {
     match tool {
-        DBENCH => with_generate(command),
+        DBENCH => with_ignored_words(with_generate(command)),
         COMPILEBENCH => with_ignored_words(command),
         _ => command,
     }
@@ -71,6 +72,38 @@ fn full(specs: &[OptionSpec], word: &str) -> Option<String> {
         (Some(only), None) => Some(format!("--{}{value}", only.name)),
         _ => None,
     }
+}
+
+/// The workload by whose name treering was called.
+pub(super) fn link(typed: &[OsString]) -> Option<&'static str> {
+    let name = Path::new(typed.first()?).file_name()?.to_str()?;
+    named(name).map(|workload| workload.manifest().name)
+}
+
+/// The workload with this name, if it imitates a tool.
+pub(super) fn named(name: &str) -> Option<&'static dyn Workload> {
+    treering_registry::workloads().iter().copied().find(|workload| {
+        let manifest = workload.manifest();
+        manifest.has_classic() && (manifest.name == name || manifest.aliases.contains(&name))
+    })
+}
+
+/// The words of a classic command line as they were typed, the tool's name first.
+pub(crate) fn classic_words() -> Vec<String> {
+    classic_os_words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The same, also where they are no text.
+pub(crate) fn classic_os_words() -> Vec<OsString> {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let skipped = usize::from(link(&typed).is_none());
+    typed.into_iter().skip(skipped).collect()
+}
+
+/// Whether treering was called as this tool: by a link, or with its name as the first word.
+pub(crate) fn is_called(typed: &[OsString], tool: &str) -> bool {
+    let called = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
+    called.is_some_and(|workload| workload.manifest().name == tool)
 }
 
 #[cfg(test)]

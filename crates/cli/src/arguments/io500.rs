@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use treering_script::Workload;
 use treering_io500::Io500;
+use treering_script::Workload;
 
 use super::settings::argument;
 use super::{AnyRunArgs, NativeRunArgs, StoreArgs};

@@ -32,6 +32,7 @@ use crate::colour;
 
 pub(crate) use aging::{AGE, AgeVerb, ExtractArgs, MeasureProfileArgs, SpreadArgs, image_to_save};
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
+pub(crate) use classic::{classic_os_words, classic_words, is_called};
 pub(crate) use comparing::{
     BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs, RootArgs,
 };
@@ -44,6 +45,7 @@ pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
 pub(crate) use output::{OutputArgs, format_of};
 pub(crate) use playing::DiskArgs;
+use classic::{link, named};
 use quantities::period;
 pub(crate) use quantities::{percentage, size, width};
 use settings::argument;
@@ -140,6 +142,11 @@ pub(crate) enum Verb {
     /// Create links with the names of the classic tools: compilebench, fs_mark, fio and the others.
     Links(LinksArgs),
     /// Remove what a killed run left behind in a directory.
+    ///
+    /// While a native run goes on, a mark in its directory (`.treering-run`) lists each tree before
+    /// it is made, and its identity once it is. Only trees of that identity are removed; whatever
+    /// has the name of one now, and a mark that another user left or that was copied from another
+    /// directory, stays, and you are told why.
     Clean(CleanArgs),
     /// Print a shell completion script.
     Completions(CompletionsArgs),
@@ -456,8 +463,8 @@ pub(crate) struct NativeRunArgs {
     /// Keep the trees instead of removing them at the end.
     #[arg(long)]
     pub(crate) keep: bool,
-    /// On several ranks: end the run when one of them is silent, or none of its calls ends, for
-    /// this many seconds.
+    /// End the run when a worker process, or one of several ranks, is kept stopped by a signal for
+    /// this many seconds; or when a rank is silent, or none of its calls ends.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = period)]
     #[cfg_attr(not(feature = "mpi"), arg(hide = true))]
     pub(crate) rank_timeout: Duration,
@@ -523,37 +530,6 @@ pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
     });
     let name = workload.manifest().name;
     command.try_get_matches_from(["treering".into(), name.into()].into_iter().chain(rest))
-}
-
-/// The workload by whose name treering was called.
-fn link(typed: &[OsString]) -> Option<&'static str> {
-    let name = Path::new(typed.first()?).file_name()?.to_str()?;
-    named(name).map(|workload| workload.manifest().name)
-}
-
-fn named(name: &str) -> Option<&'static dyn Workload> {
-    treering_registry::workloads().iter().copied().find(|workload| {
-        let manifest = workload.manifest();
-        manifest.has_classic() && (manifest.name == name || manifest.aliases.contains(&name))
-    })
-}
-
-/// The words of a classic command line as they were typed, the tool's name first.
-pub(crate) fn classic_words() -> Vec<String> {
-    classic_os_words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
-}
-
-/// The same, also where they are no text.
-pub(crate) fn classic_os_words() -> Vec<OsString> {
-    let typed: Vec<OsString> = std::env::args_os().collect();
-    let skipped = usize::from(link(&typed).is_none());
-    typed.into_iter().skip(skipped).collect()
-}
-
-/// Whether treering was called as this tool: by a link, or with its name as the first word.
-pub(crate) fn is_called(typed: &[OsString], tool: &str) -> bool {
-    let called = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
-    called.is_some_and(|workload| workload.manifest().name == tool)
 }
 
 /// The exit code for a command line that is wrong: the imitated tool's own, where one is meant.

@@ -12,7 +12,7 @@ pub(crate) struct DiskArgs {
     /// How large it is shown, from its outermost track on.
     #[arg(long, default_value = "4GiB")]
     pub(crate) size: String,
-    /// Keep the image in this directory [default: /var/tmp/treering].
+    /// Keep the image in this directory [default: /var/tmp/treering-UID].
     #[arg(long, value_name = "DIR")]
     pub(crate) images: Option<PathBuf>,
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::{Args, Command};
-use treering_script::Workload;
 use treering_fio::Fio;
+use treering_script::Workload;
 
 use super::quantities::{latency, period, rate};
 use super::settings::argument;

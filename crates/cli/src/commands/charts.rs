@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use treering_report::{BEGINNING_BYTES, Drawing, Report, drawings, is_drawing};
+use treering_sys::write_whole_file;
 
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
@@ -55,14 +56,7 @@ fn is_ours(path: &Path) -> io::Result<bool> {
     Ok(is_drawing(&beginning))
 }
 
-/// Writes beside the name and moves there: whoever reads sees the old chart or the new one.
+/// Whoever reads sees the old chart or the new one.
 fn replace(dir: &Path, drawing: &Drawing) -> io::Result<()> {
-    let beside = dir.join(format!(".{}.{}", drawing.name, std::process::id()));
-    let written = File::create_new(&beside)
-        .and_then(|mut file| file.write_all(drawing.svg.as_bytes()))
-        .and_then(|()| fs::rename(&beside, dir.join(&drawing.name)));
-    if written.is_err() {
-        let _left_behind = fs::remove_file(&beside);
-    }
-    written
+    write_whole_file(&dir.join(&drawing.name), |mut file| file.write_all(drawing.svg.as_bytes()))
 }

@@ -7,12 +7,12 @@ use std::io::{self, Write};
 use std::mem;
 
 use treering_engine::{Actor, EntryOrder, MemoryCaller, MemoryFilesystem};
+use treering_fio::rejected_draws;
 use treering_model::{Latency, Op, OpTotals, TaskTotals, Work};
 use treering_script::{
     Call, CallError, Dir, Done, File, Job, ParallelGroup, Request, Session, Subject, TargetFacts,
     Task,
 };
-use treering_fio::rejected_draws;
 
 use crate::failure::Failure;
 

@@ -69,9 +69,15 @@ fn list(library: &ImageLibrary) -> Report {
     }
     if table.rows.is_empty() {
         page.paragraph("No image is saved. `treering age TARGET … --save NAME` saves one.");
-        return page;
+    } else {
+        page.table(table);
     }
-    page.table(table);
+    for folder in library.left_unfinished() {
+        page.note(format!(
+            "A run that was killed left {} unfinished; `treering lab release` removes it.",
+            folder.display()
+        ));
+    }
     page
 }
 
@@ -133,7 +139,7 @@ pub(super) struct Saving {
 impl Saving {
     /// Looks whether it can be saved.
     pub(super) fn prepare(name: &str, target: &Path) -> Result<Self, Failure> {
-        let lab = lab::open()?;
+        let lab = lab::open();
         places::images_dir()?;
         lab.library().refuse_taken(name)?;
         let directory = target.canonicalize().map_err(|error| Failure::of_path(target, &error))?;

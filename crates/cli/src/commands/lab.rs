@@ -9,8 +9,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use treering_lab::{
-    Availability, Device, ImageLibrary, Lab, Leftover, PlanIdentity, PlayedModel, Reboots,
-    filesystems, serve_played_disk,
+    Availability, Device, ImageLibrary, Lab, LabError, Leftover, LeftoverKind, PlanIdentity,
+    PlayedModel, Reboots, filesystems, serve_played_disk,
 };
 use treering_observe::block_trace::LeftInstance;
 use treering_report::{Cell, Column, Report, Table};
@@ -19,8 +19,9 @@ use super::output;
 use crate::arguments::{DiskArgs, LabVerb, size};
 use crate::classic_output::say as note;
 use crate::failure::{Failure, Kind};
+use crate::places;
 use treering_script::with_causes;
-use treering_sys::SignalWatch;
+use treering_sys::{SignalWatch, is_root};
 
 /// Does what was asked for.
 pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
@@ -29,31 +30,123 @@ pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
         LabVerb::Release { dry_run, root } => release(*dry_run, &root.reboots()),
         LabVerb::Disk(args) => disk(args),
         LabVerb::Play { image, name, text } => play(image, name, text),
-        LabVerb::Filesystems { output } => output::write(&what_there_is(&open()?), output),
+        LabVerb::Filesystems { output } => output::write(&what_there_is(&look()), output),
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The lab of this machine: root's records are in `/run`, a user's in memory of their own.
-pub(crate) fn open() -> Result<Lab, Failure> {
-    let register = ["/run/treering", "/tmp/treering-lab"].map(PathBuf::from);
-    let mut opened = Lab::open(&register[0]);
-    if opened.is_err() {
-        opened = Lab::open(&register[1]);
+/// The lab of this user. What killed runs had unmounted is mounted again first, and named.
+///
+/// Where no directory for its records can be had, that is reported by whatever would record.
+pub(crate) fn open() -> Lab {
+    let lab = opened(&mut Vec::new());
+    mount_again(&lab);
+    lab
+}
+
+/// The same, saying which directories cannot be used and why.
+pub(super) fn open_with_cautions() -> Lab {
+    let mut unusable = Vec::new();
+    let lab = opened(&mut unusable);
+    caution_about(&unusable);
+    mount_again(&lab);
+    lab
+}
+
+/// The lab of this user, to look only: nothing is made. What killed runs had unmounted is named.
+pub(crate) fn look() -> Lab {
+    let lab = configured(Lab::unopened(&first_directory()));
+    for left in lab.left_unmounted().unwrap_or_default() {
+        note(&format!(
+            "caution: a killed run left {}; `treering lab release` mounts it again",
+            left.what
+        ));
     }
-    let lab = opened?;
-    let lab = match crate::places::images_dir() {
+    lab
+}
+
+/// The lab with the first directory that can be used; why those before it cannot.
+fn opened(unusable: &mut Vec<LabError>) -> Lab {
+    for directory in places::lab_dirs() {
+        match Lab::open(&directory) {
+            Ok(lab) => return configured(lab),
+            Err(error) => unusable.push(error),
+        }
+    }
+    configured(Lab::unopened(&first_directory()))
+}
+
+fn first_directory() -> PathBuf {
+    places::lab_dirs().into_iter().next().unwrap_or_default()
+}
+
+fn configured(lab: Lab) -> Lab {
+    let mut elsewhere = places::lab_dirs();
+    elsewhere.extend(places::older_lab_dirs());
+    let lab = lab.with_older_registers(&elsewhere);
+    let lab = match places::images_dir() {
         Ok(directory) => lab.with_library(ImageLibrary::new(&directory)),
         Err(_) => lab,
     };
-    Ok(match std::env::var_os("PATH") {
+    match std::env::var_os("PATH") {
         Some(path) => lab.with_tools_in(&path),
         None => lab,
-    })
+    }
+}
+
+fn caution_about(unusable: &[LabError]) {
+    for error in unusable {
+        let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        note(&format!("caution: {}{hint}", with_causes(error)));
+    }
+}
+
+/// Mounts again what killed runs had unmounted, and names it.
+fn mount_again(lab: &Lab) {
+    let left = lab.left_unmounted().unwrap_or_default();
+    for (leftover, mounted) in lab.release(left) {
+        match mounted {
+            Ok(()) => note(&format!(
+                "{}: a run that was killed had unmounted it",
+                freed_words(&leftover.what)
+            )),
+            Err(error) => caution_about(&[error]),
+        }
+    }
+}
+
+/// The same before a run in a directory, which may be on such a filesystem. Only root can mount.
+pub(super) fn mount_again_before_run() {
+    if is_root() {
+        mount_again(&configured(Lab::unopened(&first_directory())));
+    }
+}
+
+/// What was done with something that was left.
+fn freed_words(what: &LeftoverKind) -> String {
+    match what {
+        LeftoverKind::Unmounted { point, device, fs_type } => {
+            format!("mounted {fs_type} of {} at {} again", device.display(), point.display())
+        }
+        other => format!("freed {other}"),
+    }
+}
+
+/// What would be done with it.
+fn freeing_words(what: &LeftoverKind) -> String {
+    match what {
+        LeftoverKind::Unmounted { point, device, fs_type } => {
+            format!("would mount {fs_type} of {} at {} again", device.display(), point.display())
+        }
+        other => format!("would free {other}"),
+    }
 }
 
 fn list(args: &crate::arguments::OutputArgs, reboots: &Reboots) -> Result<(), Failure> {
-    let all = open()?.list()?;
+    let mut unusable = Vec::new();
+    let lab = opened(&mut unusable);
+    caution_about(&unusable);
+    let all = lab.list()?;
     let traces = LeftInstance::all();
     let mut page = Report::new("The lab");
     if all.is_empty() && traces.is_empty() && !reboots.is_there() {
@@ -125,25 +218,26 @@ fn release(dry_run: bool, reboots: &Reboots) -> Result<(), Failure> {
     // First: whatever else fails, the machine is not rebooted any more.
     end_reboots(reboots, dry_run)?;
 
-    let lab = open()?;
+    let mut unusable = Vec::new();
+    let lab = opened(&mut unusable);
+    caution_about(&unusable);
     let all = lab.list()?;
     let gone: Vec<Leftover> = all.into_iter().filter(|leftover| !leftover.is_alive).collect();
     let traces = LeftInstance::all();
     if dry_run {
-        let gone = gone.iter().map(|leftover| leftover.what.to_string());
-        for what in gone.chain(traces.iter().map(LeftInstance::to_string)) {
-            say(&format!("would free {what}"));
-        }
+        let gone = gone.iter().map(|leftover| freeing_words(&leftover.what));
+        let traces = traces.iter().map(|left| format!("would free {left}"));
+        gone.chain(traces).for_each(|line| say(&line));
         return Ok(());
     }
-    let failed = free(&lab, gone, traces, |what| say(&format!("freed {what}")));
+    let failed = free(&lab, gone, traces, say);
     if failed.is_empty() {
         return Ok(());
     }
     Err(Failure::new(Kind::Environment, format!("not freed: {}", failed.join("; "))))
 }
 
-/// Frees these; what could not be freed, and why.
+/// Frees these, telling each line to `freed`; what could not be freed, and why.
 fn free(
     lab: &Lab,
     gone: Vec<Leftover>,
@@ -151,16 +245,17 @@ fn free(
     mut freed: impl FnMut(&str),
 ) -> Vec<String> {
     let gone = lab.release(gone).into_iter().map(|(leftover, freed)| {
-        (leftover.what.to_string(), freed.map_err(|error| with_causes(&error)))
+        let (what, done) = (leftover.what.to_string(), freed_words(&leftover.what));
+        (what, done, freed.map_err(|error| with_causes(&error)))
     });
     let traces = traces.into_iter().map(|left| {
         let freed = left.remove().map_err(|errno| errno.to_string());
-        (left.to_string(), freed)
+        (left.to_string(), format!("freed {left}"), freed)
     });
     let mut failed = Vec::new();
-    for (what, result) in gone.chain(traces) {
+    for (what, done, result) in gone.chain(traces) {
         match result {
-            Ok(()) => freed(&what),
+            Ok(()) => freed(&done),
             Err(why) => failed.push(format!("{what}: {why}")),
         }
     }
@@ -184,7 +279,7 @@ pub(super) fn free_what_is_left(lab: &Lab, plan: &PlanIdentity) {
     };
     let (own_traces, foreign_traces): (Vec<_>, Vec<_>) =
         LeftInstance::all().into_iter().partition(is_own);
-    let freed = |what: &str| note(&format!("freed {what}, which a killed run of this plan left"));
+    let freed = |done: &str| note(&format!("{done}, which a killed run of this plan left"));
     for what in free(lab, own, own_traces, freed) {
         note(&format!("caution: not freed, which a killed run of this plan left: {what}"));
     }
@@ -203,7 +298,7 @@ fn disk(args: &DiskArgs) -> Result<(), Failure> {
     let signals = SignalWatch::begin().map_err(|error| {
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
     })?;
-    let device = Device::played_disk(model, bytes, args.images.as_deref(), &open()?)?;
+    let device = Device::played_disk(model, bytes, args.images.as_deref(), &open())?;
     for caution in device.cautions() {
         note(&format!("caution: {caution}"));
     }

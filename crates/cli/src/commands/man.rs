@@ -1,13 +1,13 @@
 //! `treering man`: the manual pages, from the same declarations as the help.
 
-use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use treering_sys::write_whole_file;
 
 use crate::arguments::{self, ManArgs};
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 const MANUAL: &str = "treering manual";
 
 /// What the environment decides, of every command of treering's own.
-const ENVIRONMENT: [(&str, &str); 5] = [
+const ENVIRONMENT: [(&str, &str); 7] = [
     ("TREERING_DATA", "The directory for results and data sets."),
     (
         "XDG_DATA_HOME",
@@ -25,6 +25,12 @@ const ENVIRONMENT: [(&str, &str); 5] = [
         "XDG_RUNTIME_DIR",
         "Where results are held while their filesystem is under test [default: /dev/shm].",
     ),
+    (
+        "TREERING_LAB",
+        "The directory for the records of what is made, mounted and unmounted [default: \
+         /run/treering of root, else one for each user in TMPDIR].",
+    ),
+    ("TMPDIR", "The directory for temporary files [default: /tmp]."),
     ("NO_COLOR", "If not empty: no colors, unless --color always is given."),
     ("TERM", "dumb: no colors and no progress bar."),
 ];
@@ -33,7 +39,8 @@ const ENVIRONMENT: [(&str, &str); 5] = [
 pub(crate) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
     let failed = |error: &io::Error| Failure::of_path(&args.dir, error);
     args.dir.read_dir().map_err(|error| failed(&error))?;
-    let mut command = arguments::command(treering_registry::workloads()).disable_help_subcommand(true);
+    let mut command =
+        arguments::command(treering_registry::workloads()).disable_help_subcommand(true);
     command.build();
     let names: Vec<String> = pages(&command).map(|(name, _)| name).collect();
     for (name, command) in pages(&command) {
@@ -52,7 +59,7 @@ pub(crate) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
 
 fn write(dir: &Path, name: &str, page: Vec<u8>) -> io::Result<PathBuf> {
     let path = dir.join(format!("{name}.1"));
-    fs::write(&path, page).map(|()| path)
+    write_whole_file(&path, |mut file| file.write_all(&page)).map(|()| path)
 }
 
 /// The command and those below it, each with the name of its page.
@@ -122,14 +129,16 @@ mod tests {
 
     #[test]
     fn every_command_and_every_imitated_tool_has_a_page_of_its_own() {
-        let mut command = arguments::command(treering_registry::workloads()).disable_help_subcommand(true);
+        let mut command =
+            arguments::command(treering_registry::workloads()).disable_help_subcommand(true);
         command.build();
         let names: Vec<String> = pages(&command).map(|(name, _)| name).collect();
         for name in ["treering", "treering-list", "treering-run-fio", "treering-dataset-record"] {
             assert!(names.contains(&name.to_owned()), "{name} in {names:?}");
         }
-        for workload in
-            treering_registry::workloads().iter().filter(|workload| workload.manifest().has_classic())
+        for workload in treering_registry::workloads()
+            .iter()
+            .filter(|workload| workload.manifest().has_classic())
         {
             let name = workload.manifest().name;
             assert!(names.contains(&format!("treering-{name}")), "{name}");

@@ -11,7 +11,7 @@ use treering_campaign::plan::JobOfRanks;
 use treering_engine::{
     EngineError, EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, Progress, Target,
 };
-use treering_lab::{Remountable, Workplace};
+use treering_lab::{LeftTree, Remountable, Workplace};
 use treering_model::{Ending, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_observe::layout::LayoutWanted;
@@ -20,7 +20,7 @@ use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, Targe
 
 use super::many::{self, Ranks};
 use super::trial::{Asked, Distribution, Done, outline, run as run_trial, take_named};
-use super::{output, share};
+use super::{lab, output, share};
 use crate::arguments::{AGE, AnyRunArgs, NativeRunArgs, OutputArgs, settings};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
@@ -68,16 +68,17 @@ pub(super) fn run_as(
     let any = AnyRunArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
     let settings = settings(workload.manifest().native, matches);
-    run_with(workload, settings, &any, own, ranks)
+    run_with(workload, settings, &any, own, (ranks, &[]))
 }
 
-/// The same with settings that were typed or made.
+/// The same with settings that were typed or made, and with trees that trials before it made and
+/// kept for it.
 pub(super) fn run_with(
     workload: &'static dyn Workload,
     settings: Settings,
     any: &AnyRunArgs,
     own: &NativeRunArgs,
-    ranks: Option<&Ranks<'_>>,
+    (ranks, kept): (Option<&Ranks<'_>>, &[LeftTree]),
 ) -> Result<(ExitCode, Option<Done>), Failure> {
     let JobOfRanks { job, settings, each } = job_of(workload, settings, ranks)?;
     let engine = engine(workload, &settings, own, job.as_ref())?;
@@ -94,8 +95,11 @@ pub(super) fn run_with(
         let assisted = ranks.assist(&[dir], job.as_ref(), &engine);
         return assisted.map(|()| (ExitCode::SUCCESS, None));
     }
-    let place = take_named(&dir)?;
-    let again = job.remounts().then(|| Remountable::of(place.target().path())).transpose()?;
+    lab::mount_again_before_run();
+    let mut place = take_named(&dir)?;
+    place.adopt(kept);
+    let again = job.remounts().then(|| Remountable::of(place.target().path(), &lab::open()));
+    let again = again.transpose()?;
     let remount = || again.as_ref().map_or_else(|| Ok(dir.clone()), Remountable::again);
     let (facts, cautions) = match ranks {
         None => (Vec::new(), Vec::new()),
@@ -190,7 +194,9 @@ fn engine(
     }
     let latency = latency(&own.latency, job);
     let seed = settings.number(workload.manifest().native, "seed", 0..=u64::MAX)?.unwrap_or(1);
-    Ok(EngineOptions { handicap_percent, ..EngineOptions::new(latency, payload, seed) })
+    let stopped_max = own.rank_timeout;
+    let usual = EngineOptions::new(latency, payload, seed);
+    Ok(EngineOptions { handicap_percent, stopped_max, ..usual })
 }
 
 /// Who hears of the run beside the store.

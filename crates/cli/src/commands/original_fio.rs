@@ -13,10 +13,10 @@ use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use treering_registry::{Content, Rows, events_of, import};
-use treering_model::{Beginning, Fact, Mode, Trial, TrialId};
-use treering_sys::{SignalWatch, interrupt, leave_with_parent};
 use treering_fio::{installed, native_help};
+use treering_model::{Beginning, Fact, Mode, Trial, TrialId};
+use treering_registry::{Content, Rows, events_of, import};
+use treering_sys::{SignalWatch, interrupt, leave_with_parent};
 
 use crate::arguments::{FIO, classic_os_words};
 use crate::classic_output::say;

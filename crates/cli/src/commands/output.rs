@@ -1,12 +1,12 @@
 //! Where pages go: to a terminal, a pipe or a file, in the format asked for.
 
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use treering_report::formats::plain::{MAIL, Plain};
 use treering_report::formats::terminal::Terminal;
 use treering_report::formats::{self, Format};
 use treering_report::{Data, Report, write_data};
+use treering_sys::write_whole_file;
 
 use crate::arguments::OutputArgs;
 use crate::colour;
@@ -54,7 +54,8 @@ pub(crate) fn is_html(format: Option<&str>) -> bool {
     format == Some("html")
 }
 
-/// Gives a buffered writer to a file, or to standard output. A reader that went away is no failure.
+/// Gives a buffered writer to a file, which appears whole or not at all, or to standard output. A
+/// reader that went away is no failure.
 pub(crate) fn with_writer(
     path: Option<&std::path::Path>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -63,7 +64,7 @@ pub(crate) fn with_writer(
         let mut out = BufWriter::new(io::stdout().lock());
         return write(&mut out).and_then(|()| out.flush()).or_else(|error| output_failed(&error));
     };
-    let written = File::create(path).and_then(|file| {
+    let written = write_whole_file(path, |file| {
         let mut out = BufWriter::new(file);
         write(&mut out).and_then(|()| out.flush())
     });

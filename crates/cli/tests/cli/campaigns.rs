@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -353,12 +354,22 @@ fn a_resumed_plan_leaves_the_trees_of_others_and_says_how_to_remove_them() {
     program.run(directories(&store, &["--rounds", "1", "--no-warm-up"])).ends_with(0);
     let resume = directories(&store, &["--rounds", "2", "--no-warm-up", "--resume"]);
     let work = program.home().join("a/treering-work");
-    fs::create_dir_all(work.join("native-0")).unwrap();
-    for mark in ["treering run 1\ntrial 0199\n", "treering run 1\ntrial 0199\nplan 9f3c other\n"] {
+    let tree = work.join("native-0");
+    fs::create_dir_all(&tree).unwrap();
+    let identity = |path: &Path| {
+        let found = fs::metadata(path).unwrap();
+        format!("{}:{}:{}:-", found.dev(), found.ino(), found.uid())
+    };
+    let (here, made) = (identity(&work), identity(&tree));
+    for plan in ["", "plan 9f3c other\n"] {
+        let mark = format!(
+            "treering run 2\ntrial 0199\n{plan}directory {here} 0\nwill native-0\n\
+             made {made} native-0\n"
+        );
         fs::write(work.join(".treering-run"), mark).unwrap();
         let ran = program.run(&resume).ends_with(3);
         assert!(ran.stderr.contains("treering clean "), "{ran}");
-        assert!(work.join("native-0").exists(), "{ran}");
+        assert!(tree.exists(), "{ran}");
     }
     // None of that counts as a trial that failed.
     program.run(["clean", "a/treering-work"]).ends_with(0);

@@ -108,7 +108,7 @@ fn what_a_tool_refuses_is_refused_once_with_its_exit_code() {
         for (tool, line, message, code) in [
             ("mdtest", "-S -c", "-c not compatible with -S", 1),
             ("ior", "-b 3 -t 2", "block size must be a multiple", 1),
-            ("ior", "-o no/such/data", "no/such", 1),
+            ("ior", "-o no/such/data", "no/such", 255),
             ("mdtest", "-k", "files are created by open", 2),
             ("mdtest", "-n 3 --ranks 2", "--ranks 2: the launcher has started 3", 2),
         ] {

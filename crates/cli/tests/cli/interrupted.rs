@@ -169,11 +169,11 @@ fn what_a_killed_run_left_is_found_reported_and_removed() {
     assert_eq!(count(&program), 1, "a refused run is no trial");
 
     let would = program.run(["clean", "--dry-run", "w"]).ends_with(0);
-    assert!(would.stdout.contains("would remove w/kernel-0\n"), "{would}");
+    assert!(would.stdout.contains("would remove w/kernel-0: 100 files, "), "{would}");
     assert!(!would.stdout.contains("mine") && !would.stdout.contains("4000"), "{would}");
     assert_eq!(tree_of(&dir), before, "only said");
     let done = program.run(["clean", "w"]).ends_with(0);
-    assert!(done.stdout.contains("removing w/kernel-0\n"), "{done}");
+    assert!(done.stdout.contains("removing w/kernel-0: 100 files, "), "{done}");
     assert_eq!(done.stdout.lines().count(), would.stdout.lines().count());
     let left: Vec<(String, u64)> = tree_of(&dir).into_iter().collect();
     assert_eq!(left, [("kernel-4000".to_owned(), 6), ("kernel-mine/a".to_owned(), 4)]);

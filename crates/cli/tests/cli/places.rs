@@ -96,8 +96,8 @@ fn a_file_is_no_directory() {
     assert!(below.stderr.contains("file/below: Not a directory"), "{below}");
     program
         .run(["compilebench", "-D", "file", "-s", "lists"])
-        .ends_with(3)
-        .complains("is not a directory");
+        .ends_with(1)
+        .complains("file: Not a directory");
     assert_eq!(fs::read_to_string(program.home().join("file")).unwrap(), "mine");
     assert!(!program.data().exists(), "nothing was kept");
 }

@@ -210,7 +210,8 @@ fn main() {
             if round > 0 {
                 costs[method].push(cost);
             }
-            target.remove_tree(TOP, &mut |_| ControlFlow::Continue(())).unwrap();
+            let made = target.identity(TOP).unwrap();
+            target.remove_tree(TOP, &made, &mut |_| ControlFlow::Continue(())).unwrap();
         }
     }
     println!("{} files of {FILE_BYTES} bytes, {STEPS} steps, {rounds} rounds", DIRS * FILES_IN_DIR);

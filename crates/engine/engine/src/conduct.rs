@@ -18,7 +18,7 @@ use treering_sys::{StopFlag, monotonic_ns};
 use crate::program::by_programs;
 use crate::ranks::share::{Answer, own_directory};
 use crate::totals::{add_run, merge_intervals};
-use crate::workers::processes::on_processes;
+use crate::workers::processes::{ProcessOptions, on_processes};
 use crate::workers::start::cannot_start;
 use crate::workers::threads::on_threads;
 use crate::workers::ticks::ticking;
@@ -446,6 +446,7 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
         let tasks = if self.apart { &mut group.tasks[..] } else { &mut group.tasks[own] };
         let workers = &mut self.workers[first..];
         let begins_ns = self.begins_ns.take().unwrap_or(0);
+        let stopped_max = self.options.stopped_max;
         let work = || {
             // As late as can be: what it takes to come here is not the same at all ranks.
             wait_until(begins_ns);
@@ -453,7 +454,8 @@ impl<P: Place + ?Sized> Conductor<'_, P> {
                 [] => Ok(Vec::new()),
                 all if forks => {
                     let has_session = side_by_side.workers == WorkerKind::Session;
-                    on_processes(workers, all, start, halting, has_session)
+                    let options = ProcessOptions { start, has_session, stopped_max };
+                    on_processes(workers, all, options, halting)
                 }
                 [alone] => Ok(vec![workers[0].run(alone, halting)]),
                 several => on_threads(workers, several, start, halting),

@@ -33,6 +33,7 @@ pub use heat::{HeatBook, HeatLog, HotRange};
 pub use options::{EngineOptions, RunOptions};
 pub use payload::{Payload, PayloadKind};
 pub use places::Place;
+pub use places::manifest::TreeManifest;
 pub use places::remove::{RemoveError, Removed, remove_tree};
 pub use places::renewal::{Renewable, Renewing};
 pub use places::target::Target;
@@ -45,5 +46,5 @@ pub use ranks::{
 pub use recorder::{LatencyMode, Recorder};
 pub use rehearsal::{Actor, rehearse};
 pub use run::Run;
-pub use treering_sys::{Confinement, StopFlag};
+pub use treering_sys::{Confinement, FileIdentity, StopFlag};
 pub use workers::handicap::HANDICAP_PERCENT_MAX;

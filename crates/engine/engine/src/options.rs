@@ -1,5 +1,7 @@
 //! How a session is run, who hears of it, and what can end it.
 
+use std::time::Duration;
+
 use treering_model::TrialSink;
 use treering_sys::StopFlag;
 
@@ -18,12 +20,18 @@ pub struct EngineOptions {
     pub handicap_percent: u32,
     /// The clock of the trial.
     pub clock: TrialClock,
+    /// How long a signal may keep a worker process stopped before the run ends.
+    pub stopped_max: Duration,
 }
+
+/// The limit where nobody has set one; that of ranks is the same.
+const STOPPED_MAX: Duration = Duration::from_secs(300);
 
 impl EngineOptions {
     /// Options without a handicap, and a clock that begins now.
     pub fn new(latency: LatencyMode, payload: PayloadKind, seed: u64) -> Self {
-        Self { latency, payload, seed, handicap_percent: 0, clock: TrialClock::begin() }
+        let (clock, stopped_max) = (TrialClock::begin(), STOPPED_MAX);
+        Self { latency, payload, seed, handicap_percent: 0, clock, stopped_max }
     }
 }
 

@@ -129,6 +129,19 @@ impl DiskCounts {
     }
 }
 
+/// A directory that a tool cannot work in.
+#[derive(Clone, Copy, Debug)]
+pub struct NoDirectory<'d> {
+    /// The directory, as it was named.
+    pub path: &'d Path,
+    /// The reason, in the system's words.
+    pub why: &'d str,
+    /// The error number of that.
+    pub errno: i32,
+    /// Whether something else is in its place; if not, it is missing and could not be made.
+    pub is_there: bool,
+}
+
 /// What an output may ask while it speaks.
 pub trait Witness {
     /// The room of the first root's filesystem now.
@@ -188,10 +201,16 @@ pub trait ClassicOutput {
     /// Before everything.
     fn open(&mut self, scene: &ClassicScene) -> Said;
 
-    /// A directory is missing or cannot be made, for this reason in the system's words: what the
-    /// tool says until it fails of that; nothing where it says nothing of its own.
-    fn without_directory(&mut self, _scene: &ClassicScene, _path: &Path, _why: &str) -> Said {
+    /// A directory cannot be worked in: what the tool says until it fails of that; nothing where it
+    /// says nothing of its own. Its exit code is then `exit_code`.
+    fn without_directory(&mut self, _scene: &ClassicScene, _lacking: &NoDirectory<'_>) -> Said {
         Said::default()
+    }
+
+    /// Whether the tool cannot do anything on a read-only filesystem, and says so in the words of
+    /// `without_directory`.
+    fn always_writes(&self) -> bool {
+        false
     }
 
     /// The log cannot be opened, for this reason in the system's words: what the tool says of it;
@@ -226,7 +245,7 @@ pub trait ClassicOutput {
         None
     }
 
-    /// With which code it ends after a run that failed, where the tool counts what failed.
+    /// With which code it ends after a run that failed, where that is not 1.
     fn exit_code(&self) -> Option<u8> {
         None
     }

@@ -386,7 +386,7 @@ pub trait Session: Send {
         Vec::new()
     }
 
-    /// The trees left standing, to be removed when the user does not keep them.
+    /// The trees left standing. What is removed is what the run recorded as made, not these names.
     fn remains(&self) -> Vec<String>;
 
     /// Files and trees that the imitated tool removes itself, whatever happens: they go also in

@@ -33,7 +33,7 @@ pub use call::{
 pub use causes::with_causes;
 pub use classic::{
     ClassicMode, ClassicOutput, ClassicPayload, ClassicScene, ClassicTraces, DiskCounts, MakeRoots,
-    Meeting, Room, Said, Witness,
+    Meeting, NoDirectory, Room, Said, Witness,
 };
 pub use config_error::ConfigError;
 pub use entries::{Entries, Entry, EntryKind};

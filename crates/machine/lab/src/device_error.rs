@@ -108,6 +108,18 @@ pub enum DeviceError {
         /// Why.
         why: String,
     },
+    /// A filesystem that treering unmounted is not mounted again.
+    #[error("{} is not mounted again at {}: {why}", node.display(), point.display())]
+    StaysUnmounted {
+        /// Its device.
+        node: PathBuf,
+        /// Where it was mounted.
+        point: PathBuf,
+        /// Why.
+        why: String,
+        /// Its record.
+        record: PathBuf,
+    },
     /// A record of the register cannot be read.
     #[error("the record {} cannot be read: {why}", path.display())]
     Damaged {
@@ -172,6 +184,16 @@ impl DeviceError {
             Self::StillUsed { .. } => {
                 Some("stop what uses it, then run `treering lab release`".to_owned())
             }
+            Self::StaysUnmounted { record, .. } => Some(format!(
+                "mount it yourself, or remove what stands against it, then run `treering lab \
+                 release`; if it is to stay unmounted, remove {}",
+                record.display()
+            )),
+            Self::UnsafeDirectory { path, .. } => Some(format!(
+                "let its owner or root remove {}, or name a directory of your own: TREERING_LAB \
+                 for the records of the lab, --images for images",
+                path.display()
+            )),
             Self::BadImage { name, .. } => {
                 Some(format!("`treering image remove {name}` removes it; then save it anew"))
             }

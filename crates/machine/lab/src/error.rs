@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use treering_engine::{RemoveError, TargetError};
+use treering_sys::Errno;
 
 use crate::DeviceError;
 use crate::reboot::RebootError;
@@ -49,6 +50,21 @@ pub enum LabError {
         /// The trial.
         trial: String,
     },
+    /// A mark belongs to another user, who could have written anything into it.
+    #[error("{} belongs to user {user}: it is not believed, and nothing is removed by it",
+        path.display())]
+    MarkOfOther {
+        /// The mark.
+        path: PathBuf,
+        /// Its owner.
+        user: u32,
+    },
+    /// A mark was left in another directory and copied or moved to this one.
+    #[error("{} was left in another directory: nothing is removed by it here", path.display())]
+    MarkFromElsewhere {
+        /// The mark.
+        path: PathBuf,
+    },
     /// There is nothing that treering may remove.
     #[error("{} contains no mark of a killed run", path.display())]
     NothingLeft {
@@ -80,11 +96,24 @@ impl LabError {
             Self::NothingLeft { .. } => {
                 Some("treering removes only the trees of its own killed native runs".to_owned())
             }
+            Self::MarkOfOther { path, .. } => Some(format!(
+                "if a run of that user was killed here, let that user run `treering clean`; \
+                 otherwise remove {}",
+                path.display()
+            )),
+            Self::MarkFromElsewhere { path } => Some(format!(
+                "remove {}, or move it back where it was left and clean that directory",
+                path.display()
+            )),
             Self::Device(error) => error.hint(),
             Self::Reboot(error) => error.hint(),
             Self::ReadOnly { .. } => Some("remount it read-write".to_owned()),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Some("choose a directory that you can write to, or run as its owner".to_owned())
+            }
+            Self::Io { source, .. } if is_short_of_files(source) => Some(TOO_FEW_FILES.to_owned()),
+            Self::Target(error) if is_short_of_files(&error.source) => {
+                Some(TOO_FEW_FILES.to_owned())
             }
             Self::Io { .. } | Self::NotADirectory { .. } | Self::Target(_) | Self::Remove(_) => {
                 None
@@ -99,6 +128,13 @@ impl LabError {
         let path = path.into();
         move |source| Self::Io { what, path, source }
     }
+}
+
+const TOO_FEW_FILES: &str = "allow more open files: `ulimit -n 1024`";
+
+/// Whether a process, or the whole machine, may open no more files.
+fn is_short_of_files(error: &io::Error) -> bool {
+    [Errno::MFILE, Errno::NFILE].contains(&Errno::from_io_error(error).unwrap_or(Errno::IO))
 }
 
 /// What is asked for cannot be.

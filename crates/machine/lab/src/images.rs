@@ -103,7 +103,7 @@ impl LoopImage {
                     Some(Kind::Loop { file, .. }) => {
                         free_image(&lab.machine, record.id(), &path, file)
                     }
-                    Some(Kind::Mount { .. }) | None => {
+                    Some(Kind::Mount { .. } | Kind::Unmounted(_)) | None => {
                         free_image(&lab.machine, record.id(), &path, None)
                     }
                 };

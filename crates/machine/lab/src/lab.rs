@@ -9,23 +9,26 @@ use std::thread::sleep;
 use std::time::Instant;
 
 use treering_model::filesystems::Filesystem;
-use treering_sys::{LockError, MountTable, lock_exclusive};
+use treering_sys::{LockError, MountTable, lock_exclusive, user_id};
 
 use crate::DeviceError;
 use crate::LabError;
-use crate::aged::ImageLibrary;
+use crate::aged::{ImageLibrary, UnfinishedImage};
 use crate::filesystems::{Availability, availability};
 use crate::machine::{Machine, names};
 use crate::played::{Remains, rescue};
 use crate::register::{
-    Facts, Found, Kind, PlanIdentity, Record, RecordId, Register, private_directory,
+    Facts, ForeignMount, Found, Kind, PlanIdentity, Record, RecordId, Register,
+    is_private_directory, private_directory,
 };
 use crate::release::{
     LAST_PATIENCE, OurMount, PlayedImage, STEP, free_image, free_mount, free_played,
 };
 use crate::tools::{Myself, ToolPath};
+use crate::unmounted::mount_again;
 
-/// Where images are kept when nobody says where: on disk, and gone some time after a reboot.
+/// Where images are kept when nobody says where: on disk, and gone some time after a reboot. Each
+/// user has a directory of their own: this, a dash and the user's number.
 const IMAGES: &str = "/var/tmp/treering";
 /// Where saved images are when nobody says where.
 const LIBRARY: &str = "/var/lib/treering/images";
@@ -38,7 +41,11 @@ pub struct Lab {
     pub(crate) tools: ToolPath,
     pub(crate) register: Arc<Register>,
     pub(crate) myself: Myself,
+    /// Registers of our own in other places, where something may be left.
+    others: Vec<Arc<Register>>,
     images: PathBuf,
+    /// Where earlier versions kept images.
+    older_images: Option<PathBuf>,
     library: ImageLibrary,
 }
 
@@ -48,14 +55,37 @@ impl Lab {
     /// # Errors
     /// When the directory cannot be made, belongs to others, or others can write to it.
     pub fn open(register: &Path) -> Result<Self, LabError> {
-        Ok(Self {
+        Ok(Self::with_register(Register::open(register)?))
+    }
+
+    /// The lab whose records are in this directory, to look only: the directory need not be there,
+    /// and is made with the first record. One that is not ours alone has no records.
+    pub fn unopened(register: &Path) -> Self {
+        Self::with_register(Register::unopened(register))
+    }
+
+    fn with_register(register: Register) -> Self {
+        Self {
             machine: Machine::default(),
             tools: ToolPath::new(OsStr::new("")),
-            register: Arc::new(Register::open(register)?),
+            register: Arc::new(register),
             myself: Myself::default(),
-            images: PathBuf::from(IMAGES),
+            others: Vec::new(),
+            images: PathBuf::from(format!("{IMAGES}-{}", user_id())),
+            older_images: Some(PathBuf::from(IMAGES)),
             library: ImageLibrary::new(Path::new(LIBRARY)),
-        })
+        }
+    }
+
+    /// Looks in these places, too, for what killed runs left.
+    #[must_use]
+    pub fn with_older_registers(self, folders: &[PathBuf]) -> Self {
+        // As it is named: a link is not followed.
+        let ours = folders.iter().filter(|folder| is_private_directory(folder));
+        let real = ours.filter_map(|folder| folder.canonicalize().ok());
+        let others = real.filter(|folder| folder != self.register.folder());
+        let others = others.map(|folder| Arc::new(Register::unopened(&folder))).collect();
+        Self { others, ..self }
     }
 
     /// Looks for programs along this `PATH` first.
@@ -67,7 +97,7 @@ impl Lab {
     /// Keeps images here when the plan does not say where.
     #[must_use]
     pub fn with_images_in(self, directory: &Path) -> Self {
-        Self { images: directory.to_owned(), ..self }
+        Self { images: directory.to_owned(), older_images: None, ..self }
     }
 
     /// Takes saved images from here.
@@ -105,51 +135,51 @@ impl Lab {
     /// # Errors
     /// When the register cannot be read.
     pub fn list(&self) -> Result<Vec<Leftover>, LabError> {
-        let found = self.register.all()?;
-        let known: Vec<RecordId> = found.iter().map(|found| found.id.clone()).collect();
-        let table = MountTable::read().unwrap_or_default();
-        let boot = self.machine.boot_id();
-        let mut all: Vec<_> =
-            found.into_iter().map(|found| self.leftover(found, &table, &boot)).collect();
-        all.extend(self.orphans(&known));
+        let mut all = self.recorded()?;
+        let known: Vec<RecordId> = all.iter().filter_map(|left| left.id.clone()).collect();
+        for folder in std::iter::once(&self.images).chain(&self.older_images) {
+            all.extend(self.orphans(folder, &known));
+        }
+        all.extend(self.unfinished_images());
         all.sort_by_key(|leftover| leftover.what.order());
         Ok(all)
     }
 
-    fn leftover(&self, found: Found, table: &MountTable, boot: &str) -> Leftover {
-        let facts = found.facts.as_ref().ok();
-        let pid = facts.map(|facts| facts.pid);
-        let start = facts.map(|facts| facts.start);
-        let is_of_this_boot = facts.is_none_or(|facts| facts.boot == boot);
-        let plan = facts.and_then(|facts| facts.plan.clone());
-        let what = match found.facts {
-            Ok(facts) => match facts.kind {
-                Kind::Loop { image, number, .. } => LeftoverKind::Image {
-                    path: image,
-                    device: number.map(|number| PathBuf::from(format!("/dev/loop{number}"))),
-                },
-                Kind::Played { image, number, .. } => LeftoverKind::PlayedDisk {
-                    path: image,
-                    device: number.map(|number| PathBuf::from(format!("/dev/loop{number}"))),
-                },
-                Kind::Mount { fs_type, .. } => {
-                    let point = self.register.mount_point(&found.id);
-                    let is_mounted = table.mounts.iter().any(|mount| mount.point == point);
-                    LeftoverKind::Mount { point, fs_type, is_mounted }
-                }
-            },
-            Err(why) => LeftoverKind::Damaged { path: found.path, why },
-        };
-        let is_alive = found.is_held;
-        Leftover { id: found.id, what, pid, start, plan, is_alive, is_of_this_boot }
+    /// The filesystems of others that killed runs had unmounted, and that are to be mounted again.
+    ///
+    /// # Errors
+    /// When the register cannot be read.
+    pub fn left_unmounted(&self) -> Result<Vec<Leftover>, LabError> {
+        let mut all = self.recorded()?;
+        all.retain(|left| !left.is_alive && matches!(left.what, LeftoverKind::Unmounted { .. }));
+        Ok(all)
+    }
+
+    fn registers(&self) -> impl Iterator<Item = &Arc<Register>> {
+        std::iter::once(&self.register).chain(&self.others)
+    }
+
+    /// All that is in the registers.
+    fn recorded(&self) -> Result<Vec<Leftover>, LabError> {
+        let table = MountTable::read().unwrap_or_default();
+        let boot = self.machine.boot_id();
+        let mut all = Vec::new();
+        for register in self.registers() {
+            let found = register.all()?.into_iter();
+            all.extend(found.map(|found| leftover(register, found, &table, &boot)));
+        }
+        Ok(all)
     }
 
     /// Images of ours without a record: the register is gone after a reboot, the disk is not. The
     /// lock of an image lives as long as a run or a loop device has it.
-    fn orphans(&self, known: &[RecordId]) -> Vec<Leftover> {
+    fn orphans(&self, folder: &Path, known: &[RecordId]) -> Vec<Leftover> {
         let mut orphans = Vec::new();
-        for name in names(&self.images) {
-            let path = self.images.join(name);
+        if !is_private_directory(folder) {
+            return orphans;
+        }
+        for name in names(folder) {
+            let path = folder.join(name);
             let Some(id) = RecordId::of_image(&path).filter(|id| !known.contains(id)) else {
                 continue;
             };
@@ -159,7 +189,8 @@ impl Lab {
             {
                 let what = LeftoverKind::Image { path, device: None };
                 orphans.push(Leftover {
-                    id,
+                    register: self.register.folder().to_owned(),
+                    id: Some(id),
                     what,
                     pid: None,
                     start: None,
@@ -170,6 +201,22 @@ impl Lab {
             }
         }
         orphans
+    }
+
+    /// Images that are being saved, or that killed runs left unfinished.
+    fn unfinished_images(&self) -> Vec<Leftover> {
+        let all = self.library.unfinished().into_iter();
+        let left = all.map(|UnfinishedImage { folder, pid, is_alive }| Leftover {
+            register: self.register.folder().to_owned(),
+            id: None,
+            what: LeftoverKind::UnfinishedImage { folder },
+            pid: Some(pid),
+            start: None,
+            plan: None,
+            is_alive,
+            is_of_this_boot: true,
+        });
+        left.collect()
     }
 
     /// Frees what killed runs left, mounts before the devices they are on. What belongs to a run
@@ -190,21 +237,26 @@ impl Lab {
         if !matches!(leftover.what, LeftoverKind::PlayedDisk { .. }) {
             return;
         }
-        let Ok(Some((_record, facts))) = self.register.claim(&leftover.id) else { return };
+        let (Some(id), register) = (&leftover.id, self.register_of(leftover)) else { return };
+        let Ok(Some((_record, facts))) = register.claim(id) else { return };
         if let Kind::Played { mounted, player, .. } = facts.kind
             && facts.boot == self.machine.boot_id()
         {
-            let point = self.register.mount_point(&leftover.id);
+            let point = register.mount_point(id);
             rescue(&self.machine, Remains { point: &point, mounted, player });
         }
     }
 
     /// Takes over what a killed run left; `None` where another release has freed it meanwhile. One
     /// that is just doing so is waited for.
-    fn claim(&self, leftover: &Leftover) -> Result<Option<(Record, Facts)>, LabError> {
+    fn claim(
+        &self,
+        leftover: &Leftover,
+        id: &RecordId,
+    ) -> Result<Option<(Record, Facts)>, LabError> {
         let began = Instant::now();
         loop {
-            match self.register.claim(&leftover.id) {
+            match self.register_of(leftover).claim(id) {
                 Err(LabError::Device(DeviceError::Alive { .. }))
                     if !leftover.is_alive && began.elapsed() < LAST_PATIENCE =>
                 {
@@ -215,56 +267,107 @@ impl Lab {
         }
     }
 
+    /// The register that a leftover is in.
+    fn register_of(&self, leftover: &Leftover) -> &Register {
+        let found = self.registers().find(|register| register.folder() == leftover.register);
+        found.unwrap_or(&self.register)
+    }
+
     fn free(&self, leftover: &Leftover) -> Result<(), LabError> {
+        let Some(id) = &leftover.id else {
+            return match &leftover.what {
+                LeftoverKind::UnfinishedImage { folder } => UnfinishedImage::remove(folder),
+                _ => Ok(()),
+            };
+        };
         if leftover.pid.is_none()
             && let LeftoverKind::Image { path, .. } = &leftover.what
         {
-            let file = File::open(path).map_err(LabError::io("cannot open", path))?;
-            if lock_exclusive(&file) == Err(LockError::Held) {
-                let by = vec!["a run or a loop device".to_owned()];
-                let what = path.display().to_string();
-                return Err(DeviceError::StillUsed { what, by }.into());
-            }
-            return free_image(&self.machine, &leftover.id, path, None);
+            return self.free_orphan(id, path);
         }
-        let Some((record, facts)) = self.claim(leftover)? else { return Ok(()) };
+        let Some((record, facts)) = self.claim(leftover, id)? else { return Ok(()) };
+        let point = self.register_of(leftover).mount_point(id);
+        let is_of_this_boot = facts.boot == self.machine.boot_id();
         match &facts.kind {
             Kind::Loop { image, file, .. } => {
                 // Numbers of filesystems change from boot to boot: then the name has to do.
-                let file = file.filter(|_| facts.boot == self.machine.boot_id());
-                free_image(&self.machine, &leftover.id, image, file)?;
+                free_image(&self.machine, id, image, file.filter(|_| is_of_this_boot))?;
             }
             Kind::Played { image, file, mounted, .. } => {
-                let is_of_this_boot = facts.boot == self.machine.boot_id();
                 let played = PlayedImage {
-                    id: leftover.id.clone(),
+                    id: id.clone(),
                     image: image.clone(),
                     file: file.filter(|_| is_of_this_boot),
-                    point: self.register.mount_point(&leftover.id),
+                    point,
                     mounted: mounted.filter(|_| is_of_this_boot),
                 };
                 free_played(&self.machine, &played)?;
             }
             Kind::Mount { fs_type, devices, mounted } => {
-                let point = self.register.mount_point(&leftover.id);
-                let ours = OurMount {
-                    id: &leftover.id,
-                    point: &point,
-                    fs_type,
-                    devices,
-                    mounted: *mounted,
-                };
+                let (point, mounted) = (&point, *mounted);
+                let ours = OurMount { id, point, fs_type, devices, mounted };
                 free_mount(&self.machine, &ours)?;
             }
+            // After a boot the machine mounts what it is told to.
+            Kind::Unmounted(foreign) if is_of_this_boot => {
+                mount_again(&self.machine, foreign, record.path())?;
+            }
+            Kind::Unmounted(_) => {}
         }
         record.remove()
     }
+
+    fn free_orphan(&self, id: &RecordId, path: &Path) -> Result<(), LabError> {
+        let file = File::open(path).map_err(LabError::io("cannot open", path))?;
+        if lock_exclusive(&file) == Err(LockError::Held) {
+            let by = vec!["a run or a loop device".to_owned()];
+            let what = path.display().to_string();
+            return Err(DeviceError::StillUsed { what, by }.into());
+        }
+        free_image(&self.machine, id, path, None)
+    }
+}
+
+/// What a record is about.
+fn leftover(register: &Register, found: Found, table: &MountTable, boot: &str) -> Leftover {
+    let facts = found.facts.as_ref().ok();
+    let pid = facts.map(|facts| facts.pid);
+    let start = facts.map(|facts| facts.start);
+    let is_of_this_boot = facts.is_none_or(|facts| facts.boot == boot);
+    let plan = facts.and_then(|facts| facts.plan.clone());
+    let what = match found.facts {
+        Ok(facts) => match facts.kind {
+            Kind::Loop { image, number, .. } => LeftoverKind::Image {
+                path: image,
+                device: number.map(|number| PathBuf::from(format!("/dev/loop{number}"))),
+            },
+            Kind::Played { image, number, .. } => LeftoverKind::PlayedDisk {
+                path: image,
+                device: number.map(|number| PathBuf::from(format!("/dev/loop{number}"))),
+            },
+            Kind::Unmounted(ForeignMount { point, source, fs_type, .. }) => {
+                LeftoverKind::Unmounted { point, device: source, fs_type }
+            }
+            Kind::Mount { fs_type, .. } => {
+                let point = register.mount_point(&found.id);
+                let is_mounted = table.mounts.iter().any(|mount| mount.point == point);
+                LeftoverKind::Mount { point, fs_type, is_mounted }
+            }
+        },
+        Err(why) => LeftoverKind::Damaged { path: found.path, why },
+    };
+    let is_alive = found.is_held;
+    let (id, register) = (Some(found.id), register.folder().to_owned());
+    Leftover { register, id, what, pid, start, plan, is_alive, is_of_this_boot }
 }
 
 /// Something of the lab's that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
-    id: RecordId,
+    /// The register that it is in.
+    register: PathBuf,
+    /// Its record, or the image that has the name of one.
+    id: Option<RecordId>,
     /// What it is.
     pub what: LeftoverKind,
     /// The process that made it, where that is known.
@@ -305,6 +408,20 @@ pub enum LeftoverKind {
         /// The loop device on the played disk, if it came so far.
         device: Option<PathBuf>,
     },
+    /// A filesystem of somebody else's that was unmounted, to be mounted again.
+    Unmounted {
+        /// Where it was mounted.
+        point: PathBuf,
+        /// Its device.
+        device: PathBuf,
+        /// Its type.
+        fs_type: String,
+    },
+    /// A saved image that is not finished.
+    UnfinishedImage {
+        /// Its folder.
+        folder: PathBuf,
+    },
     /// A record that cannot be read.
     Damaged {
         /// The record.
@@ -318,9 +435,10 @@ impl LeftoverKind {
     /// In which order things are freed.
     const fn order(&self) -> u8 {
         match self {
-            Self::Mount { .. } => 0,
-            Self::Image { .. } | Self::PlayedDisk { .. } => 1,
-            Self::Damaged { .. } => 2,
+            Self::Unmounted { .. } => 0,
+            Self::Mount { .. } => 1,
+            Self::Image { .. } | Self::PlayedDisk { .. } | Self::UnfinishedImage { .. } => 2,
+            Self::Damaged { .. } => 3,
         }
     }
 }
@@ -342,6 +460,13 @@ impl fmt::Display for LeftoverKind {
                 write!(f, "played disk {} on {}", path.display(), device.display())
             }
             Self::PlayedDisk { path, device: None } => write!(f, "played disk {}", path.display()),
+            Self::Unmounted { point, device, fs_type } => {
+                let (device, point) = (device.display(), point.display());
+                write!(f, "{fs_type} of {device}, unmounted from {point}")
+            }
+            Self::UnfinishedImage { folder } => {
+                write!(f, "unfinished image {}", folder.display())
+            }
             Self::Damaged { path, why } => {
                 write!(f, "record {} that cannot be read ({why})", path.display())
             }
@@ -427,6 +552,39 @@ mod tests {
         let freed = lab.release(lab.list().unwrap()).remove(0).1;
         assert!(matches!(freed, Err(LabError::Device(DeviceError::NotOurs { .. }))), "{freed:?}");
         assert!(path.exists() && lab.list().unwrap().len() == 1);
+    }
+
+    #[test]
+    fn records_in_older_places_are_listed_and_released_if_they_are_ours() {
+        let top = tempfile::tempdir().unwrap();
+        let places = ["older", "open"].map(|name| top.path().join(name));
+        let images = top.path().canonicalize().unwrap();
+        let kind = |id: &crate::register::RecordId| Kind::Loop {
+            image: images.join(id.image_name()),
+            file: None,
+            number: None,
+        };
+        std::os::unix::fs::symlink("older", top.path().join("link")).unwrap();
+        for place in &places {
+            let older = Lab::open(place).unwrap();
+            drop(older.register.record(&older.machine, kind).unwrap());
+        }
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(&places[1], open).unwrap();
+        let register = top.path().join("register");
+        let lab = Lab::unopened(&register).with_images_in(&images).with_older_registers(&places);
+        let left = lab.list().unwrap();
+        assert_eq!(left.len(), 1, "{left:?}");
+        let linked = [top.path().join("link")];
+        let linked = Lab::unopened(&register).with_images_in(&images).with_older_registers(&linked);
+        assert!(linked.list().unwrap().is_empty());
+        assert!(!register.exists(), "looking makes nothing");
+        if rustix::process::geteuid().is_root() {
+            assert!(lab.release(left)[0].1.is_ok());
+            assert!(lab.list().unwrap().is_empty());
+        }
+        let in_others = Lab::unopened(&places[1]).with_images_in(&images).list().unwrap();
+        assert!(in_others.is_empty(), "{in_others:?}");
     }
 
     #[test]

@@ -7,7 +7,6 @@
 
 mod aged;
 mod caches;
-mod clean;
 mod device;
 mod device_caution;
 mod device_error;
@@ -17,7 +16,6 @@ pub mod filesystems;
 mod guard;
 mod images;
 mod lab;
-mod leftovers;
 mod machine;
 mod master;
 mod played;
@@ -28,12 +26,13 @@ mod remounting;
 mod scratch;
 mod sight;
 mod tools;
+mod trees;
+mod unmounted;
 mod volume;
 mod workplace;
 
 pub use aged::{AgedTarget, ImageLibrary, ImageRecord, NewImage, SavedImage};
 pub use caches::{CacheDrop, CacheEvidence, SettleLimits, Settled, drop_and_verify, settle};
-pub use clean::remove_leftovers;
 pub use device::{Device, Member};
 pub use device_caution::DeviceCaution;
 pub use device_error::DeviceError;
@@ -43,7 +42,6 @@ pub use guard::{
     Coverage, EraseList, Inspection, Obstacle, Signature, find_signatures, glance, inspect,
 };
 pub use lab::{Lab, Leftover, LeftoverKind};
-pub use leftovers::{Leftovers, find_leftovers};
 pub use machine::DeviceNumber;
 pub use played::{PlayedModel, serve_played_disk};
 pub use reboot::{
@@ -54,5 +52,6 @@ pub use register::PlanIdentity;
 pub use remounting::Remountable;
 pub use scratch::{Copier, CopyError, Likeness, Scratch};
 pub use sight::{Sight, SightKind, is_image};
+pub use trees::{LeftTree, Leftovers, SparedTree, find_leftovers, remove_leftovers};
 pub use volume::{FormatRecord, MountRecord, Mounted, Pattern, Volume};
 pub use workplace::Workplace;

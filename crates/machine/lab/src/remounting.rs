@@ -1,21 +1,22 @@
 //! A mounted filesystem that somebody else made: unmounted and mounted again as it was.
 //!
-//! What of it can be saved as an image is `aged`'s to know.
+//! How that survives a kill is in `unmounted`; what of it can be saved as an image is `aged`'s to
+//! know.
 
 use std::path::{Path, PathBuf};
 
-use treering_sys::{
-    DeviceUse, Errno, Mount, MountOptions, MountTable, mount, open_device, open_top, unmount,
-};
+use treering_sys::{Mount, MountTable, open_top};
 
 use crate::error::unfit;
 use crate::families::mounted_families;
 use crate::machine::{DeviceNumber, Machine, block_number};
-use crate::{DeviceError, LabError};
+use crate::unmounted::Unmounted;
+use crate::{DeviceError, Lab, LabError};
 
 /// A filesystem that can be unmounted and mounted again.
 #[derive(Debug)]
 pub struct Remountable {
+    lab: Lab,
     mount: Mount,
     /// What is worked in.
     directory: PathBuf,
@@ -26,7 +27,7 @@ impl Remountable {
     ///
     /// # Errors
     /// When it is not on one block device, is mounted in part, or is needed meanwhile.
-    pub fn of(directory: &Path) -> Result<Self, LabError> {
+    pub fn of(directory: &Path, lab: &Lab) -> Result<Self, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "remounting" }.into());
         }
@@ -44,7 +45,7 @@ impl Remountable {
         })?;
         refuse_parts(&mount, number)?;
         refuse_used(&mount, &table)?;
-        Ok(Self { mount, directory })
+        Ok(Self { lab: lab.clone(), mount, directory })
     }
 
     /// Unmounts it and mounts it again; the directory is where it was.
@@ -52,36 +53,10 @@ impl Remountable {
     /// # Errors
     /// When it is in use, or cannot be mounted again.
     pub fn again(&self) -> Result<PathBuf, LabError> {
-        let (point, options) = (&self.mount.point, options_in_force(&self.mount));
-        let parsed = MountOptions::parse(&[&options]).map_err(DeviceError::MountOption)?;
-        let node = PathBuf::from(&self.mount.source);
-        // Else a loop device that was made by `mount -o loop` would go with the mount.
-        let failed = LabError::io("cannot open", &node);
-        let held = open_device(&node, DeviceUse::Look).map_err(|errno| failed(errno.into()))?;
-        unmount(point).map_err(|errno| match errno {
-            Errno::BUSY => unfit(format!(
-                "{} is in use and cannot be unmounted: leave it in every shell",
-                point.display()
-            )),
-            errno => LabError::io("cannot unmount", point)(errno.into()),
-        })?;
-        let mounted = mount(node.as_os_str(), point, &self.mount.fs_type, &parsed);
-        drop(held);
-        mounted.map_err(|errno| LabError::io("cannot mount it again at", point)(errno.into()))?;
+        let lab = (&*self.lab.register, &self.lab.machine);
+        Unmounted::begin(&self.mount, lab, ": leave it in every shell")?.end()?;
         Ok(self.directory.clone())
     }
-}
-
-/// As a filesystem is mounted now: options of the mount and of the filesystem.
-pub(crate) fn options_in_force(mount: &Mount) -> String {
-    let both = mount.options.split(',').chain(mount.super_options.split(','));
-    let mut kept: Vec<&str> = Vec::new();
-    for option in both.filter(|option| !option.is_empty()) {
-        if !kept.contains(&option) {
-            kept.push(option);
-        }
-    }
-    kept.join(",")
 }
 
 /// Refuses what is only a part of a filesystem, or one of several devices.

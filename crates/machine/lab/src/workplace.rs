@@ -6,8 +6,8 @@ use treering_engine::Target;
 use treering_model::{Caution, CautionCode};
 use treering_sys::LockError;
 
-use crate::leftovers::{Mark, find_leftovers};
-use crate::{LabError, PlanIdentity};
+use crate::trees::{Mark, find_in, remove};
+use crate::{LabError, LeftTree, PlanIdentity};
 
 /// A directory that is ours until it is dropped.
 ///
@@ -23,6 +23,8 @@ pub struct Workplace {
     made: bool,
     cautions: Vec<Caution>,
     mark: Option<Mark>,
+    /// Trees of trials before, which the mark of the next one lists too.
+    adopted: Vec<LeftTree>,
 }
 
 impl Workplace {
@@ -31,6 +33,18 @@ impl Workplace {
     /// # Errors
     /// When it cannot be made or opened, another run holds it, or it is on a read-only filesystem.
     pub fn take(path: &Path) -> Result<Self, LabError> {
+        let place = Self::take_with_parents(path)?;
+        if place.target.filesystem()?.is_read_only() {
+            return Err(LabError::ReadOnly { path: path.to_owned() });
+        }
+        Ok(place)
+    }
+
+    /// The same, also on a read-only filesystem.
+    ///
+    /// # Errors
+    /// When it cannot be made or opened, or another run holds it.
+    pub fn take_with_parents(path: &Path) -> Result<Self, LabError> {
         let made = !path.exists();
         if made {
             std::fs::create_dir_all(path).map_err(LabError::io("cannot make", path))?;
@@ -39,10 +53,10 @@ impl Workplace {
     }
 
     /// Takes several directories as one place, each of those that are missing made, but none above
-    /// it. One that is named twice is taken once.
+    /// it. One that is named twice is taken once. They may be on read-only filesystems.
     ///
     /// # Errors
-    /// As [`Workplace::take`], and when there is none.
+    /// As [`Workplace::take_with_parents`], and when there is none.
     pub fn take_roots(paths: &[PathBuf]) -> Result<Self, LabError> {
         let mut taken: Vec<Self> = Vec::new();
         let mut roots = Vec::new();
@@ -50,6 +64,9 @@ impl Workplace {
             let made = !path.exists();
             if made {
                 std::fs::create_dir(path).map_err(LabError::io("cannot make", path))?;
+            }
+            if !path.is_dir() {
+                return Err(LabError::NotADirectory { path: path.clone() });
             }
             let root = Target::open(path)?;
             if !taken.iter().any(|place| place.target.path() == root.path()) {
@@ -74,9 +91,6 @@ impl Workplace {
             return Err(LabError::NotADirectory { path: path.to_owned() });
         }
         let target = Target::open(path)?;
-        if target.filesystem()?.is_read_only() {
-            return Err(LabError::ReadOnly { path: path.to_owned() });
-        }
         let cautions = match target.lock() {
             Ok(()) => Vec::new(),
             Err(LockError::Held) => return Err(LabError::Busy { path: path.to_owned() }),
@@ -86,7 +100,7 @@ impl Workplace {
             }],
         };
         let (roots, held) = (Vec::new(), Vec::new());
-        Ok(Self { target, roots, held, made, cautions, mark: None })
+        Ok(Self { target, roots, held, made, cautions, mark: None, adopted: Vec::new() })
     }
 
     /// The directory, opened.
@@ -109,29 +123,56 @@ impl Workplace {
         &self.cautions
     }
 
-    /// Ensures that no killed run has left its trees here: they are recognized by its mark only, so
-    /// nothing may be made beside them.
+    /// Ensures that no killed run has left its trees here: its mark, which lists them, is replaced
+    /// by that of the next run. A mark that lists nothing that is there does not count.
     ///
     /// # Errors
-    /// When a killed run has left its mark, or the directory cannot be read.
+    /// When a killed run has left trees, its mark is not to be believed, or the directory cannot be
+    /// read.
     pub fn refuse_leftovers(&self) -> Result<(), LabError> {
+        // Where nothing can be locked the run of a mark may go on.
+        let is_sure = self.cautions.iter().all(|caution| caution.code != CautionCode::NotLocked);
         for root in self.roots() {
-            if let Some(left) = find_leftovers(root.path())? {
+            if let Some((_mark, left)) = find_in(root)?
+                && (left.is_in_the_way() || !is_sure)
+            {
                 return Err(LabError::Left { path: root.path().to_owned(), trial: left.trial });
             }
         }
         Ok(())
     }
 
-    /// Marks the directory as one in which this trial, a cell of this plan, makes trees, so that
-    /// they can be found and removed if we are killed.
+    /// Marks the directory as one in which this trial, a cell of this plan, makes trees. Those that
+    /// are made in the target from now on are recorded in the mark, so that they can be found and
+    /// removed if we are killed.
     ///
     /// # Errors
-    /// When a killed run has left its mark, or the directory cannot be written.
+    /// When a killed run has left trees, or the directory cannot be written.
     pub fn mark(&mut self, trial: &str, plan: Option<&PlanIdentity>) -> Result<(), LabError> {
         self.refuse_leftovers()?;
-        self.mark = Some(Mark::leave(self.target.path(), trial, plan)?);
+        self.mark = Some(Mark::leave(&mut self.target, (trial, plan), &self.adopted)?);
         Ok(())
+    }
+
+    /// Has the next mark list trees that trials before it made and kept for its trial.
+    pub fn adopt(&mut self, kept: &[LeftTree]) {
+        self.adopted = kept.to_vec();
+    }
+
+    /// The trees that were made here since the directory was marked, and are there.
+    ///
+    /// # Errors
+    /// When the mark cannot be read.
+    pub fn made_trees(&self) -> Result<Vec<LeftTree>, LabError> {
+        self.mark.as_ref().map_or(Ok(Vec::new()), |mark| mark.made_trees(&self.target))
+    }
+
+    /// Removes a tree that was made here, unless its name leads to another by now.
+    ///
+    /// # Errors
+    /// When it is another, or cannot be removed.
+    pub fn remove_made(&self, tree: &LeftTree) -> Result<(), LabError> {
+        Ok(remove(&self.target, tree)?)
     }
 
     /// Lets go of the directory while its filesystem is unmounted and mounted again, and takes it
@@ -143,6 +184,9 @@ impl Workplace {
         &mut self,
         again: &mut dyn FnMut() -> Result<PathBuf, LabError>,
     ) -> Result<(), LabError> {
+        if let Some(mark) = &mut self.mark {
+            mark.close();
+        }
         // Something must be held meanwhile: a directory that is always there.
         drop(std::mem::replace(&mut self.target, Target::open(Path::new("/"))?));
         let path = again()?;
@@ -150,10 +194,7 @@ impl Workplace {
         if let Err(LockError::Held) = self.target.lock() {
             return Err(LabError::Busy { path });
         }
-        if let Some(mark) = &mut self.mark {
-            mark.moved(&path);
-        }
-        Ok(())
+        self.mark.as_mut().map_or(Ok(()), |mark| mark.reopen(&mut self.target))
     }
 
     /// Takes the mark away: nothing of ours is left, or what is left is kept on purpose.
@@ -161,8 +202,7 @@ impl Workplace {
     /// # Errors
     /// When it cannot be removed.
     pub fn unmark(&mut self) -> Result<(), LabError> {
-        let dir = self.target.dir();
-        self.mark.take().map_or(Ok(()), |mark| mark.remove(dir))
+        self.mark.take().map_or(Ok(()), |mark| mark.remove(&mut self.target))
     }
 }
 
@@ -196,7 +236,10 @@ mod tests {
             assert!(matches!(Workplace::take(&path(name)), Err(LabError::Busy { .. })), "{name}");
         }
         drop(place);
-        std::fs::write(path("b").join(".treering-run"), "treering run 1\ntrial 0199\n").unwrap();
+        let mut alone = Workplace::take(&path("b")).unwrap();
+        alone.mark("0199", None).unwrap();
+        alone.target().make_tree("kernel-0").unwrap();
+        drop(alone);
         let place = Workplace::take_roots(&paths).unwrap();
         let left = place.refuse_leftovers();
         assert!(matches!(left, Err(LabError::Left { path, .. }) if path == real.join("b")));
@@ -214,20 +257,73 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_found_after_a_kill_and_gone_after_an_end() {
+    fn a_mark_that_lists_a_tree_refuses_the_next_run_and_is_gone_after_an_end() {
         let top = tempfile::tempdir().unwrap();
         let mut place = Workplace::take(top.path()).unwrap();
         place.mark("0199", None).unwrap();
+        place.target().make_tree("kernel-0").unwrap();
         assert_eq!(find_leftovers(top.path()).unwrap().unwrap().trial, "0199");
         drop(place); // as a killed process would: the lock goes, the mark stays
         let mut again = Workplace::take(top.path()).unwrap();
         assert!(
             matches!(again.mark("0200", None), Err(LabError::Left { trial, .. }) if trial == "0199")
         );
-        std::fs::remove_file(top.path().join(".treering-run")).unwrap();
+        std::fs::remove_dir(top.path().join("kernel-0")).unwrap();
         again.mark("0200", None).unwrap();
         again.unmark().unwrap();
         assert!(find_leftovers(top.path()).unwrap().is_none());
         assert_eq!(again.target().facts().unwrap().existing, Vec::<String>::new());
+    }
+
+    #[test]
+    fn marks_that_list_nothing_are_replaced_by_the_next_run() {
+        let top = tempfile::tempdir().unwrap();
+        let mark = top.path().join(".treering-run");
+        std::fs::write(&mark, "").unwrap();
+        for trial in ["0199", "0200", "0201"] {
+            let mut place = Workplace::take(top.path()).unwrap();
+            place.mark(trial, None).unwrap();
+            assert!(std::fs::read_to_string(&mark).unwrap().contains(trial));
+        }
+    }
+
+    #[test]
+    fn a_run_removes_what_it_made_and_nothing_that_took_its_name() {
+        let top = tempfile::tempdir().unwrap();
+        let path = |name: &str| top.path().join(name);
+        std::fs::create_dir(path("kernel-9")).unwrap();
+        let mut place = Workplace::take(top.path()).unwrap();
+        place.mark("0199", None).unwrap();
+        for name in ["kernel-0", "kernel-1", "kernel-2"] {
+            place.target().make_tree(name).unwrap();
+        }
+        assert!(place.target().make_tree("kernel-9").is_err());
+        std::fs::rename(path("kernel-1"), path("mine")).unwrap();
+        std::fs::create_dir(path("kernel-1")).unwrap();
+        std::fs::write(path("kernel-1/thesis.txt"), "mine").unwrap();
+        let made = place.made_trees().unwrap();
+        let names: Vec<_> = made.iter().map(|tree| tree.name.as_str()).collect();
+        assert_eq!(names, ["kernel-0", "kernel-2"]);
+        std::fs::remove_dir(path("kernel-2")).unwrap();
+        std::fs::create_dir(path("kernel-2")).unwrap();
+        place.remove_made(&made[0]).unwrap();
+        place.unmark().unwrap();
+        let left = place.target().facts().unwrap().existing;
+        assert_eq!(left, ["kernel-1", "kernel-2", "kernel-9", "mine"]);
+    }
+
+    #[test]
+    fn the_mark_of_a_trial_lists_the_trees_that_it_adopts() {
+        let top = tempfile::tempdir().unwrap();
+        let mut place = Workplace::take(top.path()).unwrap();
+        place.mark("0199", None).unwrap();
+        place.target().make_tree("fio-0").unwrap();
+        let kept = place.made_trees().unwrap();
+        place.unmark().unwrap();
+        place.adopt(&kept);
+        place.mark("0200", None).unwrap();
+        drop(place);
+        let left = find_leftovers(top.path()).unwrap().unwrap();
+        assert_eq!((left.trial.as_str(), left.trees), ("0200", kept));
     }
 }

@@ -39,6 +39,7 @@ pub const BTRFS: Filesystem = Filesystem {
     has_blocks: true,
     lists_inodes: true,
     untouched: Some(UntouchedMount { fs_type: "btrfs", options: "ro,rescue=nologreplay" }),
+    uuid_offset: Some(0x1_0020),
     checking: Some(Checking { program: "btrfs", arguments: &["check", "--readonly"] }),
     metadata: Metadata::Chosen {
         options: &["-m", "--metadata"],

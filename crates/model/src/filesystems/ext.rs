@@ -54,6 +54,7 @@ const COMMON: Filesystem = Filesystem {
     has_blocks: true,
     lists_inodes: true,
     untouched: Some(UntouchedMount { fs_type: "ext4", options: "ro,noload,errors=continue" }),
+    uuid_offset: Some(0x468),
     checking: Some(Checking { program: "e2fsck", arguments: &["-fn"] }),
     metadata: Metadata::Once,
     ..Filesystem::UNKNOWN

@@ -34,6 +34,7 @@ pub const F2FS: Filesystem = Filesystem {
     has_blocks: true,
     lists_inodes: true,
     untouched: Some(UntouchedMount { fs_type: "f2fs", options: "ro,norecovery" }),
+    uuid_offset: Some(0x46c),
     metadata: Metadata::Once,
     log_prefixes: &["F2FS-fs"],
     barrier_off: &["nobarrier", "fsync_mode=nobarrier"],

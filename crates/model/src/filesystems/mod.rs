@@ -59,6 +59,8 @@ pub struct Filesystem {
     pub untouched: Option<UntouchedMount>,
     /// Mount options by which a copy is mounted while its original may be, too.
     pub of_copies: &'static [&'static str],
+    /// Where the 16 bytes of its UUID are on the device; `None` where that is not known.
+    pub uuid_offset: Option<u64>,
     /// The program that checks an unmounted one and changes nothing; it comes with mkfs.
     pub checking: Option<Checking>,
     /// How often metadata is stored.
@@ -227,6 +229,7 @@ impl Filesystem {
         has_boot_sector: false,
         untouched: None,
         of_copies: &[],
+        uuid_offset: None,
         checking: None,
         metadata: Metadata::Unknown,
         members: None,

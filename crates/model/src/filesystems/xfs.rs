@@ -34,6 +34,7 @@ pub const XFS: Filesystem = Filesystem {
     lists_inodes: true,
     untouched: Some(UntouchedMount { fs_type: "xfs", options: "ro,norecovery,nouuid" }),
     of_copies: &["nouuid"],
+    uuid_offset: Some(32),
     checking: Some(Checking { program: "xfs_repair", arguments: &["-n"] }),
     metadata: Metadata::Once,
     log_prefixes: &["XFS"],

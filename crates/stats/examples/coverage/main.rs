@@ -3,7 +3,7 @@
 //! `docs/evidence/statistics.md`.
 //!
 //! What does not live here: any statistic. Everything judged is called through the public
-//! functions, except the plain t test and the BCa bootstrap of the comparison columns. Seeded: two
+//! functions, except the methods of the comparison columns (`bca`, `welch`). Seeded: two
 //! runs print the same.
 //!
 //! Run: `cargo run --release -p treering-stats --example coverage [repetitions]`
@@ -11,14 +11,18 @@
 #![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
 #![expect(clippy::disallowed_methods, reason = "an example reads its one argument")]
 
+mod bca;
 mod noise;
+mod welch;
 
+use bca::bca_interval;
 use noise::{Noise, Source};
 use treering_stats as stats;
 use treering_stats::{
     ALPHA, Comparison, Criteria, Direction, Finding, Progress, Question, Role, Scale,
     StoppingDecision, StoppingRule,
 };
+use welch::welch_p;
 
 /// The numbers of rounds shown.
 const ROUNDS: [usize; 4] = [5, 6, 10, 20];
@@ -80,7 +84,7 @@ fn interval_coverage(repetitions: usize) {
                     && let Some(interval) = bca_of_the_mean(&series, &mut source)
                 {
                     bootstraps += 1;
-                    bca += usize::from(interval.contains(mean));
+                    bca += usize::from(interval.0 <= mean && mean <= interval.1);
                 }
             }
             println!(
@@ -97,7 +101,7 @@ fn interval_coverage(repetitions: usize) {
     println!();
 }
 
-fn bca_of_the_mean(series: &[f64], source: &mut Source) -> Option<stats::Interval> {
+fn bca_of_the_mean(series: &[f64], source: &mut Source) -> Option<(f64, f64)> {
     let n = series.len();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let mut draw = || {
@@ -109,7 +113,7 @@ fn bca_of_the_mean(series: &[f64], source: &mut Source) -> Option<stats::Interva
         (0..RESAMPLES).map(|_| mean(&(0..n).map(|_| draw()).collect::<Vec<_>>())).collect();
     let total: f64 = series.iter().sum();
     let left_out: Vec<f64> = series.iter().map(|value| (total - value) / (n - 1) as f64).collect();
-    stats::bca_interval(mean(series), &replicates, &left_out, 0.95).ok().map(|bca| bca.interval)
+    bca_interval(mean(series), &replicates, &left_out)
 }
 
 fn criteria() -> Criteria {
@@ -344,9 +348,9 @@ fn inside_a_run(repetitions: usize) {
                 series.chunks_exact(5).map(|batch| batch.iter().sum::<f64>()).collect::<Vec<f64>>()
             });
             let p_values = [
-                stats::welch_test(one, other, 0.95).expect("noise has spread").p_value,
+                welch_p(one, other),
                 stats::mann_whitney(one, other).expect("valid series").p_value,
-                stats::welch_test(&batches[0], &batches[1], 0.95).expect("spread").p_value,
+                welch_p(&batches[0], &batches[1]),
             ];
             for (count, p) in alarms.iter_mut().zip(p_values) {
                 *count += usize::from(p < ALPHA);
@@ -412,7 +416,10 @@ fn stopping(repetitions: usize) {
         ("p < .05 after every round from 6 (wrong)".to_owned(), every),
         ("looks at 6, 10, 15, 20, 30, p < .05 (wrong)".to_owned(), looks(ALPHA)),
         (format!("the same looks, p < {theory:.4} (normal theory)"), looks(theory)),
-        ("the same looks, p < .0138 (treering)".to_owned(), StoppingRule::recommended_sequential()),
+        (
+            "the same looks, p < .0138 (treering)".to_owned(),
+            StoppingRule::sequential(&stats::RECOMMENDED_LOOKS),
+        ),
         ("the same looks, p < .01 (Bonferroni)".to_owned(), looks(0.01)),
         (
             "30 rounds, one test".to_owned(),

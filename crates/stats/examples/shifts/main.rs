@@ -16,6 +16,8 @@
 mod noise;
 mod others;
 mod series;
+#[path = "../coverage/welch.rs"]
+mod welch;
 
 use noise::{Noise, Source};
 use treering_stats::{ChangePointPlan, HistoryPoint, SHIFT_PLAN, level_shifts};

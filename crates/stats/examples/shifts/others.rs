@@ -1,7 +1,9 @@
 //! The methods that treering's is compared with, and the most likely place where both levels are
 //! known.
 
-use treering_stats::{ChangePointPlan, change_points, welch_test};
+use treering_stats::{ChangePointPlan, change_points};
+
+use crate::welch::welch_p;
 
 /// E-divisive with permutations (Matteson & James 2014).
 pub(crate) fn e_divisive(values: &[f64], seed: u64) -> Vec<usize> {
@@ -17,10 +19,7 @@ pub(crate) fn student_splits(values: &[f64]) -> Vec<usize> {
     let mut open = Vec::from([(0, values.len())]);
     while let Some((start, end)) = open.pop() {
         let splits = (start + 2)..end.saturating_sub(1);
-        let p = |at: usize| {
-            let test = welch_test(&values[start..at], &values[at..end], 0.95);
-            test.map_or(1.0, |test| test.p_value)
-        };
+        let p = |at: usize| welch_p(&values[start..at], &values[at..end]);
         let best = splits.map(|at| (at, p(at))).min_by(|a, b| a.1.total_cmp(&b.1));
         if let Some((at, p)) = best
             && p <= 0.001

@@ -30,18 +30,6 @@ pub struct MannWhitney {
     pub method: TestMethod,
 }
 
-impl MannWhitney {
-    /// The share of pairs in which b is larger, ties counting one half: 0.5 when neither is.
-    pub fn probability_b_larger(&self) -> f64 {
-        self.u_b / (self.u_a + self.u_b)
-    }
-
-    /// Cliff's delta, from -1 (a always larger) to 1 (b always larger).
-    pub fn cliffs_delta(&self) -> f64 {
-        (self.u_b - self.u_a) / (self.u_a + self.u_b)
-    }
-}
-
 /// Mann-Whitney test. Values are ranked as given: equal means equal.
 pub fn mann_whitney(a: &[f64], b: &[f64]) -> Result<MannWhitney, StatsError> {
     mann_whitney_of(a, b, None)
@@ -140,7 +128,6 @@ mod tests {
         let found = mann_whitney(&[1.0, 2.0], &[3.0, 4.0]).unwrap();
         assert_eq!((found.u_a, found.u_b), (0.0, 4.0));
         assert!((found.p_value - 1.0 / 3.0).abs() < 1e-15);
-        assert_eq!((found.probability_b_larger(), found.cliffs_delta()), (1.0, 1.0));
     }
 
     /// {1, 1} against {1, 2, 2}: midranks 2, 2, 2, 4.5, 4.5. R_a = 4, E = 6. Of the ten pairs: 3

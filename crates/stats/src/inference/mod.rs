@@ -1,17 +1,10 @@
 //! Estimates with their intervals, and tests, between groups of runs.
-pub(crate) mod block_anova;
 pub(crate) mod bootstrap;
 pub(crate) mod crossing;
-pub(crate) mod effect_size;
-pub(crate) mod equivalence;
-pub(crate) mod friedman;
 pub(crate) mod hodges_lehmann;
-pub(crate) mod kruskal_wallis;
 pub(crate) mod mann_whitney;
 pub(crate) mod null_counts;
-pub(crate) mod permutation;
 pub(crate) mod scaling;
 pub(crate) mod signed_rank;
 pub(crate) mod student;
 pub(crate) mod threshold;
-pub(crate) mod variance_components;

@@ -5,9 +5,7 @@
 //! either the metric or the set-up is unstable, and its comparisons with other variants deserve no
 //! trust.
 
-use crate::distribution::binomial_cumulative;
 use crate::error::StatsError;
-use crate::input::require_probability;
 use crate::interval::Interval;
 use crate::judging::comparison::{Comparison, Scale};
 use crate::judging::power::{PowerPlan, smallest_detectable};
@@ -50,42 +48,10 @@ pub fn check_control(comparison: &Comparison, alpha: f64) -> Result<Control, Sta
     })
 }
 
-/// False alarms counted over many controls.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FalseAlarms {
-    /// Controls that were unstable.
-    pub alarms: usize,
-    /// Controls with an interval.
-    pub controls: usize,
-    /// Their share; `None` without controls.
-    pub rate: Option<f64>,
-    /// The chance of at least so many alarms if the rate were `alpha`. Small: the set-up itself is
-    /// unfair.
-    pub p_value: f64,
-}
-
-/// Counts the alarms among controls of independent metrics (correlated ones make `p_value` too
-/// small).
-pub fn false_alarms(controls: &[Control], alpha: f64) -> Result<FalseAlarms, StatsError> {
-    require_probability("alpha", alpha)?;
-    let usable = controls.iter().filter(|control| control.interval.is_some()).count();
-    let alarms = controls.iter().filter(|control| control.unstable).count();
-    let p_value = match alarms.checked_sub(1) {
-        Some(fewer) if alarms <= usable => 1.0 - binomial_cumulative(fewer, usable, alpha),
-        _ => 1.0,
-    };
-    Ok(FalseAlarms {
-        alarms,
-        controls: usable,
-        rate: (usable > 0).then(|| alarms as f64 / usable as f64),
-        p_value: p_value.clamp(0.0, 1.0),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use crate::judging::comparison::{ALPHA, Scale, compare_paired};
-    use crate::judging::control::{Control, check_control, false_alarms};
+    use crate::judging::control::{Control, check_control};
 
     fn control(values: &[f64]) -> Control {
         let base = vec![100.0; values.len()];
@@ -101,17 +67,5 @@ mod tests {
         assert!((0.005..0.02).contains(&detectable), "{detectable}");
         assert!(control(&[103.0, 104.0, 103.5, 102.0, 105.0, 103.2]).unstable);
         assert_eq!(control(&[103.0]).smallest_detectable, None);
-    }
-
-    #[test]
-    fn many_alarms_are_no_accident() {
-        let good = control(&[101.0, 99.0, 100.5, 99.5, 100.2, 99.8]);
-        let bad = control(&[103.0, 104.0, 103.5, 102.0, 105.0, 103.2]);
-        let one = false_alarms(&[good, good, good, good, bad], ALPHA).unwrap();
-        assert_eq!((one.alarms, one.controls, one.rate), (1, 5, Some(0.2)));
-        assert!((one.p_value - (1.0 - 0.95_f64.powi(5))).abs() < 1e-9);
-        assert!(false_alarms(&[bad; 5], ALPHA).unwrap().p_value < 1e-5);
-        let none = false_alarms(&[], ALPHA).unwrap();
-        assert_eq!((none.rate, none.p_value), (None, 1.0));
     }
 }

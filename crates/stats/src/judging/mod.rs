@@ -1,6 +1,5 @@
 //! From estimates to verdicts: rounds, comparison, many questions, planning and stopping.
 pub(crate) mod comparison;
-pub(crate) mod confirm;
 pub(crate) mod control;
 pub(crate) mod decision;
 pub(crate) mod load_search;

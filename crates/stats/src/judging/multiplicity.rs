@@ -46,12 +46,6 @@ fn step_up(p_values: &[f64], factor: impl Fn(usize) -> f64) -> Vec<f64> {
     adjusted
 }
 
-/// Bonferroni: p times the number of questions. Kept for comparison; Holm is never worse.
-pub fn bonferroni(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
-    require_p_values(p_values)?;
-    Ok(p_values.iter().map(|p| (p * p_values.len() as f64).min(1.0)).collect())
-}
-
 /// Holm: controls the chance of any false alarm in the family, whatever the dependence. Used for
 /// the primary metrics.
 ///
@@ -62,15 +56,6 @@ pub fn holm(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
     Ok(step_down(p_values, |i| (n - i) as f64))
 }
 
-/// Simes-Hochberg: as Holm, a little stronger, under independence or positive dependence.
-///
-/// Source: Hochberg, Biometrika 75, 1988.
-pub fn hochberg(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
-    require_p_values(p_values)?;
-    let n = p_values.len();
-    Ok(step_up(p_values, |i| (n - i) as f64))
-}
-
 /// Benjamini-Hochberg q-values: controls the expected share of false alarms among the discoveries.
 /// Used for the exploratory metrics.
 ///
@@ -79,16 +64,6 @@ pub fn benjamini_hochberg(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
     require_p_values(p_values)?;
     let n = p_values.len() as f64;
     Ok(step_up(p_values, |i| n / (i + 1) as f64))
-}
-
-/// Benjamini-Yekutieli q-values: as Benjamini-Hochberg, valid under any dependence.
-///
-/// Source: Benjamini & Yekutieli, Annals of Statistics 29, 2001.
-pub fn benjamini_yekutieli(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
-    require_p_values(p_values)?;
-    let n = p_values.len();
-    let harmonic: f64 = (1..=n).map(|i| 1.0 / i as f64).sum();
-    Ok(step_up(p_values, |i| n as f64 * harmonic / (i + 1) as f64))
 }
 
 #[cfg(test)]

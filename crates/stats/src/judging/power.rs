@@ -156,32 +156,6 @@ pub fn rounds_needed(
     Ok((rounds <= MOST_ROUNDS).then(|| rounds.max(floor)))
 }
 
-/// Rounds needed to show that a difference whose true size is `estimate` lies inside `margin` (two
-/// one-sided tests). `None` when it does not lie inside, or above [`MOST_ROUNDS`].
-pub fn rounds_needed_for_equivalence(
-    spread: f64,
-    estimate: f64,
-    margin: f64,
-    plan: &PowerPlan,
-) -> Result<Option<u32>, StatsError> {
-    plan.check()?;
-    require_positive_parameter("margin", margin)?;
-    let room = margin - estimate.abs();
-    if room.is_nan() || room <= 0.0 {
-        return Ok(None);
-    }
-    let floor = smallest_rounds(1, plan.alpha)?;
-    if spread == 0.0 {
-        return Ok(Some(floor));
-    }
-    require_positive_parameter("spread", spread)?;
-    // At a true difference of zero both sides can fail, so each may fail half as often.
-    let power =
-        if estimate.abs() < 0.01 * margin { f64::midpoint(1.0, plan.power) } else { plan.power };
-    let rounds = rounds_by_formula(room / spread, 1.0 - plan.alpha, power);
-    Ok(rounds.map(|rounds| rounds.max(floor)))
-}
-
 /// The smallest n with n >= ((t.quantile + t.power) / effect)^2 at n - 1 degrees of freedom, the
 /// effect in standard deviations; at least 2. `None` above [`MOST_ROUNDS`].
 fn rounds_by_formula(effect: f64, quantile: f64, power: f64) -> Option<u32> {
@@ -250,8 +224,8 @@ pub fn smallest_detectable(
 #[cfg(test)]
 mod tests {
     use crate::judging::power::{
-        PowerPlan, paired_power, rounds_needed, rounds_needed_for_equivalence, smallest_detectable,
-        smallest_rounds, smallest_runs_per_side,
+        PowerPlan, paired_power, rounds_needed, smallest_detectable, smallest_rounds,
+        smallest_runs_per_side,
     };
 
     #[test]
@@ -323,15 +297,5 @@ mod tests {
         let one = rounds_needed(0.02, 0.02, &plan(1)).unwrap().unwrap();
         let many = rounds_needed(0.02, 0.02, &plan(20)).unwrap().unwrap();
         assert!(many > one + 5, "{one} {many}");
-    }
-
-    #[test]
-    fn sameness_needs_room() {
-        let plan = PowerPlan::default();
-        let near = rounds_needed_for_equivalence(0.02, 0.0, 0.02, &plan).unwrap().unwrap();
-        let half = rounds_needed_for_equivalence(0.02, 0.01, 0.02, &plan).unwrap().unwrap();
-        assert!(near < half, "{near} {half}");
-        assert_eq!(rounds_needed_for_equivalence(0.02, 0.02, 0.02, &plan), Ok(None));
-        assert_eq!(rounds_needed_for_equivalence(0.02, f64::NAN, 0.02, &plan), Ok(None));
     }
 }

@@ -63,7 +63,7 @@ pub fn pair_rounds(base: &[Option<f64>], variant: &[Option<f64>]) -> PairedRound
 
 /// ln(variant / base) per round, a pure number: the scale on which twice and half are equally far
 /// from 1 and rates and times behave alike. Both series must be positive and of equal length.
-pub fn log_ratios(base: &[f64], variant: &[f64]) -> Result<Vec<f64>, StatsError> {
+pub(crate) fn log_ratios(base: &[f64], variant: &[f64]) -> Result<Vec<f64>, StatsError> {
     require_same_length(base.len(), variant.len())?;
     require_positive(base)?;
     require_positive(variant)?;

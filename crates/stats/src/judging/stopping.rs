@@ -99,11 +99,6 @@ pub struct Progress {
 }
 
 impl StoppingRule {
-    /// The recommended looks at 6, 10, 15, 20 and 30 rounds.
-    pub fn recommended_sequential() -> Self {
-        Self::sequential(&RECOMMENDED_LOOKS)
-    }
-
     /// Looks after so many rounds, in rising order, each at the same level: all together keep 5 per
     /// cent. The recommended rounds, with or without the earliest of them, have the level that was
     /// simulated for them, others the one of normal theory, or Bonferroni's where that cannot be
@@ -368,7 +363,7 @@ mod tests {
 
     #[test]
     fn a_small_p_counts_only_at_a_planned_look() {
-        let rule = StoppingRule::recommended_sequential();
+        let rule = StoppingRule::sequential(&RECOMMENDED_LOOKS);
         let at = |rounds, p| rule.decide(&Progress { rounds, half_width: None, p_value: Some(p) });
         assert_eq!(at(9, 0.001), StoppingDecision::Continue { next_look: 10 });
         assert_eq!(at(10, 0.001), StoppingDecision::Crossed);

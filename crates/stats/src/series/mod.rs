@@ -1,7 +1,5 @@
 //! The samples inside one run: describing them, their dependence on each other, trends and changes.
-pub(crate) mod aggregate;
 pub(crate) mod autocorrelation;
-pub(crate) mod block_bootstrap;
 pub(crate) mod change_point;
 pub(crate) mod heat;
 pub(crate) mod knee;
@@ -11,4 +9,3 @@ pub(crate) mod mann_kendall;
 pub(crate) mod serial_check;
 pub(crate) mod settle;
 pub(crate) mod theil_sen;
-pub(crate) mod warm_up;

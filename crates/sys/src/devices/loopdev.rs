@@ -272,6 +272,21 @@ pub fn detach_loop(device: impl AsFd) -> Result<(), Errno> {
     unsafe { ioctl(device, NoArg::<CLEAR_FD>::new()) }
 }
 
+/// Sets whether the loop device goes away with its last user; all else of it stays.
+///
+/// # Errors
+/// `ENXIO` when no file is attached, `EPERM` unless root.
+pub fn set_loop_autoclear(device: impl AsFd, autoclear: bool) -> Result<(), Errno> {
+    // SAFETY: LOOP_GET_STATUS64 writes one loop_info64.
+    let mut info: LoopInfo = unsafe { ioctl(&device, Getter::<GET_STATUS, LoopInfo>::new())? };
+    info.flags &= !FLAG_AUTOCLEAR;
+    if autoclear {
+        info.flags |= FLAG_AUTOCLEAR;
+    }
+    // SAFETY: LOOP_SET_STATUS64 reads one loop_info64.
+    unsafe { ioctl(&device, Setter::<SET_STATUS, LoopInfo>::new(info)) }
+}
+
 fn configure(device: &File, settings: &LoopSettings<'_>) -> Result<(), Errno> {
     configure_with(device, settings, 0)
 }

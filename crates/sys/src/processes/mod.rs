@@ -6,6 +6,7 @@ pub(crate) mod first;
 pub(crate) mod fork;
 pub(crate) mod limits;
 pub(crate) mod memory;
+pub(crate) mod panics;
 pub(crate) mod parent;
 pub(crate) mod rusage;
 pub(crate) mod scheduling;

@@ -26,10 +26,12 @@ pub fn interrupt(child: &Child) {
     let _ended_already = pid.map(|pid| kill_process(pid, Signal::INT));
 }
 
-/// Asks a program to end, by SIGTERM.
+/// Asks a program to end, by SIGTERM; a stopped one is continued, or it would not notice.
 pub fn terminate(child: &Child) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let _ended_already = pid.map(|pid| kill_process(pid, Signal::TERM));
+    for signal in [Signal::TERM, Signal::CONT] {
+        let _ended_already = pid.map(|pid| kill_process(pid, signal));
+    }
 }
 
 /// Kills a program that was started with [`leave_with_parent`] and all that is in its group.
@@ -51,7 +53,8 @@ fn signal_with_parent(command: &mut Command, signal: Signal) -> &mut Command {
 
 #[cfg(test)]
 mod tests {
-    use super::{end_with_parent, interrupt, leave_with_parent};
+    use super::{end_with_parent, interrupt, leave_with_parent, terminate};
+    use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
@@ -82,5 +85,17 @@ mod tests {
         assert_eq!(child.wait().unwrap().code(), Some(7));
         std::io::BufRead::read_line(&mut said, &mut line).unwrap();
         assert_eq!(line, "there\nreported\n");
+    }
+
+    #[test]
+    fn a_stopped_program_that_is_asked_to_end_ends() {
+        let mut command = Command::new("sleep");
+        let mut child = leave_with_parent(command.arg("60").stdin(Stdio::null())).spawn().unwrap();
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        kill_process(pid, Signal::STOP).unwrap();
+        let (_, status) = waitpid(Some(pid), WaitOptions::UNTRACED).unwrap().unwrap();
+        assert!(status.stopped());
+        terminate(&child);
+        assert!(!child.wait().unwrap().success());
     }
 }

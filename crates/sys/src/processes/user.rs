@@ -8,6 +8,11 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// The number of the user as whom we act (the effective one).
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// The calling thread's identity towards filesystems is another's until this is dropped.
 #[derive(Debug)]
 pub struct RunAs {

@@ -26,11 +26,11 @@ mod through;
 use treering_model::TaskTotals;
 use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
 
-use treering_kit::ahead::Counted;
 pub use from_disk::{MeasuredTree, measured_profile};
 pub use history::{Change, checked_history, history_head, history_step};
 use job::AgeJob;
 pub use profile::{check_profile, profile_text, profiles};
+use treering_kit::ahead::Counted;
 
 /// The line of age in the registry.
 pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Age), importer: None };

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
+use treering_age::{Age, profiles};
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
     EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
@@ -14,7 +15,6 @@ use treering_engine::{
 use treering_model::{Fact, Op};
 use treering_script::{EntryKind, Job, Session, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
-use treering_age::{Age, profiles};
 
 use treering_testkit::{Tasks, assert_decides_as_foreseen};
 

@@ -6,10 +6,10 @@
 //! row each interval. Nothing here calls the kernel.
 
 mod classic;
-mod import;
 mod config;
 mod draws;
 mod headline;
+mod import;
 mod job;
 mod names;
 mod once;
@@ -21,10 +21,11 @@ mod thread;
 
 use crate::classic::{counts, text};
 
-use treering_kit::imitation;
 use job::BlogJob;
+use treering_kit::imitation;
 
 /// The line of blogbench in the registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Blogbench), importer: Some(&import::Blogbench) };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&Blogbench), importer: Some(&import::Blogbench) };
 
 imitation!(Blogbench, BlogJob, over_ranks: Apart);

@@ -1,11 +1,11 @@
 //! blogbench's own way to run and to speak: how it is run, a row each interval, two scores.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
-use treering_model::{CautionCode, Counters, TrialEvent};
+use treering_model::{CautionCode, Counters, Ending, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Said, Settings,
+    Witness,
 };
 
 use super::config::{Config, Role};
@@ -15,23 +15,15 @@ use super::session::BENCHMARK;
 use super::text::{opening, row, scores, starting};
 use treering_kit::cautions;
 
+/// The system's words for a filesystem that takes no writes.
+const READ_ONLY: &str = "Read-only file system";
+/// The error number of that.
+const READ_ONLY_ERRNO: i32 = 30;
+
 /// The directory, as it was named.
 pub(super) fn directory(options: &Classic) -> Result<String, ConfigError> {
     let named = options.directory.clone().filter(|named| !named.is_empty());
     named.ok_or_else(|| ConfigError::new("Missing scratch directory (--directory=... option).\n"))
-}
-
-/// The original makes no directory.
-fn enter(directory: &str) -> Result<(), ConfigError> {
-    let why = match std::fs::metadata(directory) {
-        Ok(found) if found.is_dir() => return Ok(()),
-        Ok(_) => "Not a directory".to_owned(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            "No such file or directory".to_owned()
-        }
-        Err(error) => error.to_string(),
-    };
-    Err(ConfigError::new(format!("Unable to enter the scratch dir [{directory}]: [{why}]")))
 }
 
 /// How a classic command line is run.
@@ -39,18 +31,20 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     let options = Classic::read(settings)?;
     let config = Config::classic(&options)?;
     let directory = directory(&options)?;
-    if !settings.files.are_recorded() {
-        enter(&directory)?;
-    }
     Ok(ClassicMode {
         roots: vec![PathBuf::from(&directory)],
-        make_roots: MakeRoots::OneLevel,
+        make_roots: MakeRoots::Never,
         log: None,
         times_all: false,
         seed: config.reads.seed,
         signal_exit: 130,
         catches_sigint: false,
-        output: Box::new(Output { config, directory, so_far: Sums::default() }),
+        output: Box::new(Output {
+            config,
+            directory,
+            so_far: Sums::default(),
+            is_read_only: false,
+        }),
     })
 }
 
@@ -59,6 +53,8 @@ struct Output {
     directory: String,
     /// When the last row was printed.
     so_far: Sums,
+    /// Whether the run failed because its filesystem takes no writes.
+    is_read_only: bool,
 }
 
 fn out(words: String) -> Said {
@@ -71,6 +67,12 @@ impl Output {
         let since = sums.since(self.so_far);
         self.so_far = sums;
         out(row(&sums, &since))
+    }
+
+    fn starting(&self) -> String {
+        let Config { iterations, sleep_seconds, .. } = self.config;
+        let threads = Role::ALL.map(|role| (self.config.threads_of(role), role.plural()));
+        starting(&threads, iterations, sleep_seconds)
     }
 
     fn scores(&self) -> Said {
@@ -92,6 +94,21 @@ impl ClassicOutput for Output {
         out(opening(self.config.sleep_seconds, &self.directory))
     }
 
+    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+        if lacking.errno == READ_ONLY_ERRNO {
+            self.is_read_only = true;
+            let failed = format!("mkdir(): {}\n", lacking.why);
+            return out(self.open(scene).out + &self.starting() + &failed + &scores(&self.so_far));
+        }
+        let (directory, why) = (&self.directory, lacking.why);
+        let words = format!("Unable to enter the scratch dir [{directory}]: [{why}]\n");
+        out(self.open(scene).out + &words)
+    }
+
+    fn always_writes(&self) -> bool {
+        true
+    }
+
     fn refused(&mut self, _error: &ConfigError) -> Said {
         // The original refuses nothing: who runs it says why.
         Said::default()
@@ -99,19 +116,24 @@ impl ClassicOutput for Output {
 
     fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
         match event {
-            TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => {
-                let Config { iterations, sleep_seconds, .. } = self.config;
-                let threads = Role::ALL.map(|role| (self.config.threads_of(role), role.plural()));
-                out(starting(&threads, iterations, sleep_seconds))
-            }
+            TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => out(self.starting()),
             TrialEvent::Ticked { counters, .. } => self.row(counters),
             // Also when it failed: what was done before is not lost.
             TrialEvent::PhaseEnded(phase) if phase.name == BENCHMARK => self.scores(),
+            TrialEvent::Ended { ending: Ending::Failed { why }, .. } => {
+                self.is_read_only = why.contains(READ_ONLY);
+                Said::default()
+            }
             TrialEvent::Cautioned(caution) => {
                 cautions::reported(caution, &[CautionCode::MayNotFit])
             }
             _ => Said::default(),
         }
+    }
+
+    /// The original does not care whether anything could be written.
+    fn exit_code(&self) -> Option<u8> {
+        self.is_read_only.then_some(0)
     }
 
     fn close(&mut self, _signal: Option<i32>) -> Said {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 use std::path::Path;
 
+use treering_blogbench::Blogbench;
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
     EngineOptions, LatencyMode, MemoryCaller, MemoryFilesystem, PayloadKind, Progress, Run,
@@ -18,7 +19,6 @@ use treering_script::{
     SyncScope, TargetFacts, Task, Workload,
 };
 use treering_testkit::{temp_dir, temp_dir_in};
-use treering_blogbench::Blogbench;
 
 use treering_testkit::{Tasks, assert_decides_as_foreseen};
 

@@ -5,12 +5,12 @@
 //! made of it. Nothing here calls the kernel.
 
 mod classic;
-mod import;
 mod config;
 mod dice;
 mod files;
 mod headline;
 mod identity;
+mod import;
 mod io;
 mod job;
 mod meter;
@@ -26,10 +26,11 @@ mod spec;
 
 use crate::classic::{asked, test, text};
 
-use treering_kit::imitation;
 use job::BonnieJob;
+use treering_kit::imitation;
 
 /// The line of bonnie in the registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Bonnie), importer: Some(&import::Bonnie) };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&Bonnie), importer: Some(&import::Bonnie) };
 
 imitation!(Bonnie, BonnieJob, over_ranks: Apart);

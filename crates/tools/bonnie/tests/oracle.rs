@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
+use treering_bonnie::Bonnie;
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
     EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
@@ -12,7 +13,6 @@ use treering_engine::{
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
-use treering_bonnie::Bonnie;
 
 use treering_testkit::{Tasks, assert_decides_as_foreseen};
 

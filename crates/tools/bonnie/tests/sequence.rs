@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
+use treering_bonnie::Bonnie;
 use treering_engine::{MemoryCaller, MemoryFilesystem, rehearse};
 use treering_model::{Metric, Scope, TaskTotals};
 use treering_script::{
     Call, CreateHow, Machine, OpenHow, Script, Session, Settings, SyncScope, TargetFacts, Workload,
 };
-use treering_bonnie::Bonnie;
 
 /// A call in words; names of files without what is random in them.
 fn words(call: &Call<'_>) -> String {

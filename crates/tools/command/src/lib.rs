@@ -16,7 +16,8 @@ use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
 use command_line::CommandJob;
 
 /// The line of command in the registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&AnyCommand), importer: None };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&AnyCommand), importer: None };
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]

@@ -3,15 +3,15 @@
 //! What is done is decided in the plans, from what in the recipes, and how in the scripts
 //! (`change_tree`, `walk_tree`). Nothing here calls the kernel except to read dataset files.
 
-mod classic;
-mod import;
 mod change_tree;
+mod classic;
 mod classic_plan;
 mod cpython;
 mod cursor;
 mod footprint;
 mod forward;
 mod headline;
+mod import;
 mod job;
 mod native_plan;
 mod operation;
@@ -26,13 +26,14 @@ use crate::classic::{tally, text};
 
 use treering_script::Settings;
 
-use treering_kit::imitation;
-use treering_kit::imitation::Made;
 use job::AgingJob;
 pub use plan::OPERATIONS as AGING_PHASE;
+use treering_kit::imitation;
+use treering_kit::imitation::Made;
 
 /// The line of compilebench in the registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Compilebench), importer: Some(&import::Compilebench) };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&Compilebench), importer: Some(&import::Compilebench) };
 
 imitation!(Compilebench, AgingJob, over_ranks: Apart);
 

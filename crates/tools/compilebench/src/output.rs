@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use treering_model::{CautionCode, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ClassicTraces, ConfigError, MakeRoots, Said,
-    Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ClassicTraces, ConfigError, MakeRoots, NoDirectory,
+    Said, Settings, Witness,
 };
 
 use super::options::Classic;
@@ -60,6 +60,16 @@ impl ClassicOutput for Output {
 
     fn traces(&self) -> Option<ClassicTraces> {
         self.traces.clone()
+    }
+
+    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+        let path = lacking.path.display();
+        let why = format!("treering: {path}: {}\n", lacking.why);
+        if lacking.is_there {
+            // The original goes on until its first file.
+            return Said::err_line(&(self.open(scene).err + why.trim_end()));
+        }
+        Said::err_line(&format!("creating {}\n{}", self.directory, why.trim_end()))
     }
 
     fn refused(&mut self, _error: &ConfigError) -> Said {

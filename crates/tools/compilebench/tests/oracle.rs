@@ -9,6 +9,7 @@ use std::path::Path;
 use proptest::collection::{btree_set, vec};
 use proptest::option;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
+use treering_compilebench::Compilebench;
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
     EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
@@ -17,7 +18,6 @@ use treering_engine::{
 use treering_model::{Op, TaskTotals};
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::{FileSizes, FourLists, temp_dir};
-use treering_compilebench::Compilebench;
 
 use treering_testkit::{Tasks, assert_was_foreseen};
 

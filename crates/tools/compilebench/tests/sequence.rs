@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
+use treering_compilebench::Compilebench;
 use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_testkit::require_shared;
-use treering_compilebench::Compilebench;
 
 const LISTS: &str = "data/compilebench-0.6";
 

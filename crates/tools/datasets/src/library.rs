@@ -3,13 +3,12 @@
 //! The user's data directory is the command line's to know. Nothing here reads a dataset's content;
 //! that is `format` and `classic`.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use thiserror::Error;
+use treering_sys::WholeFile;
 
 use crate::classic::{self, ClassicError};
 use crate::format::{self, EXTENSION, FormatError, Header, ListCount, WriteError};
@@ -211,52 +210,21 @@ pub fn save(
     if existing == Existing::Keep && file.symlink_metadata().is_ok() {
         return Err(LibraryError::Exists { file });
     }
-    let draft = Draft::new(directory, &dataset.name);
-    let mut options = OpenOptions::new();
-    let out = options.write(true).create(true).truncate(true).open(&draft.path);
-    let out = out.map_err(|error| disk("create", &draft.path, error))?;
-    let written = format::write(dataset, BufWriter::new(out));
+    let on_existing = match existing {
+        Existing::Keep => treering_sys::Existing::Keep,
+        Existing::Replace => treering_sys::Existing::Replace,
+    };
+    let whole = WholeFile::create(&file, 0o666, on_existing);
+    let whole = whole.map_err(|error| disk("create", &file, error))?;
+    let written = format::write(dataset, BufWriter::new(whole.file()));
     let out = written.map_err(|source| LibraryError::Write { file: file.clone(), source })?;
-    out.get_ref().sync_all().map_err(|error| disk("sync", &draft.path, error))?;
-    draft.publish(&file, existing)?;
-    let opened = File::open(directory).and_then(|directory| directory.sync_all());
-    opened.map_err(|error| disk("sync", directory, error))?;
+    drop(out);
+    whole.publish().map_err(|error| match error.kind() {
+        // Somebody else has put it there meanwhile.
+        io::ErrorKind::AlreadyExists => LibraryError::Exists { file: file.clone() },
+        _ => disk("create", &file, error),
+    })?;
     Ok(file)
-}
-
-/// A file on its way; what is left of it when saving fails is removed.
-struct Draft {
-    path: PathBuf,
-}
-
-impl Draft {
-    fn new(directory: &Path, name: &str) -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        Self { path: directory.join(format!(".{name}.{}.{count}", process::id())) }
-    }
-
-    fn publish(self, file: &Path, existing: Existing) -> Result<(), LibraryError> {
-        if existing == Existing::Keep {
-            // A link, unlike a rename, never replaces what somebody else has put there meanwhile.
-            match fs::hard_link(&self.path, file) {
-                Ok(()) => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    return Err(LibraryError::Exists { file: file.to_owned() });
-                }
-                // There are filesystems without links.
-                Err(_) => {}
-            }
-        }
-        fs::rename(&self.path, file).map_err(|error| disk("create", file, error))
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        // Gone already after a rename; and nothing better can be done about a draft that stays.
-        let _ = fs::remove_file(&self.path);
-    }
 }
 
 fn disk(action: &'static str, path: &Path, source: io::Error) -> LibraryError {

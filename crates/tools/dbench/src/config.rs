@@ -7,10 +7,10 @@ use treering_model::Fingerprint;
 use treering_script::{ConfigError, Settings, WorkerKind};
 
 use super::load_text::read;
-use crate::language::generate;
-use crate::language::{Lines, Load, parse};
 use super::options::{Classic, Native, Style};
 use super::player::Manner;
+use crate::language::generate;
+use crate::language::{Lines, Load, parse};
 
 /// Native runs work below this directory.
 pub(super) const BASE: &str = "dbench-0";

@@ -7,9 +7,9 @@ use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Setting
 
 use super::config::{BASE, Config, Ends};
 use super::headline::Headline;
-use crate::language::{Kind, Template, long_name};
 use super::session::PlaySession;
 use super::weigh::weigh;
+use crate::language::{Kind, Template, long_name};
 use treering_kit::occupied::refuse_existing;
 
 /// What all loads of the original work in.

@@ -4,12 +4,12 @@
 //! meanwhile, `clock` decides what counts. Nothing here calls the kernel.
 
 mod classic;
-mod language;
-mod import;
 mod clock;
 mod config;
 mod headline;
+mod import;
 mod job;
+mod language;
 mod load_text;
 mod missing;
 mod options;
@@ -23,11 +23,12 @@ use crate::classic::{account, text, tick};
 pub use crate::language::generate;
 use treering_script::ConfigError;
 
-use treering_kit::imitation;
 use job::PlayJob;
+use treering_kit::imitation;
 
 /// The line of dbench in the registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Dbench), importer: Some(&import::Dbench) };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&Dbench), importer: Some(&import::Dbench) };
 
 imitation!(Dbench, PlayJob, over_ranks: Apart);
 

@@ -2,8 +2,8 @@
 
 use treering_script::{ClassicPayload, ConfigError, Manifest, Settings, Support, options};
 
-use crate::language::generate::BLOCKS_MAX;
 use super::player::CLIENTS_MAX;
+use crate::language::generate::BLOCKS_MAX;
 
 /// dbench's name tag.
 pub(super) static MANIFEST: Manifest = Manifest {

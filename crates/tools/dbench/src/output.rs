@@ -1,21 +1,21 @@
 //! dbench's own way to run and to speak: a line each second, a table and the result.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Spans,
-    Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Said, Settings,
+    Spans, Witness,
 };
 
 use super::account::{Account, ClientAccount};
 use super::load_text::read;
-use crate::language::{Kind, parse};
 use super::missing::lines;
 use super::options::Classic;
 use super::session::PLAY;
 use super::text::{self as output, Result as Outcome};
 use super::tick::{Seen, Tick};
+use crate::language::{Kind, parse};
 use treering_kit::cautions;
 
 /// How a classic command line is run. What is wrong with it was reported when the job was made.
@@ -55,6 +55,11 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         }),
     })
 }
+
+/// The error number of a filesystem that takes no writes.
+const READ_ONLY: i32 = 30;
+/// The system's words for a path that is not there.
+const MISSING: &str = "No such file or directory";
 
 struct Output {
     load_path: PathBuf,
@@ -177,17 +182,23 @@ impl ClassicOutput for Output {
         out(header + &output::releasing(self.processes))
     }
 
-    fn without_directory(&mut self, scene: &ClassicScene, path: &Path, why: &str) -> Said {
+    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
         // The original's clients fail of the first file that the load opens there.
         let mut text = self.open(scene).out;
         // It was read before, and found good.
         let load = read(&self.load_path).ok().and_then(|load| parse(&self.load, &load, None).ok());
         if let Some(load) = load {
-            let directory = path.display().to_string();
+            let directory = lacking.path.display().to_string();
+            // On a read-only filesystem the directories of the clients are missing.
+            let why = if lacking.errno == READ_ONLY { MISSING } else { lacking.why };
             let clients = (0..self.clients).map(|client| lines(&load, &directory, client, why));
             text.extend(clients);
         }
         out(text + "Child failed with status 1\n")
+    }
+
+    fn always_writes(&self) -> bool {
+        true
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {

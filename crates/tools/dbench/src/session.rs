@@ -15,10 +15,10 @@ use super::account::Account;
 use super::clock::Clock;
 use super::config::{BASE, Config, Ends};
 use super::headline::Headline;
-use crate::language::{Kind, Load};
 use super::panel::{Dial, Panel};
 use super::player::{Common, Manner, Player};
 use super::tick::{Part, Seen};
+use crate::language::{Kind, Load};
 
 /// The phases, by name.
 const SETUP: &str = "setup";

@@ -6,16 +6,16 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
+use treering_dbench::Dbench;
+use treering_dbench::generate;
 use treering_engine::oracle::Snapshot;
 use treering_engine::{
     EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
     Target,
 };
-use treering_dbench::generate;
 use treering_model::Metric;
 use treering_script::{EntryKind, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
-use treering_dbench::Dbench;
 
 use treering_testkit::{Tasks, assert_was_foreseen};
 

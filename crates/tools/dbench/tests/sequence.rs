@@ -6,11 +6,11 @@
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
+use treering_dbench::Dbench;
 use treering_engine::{MemoryCaller, MemoryFilesystem, rehearse};
 use treering_model::{Metric, Scope, TaskTotals};
 use treering_script::{Call, CreateHow, OpenHow, Session, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
-use treering_dbench::Dbench;
 
 /// A call in words.
 fn words(call: &Call<'_>) -> String {

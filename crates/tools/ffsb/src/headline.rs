@@ -5,8 +5,8 @@ use treering_model::metrics::{cpu, rates, times};
 use treering_model::{Caution, CautionCode, Metric, OPERATIONS_FEW, Scope, TaskTotals};
 
 use super::operation::Operation;
-use crate::language::{Profile, Sizes};
 use super::tally::{Done, Tally};
+use crate::language::{Profile, Sizes};
 use treering_kit::span::Span;
 
 /// Adds up a run.

@@ -13,9 +13,9 @@ use super::headline::Headline;
 use super::namespace::{DIRECTORY, directory};
 use super::operation::Operation;
 use super::options::{Classic, Drawing, Native, PROFILE};
-use crate::language::{self, Filesystem, Profile, Sizes};
 use super::session::{BenchSession, Run};
 use super::slots::FILESYSTEMS_MAX;
+use crate::language::{self, Filesystem, Profile, Sizes};
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
 /// No profile is as long; more is not read.

@@ -6,11 +6,11 @@
 //! calls the kernel.
 
 mod classic;
-mod language;
-mod import;
 mod fileset;
 mod headline;
+mod import;
 mod job;
+mod language;
 mod names;
 mod namespace;
 mod options;
@@ -27,11 +27,12 @@ use crate::classic::{tally, text};
 use crate::language::operation;
 use treering_script::ConfigError;
 
-use treering_kit::imitation;
 use job::BenchJob;
+use treering_kit::imitation;
 
 /// The line of ffsb in the registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Ffsb), importer: Some(&import::Ffsb) };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&Ffsb), importer: Some(&import::Ffsb) };
 
 imitation!(Ffsb, BenchJob, over_ranks: Apart);
 

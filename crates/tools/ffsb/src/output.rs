@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Said, Settings,
+    Witness,
 };
 
 use super::job::read_profile;
 use super::options::Classic;
-use crate::language::Profile;
 use super::session::{AGE, BENCHMARK, FINAL_SYNC, PREPARE, SETUP, SYNC, group_kind};
 use super::tally::{Prepared, Tally};
 use super::text::{self, GroupReport};
+use crate::language::Profile;
 use treering_kit::cautions;
 
 /// How a classic command line is run.
@@ -172,6 +173,12 @@ impl ClassicOutput for Output {
         Said { out, err: lines, ..Said::default() }
     }
 
+    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+        let mut said = self.open(scene);
+        said.err += &format!("{}: {}\n", lacking.path.display(), lacking.why);
+        said
+    }
+
     fn refused(&mut self, error: &ConfigError) -> Said {
         out(format!("{}\n", error.message))
     }
@@ -210,7 +217,10 @@ impl ClassicOutput for Output {
                 })
             }
             // What was done before it failed is not lost.
-            TrialEvent::Ended { ending: Ending::Failed { .. }, .. } => self.report(),
+            TrialEvent::Ended { ending: Ending::Failed { .. }, .. } => {
+                let has_done = self.groups.iter().any(|group| group.operations() > 0);
+                if has_done { self.report() } else { Said::default() }
+            }
             TrialEvent::Cautioned(caution) => {
                 cautions::reported(caution, &[CautionCode::TooFewOperations])
             }

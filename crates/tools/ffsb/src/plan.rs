@@ -142,8 +142,8 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::{Manner, Plan};
-    use crate::operation::Operation;
     use crate::language::ThreadGroup;
+    use crate::operation::Operation;
     use treering_script::Random;
 
     fn group(weights: &[(Operation, u64)]) -> ThreadGroup {

@@ -13,8 +13,8 @@ use treering_script::{Dir, EntryKind, Expect, Io, Script, SessionError, Stop};
 use super::fileset::{Common, Fileset};
 use super::names::{DATA, DATADIR, META, Ours};
 use super::namespace::{Namespace, Place, directory};
-use crate::language::Filesystem;
 use super::tally::Prepared;
+use crate::language::Filesystem;
 
 const ROOT: Dir = Dir(1);
 const DATA_DIR: Dir = Dir(2);

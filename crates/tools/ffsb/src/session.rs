@@ -15,9 +15,9 @@ use super::headline::Headline;
 use super::namespace::{Namespace, Place, directory};
 use super::plan::{Kept, Manner, Plan};
 use super::prepare::Prepare;
-use crate::language::{Aging, Filesystem, Profile, Sizes};
 use super::tally::{Prepared, Tally};
 use super::worker::{Ends, Worker};
+use crate::language::{Aging, Filesystem, Profile, Sizes};
 use treering_kit::sync_all::SyncAll;
 
 /// The phases, by name.

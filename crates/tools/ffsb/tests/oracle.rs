@@ -15,10 +15,10 @@ use treering_engine::{
     EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
     RunOptions, StopFlag, Target,
 };
+use treering_ffsb::Ffsb;
 use treering_model::{Metric, Scope};
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::{TempDir, temp_dir};
-use treering_ffsb::Ffsb;
 
 use treering_testkit::{Tasks, assert_decides_as_foreseen};
 

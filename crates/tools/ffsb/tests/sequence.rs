@@ -7,12 +7,12 @@ use std::ffi::CStr;
 use std::ops::ControlFlow;
 
 use treering_engine::{MemoryCaller, MemoryFilesystem, rehearse};
+use treering_ffsb::Ffsb;
 use treering_model::{Metric, Scope, TaskTotals};
 use treering_script::{
     Call, CreateHow, OpenHow, Script, Session, Settings, SyncScope, TargetFacts, Workload,
 };
 use treering_testkit::temp_dir;
-use treering_ffsb::Ffsb;
 
 /// One file of 10,000 bytes in `data` itself.
 const FILE: &str = "num_files=1\nmin_filesize=10000\nmax_filesize=10000";

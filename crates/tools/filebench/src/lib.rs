@@ -5,11 +5,11 @@
 //! Nothing here calls the kernel.
 
 mod classic;
-mod language;
-mod import;
 mod draw;
 mod headline;
+mod import;
 mod job;
+mod language;
 mod names;
 mod namespace;
 mod options;
@@ -24,15 +24,16 @@ mod tests;
 mod tree;
 mod worker;
 
-pub use personalities::names as personality_names;
 use crate::classic::{summary, tally, text};
+pub use personalities::names as personality_names;
 use treering_script::ConfigError;
 
-use treering_kit::imitation;
 use job::BenchJob;
+use treering_kit::imitation;
 
 /// The line of filebench in the registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Filebench), importer: Some(&import::Filebench) };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&Filebench), importer: Some(&import::Filebench) };
 
 imitation!(Filebench, BenchJob, over_ranks: Apart);
 

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use treering_model::{Counters, Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Said, Settings,
+    Witness,
 };
 
 use super::job::{Understood, understand_classic};
@@ -46,6 +47,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             ended_ns: 0,
             reported: false,
             allocating: None,
+            filesets_ns: None,
         }),
     })
 }
@@ -86,6 +88,8 @@ struct Output {
     reported: bool,
     /// The fileset whose files are being made.
     allocating: Option<String>,
+    /// When the phase of the filesets ended, until it is known whether the run failed in it.
+    filesets_ns: Option<u64>,
 }
 
 /// A line with the seconds before it.
@@ -249,13 +253,12 @@ impl Output {
         out(words + &line(at_ns, none))
     }
 
-    fn phase_ended(name: &str, at_ns: u64) -> Said {
-        if name != SETUP {
-            return Said::default();
-        }
+    /// What is said of the filesets once it is known that all of them were made.
+    fn filesets_end(&mut self) -> String {
+        let Some(at_ns) = self.filesets_ns.take() else { return String::new() };
         let waiting = "Waiting for pre-allocation to finish (in case of a parallel pre-allocation)";
         let done = "Population and pre-allocation of filesets completed";
-        out(line(at_ns, waiting) + &line(at_ns, done))
+        line(at_ns, waiting) + &line(at_ns, done)
     }
 }
 
@@ -297,6 +300,14 @@ impl ClassicOutput for Output {
         Said { out: words, err, ..Said::default() }
     }
 
+    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+        let mut said = self.open(scene);
+        said.out += &Self::filesets_begin(0).out;
+        said.out += &line(0, "Failed to create filesets");
+        said.err += &format!("treering: {}: {}\n", lacking.path.display(), lacking.why);
+        said
+    }
+
     fn refused(&mut self, error: &ConfigError) -> Said {
         Said::err_line(&error.message)
     }
@@ -306,7 +317,11 @@ impl ClassicOutput for Output {
             TrialEvent::PhaseBegan { name, at_ns, .. } if name == SETUP => {
                 Self::filesets_begin(*at_ns)
             }
-            TrialEvent::PhaseBegan { name, at_ns, .. } if name == BENCHMARK => self.running(*at_ns),
+            TrialEvent::PhaseBegan { name, at_ns, .. } if name == BENCHMARK => {
+                let before = self.filesets_end();
+                let running = self.running(*at_ns);
+                out(before + &running.out)
+            }
             TrialEvent::TaskBegan { kind, subject, .. } => {
                 let at_ns = self.ended_ns;
                 self.task_began(kind, subject, at_ns)
@@ -327,10 +342,17 @@ impl ClassicOutput for Output {
                 self.snapshot(counters, *at_ns)
             }
             TrialEvent::PhaseEnded(phase) => {
-                Self::phase_ended(&phase.name, phase.began_ns + phase.wall_ns)
+                let ended_ns = phase.began_ns + phase.wall_ns;
+                self.filesets_ns = (phase.name == SETUP).then_some(ended_ns);
+                Said::default()
             }
             TrialEvent::Ended { ending, at_ns } => match ending {
-                Ending::Completed | Ending::Interrupted => self.report(*at_ns),
+                Ending::Completed => {
+                    let before = self.filesets_end();
+                    let report = self.report(*at_ns);
+                    out(before + &report.out)
+                }
+                Ending::Interrupted => self.report(*at_ns),
                 Ending::Failed { why } => Self::failed(why, *at_ns),
                 Ending::Invalid { .. } => Said::default(),
             },

@@ -12,10 +12,10 @@ use treering_engine::{
     EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
     RunOptions, StopFlag, Target,
 };
+use treering_filebench::Filebench;
 use treering_model::{Metric, Scope};
 use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
-use treering_filebench::Filebench;
 
 use treering_testkit::{Tasks, assert_decides_as_foreseen};
 

@@ -3,8 +3,8 @@
 //!
 //! The words are those of the table in `docs/workloads/fio-jobfile.md`: each is written once.
 
-use thiserror::Error;
 use crate::language::{Engine, KNOWN};
+use thiserror::Error;
 
 const TABLE: &str = include_str!("../shared/fio-jobfile");
 

@@ -4,8 +4,8 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use crate::language::{Allocation, Engine};
+use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Expect, File, Io, Script, Stop};
 

@@ -5,16 +5,15 @@
 //! `with_fio` has the original do it instead, and `check` compares the two. Nothing else here calls
 //! the kernel.
 
-mod classic;
-mod language;
-mod import;
-mod report;
 pub mod check;
+mod classic;
 mod file_hash;
 mod generator;
 mod headline;
 mod help;
+mod import;
 mod job;
+mod language;
 mod layout;
 mod logs;
 mod namespace;
@@ -22,6 +21,7 @@ mod offered;
 mod options;
 mod output;
 mod random_map;
+mod report;
 mod runner;
 mod scene;
 mod session;
@@ -45,7 +45,8 @@ use with_fio::ForeignJob;
 pub use with_fio::installed;
 
 /// The line of fio in the registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Fio), importer: Some(&import::Fio) };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&Fio), importer: Some(&import::Fio) };
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]
@@ -90,11 +91,6 @@ impl Fio {
     /// `treering load` says that itself.
     pub fn of_offered_load(option: &str) -> bool {
         option == options::REUSE || options::OF_OFFERED_LOAD.contains(&option)
-    }
-
-    /// Whether native runs call their directories below the target so.
-    pub fn is_own_directory(name: &str) -> bool {
-        namespace::is_directory(name)
     }
 
     /// The settings of a run whose requests come by the clock, from those of a job file.

@@ -22,12 +22,6 @@ pub(super) fn directory(number: usize) -> String {
     format!("{DIRECTORY}{number}")
 }
 
-/// Whether a directory below the target is called so.
-pub(super) fn is_directory(name: &str) -> bool {
-    let number = name.strip_prefix(DIRECTORY).and_then(|number| number.parse().ok());
-    number.is_some_and(|number| directory(number) == name)
-}
-
 /// The names of the first so many.
 pub(super) fn numbered(count: usize) -> Vec<String> {
     (0..count).map(directory).collect()
@@ -298,14 +292,7 @@ fn format_name(format: &str, job: &str, clone: u64, file: u64) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{format_name, is_among_devices, is_directory, is_no_file, led, plain};
-
-    #[test]
-    fn own_directories_are_known_by_their_names() {
-        assert!(is_directory("fio-0") && is_directory("fio-12"));
-        let others = ["fio-", "fio-00", "fio-x", "fio-1.txt", "fio", "data"];
-        assert!(!others.into_iter().any(is_directory));
-    }
+    use super::{format_name, is_among_devices, is_no_file, led, plain};
 
     #[test]
     fn links_are_followed_to_their_end() {

@@ -8,8 +8,8 @@ use crate::classic::text::{Format, When, report};
 use crate::language::{Direction, Section, show};
 use treering_model::{Counters, Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, DiskCounts, MakeRoots, Said, Settings,
-    Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, DiskCounts, MakeRoots, NoDirectory,
+    Room, Said, Settings, Witness,
 };
 
 use super::job::{read_jobs, shown_command};
@@ -37,11 +37,13 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     check(settings, &jobs)?;
     let shown = settings.flag("show-options").then(|| show(&jobs));
     let scene = Scene::classic(settings, jobs)?;
+    // The original makes the directories of files, but none of those that are named as such.
+    let names_directory = scene.jobs.iter().any(|job| !job.directories.is_empty());
     let roots: Vec<PathBuf> = scene.namespace.directories.iter().map(PathBuf::from).collect();
     let output = settings.text("output").map(|output| settings.file(output));
     Ok(ClassicMode {
         roots,
-        make_roots: MakeRoots::OneLevel,
+        make_roots: if names_directory { MakeRoots::Never } else { MakeRoots::OneLevel },
         log: output.clone(),
         times_all: true,
         seed: 1,
@@ -59,6 +61,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             laid_out: 0,
             reported: false,
             only_says,
+            names_directory,
             shared_logs: HashMap::new(),
             before: None,
             base: settings.base_dir.clone().unwrap_or_default(),
@@ -117,6 +120,8 @@ struct Output {
     reported: bool,
     /// Where nothing is done, all that is said.
     only_says: Option<String>,
+    /// Whether a job names a directory, beside its files.
+    names_directory: bool,
     /// Files into which several clones write.
     shared_logs: HashMap<PathBuf, Vec<u8>>,
     /// What the disk had done when it began, and when that was.
@@ -307,6 +312,21 @@ impl Output {
     }
 }
 
+/// The time at which a run was to begin; nothing else is known of it.
+struct AtStart {
+    time: String,
+}
+
+impl Witness for AtStart {
+    fn room(&mut self) -> Option<Room> {
+        None
+    }
+
+    fn time(&mut self) -> String {
+        self.time.clone()
+    }
+}
+
 impl ClassicOutput for Output {
     fn open(&mut self, _scene: &ClassicScene) -> Said {
         let mut said = self.say(self.warnings(true));
@@ -329,6 +349,23 @@ impl ClassicOutput for Output {
 
     fn only_says(&self) -> Option<String> {
         self.only_says.clone()
+    }
+
+    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+        let path = lacking.path.display();
+        if self.names_directory {
+            let words =
+                format!("fio: {path} is not a directory\nfio: failed parsing directory={path}");
+            return Said::err_line(&words);
+        }
+        let mut said = self.open(scene);
+        let errno = u64::from(lacking.errno.unsigned_abs());
+        self.done.fill(Some(Tally { errno, ..Tally::default() }));
+        let report = self.report(0, &mut AtStart { time: scene.started.clone() });
+        said.out += &report.out;
+        said.log += &report.log;
+        said.err += &format!("fio: pid=0, err={errno}/file:{path}, error={}\n", lacking.why);
+        said
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use crate::language::time_us;
+use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 use treering_script::{ConfigError, Settings, Snapshot};
 

@@ -10,10 +10,10 @@ use treering_engine::{
     EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
     RunOptions, StopFlag, Target,
 };
+use treering_fio::Fio;
 use treering_model::Op;
 use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
-use treering_fio::Fio;
 
 use treering_testkit::{Tasks, assert_decides_as_foreseen};
 

@@ -6,10 +6,10 @@ use std::ffi::CStr;
 use std::ops::ControlFlow;
 
 use treering_engine::{EntryOrder, MemoryCaller, MemoryFilesystem, rehearse};
+use treering_fio::{Fio, show_job_file};
 use treering_model::TaskTotals;
 use treering_script::{Call, CreateHow, OpenHow, Script, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
-use treering_fio::{Fio, show_job_file};
 
 /// A call in words.
 fn words(call: &Call<'_>) -> String {

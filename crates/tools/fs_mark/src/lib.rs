@@ -4,10 +4,10 @@
 //! `tidy_up`), where files are in the locator. Nothing here calls the kernel.
 
 mod classic;
-mod import;
 mod collisions;
 mod config;
 mod headline;
+mod import;
 mod job;
 mod locator;
 mod naming;
@@ -20,10 +20,11 @@ mod worker;
 
 use crate::classic::{account, methods, text};
 
-use treering_kit::imitation;
 use job::MarkJob;
+use treering_kit::imitation;
 
 /// The line of fs_mark in the registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&FsMark), importer: Some(&import::FsMark) };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&FsMark), importer: Some(&import::FsMark) };
 
 imitation!(FsMark, MarkJob, over_ranks: Workers("threads"));

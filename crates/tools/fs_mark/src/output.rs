@@ -5,7 +5,8 @@ use std::path::Path;
 
 use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Room, Said, Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Room, Said,
+    Settings, Witness,
 };
 
 use super::account::FileCounters;
@@ -93,8 +94,14 @@ impl ClassicOutput for Output {
         Said { out: text(false), log: text(true), ..Said::default() }
     }
 
-    fn without_directory(&mut self, scene: &ClassicScene, path: &Path, why: &str) -> Said {
-        let err = format!("fill_dir:mkdir {} failed: {why}\n", path.display());
+    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+        let NoDirectory { path, why, is_there, .. } = *lacking;
+        // Only the first file fails in what is no directory.
+        let err = if is_there {
+            format!("Error in creat: {why}\n")
+        } else {
+            format!("fill_dir:mkdir {} failed: {why}\n", path.display())
+        };
         Said { err, ..self.open(scene) }
     }
 

@@ -11,10 +11,10 @@ use treering_engine::{
     EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
     Target,
 };
+use treering_fs_mark::FsMark;
 use treering_model::{Caution, Metric, TaskTotals};
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
-use treering_fs_mark::FsMark;
 
 use treering_testkit::{Tasks, assert_decides_as_foreseen};
 

@@ -5,12 +5,12 @@
 
 use std::ffi::CStr;
 
+use treering_fs_mark::FsMark;
 use treering_model::{Counters, TaskTotals};
 use treering_script::{
     Call, Completion, CreateHow, Dir, Done, Entries, Errno, Io, Room, Script, Session, Settings,
     Stop, SyncScope, TargetFacts, Workload,
 };
-use treering_fs_mark::FsMark;
 
 /// A second of 2026, at which a four-fold round begins with subdirectory 1.
 const SECOND: u64 = 1_795_000_001;

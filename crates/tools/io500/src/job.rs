@@ -13,9 +13,9 @@ use super::limits::Limits;
 use super::options::Native;
 use super::session::{Frame, RehearsalSession, foreseen};
 use treering_ior::composed::DataTests;
-use treering_mdtest::composed::FileTests;
 use treering_kit::occupied::refuse_existing;
 use treering_kit::ranks::worker_kind;
+use treering_mdtest::composed::FileTests;
 
 /// The seeds of the data: any do, if they stay the same.
 const EASY_SEED: u32 = 271;

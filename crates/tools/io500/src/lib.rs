@@ -5,9 +5,9 @@
 //! of the real length needs is computed by the analysis. There is no score anywhere: only IO500
 //! scores.
 
-mod import;
 mod beneath;
 mod find;
+mod import;
 mod job;
 mod limits;
 mod options;
@@ -19,7 +19,8 @@ use treering_script::{ConfigError, Job, Manifest, OverRanks, Settings, Workload}
 use job::RehearsalJob;
 
 /// The line of io500 in the registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Io500), importer: Some(&import::Io500) };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&Io500), importer: Some(&import::Io500) };
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use treering_engine::{EntryOrder, MemoryCaller, MemoryFilesystem, rehearse};
+use treering_io500::Io500;
 use treering_model::TaskTotals;
 use treering_model::workloads::io500::STEPS;
 use treering_script::{Call, Settings, TargetFacts, Workload};
-use treering_io500::Io500;
 
 fn settings(words: &str) -> Settings {
     let given = words.split_whitespace().map(|word| {

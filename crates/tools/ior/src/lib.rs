@@ -7,12 +7,12 @@
 //! kernel.
 
 mod classic;
-mod language;
-mod import;
 pub mod composed;
 mod config;
 mod headline;
+mod import;
 mod job;
+mod language;
 mod memory;
 mod options;
 mod output;
@@ -26,11 +26,12 @@ mod transfer;
 
 use treering_script::{ClassicMode, ConfigError, Manifest, OverRanks, Settings, Workload};
 
-use treering_kit::imitation::{Made, with_dashes};
 use job::IorJob;
+use treering_kit::imitation::{Made, with_dashes};
 
 /// The line of ior in the registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Ior), importer: Some(&import::Ior) };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&Ior), importer: Some(&import::Ior) };
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]

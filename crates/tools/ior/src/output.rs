@@ -7,13 +7,15 @@ use crate::classic::text::{SUMMARY, footer, header};
 use treering_kit::space::wrong_data;
 use treering_model::{Ending, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Said, Settings,
+    Witness,
 };
 
 use super::config::Format;
 use super::script;
 use super::test_output::TestOutput;
 use treering_kit::cautions;
+use treering_kit::ranks::ABORTED;
 
 /// How a classic command line is run.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
@@ -34,6 +36,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         output: Box::new(Output {
             tests: tests.collect(),
             begun: 0,
+            ended_part: None,
             format: directives.format,
             summary_file: directives.summary_file.map(PathBuf::from),
             machine: settings.machine.name.clone(),
@@ -47,6 +50,8 @@ struct Output {
     tests: Vec<TestOutput>,
     /// How many tests have begun.
     begun: usize,
+    /// The phase that ended last, until it is known whether the run failed in it.
+    ended_part: Option<String>,
     format: Format,
     summary_file: Option<PathBuf>,
     machine: String,
@@ -80,7 +85,7 @@ impl Output {
         let mut text = String::new();
         while self.begun <= test && self.begun < self.tests.len() {
             text += &self.present().map(|before| before.end()).unwrap_or_default();
-            let room = witness.room().unwrap_or_default();
+            let room = witness.room();
             text += &self.tests[self.begun].begin(&witness.time(), room);
             self.begun += 1;
         }
@@ -88,16 +93,19 @@ impl Output {
     }
 
     fn phase_began(&mut self, name: &str, witness: &mut dyn Witness) -> Said {
+        let before = self.part_ended();
         let test = self.of_phase(name);
-        let text = self.begin(test, witness);
+        let text = before.out + &self.begin(test, witness);
         if let Some(present) = self.present() {
             present.phase_began();
         }
         self.says(text)
     }
 
-    fn part_ended(&mut self, name: &str) -> Said {
-        let text = self.present().map(|test| test.part_ended(name)).unwrap_or_default();
+    /// The figures of the last part, once it is known that nothing of it failed.
+    fn part_ended(&mut self) -> Said {
+        let Some(name) = self.ended_part.take() else { return Said::default() };
+        let text = self.present().map(|test| test.part_ended(&name)).unwrap_or_default();
         self.says(text)
     }
 
@@ -149,10 +157,22 @@ impl ClassicOutput for Output {
             Format::Csv | Format::Json => String::new(),
         };
         if let Some(first) = self.tests.first_mut() {
-            text += &first.begin(&scene.started, scene.rooms.first().copied().unwrap_or_default());
+            text += &first.begin(&scene.started, scene.rooms.first().copied());
             self.begun = 1;
         }
         self.says(text)
+    }
+
+    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+        let file = self.tests.first().map(TestOutput::first_file).unwrap_or_default().to_owned();
+        let mut said = self.open(scene);
+        said.err += &format!("ERROR: open64(\"{file}\") failed: {}\n", lacking.why);
+        said
+    }
+
+    /// The original aborts all ranks.
+    fn exit_code(&self) -> Option<u8> {
+        Some(ABORTED)
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {
@@ -168,8 +188,15 @@ impl ClassicOutput for Output {
                 }
                 Said::default()
             }
-            TrialEvent::PhaseEnded(phase) => self.part_ended(&phase.name),
-            TrialEvent::Ended { ending: Ending::Completed, .. } => self.ended(&witness.time()),
+            TrialEvent::PhaseEnded(phase) => {
+                self.ended_part = Some(phase.name.clone());
+                Said::default()
+            }
+            TrialEvent::Ended { ending: Ending::Completed, .. } => {
+                let before = self.part_ended();
+                let ended = self.ended(&witness.time());
+                Said { out: before.out + &ended.out, ..ended }
+            }
             TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
             _ => Said::default(),
         }

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use treering_kit::faults::{Fault, Faults, shown};
 use crate::language::{BYTES_MAX, Directive, Test, read};
+use treering_kit::faults::{Fault, Faults, shown};
 use treering_kit::nearest::nearest;
 use treering_script::{ConfigError, OptionSpec, Settings};
 

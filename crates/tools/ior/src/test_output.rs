@@ -125,19 +125,25 @@ impl TestOutput {
         }
     }
 
-    /// It begins at this time, on a filesystem with this room.
-    pub(super) fn begin(&mut self, now: &str, room: Room) -> String {
+    /// It begins at this time, on a filesystem with this room, if that is known.
+    pub(super) fn begin(&mut self, now: &str, room: Option<Room>) -> String {
         now.clone_into(&mut self.started);
-        self.filesystem = Filesystem {
+        let filesystem = room.map(|room| Filesystem {
             capacity_bytes: room.capacity_bytes,
             unused_bytes: room.unused_bytes,
             inodes: room.inodes.unwrap_or((0, 0)),
-        };
+        });
+        self.filesystem = filesystem.unwrap_or_default();
         match self.format {
-            Format::Text => test_header(now, &self.asked, &space(self.filesystem)),
+            Format::Text => test_header(now, &self.asked, &space(filesystem)),
             Format::Csv => CSV_TABLE.to_owned(),
             Format::Json => String::new(),
         }
+    }
+
+    /// The file of the first rank, as the header tells it.
+    pub(super) fn first_file(&self) -> &str {
+        &self.asked.first_file
     }
 
     pub(super) fn phase_began(&mut self) {

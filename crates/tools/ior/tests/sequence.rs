@@ -5,11 +5,11 @@
 
 use std::ffi::CStr;
 
+use treering_ior::Ior;
 use treering_model::TaskTotals;
 use treering_script::{Call, CreateHow, Dir, OpenHow, Script, TargetFacts, Workload};
-use treering_ior::Ior;
 
-use treering_testkit::sequence::{calls, settings};
+use treering_testkit::sequence::{self, calls, settings};
 
 fn words(call: &Call<'_>) -> String {
     let at = |at: Dir, name: &CStr| match at {

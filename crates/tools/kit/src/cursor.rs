@@ -4,7 +4,7 @@
 use crate::faults::{Fault, Faults, Place};
 
 /// A text without the mark that some editors put before it.
-pub fn without_mark(text: &[u8]) -> &[u8] {
+pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 

@@ -148,7 +148,7 @@ impl<'t> Faults<'t> {
     }
 
     /// A fault in one line.
-    pub fn in_one_line(&self, fault: &Fault) -> String {
+    pub(crate) fn in_one_line(&self, fault: &Fault) -> String {
         self.at(fault.place, &fault.what)
     }
 
@@ -158,7 +158,7 @@ impl<'t> Faults<'t> {
     }
 
     /// A fault with its line, as an error.
-    pub fn with_line(&self, fault: &Fault) -> ConfigError {
+    pub(crate) fn with_line(&self, fault: &Fault) -> ConfigError {
         let mut message = self.in_one_line(fault);
         let source = self.sources.get(fault.place.file as usize);
         if let Some(lines) = source.and_then(|source| excerpt(&source.text, fault.place)) {

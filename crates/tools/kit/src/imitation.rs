@@ -46,7 +46,6 @@ use treering_script::{ConfigError, Job};
 /// A job, or what is wrong with its settings.
 pub type Made = Result<Box<dyn Job>, ConfigError>;
 
-
 /// A long option of mdtest or ior, such as `--dataPacketType`, as ours are written.
 pub fn with_dashes(word: String) -> String {
     let Some(rest) = word.strip_prefix("--") else { return word };

@@ -2,6 +2,9 @@
 
 use treering_script::{SideBySide, WorkerKind};
 
+/// The exit code of mdtest and ior after `MPI_Abort`.
+pub const ABORTED: u8 = 255;
+
 /// What a worker is, by its word.
 pub fn worker_kind(word: &str) -> WorkerKind {
     if word == "processes" { WorkerKind::Process } else { WorkerKind::Thread }

@@ -11,8 +11,11 @@ pub struct Filesystem {
     pub inodes: (u64, u64),
 }
 
-/// The line about the filesystem.
-pub fn space(filesystem: Filesystem) -> String {
+/// The line about the filesystem, or that it is not known.
+pub fn space(filesystem: Option<Filesystem>) -> String {
+    let Some(filesystem) = filesystem else {
+        return "WARNING: Backend returned error during statfs\n".to_owned();
+    };
     let [size, used, inodes, used_inodes] = room_words(filesystem);
     format!(
         "{:<20}: {size}   Used FS: {used}   Inodes: {inodes}   Used Inodes: {used_inodes}\n",

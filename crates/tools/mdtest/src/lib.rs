@@ -6,10 +6,10 @@
 //! alone. Nothing here calls the kernel.
 
 mod classic;
-mod import;
 pub mod composed;
 mod config;
 mod headline;
+mod import;
 mod items;
 mod job;
 mod names;
@@ -25,11 +25,12 @@ mod trees;
 
 use treering_script::{ClassicMode, ConfigError, Manifest, OverRanks, Settings, Workload};
 
-use treering_kit::imitation::{Made, with_dashes};
 use job::TestJob;
+use treering_kit::imitation::{Made, with_dashes};
 
 /// The line of mdtest in the registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Mdtest), importer: Some(&import::Mdtest) };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&Mdtest), importer: Some(&import::Mdtest) };
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]

@@ -9,13 +9,15 @@ use treering_kit::space::{Filesystem, wrong_data};
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Said, Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Said, Settings,
+    Witness,
 };
 
 use super::config::ClassicConfig;
 use super::session::SETUP;
 use super::shape::Order;
 use treering_kit::cautions;
+use treering_kit::ranks::ABORTED;
 
 /// How a classic command line is run.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
@@ -195,13 +197,24 @@ impl ClassicOutput for Output {
             files: shape.files,
             shared_file: shape.shared_file,
         };
-        let room = scene.rooms.first().copied().unwrap_or_default();
-        let filesystem = Filesystem {
+        let filesystem = scene.rooms.first().map(|room| Filesystem {
             capacity_bytes: room.capacity_bytes,
             unused_bytes: room.unused_bytes,
             inodes: room.inodes.unwrap_or((0, 0)),
-        };
+        });
         Said { out: header(&scene.started, &scene.words, &asked, filesystem), ..Said::default() }
+    }
+
+    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+        let NoDirectory { path, why, .. } = *lacking;
+        let err =
+            format!("ERROR: unable to create test directory path {}: {why}\n", path.display());
+        Said { err, ..self.open(scene) }
+    }
+
+    /// The original aborts all ranks.
+    fn exit_code(&self) -> Option<u8> {
+        Some(ABORTED)
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {

@@ -1,7 +1,7 @@
 //! What is done: tests in their order, on which items, by how many ranks. Filled by `config`.
 
-use treering_kit::packet::PacketType;
 use crate::classic::results::Test;
+use treering_kit::packet::PacketType;
 use treering_script::WorkerKind;
 
 use super::tree::Tree;

@@ -11,11 +11,11 @@ use treering_engine::{
     EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
     Target,
 };
+use treering_mdtest::Mdtest;
 use treering_model::TaskTotals;
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
-use treering_mdtest::Mdtest;
 
 use treering_testkit::{Tasks, assert_decides_as_foreseen};
 

@@ -5,11 +5,11 @@
 
 use std::ffi::CStr;
 
+use treering_mdtest::Mdtest;
 use treering_model::TaskTotals;
 use treering_script::{Call, CreateHow, Dir, OpenHow, Script, SyncScope, TargetFacts, Workload};
-use treering_mdtest::Mdtest;
 
-use treering_testkit::sequence::{calls, settings};
+use treering_testkit::sequence::{self, calls, settings};
 
 fn text(name: &CStr) -> String {
     name.to_str().unwrap().to_owned()

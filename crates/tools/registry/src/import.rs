@@ -7,10 +7,10 @@
 
 use std::ops::ControlFlow;
 
-use treering_kit::import::log::{Log, tame};
-use treering_kit::import::trial::Content;
-use treering_kit::import::source::{ImportError, Source};
 use treering_kit::import::Remark;
+use treering_kit::import::log::{Log, tame};
+use treering_kit::import::source::{ImportError, Source};
+use treering_kit::import::trial::Content;
 
 use crate::importers;
 

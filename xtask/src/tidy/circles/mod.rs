@@ -93,8 +93,10 @@ mod tests {
     use crate::tidy::tree::Tree;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let files: Vec<(String, &str)> =
-            files.iter().map(|(path, text)| (format!("crates/store/x/src/{path}"), *text)).collect();
+        let files: Vec<(String, &str)> = files
+            .iter()
+            .map(|(path, text)| (format!("crates/store/x/src/{path}"), *text))
+            .collect();
         let files: Vec<(&str, &str)> =
             files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
         check(&Tree::of(&files)).into_iter().map(|problem| problem.what).collect()

@@ -7,11 +7,11 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
+use treering_age::{Age, MeasuredTree, measured_profile, profile_text, profiles};
 use treering_model::Ending;
 use treering_observe::census::census;
 use treering_report::{Cell, Column, Report, Table};
 use treering_sys::open_top;
-use treering_age::{Age, MeasuredTree, measured_profile, profile_text, profiles};
 
 use super::image::Saving;
 use super::{native, output};

@@ -15,10 +15,10 @@ use treering_lab::{LabError, Workplace};
 use treering_model::{Artifact, Ending, TrialId, TrialSink};
 use treering_observe::Wanted;
 use treering_script::{
-    ClassicMode, ClassicRecord, ClassicScene, ConfigError, Job, MakeRoots, Meeting, OptionSpec,
-    Said, Settings, Support, TargetFacts, Workload,
+    ClassicMode, ClassicRecord, ClassicScene, ConfigError, Job, MakeRoots, Meeting, NoDirectory,
+    OptionSpec, Said, Settings, Support, TargetFacts, Workload,
 };
-use treering_sys::{Semaphores, raise_on_usr1};
+use treering_sys::{Errno, Semaphores, raise_on_usr1};
 
 use crate::arguments::{AnyRunArgs, FIO, classic_words, settings};
 use crate::classic_output::{Speaker, Unopened, reason, say};
@@ -307,16 +307,27 @@ fn take(tool: &ClassicMode) -> Result<Workplace, Untaken> {
         }
     }
     let taken = match (tool.make_roots, tool.roots.as_slice()) {
-        (MakeRoots::WithParents, [alone]) => Workplace::take(alone),
+        (MakeRoots::WithParents, [alone]) => Workplace::take_with_parents(alone),
         (_, several) => Workplace::take_roots(several),
     };
     let place = taken.map_err(|error| match error {
         LabError::Io { what: "cannot make", path, source } => {
             Untaken::Directory { path, error: source }
         }
+        // The original meets a file where it works, and fails of that.
+        LabError::NotADirectory { path } => {
+            Untaken::Directory { path, error: Errno::NOTDIR.into() }
+        }
         error => Untaken::Other(error.into()),
     })?;
     place.refuse_leftovers().map_err(|error| Untaken::Other(error.into()))?;
+    if tool.output.always_writes() {
+        let filesystem = place.target().filesystem();
+        if filesystem.is_ok_and(|filesystem| filesystem.is_read_only()) {
+            let path = tool.roots.first().cloned().unwrap_or_default();
+            return Err(Untaken::Directory { path, error: Errno::ROFS.into() });
+        }
+    }
     Ok(place)
 }
 
@@ -335,7 +346,10 @@ enum Untaken {
 fn without(tool: ClassicMode, path: &Path, error: &io::Error) -> Result<ExitCode, Failure> {
     let why = reason(error);
     let ClassicMode { mut output, log, make_roots, .. } = tool;
-    let said = output.without_directory(&scene(), path, &why);
+    let errno = error.raw_os_error().unwrap_or_default();
+    let is_there = path.symlink_metadata().is_ok();
+    let said =
+        output.without_directory(&scene(), &NoDirectory { path, why: &why, errno, is_there });
     if said == Said::default() {
         let path = path.display();
         let what = match make_roots {
@@ -352,7 +366,7 @@ fn without(tool: ClassicMode, path: &Path, error: &io::Error) -> Result<ExitCode
     if !said.err.is_empty() {
         say(said.err.trim_end());
     }
-    Ok(ExitCode::from(Kind::Classic.code()))
+    Ok(ExitCode::from(output.exit_code().unwrap_or(Kind::Classic.code())))
 }
 
 /// What an output may know before the directories are there.

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use treering_campaign::plan::{Machine, Plan, Stopping, family};
 use treering_model::{DeviceSpec, GuestSpec, Variant};
-use treering_sys::{SIGINT, SIGTERM};
+use treering_sys::{SIGINT, SIGTERM, has_panicked};
 
 use super::guests::check_kernel;
 use super::{Conducted, conduct, read_plan};
@@ -34,6 +34,10 @@ enum Answer {
 /// Judges one revision. Every other failure ends the bisection: git takes most codes for 'bad'.
 pub(crate) fn run(args: &BisectStepArgs) -> ExitCode {
     let step = catch_unwind(AssertUnwindSafe(|| step(args)));
+    // A worker that panicked says nothing of the revision.
+    if has_panicked() {
+        return ExitCode::from(BISECTION_ENDS);
+    }
     match step {
         Ok(Ok(Answer::Compared(code))) => said(code),
         Ok(Ok(Answer::Skipped(why))) => {
@@ -66,7 +70,7 @@ fn said(code: ExitCode) -> ExitCode {
 }
 
 fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
-    let lab = lab::open()?;
+    let lab = lab::open();
     let mut plan = read_plan(&args.plan, false)?;
     let [variant] = plan.variants.as_slice() else {
         let message = format!("{} has {} variants", args.plan.display(), plan.variants.len());

@@ -12,9 +12,9 @@ use treering_sys::StopFlag;
 
 use super::relay::Relay;
 use crate::commands::many::launched::{RanksJob, RanksTrial};
-use crate::commands::many::said_size;
 use crate::commands::trial::quoted;
 use crate::failure::{Failure, Kind};
+use crate::launcher::said_size;
 use crate::places;
 
 /// What names the program where neither the plan does nor it is beside us.

@@ -43,7 +43,7 @@ use crate::failure::{Failure, Kind};
 
 /// Compares.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let lab = lab::open()?;
+    let lab = if args.dry_run || args.print_plan { lab::look() } else { lab::open() };
     let mut plan = match &args.plan {
         Some(path) => read_plan(path, args.full_size)?,
         None => quick::plan(&args.quick, &lab)?,
@@ -67,6 +67,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     report::check_format(args.page.format())?;
     report::Gating::of(&args.page)?;
+    if args.plan.is_none() {
+        quick::refuse_alone(&plan.variants, &args.quick)?;
+    }
     if args.dry_run {
         return dry_run::show(&plan, args);
     }
@@ -197,12 +200,29 @@ pub(super) fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Cond
     page(plan, args, campaign).map(Conducted::Done)
 }
 
-/// What came of it.
+/// Shows the comparison. A variant all of whose trials failed is none: then the command fails too,
+/// and says first what came first.
 fn page(plan: &Plan, args: &CompareArgs, campaign: Option<TrialId>) -> Result<ExitCode, Failure> {
     let Some(campaign) = campaign else {
         let why = "nothing in this plan runs under this kernel";
         return Ok(report::nothing_compared(&args.page, why));
     };
+    let failed = report::failed_variants(campaign, args)?;
+    for (variant, error) in &failed {
+        say(&format!("treering: every trial of '{variant}' failed; the first: {error}"));
+    }
+    match page_of(plan, args, campaign) {
+        Ok(code) if failed.is_empty() || code != ExitCode::SUCCESS => Ok(code),
+        Err(failure) if failed.is_empty() => Err(failure),
+        shown => {
+            shown.map_or_else(|failure| failure.show(), |code| code);
+            Ok(ExitCode::from(Kind::Trial.code()))
+        }
+    }
+}
+
+/// Shows what the trials of a campaign say.
+fn page_of(plan: &Plan, args: &CompareArgs, campaign: TrialId) -> Result<ExitCode, Failure> {
     if plan.variants.len() < 2 {
         let why = format!(
             "here one variant has nothing to be compared with; `treering report --plan {} --by \

@@ -144,6 +144,26 @@ fn variants(args: &QuickArgs, lab: &Lab, jobs: &[PlannedJob]) -> Result<Vec<Vari
     if args.kernels.is_empty() { Ok(variants) } else { under_kernels(variants, None, args) }
 }
 
+/// Refuses one variant, which has nothing to be compared with. One kernel is not refused: only a
+/// guest runs under it.
+pub(super) fn refuse_alone(variants: &[Variant], args: &QuickArgs) -> Result<(), Failure> {
+    let [alone] = variants else { return Ok(()) };
+    if !args.kernels.is_empty() {
+        return Ok(());
+    }
+    let option = if args.directories.is_empty() { "filesystems" } else { "directories" };
+    let message = format!("--{option}: '{}' alone has nothing to be compared with", alone.name);
+    let usual = filesystems::makeable().filter(|one| one.is_usual).map(|one| one.name);
+    let several = if args.directories.is_empty() {
+        usual.take(2).collect::<Vec<_>>().join(",")
+    } else {
+        "A,B".to_owned()
+    };
+    Err(Failure::new(Kind::Usage, message)
+        .hint(format!("name two or more: --{option} {several}"))
+        .hint(format!("`treering run {} --dir DIR` measures one place", args.workload)))
+}
+
 /// Each variant under each of the kernels, in a guest of its own or in such a one.
 pub(super) fn under_kernels(
     variants: Vec<Variant>,

@@ -167,7 +167,7 @@ impl<'a> Runner<'a> {
     fn remove_own_leftovers(&self, work: &Path) -> Result<(), Failure> {
         let own = Some(self.ledger.identity(self.plan));
         if find_leftovers(work)?.is_some_and(|left| left.plan == own) {
-            remove_leftovers(work, |tree| self.say(&format!("removing {tree}")))?;
+            remove_leftovers(work, |_, tree| self.say(&format!("removing {}", tree.name)))?;
         }
         Ok(())
     }

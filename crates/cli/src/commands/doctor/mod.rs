@@ -145,7 +145,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
         asked = Asked::Plan(&path);
     }
     findings.sort();
-    let inventory = inventory::look(&lab::open()?, dir);
+    let inventory = inventory::look(&lab::open_with_cautions(), dir);
     let resolution = noise::resolution(&probed.noise);
     let diagnosis = Diagnosis {
         path: &path.to_string_lossy(),

@@ -34,7 +34,7 @@ const FORESEEN: [Code; 7] = [
 
 /// Looks at each variant, and at all of them against the first.
 pub(super) fn look_at_plan(plan: &Plan, findings: &mut Findings) -> Result<(), Failure> {
-    let lab = lab::open()?;
+    let lab = lab::open();
     findings.plan.extend_from_slice(Forecast::new(plan, None, |_| false)?.lines());
     let shortfall = plan.shortfall();
     if plan.stopping.most_rounds() < plan.rounds_needed() {

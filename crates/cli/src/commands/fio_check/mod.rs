@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress};
+use treering_fio::Fio;
+use treering_fio::check::{Moved, both_ways, moved, sequences};
+use treering_lab::LeftTree;
 use treering_model::{Ending, Metric, Trial, TrialId};
 use treering_observe::Wanted;
 use treering_script::{Job, Settings};
-use treering_fio::Fio;
-use treering_fio::check::{Moved, both_ways, moved, sequences};
 
 use super::output;
 use super::trial::{Asked, outline, run as run_trial, take_named};
@@ -49,7 +50,7 @@ pub(crate) fn run(matches: &ArgMatches, check: &CheckArgs) -> Result<ExitCode, F
     for turn in 1..=check.turns {
         let one = |job: &dyn Job, how: &str| -> Result<Trial, Failure> {
             runner.tell(&format!("turn {turn} of {}: {how}", check.turns));
-            runner.trial(job, any.no_store, false)
+            runner.trial(job, any.no_store, None)
         };
         // Who goes first has another place before him: they take turns at that too.
         let turn = if turn % 2 == 1 {
@@ -80,8 +81,13 @@ impl Runner<'_> {
         }
     }
 
-    /// One trial to its end.
-    fn trial(&self, job: &dyn Job, no_store: bool, keep: bool) -> Result<Trial, Failure> {
+    /// One trial to its end; its trees are removed, or put here.
+    fn trial(
+        &self,
+        job: &dyn Job,
+        no_store: bool,
+        kept: Option<&mut Vec<LeftTree>>,
+    ) -> Result<Trial, Failure> {
         let place = take_named(self.dir)?;
         let any = AnyRunArgs {
             no_store,
@@ -98,7 +104,7 @@ impl Runner<'_> {
             cell: None,
             parameters: Vec::new(),
             engine: EngineOptions::new(LatencyMode::All, payload, 1),
-            keep,
+            keep: kept.is_some(),
             cautions: Vec::new(),
             facts: Vec::new(),
             wanted: Wanted::default(),
@@ -110,6 +116,9 @@ impl Runner<'_> {
         };
         let progress = Arc::new(Progress::new());
         let done = run_trial(asked, place, Vec::new(), &progress, &mut |_| ())?;
+        if let Some(kept) = kept {
+            kept.clone_from(&done.conclusion.kept);
+        }
         if let Some(unkept) = done.unkept {
             return Err(unkept);
         }
@@ -126,9 +135,10 @@ impl Runner<'_> {
     fn sequences(&self, settings: &Settings) -> Result<Vec<Sequence>, Failure> {
         let both = sequences(settings)?;
         self.tell("the requests of each job: fio");
-        let ran = self.trial(both.theirs.as_ref(), true, true);
+        let mut kept = Vec::new();
+        let ran = self.trial(both.theirs.as_ref(), true, Some(&mut kept));
         let logs: Vec<Vec<Moved>> = both.jobs.iter().map(|job| self.log(&job.log)).collect();
-        let removed = self.remove();
+        let removed = self.remove(&kept);
         ran?;
         removed?;
         let counts: Vec<usize> = logs.iter().map(Vec::len).collect();
@@ -148,22 +158,10 @@ impl Runner<'_> {
     }
 
     /// Removes the trees of a run that kept them.
-    fn remove(&self) -> Result<(), Failure> {
+    fn remove(&self, kept: &[LeftTree]) -> Result<(), Failure> {
         let place = take_named(self.dir)?;
-        let there =
-            place.target().facts().map_err(|error| Failure::of(Kind::Environment, &error))?;
-        for tree in there.existing.iter().filter(|tree| is_ours(tree)) {
-            let mut on = |_: &_| std::ops::ControlFlow::Continue(());
-            let removed = place.target().remove_tree(tree, &mut on);
-            removed.map_err(|error| Failure::of(Kind::Environment, &error))?;
-        }
-        Ok(())
+        kept.iter().try_for_each(|tree| Ok(place.remove_made(tree)?))
     }
-}
-
-/// Whether a name is one of those that the job just made: it is refused where there was one before.
-fn is_ours(name: &str) -> bool {
-    name.strip_prefix("fio-").is_some_and(|number| number.parse::<u16>().is_ok())
 }
 
 /// The rates of a trial: name, scope and value of what decides.

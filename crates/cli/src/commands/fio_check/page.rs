@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use treering_fio::check::{Logged, Moved, done};
 use treering_model::{Scope, Trial, Unit};
 use treering_report::{Cell, Column, Report, Table};
 use treering_stats::student_test;
-use treering_fio::check::{Logged, Moved, done};
 
 /// How sure it must be that rates differ.
 const CONFIDENCE: f64 = 0.95;

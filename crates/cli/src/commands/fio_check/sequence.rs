@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use treering_engine::{Caller as _, EntryOrder, MemoryCaller, MemoryFilesystem, rehearse};
+use treering_fio::check::Moved;
 use treering_model::TaskTotals;
 use treering_script::{Call, File, Job, TargetFacts, Task};
-use treering_fio::check::Moved;
 
 /// Calls after which a job that makes no request is given up.
 const CALLS_MAX: usize = 50_000_000;

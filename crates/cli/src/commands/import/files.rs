@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -245,7 +245,8 @@ impl Source for Spool {
 fn nameless() -> io::Result<fs::File> {
     let make = |dir: &Path| {
         let path = dir.join(format!(".treering-import-{}", TrialId::new().text()));
-        let file = fs::File::options().read(true).write(true).create_new(true).open(&path)?;
+        let file =
+            fs::File::options().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
         fs::remove_file(&path)?;
         Ok(file)
     };

@@ -45,7 +45,7 @@ pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     cold()?;
     let like = Likeness::of(&sight, &args.path)?;
     let erasing = EraseList::new(args.erase.iter().cloned());
-    let mut scratch = Scratch::make(args.on.as_deref(), &like, &erasing, &lab::open()?)?;
+    let mut scratch = Scratch::make(args.on.as_deref(), &like, &erasing, &lab::open())?;
     let mut cautions: Vec<String> = like.cautions().iter().map(ToString::to_string).collect();
     cautions.extend(scratch.cautions().iter().map(ToString::to_string));
     let compared = work.compare(&mut scratch, cautions);

@@ -6,7 +6,7 @@ mod fresh_copy;
 mod heat;
 
 use std::fmt::Display;
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,6 +18,7 @@ use treering_observe::layout::{Met, Survey, SurveyError, SurveyPlan, survey};
 use treering_report::drawings;
 use treering_report::pages::layout::{View, map_page, page, write_json};
 use treering_script::with_causes;
+use treering_sys::write_whole_file;
 
 use super::{charts, output};
 use crate::arguments::LayoutArgs;
@@ -74,7 +75,8 @@ fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
     }
     let drawing = drawings(&map_page(path, map.clone())).into_iter().next();
     let svg = drawing.map(|drawing| drawing.svg).unwrap_or_default();
-    std::fs::write(file, svg).map_err(|error| failed(&error))
+    let written = write_whole_file(file, |mut out| out.write_all(svg.as_bytes()));
+    written.map_err(|error| failed(&error))
 }
 
 /// In words, through what is looked.

@@ -1,11 +1,11 @@
 //! The answer of a search as a trial of its own: `show`, `history` and `export` see it.
 
+use treering_fio::Fio;
 use treering_model::metrics::load::{
     SUSTAINED_OPERATIONS_PER_SECOND, SUSTAINED_OPERATIONS_PER_SECOND_END,
 };
 use treering_model::{Beginning, Ending, Metric, Mode, Scope, TrialEvent, TrialId};
 use treering_stats::LoadAnswer;
-use treering_fio::Fio;
 
 use super::{Found, Load};
 use crate::arguments::LOAD;

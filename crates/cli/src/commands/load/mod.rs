@@ -7,19 +7,20 @@ mod answer;
 mod page;
 mod probe;
 
-use std::collections::{BTreeSet, HashMap};
-use std::ops::ControlFlow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::Target;
+use treering_fio::{Fio, OfferedLoad};
+use treering_lab::LeftTree;
 use treering_model::{Ending, Trial, TrialId};
 use treering_script::{Settings, Workload};
 use treering_stats::{LoadAnswer, LoadSearch, LoadTerms};
 use treering_sys::{SignalWatch, wake_on_time};
-use treering_fio::{Fio, OfferedLoad};
 
 use self::answer::keep;
 use self::probe::Probe;
@@ -44,6 +45,8 @@ struct Load {
     bounds: Vec<Bound>,
     settings: Settings,
     seed: u64,
+    /// The trees that probes made, for the next ones.
+    kept: RefCell<Vec<LeftTree>>,
 }
 
 /// What came of it.
@@ -75,7 +78,6 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         seed: load.seed,
     };
     let dir = load.own.dir.clone().unwrap_or_default();
-    let before = names(&dir);
     wake_on_time();
     // Over all probes: between two of them a signal would end us with the files still there.
     let _until_they_are_removed = SignalWatch::begin().map_err(|error| {
@@ -83,7 +85,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     })?;
     let found = load.search(terms);
     if !load.own.keep {
-        remove_new(&dir, &before);
+        remove_kept(&dir, &load.kept.take());
     }
     let found = found?;
     if found.probes.is_empty() {
@@ -121,7 +123,7 @@ impl Load {
         let seed = settings.number(Fio.manifest().native, "seed", 0..=u64::MAX)?.unwrap_or(1);
         let bounds = args.bounds();
         let any = AnyRunArgs::from_arg_matches(below).map_err(usage)?;
-        Ok(Self { args, any, own, bounds, settings, seed })
+        Ok(Self { args, any, own, bounds, settings, seed, kept: RefCell::default() })
     }
 
     /// What a probe at this rate is.
@@ -145,7 +147,7 @@ impl Load {
     /// Shows what a probe at the lowest rate would do.
     fn outline(&self) -> Result<ExitCode, Failure> {
         let settings = Fio::offering(&self.settings, &self.offered(self.args.min_rate, 0));
-        native::run_with(&Fio, settings, &self.any, &self.own, None).map(|(code, _)| code)
+        native::run_with(&Fio, settings, &self.any, &self.own, (None, &[])).map(|(code, _)| code)
     }
 
     /// One trial at this rate; `None` where it was interrupted.
@@ -154,8 +156,11 @@ impl Load {
         let per_second = rate.round().max(1.0) as u64;
         let settings = Fio::offering(&self.settings, &self.offered(per_second, number));
         let own = NativeRunArgs { keep: true, quiet: true, ..self.own.clone() };
-        let (_, done) = native::run_with(&Fio, settings, &self.any, &own, None)?;
-        let Some(trial) = done.and_then(|done| done.trial) else { return Ok(None) };
+        let kept = self.kept.borrow().clone();
+        let (_, done) = native::run_with(&Fio, settings, &self.any, &own, (None, &kept))?;
+        let Some(done) = done else { return Ok(None) };
+        self.kept.replace(done.conclusion.kept);
+        let Some(trial) = done.trial else { return Ok(None) };
         match &trial.ending {
             Ending::Completed => {}
             Ending::Interrupted => return Ok(None),
@@ -207,38 +212,12 @@ impl Load {
     }
 }
 
-/// The names in a directory.
-fn names(dir: &Path) -> BTreeSet<String> {
-    let facts = Target::open(dir).and_then(|target| target.facts());
-    facts.map(|facts| facts.existing.into_iter().collect()).unwrap_or_default()
-}
-
-/// Removes what the probes have left for one another, and nothing else that is new.
-fn remove_new(dir: &Path, before: &BTreeSet<String>) {
+/// Removes the trees that the probes made and left for one another.
+fn remove_kept(dir: &Path, kept: &[LeftTree]) {
     let Ok(target) = Target::open(dir) else { return };
-    for name in names(dir).difference(before).filter(|name| Fio::is_own_directory(name)) {
-        if let Err(error) = target.remove(name, &mut |_| ControlFlow::Continue(())) {
+    for tree in kept {
+        if let Err(error) = target.remove(&tree.name, &tree.made) {
             say(&format!("treering: left behind: {error}"));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{names, remove_new};
-    use std::fs;
-
-    #[test]
-    fn only_new_directories_of_probes_are_removed() {
-        let dir = treering_testkit::temp_dir();
-        let made = |name: &str| fs::create_dir_all(dir.path().join(name).join("deep")).unwrap();
-        made("fio-0");
-        let before = names(dir.path());
-        made("fio-1");
-        made("of-somebody-else");
-        fs::write(dir.path().join("fio-2.txt"), "of somebody else").unwrap();
-        remove_new(dir.path(), &before);
-        let left: Vec<_> = names(dir.path()).into_iter().collect();
-        assert_eq!(left, ["fio-0", "fio-2.txt", "of-somebody-else"]);
     }
 }

@@ -1,26 +1,10 @@
-//! Whether a launcher started several of us, and the connection with the others.
+//! The connection with the other ranks that a launcher started.
 
 use treering_engine::Link;
 
 use crate::failure::{Failure, Kind};
-
-/// Variables in which launchers say how many processes they have started. `SLURM_NTASKS` is not
-/// among them: it is there in every batch job, also where one process is started.
-const SIZES: [(&str, &str); 4] = [
-    ("OMPI_COMM_WORLD_SIZE", "Open MPI"),
-    ("PMI_SIZE", "MPICH, or another one with its process manager"),
-    ("MV2_COMM_WORLD_SIZE", "MVAPICH"),
-    ("SLURM_STEP_NUM_TASKS", "Slurm"),
-];
-
-/// How many processes a launcher says that it has started, where it is one: the number, the
-/// variable that has it, and the launcher.
-pub(in crate::commands) fn said_size() -> Option<(u64, &'static str, &'static str)> {
-    SIZES.iter().find_map(|(name, launcher)| {
-        let size = std::env::var(name).ok()?.trim().parse().ok()?;
-        Some((size, *name, *launcher))
-    })
-}
+#[cfg(feature = "mpi")]
+use crate::launcher::said_size;
 
 /// The connection with the other ranks.
 #[cfg(feature = "mpi")]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use treering_campaign::plan::{JobOfRanks, RANK_TIMEOUT_SECONDS};
-use treering_engine::{Progress, RankReport};
+use treering_engine::{EngineOptions, Progress, RankReport};
 use treering_model::{Caution, CautionCode, SinkError, TrialEvent, TrialSink};
 use treering_script::Settings;
 
@@ -79,12 +79,13 @@ fn serve(ranks: &Ranks<'_>) -> Result<ExitCode, Failure> {
     let job: RanksJob = serde_json::from_slice(&line)
         .map_err(|error| lost(&format!("what is to be done is not understood: {error}")))?;
     suits(&job, ranks.world.size())?;
-    ranks.world.set_limit(Duration::from_secs(job.timeout_seconds.into()));
+    let limit = Duration::from_secs(job.timeout_seconds.into());
+    ranks.world.set_limit(limit);
     if ranks.world.is_first() {
         tell(&RankReport::Met(job.ranks, ranks.library.clone()));
     }
     if let Some(trial) = job.trial {
-        conduct(ranks, trial, &job.host)?;
+        conduct(ranks, trial, &job.host, limit)?;
     }
     if ranks.world.is_first() {
         tell(&RankReport::Done);
@@ -110,14 +111,19 @@ fn suits(job: &RanksJob, size: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-fn conduct(ranks: &Ranks<'_>, trial: RanksTrial, conductor: &str) -> Result<(), Failure> {
+fn conduct(
+    ranks: &Ranks<'_>,
+    trial: RanksTrial,
+    conductor: &str,
+    stopped_max: Duration,
+) -> Result<(), Failure> {
     let RanksTrial { handed, dir, keep } = trial;
     let dir = dir_of_rank(&dir, ranks.world.rank());
     let workload = workload(&handed.workload)
         .ok_or_else(|| Failure::new(Kind::Bug, format!("no workload {}", handed.workload)))?;
     let settings = Settings::new(handed.options.clone());
     let JobOfRanks { job, each, .. } = ranks.job(workload, &settings)?;
-    let engine = handed.engine(job.as_ref());
+    let engine = EngineOptions { stopped_max, ..handed.engine(job.as_ref()) };
     if !ranks.world.is_first() {
         return ranks.assist(&[dir], job.as_ref(), &engine);
     }

@@ -20,7 +20,6 @@ use treering_script::{ClassicRecord, ClassicScene, ConfigError, Job, Settings, W
 use treering_sys::{SignalWatch, raise_open_files};
 
 use self::connection::Connected;
-pub(super) use self::connection::said_size;
 use crate::failure::{Failure, Kind};
 
 /// The ranks that a run is distributed over.

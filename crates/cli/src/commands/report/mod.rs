@@ -15,10 +15,10 @@ use treering_analysis::compare::{
     environment,
 };
 use treering_campaign::plan::Judging;
-use treering_model::{CellRole, TrialId};
+use treering_model::{Cell, CellRole, Ending, TrialId};
 use treering_report::pages::comparison::{DataFormat, View, page};
 use treering_report::{Report, formats};
-use treering_store::{Filter, Store, TrialSummary};
+use treering_store::{Filter, Store, TrialState, TrialSummary};
 
 pub(crate) use self::gating::{Gating, nothing_compared};
 use self::loading::Compared;
@@ -84,6 +84,34 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
         page: args.page.clone(),
     };
     compare_variants(&asked, &absent)
+}
+
+/// Variants of a campaign all of whose trials failed, each with its first error.
+pub(crate) fn failed_variants(
+    campaign: TrialId,
+    args: &CompareArgs,
+) -> Result<Vec<(String, String)>, Failure> {
+    let opened = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
+    let all = opened.trials(&Filter::default()).map_err(|error| failure(&error))?;
+    let mut variants: Vec<(String, Option<String>)> = Vec::new();
+    // The oldest comes last.
+    for trial in all.iter().rev() {
+        let cell = trial.cell.as_ref();
+        let of_campaign = |cell: &&Cell| cell.campaign == campaign && cell.role == CellRole::Round;
+        let Some(cell) = cell.filter(of_campaign) else { continue };
+        let error = match &trial.state {
+            TrialState::Ended(Ending::Failed { why } | Ending::Invalid { why }) => {
+                Some(why.clone())
+            }
+            _ => None,
+        };
+        match variants.iter_mut().find(|(name, _)| *name == cell.variant) {
+            Some((_, first)) if error.is_none() => *first = None,
+            Some(_) => {}
+            None => variants.push((cell.variant.clone(), error)),
+        }
+    }
+    Ok(variants.into_iter().filter_map(|(name, error)| Some((name, error?))).collect())
 }
 
 /// Compares them.

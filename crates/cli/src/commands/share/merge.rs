@@ -3,8 +3,9 @@
 //! They are recorded into a store of their own first, which takes whatever a store takes and
 //! refuses all else; then it is copied in one transaction.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use treering_model::{Beginning, TrialEvent, TrialId};
 use treering_pack::PackReader;
 use treering_store::{Access, Store, StoreError};
-use treering_sys::lock_exclusive;
+use treering_sys::{lock_exclusive, user_id};
 
 use super::{canon, failure as unreadable};
 use crate::arguments::MergeArgs;
@@ -161,16 +162,17 @@ impl Waiting {
         };
         remove_abandoned(&parent);
         let dir = parent.join(format!("{PREFIX}{}", TrialId::new().text()));
-        fs::create_dir_all(&dir).map_err(|error| Failure::of_path(&dir, &error))?;
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
+        made.map_err(|error| Failure::of_path(&dir, &error))?;
         let lock = File::create(dir.join(LOCK)).map_err(|error| Failure::of_path(&dir, &error))?;
         // Where there are no locks, what a killed merge leaves stays.
         let _unsupported = lock_exclusive(&lock);
-        let opened = Store::open(dir.join("pack.treering"), Access::ReadWrite);
+        let opened = Store::open(dir.join(STORE), Access::ReadWrite);
         let opened = opened.and_then(|store| store.without_flushes().map(|()| store));
         match opened {
             Ok(store) => Ok(Self { dir, store, _lock: lock }),
             Err(error) => {
-                let _empty_or_not = fs::remove_dir_all(&dir);
+                remove(&dir);
                 Err(failure(&error))
             }
         }
@@ -184,15 +186,21 @@ impl Waiting {
 /// What the directories of waiting trials are called, and the file in each that is locked.
 const PREFIX: &str = ".treering-merge-";
 const LOCK: &str = "lock";
+/// The store in it, and SQLite's files beside that.
+const STORE: &str = "pack.treering";
+const BESIDE: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 /// A directory without a lock is as old as this, or is just being made.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// Removes what a killed merge left here: directories whose lock nobody holds.
+/// Removes what a killed merge of this user left here: directories whose lock nobody holds, with
+/// the files that a merge makes and no others.
 fn remove_abandoned(parent: &Path) {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     for entry in entries {
-        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        let is_named_so = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        // Of the entry itself: links are not followed.
+        let is_own_dir = |metadata: fs::Metadata| metadata.is_dir() && metadata.uid() == user_id();
+        if !is_named_so || !entry.metadata().is_ok_and(is_own_dir) {
             continue;
         }
         let dir = entry.path();
@@ -204,13 +212,22 @@ fn remove_abandoned(parent: &Path) {
             }
         };
         if is_abandoned {
-            let _left_behind = fs::remove_dir_all(&dir);
+            remove(&dir);
         }
     }
 }
 
+/// Removes the files of a merge and their directory. What is not empty then is left.
+fn remove(dir: &Path) {
+    let store = BESIDE.iter().map(|suffix| format!("{STORE}{suffix}"));
+    for name in store.chain([LOCK.to_owned()]) {
+        let _not_made = fs::remove_file(dir.join(name));
+    }
+    let _left_behind = fs::remove_dir(dir);
+}
+
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let _left_behind = fs::remove_dir_all(&self.dir);
+        remove(&self.dir);
     }
 }

@@ -1,9 +1,8 @@
 //! `treering pack`: trials into one file, without names.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
 use std::io::{BufWriter, IntoInnerError, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use treering_model::{PLAN_FACT, TrialEvent, TrialId, Unit};
@@ -12,6 +11,7 @@ use treering_pack::{
 };
 use treering_report::{Cell, Column, Report, Table};
 use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
+use treering_sys::{Existing, WholeFile};
 
 use super::{TRACES, failure as unpackable, known_names};
 use crate::arguments::PackArgs;
@@ -140,15 +140,6 @@ impl Chosen<'_> {
 
     /// Writes the pack beside its place, and puts it there when it is whole and on disk.
     fn write(&self, path: &Path) -> Result<Seal, Failure> {
-        let beside = beside(path);
-        let written = self.write_to(path, &beside);
-        if written.is_err() {
-            let _as_it_was = fs::remove_file(&beside);
-        }
-        written
-    }
-
-    fn write_to(&self, path: &Path, beside: &Path) -> Result<Seal, Failure> {
         let unwritten = |error: &PackError| match error {
             PackError::Io(error) => {
                 let message = format!("cannot write {}: {error}", path.display());
@@ -161,24 +152,17 @@ impl Chosen<'_> {
             has_names: self.args.with_names,
             has_traces: self.args.traces,
         };
-        let file = File::create(beside).map_err(|error| unwritten(&error.into()))?;
-        let mut packing =
-            PackWriter::begin(BufWriter::new(file), head).map_err(|error| unwritten(&error))?;
+        let whole = WholeFile::create(path, 0o666, Existing::Replace);
+        let whole = whole.map_err(|error| unwritten(&error.into()))?;
+        let mut packing = PackWriter::begin(BufWriter::new(whole.file()), head)
+            .map_err(|error| unwritten(&error))?;
         self.records(&mut |record| packing.add(record).map_err(|error| unwritten(&error)))?;
         let (seal, to) = packing.finish().map_err(|error| unwritten(&error))?;
-        let synced = to.into_inner().map_err(IntoInnerError::into_error);
-        let placed =
-            synced.and_then(|file| file.sync_all()).and_then(|()| fs::rename(beside, path));
+        let written = to.into_inner().map_err(IntoInnerError::into_error).map(|_file| ());
+        let placed = written.and_then(|()| whole.publish());
         placed.map_err(|error| unwritten(&error.into()))?;
         Ok(seal)
     }
-}
-
-/// A name beside a file, for it until it is whole.
-fn beside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
-    path.with_file_name(name)
 }
 
 /// How much is packed.

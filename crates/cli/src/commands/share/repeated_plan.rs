@@ -1,7 +1,8 @@
 //! The plan of a pack as it can be run here: its files put in a directory, its devices and kernels
 //! replaced by those of this machine; and a plan for trials that had none.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 
 use treering_campaign::plan::document::{Known, read};
@@ -29,7 +30,10 @@ impl PackedFiles {
     /// Writes the files that the jobs of these trials were made from.
     pub(super) fn of(trials: &[Trial]) -> Result<Self, Failure> {
         let dir = std::env::temp_dir().join(format!("treering-repeat-{}", TrialId::new().text()));
-        fs::create_dir(&dir).map_err(|error| Failure::of_path(&dir, &error))?;
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&dir)
+            .map_err(|error| Failure::of_path(&dir, &error))?;
         let mut files = Self { dir, moved: Vec::new(), environment: Vec::new() };
         for record in trials.iter().filter_map(record) {
             files.environment.extend(record.environment);

@@ -13,6 +13,7 @@ mod translated;
 mod whole;
 mod whole_paths;
 
+use std::ffi::CStr;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -34,6 +35,28 @@ pub trait Caller: Send {
     /// # Errors
     /// When it fails.
     fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError>;
+
+    /// Is told before a directory of this name is made in the target, outside of its time.
+    ///
+    /// # Errors
+    /// When that cannot be recorded; the directory is not made then.
+    fn will_make(&mut self, _name: &CStr) -> Result<(), CallError> {
+        Ok(())
+    }
+
+    /// Is told that it was made.
+    ///
+    /// # Errors
+    /// When it cannot be recorded; the directory is gone then.
+    fn has_made(&mut self, _name: &CStr) -> Result<(), CallError> {
+        Ok(())
+    }
+
+    /// Is told that it could not be made.
+    fn has_not_made(&mut self, _name: &CStr) {}
+
+    /// Is told that a directory of this name in the target was removed.
+    fn has_removed(&mut self, _name: &CStr) {}
 
     /// The entries that the last reading of a directory brought.
     fn entries(&self) -> Entries<'_>;

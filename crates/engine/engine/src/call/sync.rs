@@ -6,6 +6,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
@@ -31,6 +32,7 @@ use crate::call::requests::{Requests, Source};
 use crate::call::translated::{created, found, opened};
 use crate::call::whole::whole;
 use crate::call::whole_paths::{ByPath, WholePaths};
+use crate::places::manifest::{TreeManifest, announce, identify};
 use crate::{Caller, LARGEST_CALL_BYTES, Payload, Reply};
 use treering_sys::Pages;
 
@@ -68,6 +70,7 @@ pub struct SyncCaller {
     mappings: HashMap<u16, Mapping>,
     requests: Requests,
     buffers: Option<Buffers>,
+    manifest: Option<Arc<dyn TreeManifest>>,
 }
 
 impl SyncCaller {
@@ -99,6 +102,7 @@ impl SyncCaller {
             mappings: HashMap::new(),
             requests: Requests::default(),
             buffers: None,
+            manifest: None,
         })
     }
 
@@ -106,6 +110,12 @@ impl SyncCaller {
     #[must_use]
     pub fn named(self, given: &Path) -> Self {
         Self { given: given.to_owned(), ..self }
+    }
+
+    /// The same, with a record of the directories that are made in the target.
+    #[must_use]
+    pub(crate) fn recorded_in(self, manifest: Option<Arc<dyn TreeManifest>>) -> Self {
+        Self { manifest, ..self }
     }
 
     /// The same, in a place where workers take turns at these directories.
@@ -444,6 +454,28 @@ impl Caller for SyncCaller {
     #[inline]
     fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
         self.attempt(call)
+    }
+
+    #[cold]
+    fn will_make(&mut self, name: &CStr) -> Result<(), CallError> {
+        let Some(manifest) = &self.manifest else { return Ok(()) };
+        Ok(announce(manifest.as_ref(), self.dir(Dir::TARGET)?, name)?)
+    }
+
+    #[cold]
+    fn has_made(&mut self, name: &CStr) -> Result<(), CallError> {
+        let Some(manifest) = &self.manifest else { return Ok(()) };
+        Ok(identify(manifest.as_ref(), self.dir(Dir::TARGET)?, name)?)
+    }
+
+    #[cold]
+    fn has_not_made(&mut self, name: &CStr) {
+        self.manifest.iter().for_each(|manifest| manifest.not_made(name));
+    }
+
+    #[cold]
+    fn has_removed(&mut self, name: &CStr) {
+        self.manifest.iter().for_each(|manifest| manifest.removed(name));
     }
 
     fn entries(&self) -> Entries<'_> {

@@ -75,6 +75,22 @@ impl<C: Caller> Caller for Noting<C> {
         reply
     }
 
+    fn will_make(&mut self, name: &CStr) -> Result<(), CallError> {
+        self.caller.will_make(name)
+    }
+
+    fn has_made(&mut self, name: &CStr) -> Result<(), CallError> {
+        self.caller.has_made(name)
+    }
+
+    fn has_not_made(&mut self, name: &CStr) {
+        self.caller.has_not_made(name);
+    }
+
+    fn has_removed(&mut self, name: &CStr) {
+        self.caller.has_removed(name);
+    }
+
     fn entries(&self) -> Entries<'_> {
         self.caller.entries()
     }

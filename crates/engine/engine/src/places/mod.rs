@@ -1,5 +1,6 @@
 //! Where sessions can run: a directory, several at which workers take turns, or memory.
 
+pub(crate) mod manifest;
 mod program;
 pub(crate) mod remove;
 pub(crate) mod renewal;
@@ -87,7 +88,8 @@ impl Place for Target {
 
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<SyncCaller> {
         let payload = payload.for_worker(worker);
-        Ok(SyncCaller::new(self.dir(), self.confinement(), payload)?.named(self.given()))
+        let caller = SyncCaller::new(self.dir(), self.confinement(), payload)?;
+        Ok(caller.named(self.given()).recorded_in(self.manifest()))
     }
 
     fn drop_caches(&self) -> Result<(), DropCachesError> {

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use treering_sys::{
-    Confinement, EntryBuffer, Errno, FileType, fd_path, is_single_name, open_subdir, read_entries,
-    remove_dir, rewind_dir, unlink,
+    Confinement, EntryBuffer, Errno, FileIdentity, FileType, fd_path, identity_of, is_single_name,
+    open_subdir, read_entries, remove_dir, rewind_dir, unlink,
 };
 
 /// What was removed so far.
@@ -32,6 +32,12 @@ pub enum RemoveError {
     NotPlain {
         /// What was given.
         name: String,
+    },
+    /// Another directory has the name of the tree.
+    #[error("{} is not the directory that was made; it stays", path.display())]
+    NotTheSame {
+        /// Where.
+        path: PathBuf,
     },
     /// Another filesystem is mounted inside.
     #[error("{} is on another mount; unmount it first", path.display())]
@@ -65,16 +71,16 @@ struct Level {
     progressed: bool,
 }
 
-/// Removes the directory `name` in `dir` with all that is in it. `progress` is asked after each
-/// batch of entries whether to go on.
+/// Removes the directory of this name and identity in `dir` with all that is in it. `progress` is
+/// asked after each batch of entries whether to go on.
 ///
 /// # Errors
-/// When the name is not a plain one, something is mounted inside, a call fails, or `progress` says
-/// stop. What was removed stays removed.
+/// When the name is not a plain one, another directory has it, something is mounted inside, a call
+/// fails, or `progress` says stop. What was removed stays removed.
 pub fn remove_tree(
     dir: BorrowedFd<'_>,
     confinement: Confinement,
-    name: &str,
+    (name, made): (&str, &FileIdentity),
     progress: &mut dyn FnMut(&Removed) -> ControlFlow<()>,
 ) -> Result<Removed, RemoveError> {
     let plain = CString::new(name).ok().filter(|name| is_single_name(name.to_bytes()));
@@ -85,10 +91,17 @@ pub fn remove_tree(
         removed: Removed::default(),
         progress,
     };
-    let mut levels = vec![removal.enter(dir, plain)?];
+    let mut top = removal.open(dir, plain)?;
+    let opened = identity_of(&top.dir).map_err(|errno| failed("open", dir, Some(&top.name), errno));
+    if !opened?.is_same_file(made) {
+        return Err(RemoveError::NotTheSame { path: path_of(dir, Some(&top.name)) });
+    }
+    removal.empty(&mut top)?;
+    let mut levels = vec![top];
     while let Some(level) = levels.last_mut() {
         if let Some(name) = level.pending.pop() {
-            let below = removal.enter(level.dir.as_fd(), name)?;
+            let mut below = removal.open(level.dir.as_fd(), name)?;
+            removal.empty(&mut below)?;
             levels.push(below);
             continue;
         }
@@ -106,22 +119,19 @@ pub fn remove_tree(
     Ok(removal.removed)
 }
 
-/// Removes the file `name` in `dir`, or the directory as [`remove_tree`].
+/// Removes the file `name` in `dir`; that there is none is no failure.
 ///
 /// # Errors
-/// As [`remove_tree`].
-pub(crate) fn remove(
+/// When the name is not a plain one, or is that of a directory, or the call fails.
+pub(crate) fn remove_file(
     dir: BorrowedFd<'_>,
     confinement: Confinement,
     name: &str,
-    progress: &mut dyn FnMut(&Removed) -> ControlFlow<()>,
-) -> Result<Removed, RemoveError> {
+) -> Result<(), RemoveError> {
     let plain = CString::new(name).ok().filter(|name| is_single_name(name.to_bytes()));
     let plain = plain.ok_or_else(|| RemoveError::NotPlain { name: name.to_owned() })?;
     match unlink(confinement, dir, &plain) {
-        Ok(()) => Ok(Removed { files: 1, dirs: 0 }),
-        Err(Errno::NOENT) => Ok(Removed::default()),
-        Err(Errno::ISDIR) => remove_tree(dir, confinement, name, progress),
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(errno) => Err(failed("remove", dir, Some(&plain), errno)),
     }
 }
@@ -134,15 +144,13 @@ struct Removal<'p> {
 }
 
 impl Removal<'_> {
-    /// Opens a directory and removes the files in it.
-    fn enter(&mut self, parent: BorrowedFd<'_>, name: CString) -> Result<Level, RemoveError> {
+    /// Opens a directory.
+    fn open(&self, parent: BorrowedFd<'_>, name: CString) -> Result<Level, RemoveError> {
         let dir = open_subdir(self.confinement, parent, &name).map_err(|errno| match errno {
             Errno::XDEV => RemoveError::OtherMount { path: path_of(parent, Some(&name)) },
             errno => failed("open", parent, Some(&name), errno),
         })?;
-        let mut level = Level { name, dir, pending: Vec::new(), progressed: false };
-        self.empty(&mut level)?;
-        Ok(level)
+        Ok(Level { name, dir, pending: Vec::new(), progressed: false })
     }
 
     /// Removes the files of a directory and counters the directories in it.

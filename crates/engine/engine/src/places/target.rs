@@ -5,14 +5,17 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use treering_script::{Room, TargetFacts};
 use treering_sys::{
-    Confinement, EntryBuffer, Errno, FilesystemFacts, LockError, dir_again, fd_path,
-    filesystem_facts, lock_exclusive, make_dir, open_top, read_entries,
+    Confinement, EntryBuffer, Errno, FileIdentity, FileType, FilesystemFacts, LockError, dir_again,
+    fd_path, filesystem_facts, identity_in, lock_exclusive, open_subdir, open_top, read_entries,
 };
 
 use crate::call::sync::room;
+use crate::places::manifest::{TreeManifest, make_recorded};
+use crate::places::remove::remove_file;
 use crate::{RemoveError, Removed, TargetError, remove_tree};
 
 /// An open directory under test. All names of a run are beneath it, wherever it is moved.
@@ -22,6 +25,7 @@ pub struct Target {
     path: PathBuf,
     given: PathBuf,
     confinement: Confinement,
+    manifest: Option<Arc<dyn TreeManifest>>,
 }
 
 impl Target {
@@ -35,19 +39,51 @@ impl Target {
         // Where /proc is not mounted the user's words must do.
         let given = path.to_owned();
         let path = fd_path(&dir).unwrap_or_else(|| given.clone());
-        Ok(Self { dir, path, given, confinement })
+        Ok(Self { dir, path, given, confinement, manifest: None })
     }
 
-    /// A new directory of this name in it, as a target of its own.
+    /// Has everything that runs make directly in it recorded there from now on.
+    pub fn record_in(&mut self, manifest: Option<Arc<dyn TreeManifest>>) {
+        self.manifest = manifest;
+    }
+
+    /// The record of what runs make directly in it.
+    pub(crate) fn manifest(&self) -> Option<Arc<dyn TreeManifest>> {
+        self.manifest.clone()
+    }
+
+    /// Makes a directory of this name in it, with its record where one is kept.
     ///
     /// # Errors
-    /// When it cannot be made or opened; also where the name is taken.
+    /// When it cannot be made or recorded; also where the name is taken.
+    pub fn make_tree(&self, name: &str) -> Result<(), TargetError> {
+        let c_name = CString::new(name).map_err(|_nul| Errno::INVAL);
+        let made =
+            c_name.and_then(|name| make_recorded(self.manifest.as_deref(), self.dir(), &name));
+        made.map_err(|errno| error("make", &self.path.join(name), errno))
+    }
+
+    /// The identity of what has this name in it.
+    ///
+    /// # Errors
+    /// When there is nothing, or the name is not a plain one.
+    pub fn identity(&self, name: &str) -> Result<FileIdentity, TargetError> {
+        let c_name = CString::new(name).map_err(|_nul| Errno::INVAL);
+        let found = c_name.and_then(|name| identity_in(self.dir(), &name));
+        found.map_err(|errno| error("examine", &self.path.join(name), errno))
+    }
+
+    /// The directory of this name in it, as a target of its own.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
     pub fn beneath(&self, name: &str) -> Result<Self, TargetError> {
         let path = self.path.join(name);
-        let made = CString::new(name).map_err(|_nul| Errno::INVAL);
-        let made = made.and_then(|name| make_dir(self.dir(), &name));
-        made.map_err(|errno| error("make", &path, errno))?;
-        Self::open(&path)
+        let failed = |errno| error("open", &path, errno);
+        let c_name = CString::new(name).map_err(|_nul| failed(Errno::INVAL))?;
+        let dir = open_subdir(self.confinement, self.dir(), &c_name).map_err(failed)?;
+        let (confinement, given) = (self.confinement, self.given.join(name));
+        Ok(Self { dir, path, given, confinement, manifest: None })
     }
 
     /// The same target with another way to confine names: what tests and doctors ask for.
@@ -139,21 +175,21 @@ impl Target {
     pub fn remove_tree(
         &self,
         name: &str,
+        made: &FileIdentity,
         progress: &mut dyn FnMut(&Removed) -> ControlFlow<()>,
     ) -> Result<Removed, RemoveError> {
-        remove_tree(self.dir(), self.confinement, name, progress)
+        remove_tree(self.dir(), self.confinement, (name, made), progress)
     }
 
-    /// Removes what a run made directly in the target: a file, or a tree as [`remove_tree`].
+    /// Removes a file that a run made directly in the target, or a tree as [`remove_tree`].
     ///
     /// # Errors
     /// As [`remove_tree`].
-    pub fn remove(
-        &self,
-        name: &str,
-        progress: &mut dyn FnMut(&Removed) -> ControlFlow<()>,
-    ) -> Result<Removed, RemoveError> {
-        crate::places::remove::remove(self.dir(), self.confinement, name, progress)
+    pub fn remove(&self, name: &str, made: &FileIdentity) -> Result<(), RemoveError> {
+        if made.kind == FileType::Directory {
+            return self.remove_tree(name, made, &mut |_| ControlFlow::Continue(())).map(|_| ());
+        }
+        remove_file(self.dir(), self.confinement, name)
     }
 }
 

@@ -7,10 +7,13 @@
 mod barriers;
 mod channels;
 mod clocks;
+mod idle;
 mod launch;
 mod link;
+mod messages;
 mod packed;
 pub(crate) mod share;
+mod silence;
 mod skew;
 mod spread;
 mod world;

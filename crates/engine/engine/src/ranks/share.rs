@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use treering_model::Interval;
 use treering_sys::{StopFlag, monotonic_ns};
 
+use crate::ranks::idle::LONGEST_REST;
 use crate::ranks::packed::{packed, unpacked};
-use crate::ranks::world::LONGEST_REST;
 use crate::totals::merge_intervals;
 use crate::workers::reported::ReportedRun;
 use crate::workers::worker::{TaskEnd, TaskRun};

@@ -8,12 +8,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use treering_sys::{StopFlag, monotonic_ns};
 
+use crate::ranks::idle::Idle;
+use crate::ranks::messages::{Kind, number};
 use crate::ranks::packed::{packed, unpacked};
+use crate::ranks::silence::{Overdue, SilenceWatch, beat_interval};
 use crate::ranks::spread::{Heading, LONG, before, next_ranks};
 use crate::{ClockRelation, Link, RankSkew};
 
@@ -27,44 +29,6 @@ pub struct RankError {
     pub host: String,
     /// What became of it.
     pub why: String,
-}
-
-/// What a message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Kind {
-    /// For a meeting: from a rank to rank 0, or from rank 0 to one alone.
-    Meeting = b'm' as isize,
-    /// What rank 0 says to all.
-    Told = b't' as isize,
-    /// The sender is there, and has made so many calls.
-    Beat = b'b' as isize,
-    /// The group of this number is to stop, or a signal asks to.
-    Halt = b'h' as isize,
-    /// What does the clock say?
-    Ask = b'a' as isize,
-    /// What it says.
-    Said = b's' as isize,
-    /// The sender has left the run, and why.
-    Left = b'l' as isize,
-    /// The sender is about to end.
-    Farewell = b'f' as isize,
-}
-
-impl Kind {
-    const ALL: [Self; 8] = [
-        Self::Meeting,
-        Self::Told,
-        Self::Beat,
-        Self::Halt,
-        Self::Ask,
-        Self::Said,
-        Self::Left,
-        Self::Farewell,
-    ];
-
-    fn of(byte: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| *kind as u8 == byte)
-    }
 }
 
 /// How many times the clock of a rank is asked.
@@ -90,10 +54,9 @@ pub struct World<'l> {
 
 struct State {
     inbox: HashMap<(Kind, usize), VecDeque<Vec<u8>>>,
-    /// When each rank was last heard.
-    heard: Vec<Instant>,
-    /// The calls of each rank, and since when there are so many.
-    calls: Vec<(u64, Instant)>,
+    silence: SilenceWatch,
+    /// Whether a group works that has not exchanged its results yet.
+    works: bool,
     hosts: Vec<String>,
     clocks: Vec<ClockRelation>,
     skews: Vec<RankSkew>,
@@ -116,8 +79,8 @@ impl<'l> World<'l> {
         let (size, now) = (link.size(), Instant::now());
         let state = State {
             inbox: HashMap::new(),
-            heard: vec![now; size],
-            calls: vec![(0, now); size],
+            silence: SilenceWatch::new(size, now),
+            works: false,
             hosts: vec!["?".to_owned(); size],
             clocks: vec![ClockRelation::default(); size],
             skews: Vec::new(),
@@ -209,24 +172,46 @@ impl<'l> World<'l> {
     /// The same as far as it can be had, and who is lost, at rank 0.
     pub(crate) fn gather_most(&self, bytes: &[u8]) -> (Vec<Option<Vec<u8>>>, Option<RankError>) {
         {
-            // They had other things to do until now, or we did not listen.
-            let (mut state, now) = (self.state.borrow_mut(), Instant::now());
-            state.heard.iter_mut().for_each(|heard| *heard = now);
-            state.calls.iter_mut().for_each(|(_, since)| *since = now);
+            let mut state = self.state.borrow_mut();
+            if !std::mem::take(&mut state.works) {
+                // They had other things to do until now.
+                state.silence.restart();
+            }
         }
         let mut parts = vec![None; self.size()];
         parts[0] = Some(bytes.to_vec());
-        let mut lost: Option<RankError> = None;
+        let mut lost = self.lost();
+        let mut hurried = lost.is_some().then(Instant::now);
         for (from, part) in parts.iter_mut().enumerate().skip(1) {
-            match self.next(Kind::Meeting, from, lost.is_some()) {
-                Ok(told) => *part = Some(told),
-                Err(error) => lost = lost.or(Some(error)),
+            let mut told = self.next_of_meeting(from, lost.as_ref(), hurried);
+            if let (Err(error), None) = (&told, &lost) {
+                // The others would work for nothing.
+                self.halt(None);
+                hurried = Some(Instant::now());
+                lost = Some(error.clone());
+                if error.rank != from {
+                    told = self.next_of_meeting(from, lost.as_ref(), hurried);
+                }
             }
+            *part = told.ok();
         }
         if lost.is_some() {
             self.state.borrow_mut().lost.clone_from(&lost);
         }
         (parts, lost)
+    }
+
+    /// The message of a rank for the present meeting; nobody waits for one that is lost.
+    fn next_of_meeting(
+        &self,
+        from: usize,
+        lost: Option<&RankError>,
+        hurried: Option<Instant>,
+    ) -> Result<Vec<u8>, RankError> {
+        match lost.filter(|lost| lost.rank == from) {
+            Some(lost) => self.take(Kind::Meeting, from).ok_or_else(|| lost.clone()),
+            None => self.next(Kind::Meeting, from, hurried),
+        }
     }
 
     /// What rank 0 says, at all of them; the others' bytes are not looked at.
@@ -240,7 +225,8 @@ impl<'l> World<'l> {
             state.told
         };
         if !self.is_first() {
-            let message = self.wait_for((0, number), false, &mut || self.take_told(number))?;
+            let message =
+                self.wait_for((0, number), None, &mut || self.take_told(number).map(Ok))?;
             let not_understood = |error| self.error(0, format!("it is not understood: {error}"));
             return unpacked(&message).map_err(not_understood);
         }
@@ -288,7 +274,7 @@ impl<'l> World<'l> {
                 for _ in 0..QUESTIONS {
                     let asked_ns = monotonic_ns();
                     self.send(rank, Kind::Ask, &[]);
-                    let said = self.next(Kind::Said, rank, false)?;
+                    let said = self.next(Kind::Said, rank, None)?;
                     let answered_ns = monotonic_ns();
                     let said_ns = number(&said);
                     relation = relation.surer(ClockRelation::of(asked_ns, answered_ns, said_ns));
@@ -298,7 +284,7 @@ impl<'l> World<'l> {
             }
             return Ok(());
         }
-        let own = serde_json::from_slice(&self.next(Kind::Meeting, 0, false)?);
+        let own = serde_json::from_slice(&self.next(Kind::Meeting, 0, None)?);
         let own = own.map_err(|error| self.error(0, format!("it is not understood: {error}")))?;
         self.state.borrow_mut().clocks[self.rank()] = own;
         Ok(())
@@ -320,7 +306,10 @@ impl<'l> World<'l> {
 
     /// A new group begins: halts of the one before mean nothing any more.
     pub(crate) fn begin_group(&self) {
-        self.state.borrow_mut().group += 1;
+        let mut state = self.state.borrow_mut();
+        state.group += 1;
+        state.works = true;
+        state.silence.restart();
     }
 
     pub(crate) fn have_met(&self) {
@@ -356,6 +345,13 @@ impl<'l> World<'l> {
         self.calls.set(calls);
         self.listen();
         self.beat();
+        if self.is_first() && self.lost().is_none() {
+            // Our own tasks may go on for much longer than the limit.
+            if let Err(lost) = self.any_overdue(1..self.size()) {
+                self.state.borrow_mut().lost = Some(lost);
+                stop.halt();
+            }
+        }
         if stop.is_raised() {
             self.halt(stop.signal());
         }
@@ -425,7 +421,11 @@ impl<'l> World<'l> {
         let until = Instant::now() + FAREWELL.min(self.limit.get());
         let mut missing = Ok(());
         for from in 1..self.size() {
-            missing = missing.and(self.wait_for_farewell(from, Some(until)));
+            let came = match self.lost() {
+                Some(lost) if lost.rank == from && self.is_silent(from) => Err(lost),
+                _ => self.wait_for_farewell(from, Some(until)),
+            };
+            missing = missing.and(came);
         }
         self.send_to(1..self.size(), Kind::Farewell, &[]);
         missing
@@ -445,9 +445,21 @@ impl<'l> World<'l> {
         }
     }
 
-    /// The next message of this kind. Who is patient no more takes what is there or comes soon.
-    fn next(&self, kind: Kind, from: usize, hurries: bool) -> Result<Vec<u8>, RankError> {
-        self.wait_for((from, u32::MAX), hurries, &mut || self.take(kind, from))
+    /// The next message of this kind. Who hurries since some time takes what is there or comes
+    /// soon after.
+    fn next(
+        &self,
+        kind: Kind,
+        from: usize,
+        hurried: Option<Instant>,
+    ) -> Result<Vec<u8>, RankError> {
+        let is_gathering = kind == Kind::Meeting && self.is_first() && hurried.is_none();
+        // What those before it had to say was taken already.
+        let awaited = if is_gathering { from..self.size() } else { 0..0 };
+        self.wait_for((from, u32::MAX), hurried, &mut || {
+            let message = self.take(kind, from).map(Ok);
+            message.or_else(|| self.any_overdue(awaited.clone()).err().map(Err))
+        })
     }
 
     /// Waits until there is a message that depends on this rank, and the word of rank 0 that it is,
@@ -455,8 +467,8 @@ impl<'l> World<'l> {
     fn wait_for(
         &self,
         (from, awaited): (usize, u32),
-        hurries: bool,
-        take: &mut dyn FnMut() -> Option<Vec<u8>>,
+        hurried: Option<Instant>,
+        take: &mut dyn FnMut() -> Option<Result<Vec<u8>, RankError>>,
     ) -> Result<Vec<u8>, RankError> {
         let began = Instant::now();
         let mut idle = Idle::default();
@@ -466,12 +478,13 @@ impl<'l> World<'l> {
                 idle = Idle::default();
             }
             if let Some(message) = take() {
-                return Ok(message);
+                return message;
             }
             if let Some(left) = self.has_left(from, awaited, began) {
                 return Err(left);
             }
-            if hurries && began.elapsed() > FAREWELL.min(self.limit.get()) {
+            let hurries_for = hurried.map_or(Duration::ZERO, |since| since.elapsed());
+            if hurries_for > FAREWELL.min(self.limit.get()) {
                 return Err(self.error(from, "it was not waited for any longer".to_owned()));
             }
             self.beat();
@@ -486,25 +499,34 @@ impl<'l> World<'l> {
 
     /// Whether a rank that is waited for is there and works. Rank 0 may have much else to do.
     fn overdue(&self, rank: usize) -> Result<(), RankError> {
-        if rank == 0 {
-            return Ok(());
-        }
-        let (silent, (calls, since)) = {
-            let state = self.state.borrow();
-            (state.heard[rank].elapsed(), state.calls[rank])
+        let limit = self.limit.get();
+        let overdue = self.state.borrow().silence.overdue(rank, limit);
+        let seconds = limit.as_secs_f64();
+        let why = match overdue.filter(|_| rank != 0) {
+            None => return Ok(()),
+            Some(Overdue::Silent) => {
+                format!("not a word for {seconds} s (--rank-timeout): it hangs, or is gone")
+            }
+            Some(Overdue::Stuck { calls }) => format!(
+                "none of its calls has ended for {seconds} s (--rank-timeout); it has made {calls}"
+            ),
         };
-        let limit = self.limit.get().as_secs_f64();
-        if silent > self.limit.get() {
-            let why = format!("not a word for {limit} s (--rank-timeout): it hangs, or is gone");
-            return Err(self.error(rank, why));
-        }
-        if since.elapsed() > self.limit.get() {
-            let why = format!(
-                "none of its calls has ended for {limit} s (--rank-timeout); it has made {calls}"
-            );
-            return Err(self.error(rank, why));
-        }
-        Ok(())
+        Err(self.error(rank, why))
+    }
+
+    /// The same for those of these ranks whose message for the present meeting has not come, at
+    /// rank 0.
+    fn any_overdue(&self, ranks: Range<usize>) -> Result<(), RankError> {
+        ranks.filter(|rank| !self.has_come(*rank)).try_for_each(|rank| self.overdue(rank))
+    }
+
+    fn has_come(&self, rank: usize) -> bool {
+        let state = self.state.borrow();
+        state.inbox.get(&(Kind::Meeting, rank)).is_some_and(|queue| !queue.is_empty())
+    }
+
+    fn is_silent(&self, rank: usize) -> bool {
+        self.state.borrow().silence.overdue(rank, self.limit.get()) == Some(Overdue::Silent)
     }
 
     pub(crate) fn error(&self, rank: usize, why: String) -> RankError {
@@ -529,6 +551,7 @@ impl<'l> World<'l> {
     /// Takes in what has come, if something has.
     fn listen(&self) -> bool {
         let mut has_come = false;
+        self.state.borrow_mut().silence.look(Instant::now(), self.limit.get());
         while let Some((from, message)) = self.link.receive() {
             has_come = true;
             let Some((kind, bytes)) = message.split_first() else { continue };
@@ -538,14 +561,10 @@ impl<'l> World<'l> {
                 continue;
             }
             let mut state = self.state.borrow_mut();
-            let now = Instant::now();
             state.received_bytes += message.len() as u64;
-            state.heard[from] = now;
+            state.silence.hear(from);
             if kind == Kind::Beat {
-                let calls = number(bytes);
-                if state.calls[from].0 != calls {
-                    state.calls[from] = (calls, now);
-                }
+                state.silence.count(from, number(bytes));
                 continue;
             }
             let passes_on = kind == Kind::Told
@@ -562,39 +581,11 @@ impl<'l> World<'l> {
 
     /// Says that we are here, if the last time is some time ago.
     fn beat(&self) {
-        let every = (self.limit.get() / 10).min(Duration::from_secs(1));
+        let every = beat_interval(self.limit.get());
         if self.is_first() || self.beaten.get().elapsed() < every {
             return;
         }
         self.beaten.set(Instant::now());
         self.send(0, Kind::Beat, &self.calls.get().to_le_bytes());
-    }
-}
-
-/// The number at the beginning of a message; 0 where there is none.
-fn number(bytes: &[u8]) -> u64 {
-    bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
-}
-
-/// Waits a little, and longer each time: other ranks may need this CPU.
-#[derive(Default)]
-struct Idle {
-    turns: u32,
-}
-
-/// How many times whoever waits gives way before it sleeps: an answer that is under way comes
-/// meanwhile.
-const YIELDS: u32 = 20;
-/// By how much longer it sleeps each time, and how long at most.
-const LONGER: Duration = Duration::from_micros(20);
-pub(crate) const LONGEST_REST: Duration = Duration::from_micros(500);
-
-impl Idle {
-    fn rest(&mut self) {
-        self.turns = self.turns.saturating_add(1);
-        match self.turns.checked_sub(YIELDS) {
-            None | Some(0) => thread::yield_now(),
-            Some(times) => thread::sleep(LONGER.saturating_mul(times).min(LONGEST_REST)),
-        }
     }
 }

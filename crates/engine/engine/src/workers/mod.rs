@@ -3,6 +3,7 @@
 
 pub(crate) mod gate;
 pub(crate) mod handicap;
+pub(crate) mod process_watch;
 pub(crate) mod processes;
 pub(crate) mod reported;
 pub(crate) mod start;

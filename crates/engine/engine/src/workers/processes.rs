@@ -4,12 +4,14 @@
 //! that it is to stop, and how far it is, through memory that both have.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use treering_script::{GroupStart, Task};
 use treering_sys::{
     ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns, own_session,
 };
 
+use crate::workers::process_watch::{CHECK_EVERY, ProcessState, ProcessWatch, Remedy};
 use crate::workers::reported::ReportedRun;
 use crate::workers::start::cannot_start;
 use crate::workers::worker::{Halting, TaskEnd, TaskRun, Worker};
@@ -18,15 +20,26 @@ use crate::{Caller, EngineError};
 /// No child says more: histograms of all kinds of calls take a few MiB at most.
 const ANSWER_MAX: usize = 256 << 20;
 
-/// Runs each task in a process of its own. One that fails stops the others.
+/// How the processes of a group are made and watched.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProcessOptions {
+    /// When they begin.
+    pub(crate) start: GroupStart,
+    /// Whether each has a session of its own.
+    pub(crate) has_session: bool,
+    /// How long one may be stopped by a signal before the run ends.
+    pub(crate) stopped_max: Duration,
+}
+
+/// Runs each task in a process of its own. One that fails stops the others, and so does one that
+/// stays stopped.
 pub(crate) fn on_processes<C: Caller>(
     workers: &mut [Worker<C>],
     tasks: &mut [Task],
-    start: GroupStart,
+    options: ProcessOptions,
     halting: Halting<'_>,
-    has_session: bool,
 ) -> Result<Vec<TaskRun>, EngineError> {
-    let runs = forked(workers, tasks, start, halting, has_session);
+    let runs = forked(workers, tasks, options, halting);
     halting.stop.lift_halt();
     runs
 }
@@ -34,20 +47,19 @@ pub(crate) fn on_processes<C: Caller>(
 fn forked<C: Caller>(
     workers: &mut [Worker<C>],
     tasks: &mut [Task],
-    start: GroupStart,
+    options: ProcessOptions,
     halting: Halting<'_>,
-    has_session: bool,
 ) -> Result<Vec<TaskRun>, EngineError> {
     let wanted = tasks.len();
     let cannot = |worker| move |source| cannot_start(worker, wanted, source);
-    let gate = match start {
+    let gate = match options.start {
         GroupStart::Together => Some(ForkGate::new().map_err(cannot(0))?),
         GroupStart::AsMade => None,
     };
     let mut children: Vec<Forked> = Vec::with_capacity(tasks.len());
     for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {
         let work = || {
-            if has_session {
+            if options.has_session {
                 own_session();
             }
             answer(worker, task, halting)
@@ -56,13 +68,46 @@ fn forked<C: Caller>(
         children.push(fork_worker(gate.as_ref(), work).map_err(cannot(number))?);
     }
     drop(gate);
-    while hear_forked(&mut children, ANSWER_MAX).map_err(cannot(0))? {
-        if children.iter().any(Forked::is_silent) {
-            // One of them was lost.
+    let watches = watch(&mut children, options.stopped_max, halting).map_err(cannot(0))?;
+    let ends = children.into_iter().map(Forked::end);
+    Ok(ends.zip(watches).map(|(end, watch)| run(end, watch.into_fault())).collect())
+}
+
+/// Takes in the answers of all children until they are complete, and sees to those that are stopped
+/// or do not end.
+fn watch(
+    children: &mut [Forked],
+    stopped_max: Duration,
+    halting: Halting<'_>,
+) -> io::Result<Vec<ProcessWatch>> {
+    let mut watches: Vec<_> = children.iter().map(|_| ProcessWatch::new(stopped_max)).collect();
+    let mut checked = Instant::now();
+    while hear_forked(children, ANSWER_MAX, CHECK_EVERY)? {
+        if children.iter().any(Forked::is_lost) {
             halting.stop.halt();
         }
+        let since_last = checked.elapsed();
+        if since_last < CHECK_EVERY {
+            continue;
+        }
+        checked = Instant::now();
+        let running = children.iter_mut().zip(&mut watches).filter(|(child, _)| !child.is_over());
+        for (child, watch) in running {
+            let state = ProcessState {
+                is_stopped: child.is_stopped(),
+                may_work: !halting.is_over(),
+                is_flagged: halting.stop.is_raised(),
+            };
+            match watch.check(state, since_last) {
+                None => {}
+                Some(Remedy::Halt) => halting.stop.halt(),
+                Some(Remedy::Resume) => child.resume(),
+                Some(Remedy::Terminate) => child.terminate(),
+                Some(Remedy::Kill) => child.kill(),
+            }
+        }
     }
-    Ok(children.into_iter().map(|child| run(child.end())).collect())
+    Ok(watches)
 }
 
 /// In the child: the work and what came of it.
@@ -77,12 +122,16 @@ fn answer<C: Caller>(worker: &mut Worker<C>, task: &mut Task, halting: Halting<'
     serde_json::to_vec(&reported).unwrap_or_default()
 }
 
-/// In the parent: the run of a child that has ended.
-fn run(end: ForkEnd) -> TaskRun {
+/// In the parent: the run of a child that has ended; one with a fault is lost, whatever it told.
+fn run(end: ForkEnd, fault: Option<String>) -> TaskRun {
     let reported = match end {
         ForkEnd::Answered(bytes) => serde_json::from_slice::<ReportedRun>(&bytes)
             .map_err(|error| io::Error::from(error).to_string()),
         ForkEnd::Lost(why) => Err(why),
     };
-    reported.map_or_else(|why| TaskRun::lost(why, monotonic_ns()), ReportedRun::into_run)
+    match (reported, fault) {
+        (Ok(told), None) => told.into_run(),
+        (Ok(told), Some(fault)) => TaskRun { end: TaskEnd::Lost(fault), ..told.into_run() },
+        (Err(why), fault) => TaskRun::lost(fault.unwrap_or(why), monotonic_ns()),
+    }
 }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use treering_model::{Counters, Cpu, Interval, Op, OpTotals};
 use treering_script::{
-    Call, Completion, Dir, Done, Entries, File, Identity, Io, Scheduling, Script, Spent, Stop,
-    Subject, Task, Usage,
+    Call, CallError, Completion, Dir, Done, Entries, File, Identity, Io, Scheduling, Script, Spent,
+    Stop, Subject, Task, Usage,
 };
 use treering_sys::{
     RunAs, Scheduled, StopFlag, ThreadCpu, ThreadUsage, monotonic_ns, thread_cpu, thread_usage,
@@ -43,7 +43,7 @@ pub(crate) struct Halting<'a> {
 
 impl Halting<'_> {
     #[inline]
-    fn is_over(self) -> bool {
+    pub(crate) fn is_over(self) -> bool {
         self.stop.is_raised() && (!self.finishes || self.stop.is_halted())
     }
 }
@@ -176,7 +176,50 @@ struct Calls<'w, C> {
     failed: FailedCall,
 }
 
+/// A call that makes or removes a directory in the target itself: the top of a tree.
+#[derive(Clone, Copy)]
+enum TreeCall<'c> {
+    Make(&'c CStr),
+    Remove(&'c CStr),
+}
+
+impl<'c> TreeCall<'c> {
+    #[inline]
+    fn of(call: &Call<'c>) -> Option<Self> {
+        match *call {
+            Call::MakeDir { at: Dir::TARGET, name } => Some(Self::Make(name)),
+            Call::RemoveDir { at: Dir::TARGET, name } => Some(Self::Remove(name)),
+            _ => None,
+        }
+    }
+}
+
 impl<C: Caller> Calls<'_, C> {
+    #[cold]
+    fn announce(&mut self, call: &Call<'_>, name: &CStr) -> Result<(), Stop> {
+        let announced = self.caller.will_make(name);
+        announced.map_err(|error| {
+            self.failed.take_down(call);
+            Stop::Failed(error)
+        })
+    }
+
+    /// Records what came of it, outside of its time.
+    #[cold]
+    fn record(
+        &mut self,
+        of_tree: TreeCall<'_>,
+        replied: Result<Reply, CallError>,
+    ) -> Result<Reply, CallError> {
+        match (of_tree, &replied) {
+            (TreeCall::Make(name), Ok(_)) => return self.caller.has_made(name).and(replied),
+            (TreeCall::Make(name), Err(_)) => self.caller.has_not_made(name),
+            (TreeCall::Remove(name), Ok(_)) => self.caller.has_removed(name),
+            (TreeCall::Remove(_), Err(_)) => {}
+        }
+        replied
+    }
+
     /// Runs the code of a task.
     fn follow(mut self, script: &mut dyn Script) -> TaskEnd {
         match script.run(&mut self) {
@@ -199,6 +242,11 @@ impl<C: Caller> Io for Calls<'_, C> {
         }
         let op = call.op();
         let sync_began = if op == Op::Sync { Some(SyncTimer::begin()) } else { None };
+        let of_tree = matches!(op, Op::MakeDir | Op::RemoveDir).then(|| TreeCall::of(call));
+        let of_tree = of_tree.flatten();
+        if let Some(TreeCall::Make(name)) = of_tree {
+            self.announce(call, name)?;
+        }
         let began = self.recorder.before(op);
         let replied = self.caller.call(call);
         let (calls, bytes) = match &replied {
@@ -211,6 +259,10 @@ impl<C: Caller> Io for Calls<'_, C> {
         if let Some(timer) = sync_began {
             timer.end(&mut self.tally.sync);
         }
+        let replied = match of_tree {
+            None => replied,
+            Some(of_tree) => self.record(of_tree, replied),
+        };
         let files = u64::from(op == self.file_op && replied.is_ok());
         self.tally.files += files;
         self.line.add(calls, bytes, files);

@@ -178,3 +178,50 @@ impl Script for RaiseAndEnd {
         io.stat(Dir::TARGET, c"nothing").unless_missing().map(|_| ())
     }
 }
+
+/// Stops its own process, as `kill -STOP` does, and goes on working when it is continued.
+struct StoppingItself;
+
+impl Script for StoppingItself {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        use rustix::process::{Signal, getpid, kill_process};
+        let _stopped_here = kill_process(getpid(), Signal::STOP);
+        loop {
+            io.stat(Dir::TARGET, c"nothing").unless_missing()?;
+        }
+    }
+}
+
+#[test]
+fn a_process_that_stays_stopped_ends_the_run_and_is_named() {
+    for start in [GroupStart::Together, GroupStart::AsMade] {
+        let place = tempfile::tempdir().unwrap();
+        let target = Target::open(place.path()).unwrap();
+        let tasks = vec![endless("a"), task_of("stopped", Box::new(StoppingItself)), endless("b")];
+        let mut play = Play::new(vec![("p", vec![forked(tasks, start)])]);
+        let (progress, mut heard, stop) = (Progress::new(), Heard::default(), StopFlag::new());
+        let options = treering_engine::EngineOptions {
+            stopped_max: std::time::Duration::from_secs(1),
+            ..options(treering_engine::LatencyMode::All)
+        };
+        let run = RunOptions::new(&options, &mut heard, &progress, &stop);
+        let error = target.run(&mut play, run).unwrap_err();
+        assert!(matches!(&error, EngineError::Lost { task, .. } if task == "create stopped"));
+        assert!(error.to_string().contains("it was stopped by a signal"), "{error}");
+        let calls = heard.phases()[0].ops.iter().map(|op| op.calls).sum::<u64>();
+        assert!(calls > 0, "what the others did is kept");
+        assert!(!stop.is_raised(), "the next trial can run");
+    }
+}
+
+#[test]
+fn a_signal_ends_a_run_with_a_stopped_process() {
+    let place = tempfile::tempdir().unwrap();
+    let target = Target::open(place.path()).unwrap();
+    let stop = StopFlag::new();
+    let raising = Raising { stop: stop.clone(), signal: 2, calls: 0 };
+    let tasks = vec![task_of("stopped", Box::new(StoppingItself)), task_of("b", Box::new(raising))];
+    let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
+    let (result, _) = perform(&mut play, &target, &stop);
+    assert!(matches!(result, Err(EngineError::Interrupted { signal: 2 })), "{result:?}");
+}

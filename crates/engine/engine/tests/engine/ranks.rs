@@ -46,7 +46,12 @@ fn run_rank(
     }
     let target = Target::open(dir).unwrap();
     let own = own_directory(world.rank());
-    let target = if apart { target.beneath(&own).unwrap() } else { target };
+    let target = if apart {
+        target.make_tree(&own).unwrap();
+        target.beneath(&own).unwrap()
+    } else {
+        target
+    };
     let (mut heard, engine, progress) =
         (Heard::default(), options(LatencyMode::All), Progress::new());
     let run = RunOptions::new(&engine, &mut heard, &progress, stop);
@@ -254,6 +259,20 @@ fn a_rank_whose_calls_do_not_end_is_named_and_the_rest_is_kept() {
     assert!(error.starts_with("rank 2 on ?: none of its calls has ended for 4 s"), "{error}");
     let kept: Vec<_> = told[0].heard.tasks().iter().map(|task| task.subject.clone()).collect();
     assert_eq!(kept, ["a", "b"]);
+    assert!(told.iter().all(|one| one.result.is_err()));
+}
+
+#[test]
+fn a_rank_that_hangs_is_named_while_rank_0_itself_works_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let play = |rank| {
+        let hanging = sleeping("hanging", if rank == 2 { 10 } else { 0 });
+        let tree = task("tree", make_tree("tree", 3, 10));
+        Play::new(vec![("p", vec![group(vec![endless("a"), tree, hanging])])])
+    };
+    let told = together(3, SHORT, dir.path(), &play);
+    let error = told[0].result.as_ref().unwrap_err().to_string();
+    assert!(error.starts_with("rank 2 on ?: none of its calls has ended for 4 s"), "{error}");
     assert!(told.iter().all(|one| one.result.is_err()));
 }
 

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use treering_engine::{Confinement, RemoveError, Removed, Target};
+use treering_engine::{Confinement, FileIdentity, RemoveError, Removed, Target};
+use treering_sys::identity_of;
 
 use crate::stage::TinyMount;
 
@@ -18,7 +19,12 @@ fn target(confinement: Confinement) -> (tempfile::TempDir, Target) {
 }
 
 fn remove(target: &Target, name: &str) -> Result<Removed, RemoveError> {
-    target.remove_tree(name, &mut |_| ControlFlow::Continue(()))
+    target.remove_tree(name, &there(target, name), &mut |_| ControlFlow::Continue(()))
+}
+
+/// What has this name, or the target itself where nothing has.
+fn there(target: &Target, name: &str) -> FileIdentity {
+    target.identity(name).unwrap_or_else(|_| identity_of(target.dir()).unwrap())
 }
 
 #[test]
@@ -67,6 +73,22 @@ fn only_a_plain_name_of_a_directory_is_removed() {
 }
 
 #[test]
+fn a_directory_that_took_the_name_of_a_tree_stays() {
+    for confinement in BOTH {
+        let (place, target) = target(confinement);
+        let tree = place.path().join("tree");
+        fs::create_dir(&tree).unwrap();
+        let made = target.identity("tree").unwrap();
+        fs::rename(&tree, place.path().join("kept")).unwrap();
+        fs::create_dir(&tree).unwrap();
+        fs::write(tree.join("thesis.txt"), "mine").unwrap();
+        let refused = target.remove_tree("tree", &made, &mut |_| ControlFlow::Continue(()));
+        assert!(matches!(refused, Err(RemoveError::NotTheSame { .. })), "{refused:?}");
+        assert_eq!(fs::read(tree.join("thesis.txt")).unwrap(), b"mine");
+    }
+}
+
+#[test]
 fn deep_trees_go_too() {
     let (place, target) = target(Confinement::Kernel);
     let mut path = PathBuf::from(place.path());
@@ -87,7 +109,7 @@ fn a_removal_can_be_stopped() {
         fs::create_dir_all(tree.join(dir.to_string())).unwrap();
         fs::write(tree.join(format!("{dir}/file")), "x").unwrap();
     }
-    let stopped = target.remove_tree("tree", &mut |removed| {
+    let stopped = target.remove_tree("tree", &there(&target, "tree"), &mut |removed| {
         if removed.files < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     assert!(matches!(stopped, Err(RemoveError::Stopped(Removed { files: 3, .. }))), "{stopped:?}");

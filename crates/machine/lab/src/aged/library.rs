@@ -1,22 +1,22 @@
 //! The folder of saved images: one folder each, with the record (`image.json`) and the content. An
 //! image is there as a whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use treering_model::Layout;
 use treering_model::filesystems::{Filesystem, by_name};
-use treering_sys::{LockError, lock_exclusive};
+use treering_sys::{Existing, LockError, WholeFile, lock_exclusive};
 
 use super::content::{Digest, unpack};
 use crate::error::unfit;
 use crate::machine::names;
 use crate::master::Master;
-use crate::register::private_directory;
+use crate::register::{is_private_directory, private_directory};
 use crate::{DeviceError, LabError};
 
 const RECORD: &str = "image.json";
@@ -163,15 +163,29 @@ impl ImageLibrary {
     pub fn begin(&self, name: &str) -> Result<NewImage, LabError> {
         self.refuse_taken(name)?;
         let directory = private_directory(&self.directory)?;
-        remove_unfinished(&directory);
+        for left in UnfinishedImage::all_in(&directory).iter().filter(|left| !left.is_alive) {
+            let _stays_for_release = UnfinishedImage::remove(&left.folder);
+        }
         let folder = directory.join(format!("{UNFINISHED}{}-{name}", std::process::id()));
-        fs::create_dir(&folder).map_err(LabError::io("cannot make", &folder))?;
+        let made = DirBuilder::new().mode(0o700).create(&folder);
+        made.map_err(LabError::io("cannot make", &folder))?;
         let place = directory.join(name);
         let mut image = NewImage { folder: Some(folder.clone()), place, lock: None };
         let lock = File::open(&folder).map_err(LabError::io("cannot open", &folder))?;
         let _not_every_filesystem_locks = lock_exclusive(&lock);
         image.lock = Some(lock);
         Ok(image)
+    }
+
+    /// Images that were begun and are not finished, in the order of their names.
+    pub(crate) fn unfinished(&self) -> Vec<UnfinishedImage> {
+        UnfinishedImage::all_in(&self.directory)
+    }
+
+    /// The folders that killed runs left of images that they were saving.
+    pub fn left_unfinished(&self) -> Vec<PathBuf> {
+        let left = self.unfinished().into_iter().filter(|image| !image.is_alive);
+        left.map(|image| image.folder).collect()
     }
 
     /// Refuses what is no name for a new image.
@@ -239,15 +253,49 @@ fn remove_if_there(path: &Path) -> Result<(), LabError> {
     }
 }
 
-/// Removes what killed runs left; what is being saved now is locked.
-fn remove_unfinished(directory: &Path) {
-    for name in names(directory).iter().filter(|name| name.starts_with(UNFINISHED)) {
-        let folder = directory.join(name);
-        let is_left =
-            File::open(&folder).is_ok_and(|file| lock_exclusive(&file) != Err(LockError::Held));
-        if is_left {
-            let _stays_until_the_next_time = remove_folder(&folder);
+/// An image that is being saved, or that a killed run left unfinished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnfinishedImage {
+    /// Its folder.
+    pub(crate) folder: PathBuf,
+    /// The process that saves it.
+    pub(crate) pid: u32,
+    /// Whether it is being saved now: its folder is locked.
+    pub(crate) is_alive: bool,
+}
+
+impl UnfinishedImage {
+    /// Images that were begun in a directory of ours.
+    fn all_in(directory: &Path) -> Vec<Self> {
+        if !is_private_directory(directory) {
+            return Vec::new();
         }
+        let mut found = Vec::new();
+        for name in names(directory) {
+            let words = name.strip_prefix(UNFINISHED).and_then(|words| words.split_once('-'));
+            let Some((pid, _)) = words.filter(|(_, of)| is_name(of)) else { continue };
+            let (folder, Ok(pid)) = (directory.join(&name), pid.parse()) else { continue };
+            if is_private_directory(&folder)
+                && let Ok(file) = File::open(&folder)
+            {
+                let is_alive = lock_exclusive(&file) == Err(LockError::Held);
+                found.push(Self { folder, pid, is_alive });
+            }
+        }
+        found
+    }
+
+    /// Removes it, unless somebody saves it or has removed it meanwhile.
+    pub(crate) fn remove(folder: &Path) -> Result<(), LabError> {
+        let lock = match File::open(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened.map_err(LabError::io("cannot open", folder))?,
+        };
+        if lock_exclusive(&lock) == Err(LockError::Held) {
+            let by = vec!["a run that saves it".to_owned()];
+            return Err(DeviceError::StillUsed { what: folder.display().to_string(), by }.into());
+        }
+        remove_folder(folder)
     }
 }
 
@@ -290,6 +338,7 @@ impl NewImage {
         let file = file.write(true).create_new(true).mode(0o600).open(&path);
         let mut file = file.map_err(LabError::io("cannot make", &path))?;
         file.write_all(&text).and_then(|()| file.sync_all()).map_err(failed())?;
+        File::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed())?;
         fs::rename(&folder, &self.place).map_err(LabError::io("cannot make", &self.place))?;
         self.folder = None;
         let above = self.place.parent().unwrap_or(Path::new("/"));
@@ -372,23 +421,18 @@ impl SavedImage {
         self.unpack(&mut |_, _| Ok(()))
     }
 
-    /// Restores it to a new file, sparse and as large as the device was. Where that fails there is
-    /// no file.
+    /// Restores it to a new file, sparse and as large as the device was. Where that fails, or is
+    /// killed, there is no file.
     ///
     /// # Errors
     /// When there is such a file, it cannot be written, or the image is not what was saved.
     pub fn restore_to(&self, path: &Path) -> Result<(), LabError> {
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-        let file = file.map_err(LabError::io("cannot make", path))?;
-        let sized = file.set_len(self.record.device_bytes);
-        let filled = sized.map_err(LabError::io("cannot size", path)).and_then(|()| {
-            self.unpack(&mut |place, piece| file.write_all_at(piece, place))?;
-            file.sync_all().map_err(LabError::io("cannot write", path))
-        });
-        if filled.is_err() {
-            remove_if_there(path)?;
-        }
-        filled
+        let whole = WholeFile::create(path, 0o600, Existing::Keep);
+        let whole = whole.map_err(LabError::io("cannot make", path))?;
+        let sized = whole.file().set_len(self.record.device_bytes);
+        sized.map_err(LabError::io("cannot size", path))?;
+        self.unpack(&mut |place, piece| whole.file().write_all_at(piece, place))?;
+        whole.publish().map_err(LabError::io("cannot write", path))
     }
 
     /// Its content in a file without a name, in a directory.

@@ -11,5 +11,6 @@ mod library;
 mod onto_device;
 mod saving;
 
+pub(crate) use library::UnfinishedImage;
 pub use library::{ImageLibrary, ImageRecord, NewImage, SavedImage};
 pub use saving::AgedTarget;

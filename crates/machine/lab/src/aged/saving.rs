@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use treering_model::filesystems::{Filesystem, by_name};
 use treering_sys::{
-    DeviceUse, Errno, Mount, MountOptions, MountTable, SpaceRecord, StopFlag, device_bytes, mount,
-    open_device, open_top, space_map, unmount,
+    DeviceUse, Errno, Mount, MountTable, SpaceRecord, StopFlag, device_bytes, open_device,
+    open_top, space_map,
 };
 
 use super::check;
@@ -19,8 +19,9 @@ use super::content::{PIECE_BYTES, Packer};
 use super::library::{ImageLibrary, ImageRecord, NewImage};
 use crate::error::unfit;
 use crate::machine::block_number;
-use crate::remounting::{options_in_force, refuse_parts, refuse_used};
+use crate::remounting::{refuse_parts, refuse_used};
 use crate::sight::Sight;
+use crate::unmounted::{Unmounted, options_in_force};
 use crate::{DeviceError, Lab, LabError};
 
 /// How long whoever looks at a device that was just unmounted may keep it.
@@ -87,38 +88,24 @@ impl AgedTarget {
     ///
     /// # Errors
     /// When it is in use, has faults, or cannot be copied: nothing is saved then. When it cannot be
-    /// mounted again, whatever was saved.
+    /// mounted again, whatever was saved; it stays in the register then.
     pub fn save(
         &self,
         image: NewImage,
         record: ImageRecord,
         stop: &StopFlag,
     ) -> Result<(), LabError> {
-        let (point, options) = (&self.mount.point, self.options());
-        let parsed = MountOptions::parse(&[&options]).map_err(DeviceError::MountOption)?;
-        // Else a loop device that was made by `mount -o loop` would go with the mount.
-        let failed = LabError::io("cannot open", &self.node);
-        let held =
-            open_device(&self.node, DeviceUse::Look).map_err(|errno| failed(errno.into()))?;
-        unmount(point).map_err(|errno| match errno {
-            Errno::BUSY => unfit(format!(
-                "{} is in use and cannot be unmounted for saving: leave it in every shell, then \
-                 `treering image save {} {}`",
-                point.display(),
-                record.name,
-                point.display()
-            )),
-            errno => LabError::io("cannot unmount", point)(errno.into()),
-        })?;
+        let advice = format!(
+            " for saving: leave it in every shell, then `treering image save {} {}`",
+            record.name,
+            self.mount.point.display()
+        );
+        let lab = (&*self.lab.register, &self.lab.machine);
+        let unmounted = Unmounted::begin(&self.mount, lab, &advice)?;
         let saved = self.copy(image, record, stop);
-        let mounted = mount(self.node.as_os_str(), point, &self.mount.fs_type, &parsed);
-        drop(held);
+        let mounted = unmounted.end();
         saved?;
-        mounted.map_err(|errno| {
-            let mount_source = self.node.clone();
-            let (fs_type, why) = (self.filesystem.name, format!("{errno}; the image is saved"));
-            DeviceError::Mount { mount_source, fs_type, options, why }.into()
-        })
+        mounted
     }
 
     /// As it is mounted now: options of the mount and of the filesystem.

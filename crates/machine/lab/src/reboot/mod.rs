@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use treering_sys::{LockError, lock_exclusive};
+use treering_sys::{LockError, lock_exclusive, write_whole_file};
 
 pub use error::RebootError;
 pub use loader::{BootCommands, BootLoader, CommandLine};
@@ -235,13 +235,6 @@ fn remove(path: &Path) -> Result<(), LabError> {
 fn write_whole(path: &Path, text: &str) -> Result<(), LabError> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder).map_err(LabError::io("cannot make", folder))?;
-    let new = path.with_extension("new");
-    let write = || {
-        let mut file = File::create(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, path)?;
-        File::open(folder)?.sync_all()
-    };
-    write().map_err(LabError::io("cannot write", path))
+    let written = write_whole_file(path, |mut file| file.write_all(text.as_bytes()));
+    written.map_err(LabError::io("cannot write", path))
 }

@@ -21,7 +21,8 @@ use crate::{DeviceError, LabError};
 
 pub use record::PlanIdentity;
 pub(crate) use record::{
-    Facts, FileNumber, Kind, RecordId, file_line, loop_line, mounted_line, player_line,
+    DeviceIdentity, Facts, FileNumber, ForeignMount, Kind, RecordId, escape, file_line, loop_line,
+    mounted_line, player_line, text,
 };
 
 /// How long we wait for another process that looks through the register.
@@ -62,10 +63,27 @@ pub(crate) struct Found {
 impl Register {
     /// Opens the register, making its directory when it is missing.
     pub(crate) fn open(folder: &Path) -> Result<Self, LabError> {
-        let folder = private_directory(folder)?;
-        private_directory(&folder.join("mounts"))?;
-        private_directory(&folder.join("devices"))?;
-        Ok(Self { folder, plan: None })
+        let register = Self { folder: private_directory(folder)?, plan: None };
+        register.make()?;
+        Ok(register)
+    }
+
+    /// The register in this directory, which need not be there. Nothing is made before something
+    /// is recorded, and nothing is read from a directory that is not ours alone.
+    pub(crate) fn unopened(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), plan: None }
+    }
+
+    /// Makes its directories when they are missing.
+    fn make(&self) -> Result<(), LabError> {
+        private_directory(&self.folder)?;
+        private_directory(&self.folder.join("mounts"))?;
+        private_directory(&self.folder.join("devices")).map(drop)
+    }
+
+    /// The directory of the records.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The same register, whose new records name this plan.
@@ -85,6 +103,7 @@ impl Register {
 
     /// Takes a block device for ourselves among the runs of treering.
     pub(crate) fn take_device(&self, number: DeviceNumber, path: &Path) -> Result<File, LabError> {
+        self.make()?;
         let name = format!("{}-{}", number.major, number.minor);
         let lock = self.folder.join("devices").join(name);
         let file = open_lock(&lock)?;
@@ -100,6 +119,7 @@ impl Register {
         machine: &Machine,
         kind: impl FnOnce(&RecordId) -> Kind,
     ) -> Result<Record, LabError> {
+        self.make()?;
         let _register = self.lock()?;
         let pid = std::process::id();
         let start = machine.process_start(pid).unwrap_or(0);
@@ -127,6 +147,9 @@ impl Register {
 
     /// All records.
     pub(crate) fn all(&self) -> Result<Vec<Found>, LabError> {
+        if !is_private_directory(&self.folder) {
+            return Ok(Vec::new());
+        }
         let _register = self.lock()?;
         let mut found = Vec::new();
         for name in names(&self.folder) {
@@ -201,6 +224,11 @@ impl Record {
         &self.id
     }
 
+    /// Its file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Adds what is known only now; it is on disk when this returns.
     pub(crate) fn append(&mut self, text: &str) -> Result<(), LabError> {
         self.file
@@ -244,23 +272,34 @@ fn open_lock(path: &Path) -> Result<File, LabError> {
 /// things of theirs as ours.
 pub(crate) fn private_directory(path: &Path) -> Result<PathBuf, LabError> {
     match DirBuilder::new().recursive(true).mode(0o700).create(path) {
-        Ok(()) => {}
-        Err(error) => return Err(LabError::io("cannot make", path)(error)),
+        // A link to nothing, or a file, is looked at below.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => made.map_err(LabError::io("cannot make", path))?,
     }
-    let metadata = fs::symlink_metadata(path).map_err(LabError::io("cannot look at", path))?;
-    let why = if !metadata.is_dir() {
+    match why_not_private(path).map_err(LabError::io("cannot look at", path))? {
+        Some(why) => Err(DeviceError::UnsafeDirectory { path: path.to_owned(), why }.into()),
+        None => path.canonicalize().map_err(LabError::io("cannot find", path)),
+    }
+}
+
+/// Whether there is a directory that is ours alone.
+pub(crate) fn is_private_directory(path: &Path) -> bool {
+    why_not_private(path).is_ok_and(|why| why.is_none())
+}
+
+fn why_not_private(path: &Path) -> io::Result<Option<&'static str>> {
+    let metadata = fs::symlink_metadata(path)?;
+    Ok(if metadata.is_symlink() {
         Some("it is a link, not a directory")
-    } else if metadata.uid() != rustix::process::geteuid().as_raw() {
+    } else if !metadata.is_dir() {
+        Some("it is not a directory")
+    } else if metadata.uid() != treering_sys::user_id() {
         Some("it belongs to another user")
     } else if metadata.mode() & 0o022 != 0 {
         Some("others can write to it")
     } else {
         None
-    };
-    match why {
-        Some(why) => Err(DeviceError::UnsafeDirectory { path: path.to_owned(), why }.into()),
-        None => path.canonicalize().map_err(LabError::io("cannot find", path)),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -317,6 +356,23 @@ mod tests {
         assert!(!top.path().join("1-2-3-5.record").exists());
         let refused = register.claim(&found[0].id);
         assert!(matches!(refused, Err(LabError::Device(DeviceError::Damaged { .. }))));
+    }
+
+    #[test]
+    fn a_register_that_is_not_there_or_not_ours_has_no_records() {
+        let top = tempfile::tempdir().unwrap();
+        let missing = Register::unopened(&top.path().join("missing"));
+        assert!(missing.all().unwrap().is_empty() && !missing.folder().exists());
+        let record = missing.record(&Machine::default(), |_| image("/treering-1a.img")).unwrap();
+        assert_eq!(missing.all().unwrap().len(), 1);
+        drop(record);
+        let open = std::fs::Permissions::from_mode(0o777);
+        std::fs::set_permissions(missing.folder(), open).unwrap();
+        assert!(missing.all().unwrap().is_empty());
+        let refused = missing.record(&Machine::default(), |_| image("/treering-1a.img"));
+        let Err(LabError::Device(DeviceError::UnsafeDirectory { .. })) = refused else {
+            panic!("{refused:?}")
+        };
     }
 
     #[test]

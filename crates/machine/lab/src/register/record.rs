@@ -106,6 +106,40 @@ pub(crate) enum Kind {
         /// The number it is mounted under, known once it is mounted.
         mounted: Option<DeviceNumber>,
     },
+    /// A filesystem of somebody else's that is unmounted for a while, as it was mounted.
+    Unmounted(ForeignMount),
+}
+
+/// A mount that somebody else made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ForeignMount {
+    /// Where.
+    pub(crate) point: PathBuf,
+    /// The node of its device.
+    pub(crate) source: PathBuf,
+    /// Its type.
+    pub(crate) fs_type: String,
+    /// Options of the mount and of the filesystem, separated by commas.
+    pub(crate) options: String,
+    /// The number of the mount that the mount point is on.
+    pub(crate) parent: u64,
+    /// Whether its loop device goes away with its last user.
+    pub(crate) autoclear: bool,
+    /// Which device it is on.
+    pub(crate) device: DeviceIdentity,
+}
+
+/// What a device that gets the same name or number later does not share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DeviceIdentity {
+    /// Its number.
+    pub(crate) number: DeviceNumber,
+    /// The count that the kernel gives each disk as it appears (`diskseq`, since Linux 5.15).
+    pub(crate) sequence: Option<u64>,
+    /// The file of a loop device.
+    pub(crate) file: Option<FileNumber>,
+    /// The UUID of the filesystem, in hexadecimal digits.
+    pub(crate) uuid: Option<String>,
 }
 
 impl Kind {
@@ -115,6 +149,7 @@ impl Kind {
             Self::Loop { image, .. } => format!("the image {}", image.display()),
             Self::Played { image, .. } => format!("the played disk on {}", image.display()),
             Self::Mount { fs_type, .. } => format!("a mounted {fs_type}"),
+            Self::Unmounted(mount) => format!("the unmounted {}", mount.point.display()),
         }
     }
 }
@@ -183,6 +218,7 @@ impl Facts {
         ];
         lines.extend(self.plan.as_ref().map(|plan| format!("plan {}\n", plan.to_text())));
         match &self.kind {
+            Kind::Unmounted(mount) => lines.extend(unmounted_lines(mount)),
             Kind::Loop { image, file, number } => {
                 lines.push("kind loop\n".to_owned());
                 lines.push(format!("image {}\n", escape(image.as_os_str().as_bytes())));
@@ -247,6 +283,25 @@ pub(crate) fn loop_line(number: u32) -> String {
     format!("loop {number}\n")
 }
 
+fn unmounted_lines(mount: &ForeignMount) -> Vec<String> {
+    let ForeignMount { point, source, fs_type, options, parent, autoclear, device } = mount;
+    let path = |path: &Path| escape(path.as_os_str().as_bytes());
+    let mut lines = vec![
+        "kind unmounted\n".to_owned(),
+        format!("point {}\n", path(point)),
+        format!("source {}\n", path(source)),
+        format!("type {}\n", escape(fs_type.as_bytes())),
+        format!("options {}\n", escape(options.as_bytes())),
+        format!("parent {parent}\n"),
+        format!("autoclear {autoclear}\n"),
+        format!("device {}\n", device.number),
+    ];
+    lines.extend(device.sequence.map(|sequence| format!("sequence {sequence}\n")));
+    lines.extend(device.file.map(file_line));
+    lines.extend(device.uuid.as_ref().map(|uuid| format!("uuid {}\n", escape(uuid.as_bytes()))));
+    lines
+}
+
 /// The line that tells which process plays a disk, and when it began.
 pub(crate) fn player_line((pid, start): (u32, u64)) -> String {
     format!("player {pid} {start}\n")
@@ -271,6 +326,13 @@ struct Lines {
     fs_type: Option<String>,
     devices: Vec<DeviceNumber>,
     mounted: Option<DeviceNumber>,
+    point: Option<PathBuf>,
+    source: Option<PathBuf>,
+    options: Option<String>,
+    parent: Option<u64>,
+    autoclear: Option<bool>,
+    sequence: Option<u64>,
+    uuid: Option<String>,
 }
 
 impl Lines {
@@ -296,6 +358,13 @@ impl Lines {
             "type" => self.fs_type = Some(text(value)?),
             "device" => self.devices.push(value.parse().ok()?),
             "mounted" => self.mounted = Some(value.parse().ok()?),
+            "point" => self.point = Some(OsString::from_vec(unescape(value)?).into()),
+            "source" => self.source = Some(OsString::from_vec(unescape(value)?).into()),
+            "options" => self.options = Some(text(value)?),
+            "parent" => self.parent = Some(value.parse().ok()?),
+            "autoclear" => self.autoclear = Some(value.parse().ok()?),
+            "sequence" => self.sequence = Some(value.parse().ok()?),
+            "uuid" => self.uuid = Some(text(value)?),
             _ => return None,
         }
         Some(())
@@ -316,6 +385,20 @@ impl Lines {
             "mount" => {
                 Kind::Mount { fs_type: self.fs_type?, devices: self.devices, mounted: self.mounted }
             }
+            "unmounted" => Kind::Unmounted(ForeignMount {
+                point: plain(self.point?)?,
+                source: plain(self.source?)?,
+                fs_type: self.fs_type?,
+                options: self.options?,
+                parent: self.parent?,
+                autoclear: self.autoclear?,
+                device: DeviceIdentity {
+                    number: *self.devices.first()?,
+                    sequence: self.sequence,
+                    file: self.file,
+                    uuid: self.uuid,
+                },
+            }),
             _ => return None,
         };
         let (pid, start, boot) = (self.pid?, self.start?, self.boot?);
@@ -325,15 +408,19 @@ impl Lines {
 
 /// Only an absolute path without detours, with the name that we give.
 fn image(image: PathBuf) -> Option<PathBuf> {
-    let plain =
-        image.components().skip(1).all(|part| matches!(part, std::path::Component::Normal(_)));
-    let is_ours = image.is_absolute() && plain && RecordId::of_image(&image).is_some();
-    is_ours.then_some(image)
+    plain(image).filter(|image| RecordId::of_image(image).is_some())
+}
+
+/// Only an absolute path without detours.
+fn plain(path: PathBuf) -> Option<PathBuf> {
+    let mut parts = path.components().skip(1);
+    let is_plain = parts.all(|part| matches!(part, std::path::Component::Normal(_)));
+    (path.is_absolute() && is_plain).then_some(path)
 }
 
 /// Everything but plain printing characters is written as a percent sign and two hexadecimal
 /// digits.
-fn escape(bytes: &[u8]) -> String {
+pub(crate) fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {
         if byte.is_ascii_graphic() && byte != b'%' {
@@ -347,7 +434,7 @@ fn escape(bytes: &[u8]) -> String {
 }
 
 /// Escaped text that is UTF-8.
-fn text(escaped: &str) -> Option<String> {
+pub(crate) fn text(escaped: &str) -> Option<String> {
     String::from_utf8(unescape(escaped)?).ok()
 }
 
@@ -374,7 +461,10 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, FileNumber, Kind, PlanIdentity, RecordId, escape, unescape};
+    use super::{
+        DeviceIdentity, Facts, FileNumber, ForeignMount, Kind, PlanIdentity, RecordId, escape,
+        unescape,
+    };
     use crate::machine::DeviceNumber;
     use std::path::{Path, PathBuf};
 
@@ -387,11 +477,29 @@ mod tests {
         Kind::Loop { image: PathBuf::from(path), file, number: Some(3) }
     }
 
+    fn unmounted(point: &str) -> Kind {
+        Kind::Unmounted(ForeignMount {
+            point: PathBuf::from(point),
+            source: PathBuf::from("/dev/mapper/a b"),
+            fs_type: "xfs".to_owned(),
+            options: "rw,noatime,logbufs=8".to_owned(),
+            parent: 29,
+            autoclear: true,
+            device: DeviceIdentity {
+                number: DeviceNumber { major: 253, minor: 0 },
+                sequence: Some(17),
+                file: None,
+                uuid: Some("00ff".to_owned()),
+            },
+        })
+    }
+
     #[test]
     fn what_is_written_is_read() {
         let number = DeviceNumber { major: 7, minor: 300 };
         for kind in [
             image("/a b/ü%/treering-1a-2.img"),
+            unmounted("/mnt/ü b"),
             Kind::Mount { fs_type: "ext4".to_owned(), devices: vec![number; 4], mounted: None },
             Kind::Mount { fs_type: "tmpfs".to_owned(), devices: vec![], mounted: Some(number) },
         ] {
@@ -421,6 +529,9 @@ mod tests {
     fn records_that_name_other_things_are_not_believed() {
         for path in ["/etc/passwd", "/treering-.img", "/a/../treering-1.img", "treering-1.img"] {
             assert!(Facts::parse(&facts(image(path)).to_text()).is_err(), "{path}");
+        }
+        for point in ["mnt", "/mnt/../etc", ""] {
+            assert!(Facts::parse(&facts(unmounted(point)).to_text()).is_err(), "{point}");
         }
         let good = facts(image("/treering-1.img")).to_text();
         for (from, to) in [

@@ -4,7 +4,6 @@
 mod copy;
 mod likeness;
 
-use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -107,7 +106,10 @@ impl Scratch {
         let beside = beside(&found)?;
         place.mark(MARK, None)?;
         let top = found.join(TREE);
-        std::fs::create_dir(&top).map_err(LabError::io("cannot make", &top))?;
+        if let Err(error) = place.target().make_tree(TREE) {
+            let _reported_is_why = place.unmark();
+            return Err(error.into());
+        }
         let held = Held::Theirs(Box::new(place));
         Ok(Self { held: Some(held), top, below: PathBuf::from(TREE), beside })
     }
@@ -187,7 +189,9 @@ impl Scratch {
             None => Ok(()),
             Some(Held::Ours(mounted)) => mounted.release()?.release(),
             Some(Held::Theirs(mut place)) => {
-                place.target().remove_tree(TREE, &mut |_| ControlFlow::Continue(()))?;
+                for tree in place.made_trees()? {
+                    place.remove_made(&tree)?;
+                }
                 place.unmark()
             }
         }

@@ -40,6 +40,9 @@ const LONGEST_VALUE: i32 = 64 << 20;
 /// Size of the statement cache: more than there are distinct statements.
 const STATEMENTS: usize = 64;
 
+/// Number of files SQLite opens for a store: the store, its log, the shared index, the directory.
+const FILES_OF_A_STORE: usize = 4;
+
 /// SQLite's `SQLITE_ERROR`, the generic error.
 const GENERIC: i32 = 1;
 /// SQLite error of a shared-memory file that could not grow.
@@ -91,6 +94,10 @@ impl<'a> ErrorContext<'a> {
                 _ if code.extended_code == NO_ROOM_TO_SHARE => StoreError::Full { path },
                 ErrorCode::ReadOnly => StoreError::Denied { what: "write", path },
                 ErrorCode::PermissionDenied => StoreError::Denied { what: "read", path },
+                ErrorCode::CannotOpen => match lack_of_files() {
+                    Some(source) => StoreError::Io { what: "open", path, source },
+                    None => StoreError::Sqlite { path, source: error },
+                },
                 _ => match words {
                     // The statements are fixed, so an invalid one means a missing table or column.
                     Some(words) if code.extended_code == GENERIC => self.content("", words),
@@ -153,6 +160,19 @@ fn ready(
     configure(&connection, access)?;
     probe(&connection)?;
     Ok((connection, work))
+}
+
+/// Error of the operating system when the limit of open files is reached, which SQLite does not
+/// report.
+fn lack_of_files() -> Option<io::Error> {
+    let mut opened = Vec::new();
+    for _ in 0..FILES_OF_A_STORE {
+        match fs::File::open("/dev/null") {
+            Ok(file) => opened.push(file),
+            Err(error) => return Some(error),
+        }
+    }
+    None
 }
 
 /// Reports whether SQLite could not open, create or write one of its files.

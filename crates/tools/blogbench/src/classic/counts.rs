@@ -12,13 +12,13 @@ macro_rules! counts {
         /// What is counted.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(usize)]
-        pub enum Count {
+        pub(crate) enum Count {
             $($(#[$doc])* $place,)+
         }
 
         /// Counts of one thread, or of all.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-        pub struct Sums {
+        pub(crate) struct Sums {
             $($(#[$doc])* pub $field: u64,)+
         }
 
@@ -29,7 +29,7 @@ macro_rules! counts {
             }
 
             /// One of them.
-            pub const fn of(&self, what: Count) -> u64 {
+            pub(crate) const fn of(&self, what: Count) -> u64 {
                 match what {
                     $(Count::$place => self.$field,)+
                 }

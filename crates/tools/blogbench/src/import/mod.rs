@@ -8,11 +8,11 @@ mod lines;
 mod trial;
 mod version;
 
+use lines::{COLUMNS, Line, Side, line};
 use treering_kit::import::log::{Log, first_word};
 use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
-use lines::{COLUMNS, Line, Side, line};
 
 /// Reads output of blogbench.
 pub(crate) struct Blogbench;

@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_nearest_line_says_it() {
-        let log = Log::of("blogbench 1.0\nblogbench 1.2\nx\noutput\nblogbench 1.1\n");
+        let log = Log::of_bytes(b"blogbench 1.0\nblogbench 1.2\nx\noutput\nblogbench 1.1\n", &[]);
         assert_eq!(version(&log, &(3..4)).map(|(found, at)| (found.name, at)), Some(("1.2", 1)));
         assert_eq!(version(&log, &(0..4)).map(|(found, at)| (found.name, at)), Some(("1.1", 4)));
         assert_eq!(version(&log, &(0..1)).map(|(found, _)| found.read_bytes), Some(8));

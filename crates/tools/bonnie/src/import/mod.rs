@@ -11,11 +11,11 @@ mod table;
 mod trial;
 mod unmarked;
 
+use run::Run;
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::not_understood;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark};
-use run::Run;
 
 /// The tool, and its workload.
 const TOOL: &str = "bonnie++";

@@ -9,14 +9,14 @@ mod summary;
 
 use treering_model::{IMPORT_FACT, PhaseTotals, TaskTotals};
 
+use lines::{Line, Operation, line, may_begin};
+use states::States;
+use summary::Summary;
 use treering_kit::import::log::Log;
 use treering_kit::import::number::whole;
 use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
-use lines::{Line, Operation, line, may_begin};
-use states::States;
-use summary::Summary;
 
 /// Reads logs of compilebench.
 pub(crate) struct Compilebench;

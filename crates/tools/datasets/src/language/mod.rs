@@ -112,7 +112,7 @@ impl FileList {
     }
 
     /// Adds a file unless the sum of all sizes would reach 2^63.
-    pub fn try_push(&mut self, name: NameId, size: u64) -> Result<(), TooManyBytes> {
+    pub(crate) fn try_push(&mut self, name: NameId, size: u64) -> Result<(), TooManyBytes> {
         match self.bytes.checked_add(size) {
             Some(sum) if sum < BYTES_END => self.push(name, size),
             _ => return Err(TooManyBytes),
@@ -187,7 +187,7 @@ impl Dataset {
     }
 
     /// From names and the four lists in the order of [`State::ALL`].
-    pub fn from_lists(name: &str, names: Names, lists: [FileList; 4]) -> Self {
+    pub(crate) fn from_lists(name: &str, names: Names, lists: [FileList; 4]) -> Self {
         let [unpatched, patched, unpatched_compiled, patched_compiled] = lists.map(|mut list| {
             list.shrink();
             list

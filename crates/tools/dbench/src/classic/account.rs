@@ -1,7 +1,7 @@
 //! What clients did, as the counters of a script: their session and their output read them.
 
-use serde::{Deserialize, Serialize};
 use crate::language::Kind;
+use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 use treering_script::Spans;
 

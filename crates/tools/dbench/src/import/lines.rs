@@ -1,6 +1,6 @@
 //! The lines of an output of dbench.
 
-use treering_kit::import::log::first_word;
+use treering_kit::import::log::{first_word, shortened};
 use treering_kit::import::number::{decimal, whole};
 
 /// What a line says.
@@ -22,8 +22,8 @@ pub(super) enum Line {
     OfClient,
     /// The result.
     Result(Outcome),
-    /// A client failed, or none could be started.
-    Failed,
+    /// A client failed, or none could be started, in these words.
+    Failed(String),
     /// Belongs to it and says nothing.
     Furniture,
 }
@@ -88,6 +88,7 @@ pub(super) fn may_begin(text: &str) -> bool {
 /// Reads a line. Text may be somebody else's unless the whole line is as dbench prints it.
 pub(super) fn line(text: &str) -> Option<Line> {
     let words: Vec<&str> = text.split_whitespace().collect();
+    let failed = || Line::Failed(shortened(text));
     match words.as_slice() {
         ["dbench", "version", version, "-", "Copyright", ..] => {
             Some(Line::Started((*version).to_owned()))
@@ -106,8 +107,8 @@ pub(super) fn line(text: &str) -> Option<Line> {
             whole(number).and(whole(lines)).and(decimal(bytes)).map(|_| Line::OfClient)
         }
         ["Throughput", rate, "MB/sec", rest @ ..] => outcome(rate, rest).map(Line::Result),
-        ["Child", "failed", "with", "status", status] => whole(status).map(|_| Line::Failed),
-        ["FAILED", "TO", "START", _, "CLIENTS", ..] => Some(Line::Failed),
+        ["Child", "failed", "with", "status", status] => whole(status).map(|_| failed()),
+        ["FAILED", "TO", "START", _, "CLIENTS", ..] => Some(failed()),
         [word] => machine_line(word),
         [op, count, mean, longest] => row(op, count, mean, longest),
         _ if is_furniture(&words) => Some(Line::Furniture),

@@ -8,11 +8,11 @@ mod lines;
 mod rates;
 mod trial;
 
+use lines::{Line, Outcome, Pass, Row, Tick, is_rule, line, may_begin};
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
-use lines::{Line, Outcome, Pass, Row, Tick, is_rule, line, may_begin};
 
 /// Reads output of dbench.
 pub(crate) struct Dbench;
@@ -32,7 +32,7 @@ impl Importer for Dbench {
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
         match log.read_if(may_begin, at, line) {
             Some((said, _)) => {
-                !matches!(said, Line::Row(_) | Line::OfClient | Line::Failed | Line::Furniture)
+                !matches!(said, Line::Row(_) | Line::OfClient | Line::Failed(_) | Line::Furniture)
             }
             None => false,
         }
@@ -74,7 +74,8 @@ struct Run {
     client_tables: u64,
     rows: Vec<Row>,
     outcome: Option<Outcome>,
-    has_failed: bool,
+    /// What the log says of a run that failed.
+    failure: Option<String>,
 }
 
 impl Run {
@@ -82,7 +83,7 @@ impl Run {
     fn goes_on(&self, said: &Line) -> bool {
         let is_in_table = self.has_table || !self.rows.is_empty();
         let has_begun = !self.warm_up.is_empty() || !self.ticks.is_empty() || is_in_table;
-        if self.outcome.is_some() || self.has_failed {
+        if self.is_over() {
             // The seconds may be shown below the result.
             return match said {
                 Line::Tick(tick) => self.has_tick_before(tick),
@@ -100,7 +101,7 @@ impl Run {
                 is_in_table && (self.is_of_client || !is_known)
             }
             Line::OfClient => is_in_table,
-            Line::Result(_) | Line::Failed | Line::Furniture => true,
+            Line::Result(_) | Line::Failed(_) | Line::Furniture => true,
         }
     }
 
@@ -127,13 +128,13 @@ impl Run {
                 self.client_tables += 1;
             }
             Line::Result(outcome) => self.outcome = Some(outcome),
-            Line::Failed => self.has_failed = true,
+            Line::Failed(words) => self.failure = Some(words),
             Line::Row(_) | Line::Furniture => {}
         }
     }
 
     fn is_over(&self) -> bool {
-        self.outcome.is_some() || self.has_failed
+        self.outcome.is_some() || self.failure.is_some()
     }
 }
 

@@ -152,7 +152,7 @@ impl<'r> Telling<'r> {
     fn measured_seconds(&self) -> Option<f64> {
         let (limit, _, _) = self.run.plan.as_ref()?;
         let seconds = self.run.ticks.last().map_or(0, |tick| tick.seconds) + 1;
-        let has_ended = self.run.outcome.is_some() && !self.run.has_failed;
+        let has_ended = self.run.outcome.is_some() && self.run.failure.is_none();
         (has_ended && seconds >= *limit).then_some(seconds as f64)
     }
 
@@ -265,8 +265,8 @@ impl<'r> Telling<'r> {
             let metric = THROUGHPUT_MIB_PER_SECOND.of(Scope::Trial, value);
             self.trial.metrics.push(metric.primary_if(!passes));
         }
-        if self.run.has_failed {
-            self.remark("a client failed; kept as interrupted");
+        if let Some(words) = &self.run.failure {
+            self.remark(format!("it says {words}; kept as interrupted"));
             self.trial.is_interrupted = true;
         } else if self.run.outcome.is_none() {
             self.remark("the result is missing; kept as interrupted");

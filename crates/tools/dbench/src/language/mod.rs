@@ -3,7 +3,7 @@
 //! `words` cuts lines, `numbers` and `text` are what stands in them, `parse` makes operations of
 //! them, and `generate` writes a load of our own with the published mix.
 
-pub(crate) mod generate;
+pub mod generate;
 mod numbers;
 mod parse;
 #[cfg(test)]

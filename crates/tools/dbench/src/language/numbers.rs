@@ -82,7 +82,13 @@ fn shapes(mut rest: &[u8]) -> Option<Vec<Shape>> {
 
 impl Number {
     /// What it is now: `bits` are random, `before` is the same number of the line before.
-    pub(crate) fn now(&self, bits: impl FnOnce() -> u64, before: u64, client: u64, clients: u64) -> u64 {
+    pub(crate) fn now(
+        &self,
+        bits: impl FnOnce() -> u64,
+        before: u64,
+        client: u64,
+        clients: u64,
+    ) -> u64 {
         match self {
             Self::Fixed(number) => *number,
             Self::More(more) => before.wrapping_add(*more),

@@ -127,7 +127,12 @@ impl Kind {
     }
 
     /// What is to be done with these names and numbers; `None` where a number is too large.
-    pub(crate) fn to_operation(self, names: &[NameId], numbers: &[u64], handle: u32) -> Option<Operation> {
+    pub(crate) fn to_operation(
+        self,
+        names: &[NameId],
+        numbers: &[u64],
+        handle: u32,
+    ) -> Option<Operation> {
         let name = names.first().copied().unwrap_or_default();
         let number = |at: usize| numbers.get(at).copied().unwrap_or_default();
         let size = |at: usize| u32::try_from(number(at)).ok().filter(|&size| size <= SIZE_MAX);

@@ -19,9 +19,9 @@ use treering_model::Counters;
 use treering_script::{Dir, Errno, Expect, Io, MAX_DIRS, Script, Stop};
 
 use super::account::Account;
-use crate::language::{Expected, Load, NameId, Op, Operation};
 use super::panel::{Dial, Panel, Signal};
 use super::tick::Part;
+use crate::language::{Expected, Load, NameId, Op, Operation};
 use client::Client;
 
 /// The slot of a directory that is read or synced.

@@ -13,13 +13,13 @@ use treering_model::{
     Caution, CautionCode, IMPORT_FACT, Metric, OPERATIONS_FEW, PhaseTotals, Scope, USED_FACT,
 };
 
+use lines::{Line, OpRow, line, may_begin};
+use operations::Evidence;
 use treering_kit::import::log::{Log, first_word};
 use treering_kit::import::number::{ctime_unix_ms, decimal, nanoseconds, whole};
 use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
-use lines::{Line, OpRow, line, may_begin};
-use operations::Evidence;
 
 /// Reads reports of FFSB.
 pub(crate) struct Ffsb;
@@ -202,7 +202,7 @@ impl Report {
             return self.trial;
         }
         if !self.is_complete {
-            remark("the report is truncated; kept as interrupted".to_owned());
+            remark("the report is not complete; kept as interrupted".to_owned());
         }
         for row in &self.rows {
             self.trial.metrics.extend(of_row(row));

@@ -19,9 +19,9 @@ use super::namespace::{Namespace, Place, directory};
 use super::operation::Operation;
 use super::plan::{Kept, Plan};
 use super::population::{Crowd, Found, Held, Hold};
-use crate::language::TimedCall;
 use super::slots::{Part, Slots};
 use super::tally::{CallTimes, Tally};
+use crate::language::TimedCall;
 pub(super) use ends::Ends;
 
 /// Nothing ends a wait early: it is made in pieces.

@@ -3,9 +3,9 @@
 use treering_script::{CreateHow, Dir, File, Io, OpenHow, Stop};
 
 use super::{Moved, Worker};
+use crate::language::TimedCall;
 use crate::operation::Operation;
 use crate::plan::Transfer;
-use crate::language::TimedCall;
 
 const FILE: File = File(0);
 /// Random offsets are multiples of this when they are aligned.

@@ -1,6 +1,7 @@
 //! The lines of filebench 1.4 and 1.5. Most begin with the seconds since its start, those of 1.4
 //! with the number of the process before that.
 
+use treering_kit::import::log::shortened;
 use treering_kit::import::number::{decimal, whole};
 
 /// What a line says.
@@ -22,8 +23,8 @@ pub(super) enum Line {
     Flow(Flow),
     /// All of them.
     Summary(Summary),
-    /// Some thread had nothing left to do, so that the figures are of less than was asked for.
-    Early,
+    /// The run did not come to its end, in these words: its figures are not valid.
+    Failed(String),
     /// The last one.
     End,
     /// Belongs to it and says nothing.
@@ -73,6 +74,9 @@ pub(super) fn line(text: &str) -> Option<Line> {
         return Some(Line::Flow(flow));
     }
     let rest = untimed(text);
+    if let Some(words) = failure(rest.unwrap_or(text)) {
+        return Some(Line::Failed(words));
+    }
     if let Some(text) =
         text.strip_prefix("IO Summary:").or_else(|| rest?.strip_prefix("IO Summary:"))
     {
@@ -94,12 +98,22 @@ fn untimed(text: &str) -> Option<&str> {
     is_time(time).then(|| rest.trim())
 }
 
+/// The words of a line that says that the run failed, or why.
+fn failure(text: &str) -> Option<String> {
+    let says = [
+        "Unexpected Process termination",
+        "could not obtain a file",
+        "Failed to create filesets",
+        "Run stopped early",
+        "NO VALID RESULTS",
+    ];
+    let is_one = says.into_iter().any(|words| text.contains(words));
+    is_one.then(|| shortened(text))
+}
+
 fn said(text: &str) -> Option<Line> {
     if let Some(name) = text.strip_suffix(" personality successfully loaded") {
         return Some(Line::Personality(name.to_owned()));
-    }
-    if text.contains("NO VALID RESULTS") || text.contains("Run stopped early") {
-        return Some(Line::Early);
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {

@@ -13,17 +13,21 @@ use treering_model::{
     Caution, CautionCode, IMPORT_FACT, ITERATION_PHASE, Metric, OPERATIONS_FEW, PhaseTotals, Scope,
 };
 
+use line::{Flow, Line, Summary, line};
 use treering_kit::import::log::Log;
 use treering_kit::import::number::nanoseconds;
 use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
-use line::{Flow, Line, Summary, line};
 
 /// The tool, and its workload.
 const TOOL: &str = "filebench";
 /// So many lines of somebody else's may stand between two of filebench's.
 const GAP_LINES_MOST: usize = 40;
+/// More lines of a failure say nothing new.
+const FAILURES_MOST: usize = 10;
+/// Lines that say that a run failed, without the reason.
+const GENERAL: [&str; 2] = ["Run stopped early", "NO VALID RESULTS"];
 /// So many times as long as the first the second of several tables is at least, when each is of
 /// all so far.
 const GROWTH: f64 = 1.05;
@@ -82,7 +86,8 @@ impl Importer for Filebench {
 struct Output {
     trial: ForeignTrial,
     version: String,
-    is_early: bool,
+    /// What the log says of a run that failed.
+    failures: Vec<String>,
     /// The kinds of operation of the table that is being read.
     flows: Vec<Flow>,
     /// Each table with its sums.
@@ -109,7 +114,8 @@ impl Output {
             Line::Summary(summary) => {
                 self.tables.push((std::mem::take(&mut self.flows), summary));
             }
-            Line::Early => self.is_early = true,
+            Line::Failed(words) if self.failures.len() < FAILURES_MOST => self.failures.push(words),
+            Line::Failed(_) => {}
             Line::End | Line::Furniture => {}
         }
     }
@@ -125,10 +131,11 @@ impl Output {
                 value: tool.trim_end().to_owned(),
             },
         );
-        if self.is_early {
-            remark(
-                "it ran out of files: its figures are not valid; kept as interrupted".to_owned(),
-            );
+        // That there are no results says less than what comes before or after it.
+        let is_general = |words: &&String| GENERAL.iter().any(|general| words.contains(general));
+        let reason = self.failures.iter().find(|words| !is_general(words));
+        if let Some(words) = reason.or(self.failures.first()) {
+            remark(format!("its figures are not valid: {words}; kept as interrupted"));
             self.trial.is_interrupted = true;
         }
         let Some((flows, summary)) = self.tables.last().cloned() else {

@@ -8,8 +8,8 @@ use treering_kit::nearest::nearest;
 use treering_script::Random;
 
 use super::super::draw::{Amount, Kind, Spread, whole};
-use crate::language::{self, Given, Script, Thing, Value, Variable};
 use super::{PERIOD, RunLength, SECONDS, SECONDS_MAX, Wishes};
+use crate::language::{self, Given, Script, Thing, Value, Variable};
 
 /// Local variables of a composite flowop, already looked up where it is used.
 pub(super) type Locals = BTreeMap<String, Found>;

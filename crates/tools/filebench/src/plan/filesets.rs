@@ -5,9 +5,9 @@ use treering_kit::faults::{Fault, shown};
 use std::sync::Arc;
 
 use super::super::draw::{Amount, Kind, Spread};
-use crate::language::{Fileset, Given, Value};
 use super::bind::{Binder, Found, Locals};
 use super::{ENTRIES_MAX, FILESETS_MAX, FileSizes, FilesetPlan};
+use crate::language::{Fileset, Given, Value};
 
 /// The shape of sizes in filebench 1.4, and of widths and depths.
 const SHAPE: f64 = 1.5;

@@ -3,9 +3,9 @@
 use treering_kit::faults::{Fault, Place, shown};
 use treering_kit::nearest::nearest;
 
-use crate::language::Thing;
 use super::bind::Binder;
 use super::{Class, Kind};
+use crate::language::Thing;
 
 /// What there is to know of a kind.
 pub(super) struct Known {

@@ -1,8 +1,8 @@
 //! What files mean: variables, filesets, programs, and what cannot be.
 
 use super::super::draw::Amount;
-use crate::language::{Quit, parse};
 use super::{Class, FileSizes, Kind, Plan, Wishes};
+use crate::language::{Quit, parse};
 
 fn plan_with(text: &str, wishes: &Wishes) -> Result<Plan, treering_script::ConfigError> {
     let (script, mut messages) = parse("w.f", text.as_bytes(), &[])?;

@@ -3,10 +3,10 @@
 use treering_kit::faults::{Fault, shown};
 
 use super::super::draw::Amount;
-use crate::language::{Composite, Flowop, Thing};
 use super::bind::{Binder, Locals, Target};
 use super::flowops::{complete, find, unknown};
 use super::{Class, FDS, IO_BYTES_MAX, Kind, Plan, Row, STEPS_MAX, Step, THREADS_MAX, ThreadPlan};
+use crate::language::{Composite, Flowop, Thing};
 
 /// Composite flowops in composite ones.
 const DEPTH_MAX: usize = 16;

@@ -66,7 +66,12 @@ impl Stat {
     }
 
     /// As another tells it: how many, the extremes, the mean and the deviation.
-    pub(crate) fn reported(samples: u64, [least, most]: [u64; 2], mean: f64, deviation: f64) -> Self {
+    pub(crate) fn reported(
+        samples: u64,
+        [least, most]: [u64; 2],
+        mean: f64,
+        deviation: f64,
+    ) -> Self {
         let count = samples as f64;
         let around = deviation * deviation * (count - 1.0).max(0.0);
         Self { samples, least, most, sum: mean * count, squares: around + mean * mean * count }

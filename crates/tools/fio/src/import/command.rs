@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_command_above_an_output_is_read() {
-        let read = |text: &str| above(&Log::of(text), text.lines().count());
+        let read = |text: &str| above(&Log::of_bytes(text.as_bytes(), &[]), text.lines().count());
         let reported = |text: &str| -> Vec<String> {
             let command = read(text).unwrap();
             command.options.iter().map(|(name, value)| format!("{name}={value}")).collect()

@@ -12,10 +12,10 @@ mod terse;
 mod text;
 mod trial;
 
+use crate::report::Run;
 use treering_kit::import::log::Log;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark};
-use crate::report::Run;
 
 /// The tool, and its workload.
 const TOOL: &str = "fio";

@@ -1,10 +1,10 @@
 //! fio's terse lines: one a job, with semicolons between the fields, of the versions 2 to 5.
 
 use super::size::bytes;
+use crate::report::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread};
 use treering_kit::import::Remark;
 use treering_kit::import::log::Log;
 use treering_kit::import::number::{decimal, whole};
-use crate::report::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread};
 
 /// So many percentiles a line has room for.
 const PERCENTILES: usize = 20;

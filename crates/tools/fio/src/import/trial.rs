@@ -14,8 +14,8 @@ use treering_model::metrics::{MetricSpec, cpu, rates};
 use treering_model::{Cpu, IMPORT_FACT, Latency, Metric, Op, OpTotals, PhaseTotals, Scope, Work};
 
 use super::cautions;
-use treering_kit::import::trial::ForeignTrial;
 use crate::report::{Direction, Disk, Job, Run, Spread};
+use treering_kit::import::trial::ForeignTrial;
 
 const MIB: f64 = 1_048_576.0;
 /// Limits up to which shares of latency are figures, in nanoseconds: 10 ns to 1 s.

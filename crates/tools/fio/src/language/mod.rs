@@ -70,7 +70,11 @@ pub(crate) struct Surroundings<'s> {
 
 impl<'s> Surroundings<'s> {
     /// With no settings but those of the file.
-    pub(crate) fn new(reader: &'s Reader<'s>, environment: &'s Environment<'s>, machine: Machine) -> Self {
+    pub(crate) fn new(
+        reader: &'s Reader<'s>,
+        environment: &'s Environment<'s>,
+        machine: Machine,
+    ) -> Self {
         Self { reader, environment, typed: &[], overriding: &[], machine }
     }
 }

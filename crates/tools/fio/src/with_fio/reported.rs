@@ -1,8 +1,8 @@
 //! What the original reported of its jobs, in the words of native runs: a task for each clone, with
 //! calls and latencies, and the tallies of which the headline is made.
 
-use crate::report::{self, Job, Spread};
 use crate::language::{Direction, Relayed, number_of};
+use crate::report::{self, Job, Spread};
 use treering_model::{Cpu, Latency, Op, OpTotals, PhaseTotals, TaskTotals};
 use treering_script::{ProgramEnd, ReportedPhase};
 

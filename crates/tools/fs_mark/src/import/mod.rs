@@ -13,13 +13,13 @@ use treering_model::{
     IMPORT_FACT, ITERATION_PHASE, Metric, Scope, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
 };
 
-use treering_kit::import::log::Log;
+use rows::{Closing, Row, closing, is_heading, row};
+use treering_kit::import::log::{Log, shortened};
 use treering_kit::import::number::ctime_unix_ms;
 use treering_kit::import::rows::Rows;
 use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
-use rows::{Closing, Row, closing, is_heading, row};
 
 /// Reads output of fs_mark.
 pub(crate) struct FsMark;
@@ -56,7 +56,7 @@ impl Importer for FsMark {
         table.tell(&mut trial);
         if let Some(line) = table.ran_out_at {
             trial.is_interrupted = true;
-            let what = "a directory ran out of space; kept as interrupted".to_owned();
+            let what = format!("it says {}; kept as interrupted", shortened(log.line(line)));
             remarks.push(Remark { line: line + 1, what });
         }
         if trial.rows.is_empty() {

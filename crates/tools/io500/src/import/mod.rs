@@ -7,12 +7,12 @@
 mod lines;
 mod run;
 
+use lines::{Line, line};
+use run::Run;
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark};
-use lines::{Line, line};
-use run::Run;
 
 /// Reads results of IO500.
 pub(crate) struct Io500;

@@ -154,7 +154,8 @@ total(s)   iter
 ";
 
 /// The head of the table as comma-separated values.
-pub(crate) const CSV_TABLE: &str = "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),\
+pub(crate) const CSV_TABLE: &str =
+    "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),\
 close(s),total(s),numTasks,iter
 ";
 
@@ -199,7 +200,12 @@ pub(crate) fn row(access: Access, result: &TestResult, asked: &Asked, repetition
 }
 
 /// The same as comma-separated values.
-pub(crate) fn csv_row(access: Access, result: &TestResult, asked: &Asked, repetition: usize) -> String {
+pub(crate) fn csv_row(
+    access: Access,
+    result: &TestResult,
+    asked: &Asked,
+    repetition: usize,
+) -> String {
     let figures = figures(result, asked).map(|figure| format!("{figure:.4}")).join(",");
     format!("{},{figures},{},{repetition}\n", access.word(), asked.ranks)
 }

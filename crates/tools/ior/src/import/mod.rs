@@ -7,11 +7,11 @@ mod lines;
 use treering_model::metrics::rates::{MIB_PER_SECOND, REPETITION_MIB_PER_SECOND};
 use treering_model::{Scope, USED_FACT};
 
+use lines::{Line, Side, Summary, line};
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark};
-use lines::{Line, Side, Summary, line};
 
 /// Reads output of ior.
 pub(crate) struct Ior;

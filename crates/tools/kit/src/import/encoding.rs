@@ -62,7 +62,7 @@ pub fn survey(
 }
 
 /// Whether a line ends here.
-pub const fn is_line_end(byte: u8) -> bool {
+pub(crate) const fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
 
+use crate::import::Importer;
 use crate::import::encoding::{Encoding, Start, decode, is_line_end, survey};
 use crate::import::prefix::{Prefixes, without_escapes};
-use crate::import::Importer;
 use crate::import::source::{ImportError, Source};
 
 /// So many lines may one line of a tool have become.
@@ -210,11 +210,7 @@ impl<'t> Log<'t> {
     }
 
     /// Reads a line, or several that were one before a mail program broke it. Says how many.
-    pub fn read<T>(
-        &self,
-        at: usize,
-        reader: impl Fn(&str) -> Option<T>,
-    ) -> Option<(T, usize)> {
+    pub fn read<T>(&self, at: usize, reader: impl Fn(&str) -> Option<T>) -> Option<(T, usize)> {
         if let Some(read) = reader(self.line(at)) {
             return Some((read, 1));
         }

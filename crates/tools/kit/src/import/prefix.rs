@@ -12,7 +12,7 @@ const MONTHS: [&str; 12] =
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /// The text without the sequences that colour it or move the cursor (ECMA-48).
-pub fn without_escapes(text: String) -> String {
+pub(crate) fn without_escapes(text: String) -> String {
     if !text.contains(ESCAPE) {
         return text;
     }
@@ -57,7 +57,7 @@ type Writer = (String, String);
 
 /// What is known of the prefixes of neighbouring lines.
 #[derive(Default)]
-pub struct Prefixes {
+pub(crate) struct Prefixes {
     /// Writers without a process number, who might be words of the line itself. They are known by
     /// the line above or below, which has the same.
     writers: BTreeSet<Writer>,

@@ -104,11 +104,7 @@ impl Stretch {
 }
 
 /// Remarks about lines that nobody understood, runs of them in one.
-pub fn not_understood(
-    log: &Log<'_>,
-    within: Range<usize>,
-    understood: &[bool],
-) -> Vec<Remark> {
+pub fn not_understood(log: &Log<'_>, within: Range<usize>, understood: &[bool]) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut run: Option<(usize, usize)> = None;
     let is_odd = |at: usize| {

@@ -59,7 +59,12 @@ pub(crate) fn typed(words: &[String]) -> String {
 }
 
 /// The lines before the work.
-pub(crate) fn header(started: &str, words: &[String], asked: &Asked, filesystem: Filesystem) -> String {
+pub(crate) fn header(
+    started: &str,
+    words: &[String],
+    asked: &Asked,
+    filesystem: Option<Filesystem>,
+) -> String {
     let Asked { ranks, path, stride, items, .. } = asked;
     let mut text = format!(
         "-- started at {} --\n\nmdtest-{VERSION} was launched with {ranks} total task(s) on {} \
@@ -131,7 +136,7 @@ mod tests {
             unused_bytes: 12_670_153_523,
             inodes: (30, 3_040_870),
         };
-        let text = header("Tue Nov  4 05:48:01 2026", &words, &asked, filesystem);
+        let text = header("Tue Nov  4 05:48:01 2026", &words, &asked, Some(filesystem));
         let wanted = "\
 -- started at 11/04/2026 05:48:01 --
 

@@ -8,11 +8,11 @@ mod lines;
 use treering_model::metrics::rates::{ITERATION_OPERATIONS_PER_SECOND, OPERATIONS_PER_SECOND};
 use treering_model::{Scope, USED_FACT};
 
+use lines::{Line, Row, line};
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark};
-use lines::{Line, Row, line};
 
 /// Reads output of mdtest.
 pub(crate) struct Mdtest;

@@ -5,8 +5,8 @@ mod json;
 
 use std::ops::ControlFlow;
 
-use treering_kit::import::log::Log;
 use treering_kit::Tool;
+use treering_kit::import::log::Log;
 use treering_kit::import::{HandOn, Importer, Reading, handed_on};
 
 /// The list of tools has treering itself.

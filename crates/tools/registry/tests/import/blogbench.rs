@@ -1,7 +1,7 @@
 //! Outputs of blogbench: whole, scores alone, of a full filesystem, with and without a version.
 
-use treering_registry::{Content, ForeignTrial, Imported, import};
 use treering_model::{CautionCode, Scope};
+use treering_registry::{Content, ForeignTrial, Imported, import};
 
 use crate::logs::only;
 

@@ -1,8 +1,8 @@
 //! Results of bonnie++: lines and tables, by themselves, together, broken and glued; and the
 //! published report of 2011, which is no part of the project.
 
-use treering_registry::{Content, ForeignTrial, Imported, import};
 use treering_model::{Scope, Unit};
+use treering_registry::{Content, ForeignTrial, Imported, import};
 use treering_testkit::{shared, skip};
 
 use crate::logs::only;

@@ -1,7 +1,7 @@
 //! Outputs of dbench: of versions 3, 4 and 5, of the variant of MMTests, whole and in parts.
 
-use treering_registry::{Content, ForeignTrial, Imported, import};
 use treering_model::{CautionCode, Scope};
+use treering_registry::{Content, ForeignTrial, Imported, import};
 
 use crate::logs::only;
 
@@ -242,7 +242,7 @@ fn several_runs_and_torn_ones_are_distinguished() {
     let imported = import(format!("{DBENCH}{torn}{DBENCH}{failed}rest\n").as_bytes());
     let ends: Vec<bool> = trials(&imported).iter().map(|trial| trial.is_interrupted).collect();
     assert_eq!(ends, [false, true, false, true], "{:?}", imported.remarks);
-    assert!(says(&imported, "a client failed"));
+    assert!(says(&imported, "it says `Child failed with status 1`; kept as interrupted"));
     assert!(says(&imported, "the result is missing"));
     let usage = "dbench version 4.00 - Copyright Andrew Tridgell 1999-2004\n\nUsage: [OPTION...]\n";
     let imported = import(usage.as_bytes());

@@ -1,7 +1,7 @@
 //! Reports of FFSB: what they determine and what they do not, and parts of them.
 
-use treering_registry::{ForeignTrial, import};
 use treering_model::Metric;
+use treering_registry::{ForeignTrial, import};
 
 use crate::logs::only;
 
@@ -70,7 +70,10 @@ fn a_report_cut_off_is_interrupted_and_keeps_what_it_says() {
         let trial = only(&imported);
         assert!(trial.is_interrupted, "{end:?}");
         assert_eq!(trial.wall_ns, 10_000_000_000, "{end:?}");
-        assert!(imported.remarks.iter().any(|remark| remark.what.contains("truncated")), "{end:?}");
+        assert!(
+            imported.remarks.iter().any(|remark| remark.what.contains("is not complete")),
+            "{end:?}"
+        );
     }
 }
 

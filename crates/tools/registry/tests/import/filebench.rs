@@ -1,7 +1,7 @@
 //! Outputs of filebench, shortened; the numbers are invented.
 
-use treering_registry::{ForeignTrial, import};
 use treering_model::{CautionCode, Scope};
+use treering_registry::{ForeignTrial, import};
 
 use crate::logs::only;
 
@@ -112,8 +112,34 @@ fn runs_without_valid_figures_are_interrupted() {
     assert!(only(&import(before.as_bytes())).is_interrupted);
     let early =
         FILEBENCH.replace("1.620: Running...", "9.1: WARNING! Run stopped early: NO VALID RESULTS");
-    assert!(reported(&early)[0].contains("ran out of files"), "{:?}", reported(&early));
+    let said = "its figures are not valid: `WARNING! Run stopped early: NO VALID RESULTS`";
+    assert!(reported(&early)[0].contains(said), "{:?}", reported(&early));
     assert!(only(&import(early.as_bytes())).is_interrupted);
+}
+
+#[test]
+fn reasons_are_quoted_from_the_log() {
+    let none = "9.2: NO VALID RESULTS! Filebench run terminated prematurely";
+    for (log, reason) in [
+        (
+            "9.1: Unexpected Process termination Code 3, Errno 0 around line 5",
+            "Unexpected Process termination Code 3, Errno 0 around line 5",
+        ),
+        (
+            "9.1: WARNING! Run stopped early:\n                flowop deletefile1-1 could not \
+             obtain a file. Please\n                reduce runtime",
+            "flowop deletefile1-1 could not obtain a file. Please",
+        ),
+        ("9.1: Failed to create filesets", "Failed to create filesets"),
+        ("9.1: something else", &none[5..]),
+    ] {
+        let text = FILEBENCH.replace("1.620: Running...", &format!("{log}\n{none}"));
+        let remarks = reported(&text);
+        let said = format!("its figures are not valid: `{reason}`; kept as interrupted");
+        assert!(remarks.iter().any(|remark| remark.ends_with(&said)), "{remarks:?}");
+        assert!(remarks.iter().all(|remark| !remark.contains("ran out")), "{remarks:?}");
+        assert!(only(&import(text.as_bytes())).is_interrupted);
+    }
 }
 
 /// Tables of `psrun` with these operations and rates.

@@ -1,7 +1,7 @@
 //! Outputs of fio in each of its forms; the texts are as fio prints them, shortened.
 
-use treering_registry::{Content, ForeignTrial, Imported, import};
 use treering_model::{CautionCode, Metric, Op, Scope};
+use treering_registry::{Content, ForeignTrial, Imported, import};
 
 use crate::logs::only;
 

@@ -1,8 +1,8 @@
 //! Any bytes: an end, no panic, and nothing that is not there.
 
 use proptest::prelude::*;
-use treering_registry::{Content, Rows, events_of, import};
 use treering_model::{Beginning, Mode, TrialBuilder, TrialId};
+use treering_registry::{Content, Rows, events_of, import};
 
 use crate::blogbench::BLOGBENCH;
 use crate::bonnie::BONNIE;

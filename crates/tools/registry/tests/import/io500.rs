@@ -1,8 +1,8 @@
 //! Results of IO500: the summary and the long form, of old and new versions, with numbers made up;
 //! what is no number, or does not follow.
 
-use treering_registry::{ForeignTrial, Imported, import};
 use treering_model::Scope;
+use treering_registry::{ForeignTrial, Imported, import};
 
 use crate::logs::only;
 

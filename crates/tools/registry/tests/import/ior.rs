@@ -1,7 +1,7 @@
 //! Outputs of ior: several repetitions, the older table, cut off.
 
-use treering_registry::{ForeignTrial, import};
 use treering_model::{Metric, Scope};
+use treering_registry::{ForeignTrial, import};
 
 use crate::logs::only;
 

@@ -1,7 +1,7 @@
 //! Logs of each tool, with all that people put around them.
 
-use treering_registry::{Content, ForeignTrial, Imported, Rows, events_of, import};
 use treering_model::{Beginning, Ending, Mode, Scope, Trial, TrialBuilder, TrialEvent, TrialId};
+use treering_registry::{Content, ForeignTrial, Imported, Rows, events_of, import};
 
 /// A small run of compilebench with its summary, which was computed by hand.
 pub(crate) const COMPILEBENCH: &str = "\
@@ -159,7 +159,8 @@ fn a_run_of_fs_mark_that_found_too_little_room_is_interrupted() {
     let imported = import(format!("{FS_MARK}{said}").as_bytes());
     let trial = only(&imported);
     assert!(trial.is_interrupted && trial.phases.len() == 2);
-    assert!(imported.remarks[0].what.contains("ran out of space"), "{:?}", imported.remarks);
+    let remarks = &imported.remarks;
+    assert!(remarks[0].what.contains("`Insufficient free space in "), "{remarks:?}");
     // On standard error, which is not buffered, it may come before the rows.
     let imported = import(FS_MARK.replace("     6 ", &format!("{said}     6 ")).as_bytes());
     assert!(only(&imported).is_interrupted);

@@ -1,8 +1,8 @@
 //! The published report of 2012, which is no part of the project: two kernels and four tools in
 //! one mail.
 
-use treering_registry::{Content, ForeignTrial, import};
 use treering_model::{CautionCode, Metric, Scope};
+use treering_registry::{Content, ForeignTrial, import};
 use treering_testkit::{shared, skip};
 
 #[test]

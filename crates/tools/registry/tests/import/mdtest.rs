@@ -1,7 +1,7 @@
 //! Outputs of mdtest: with iterations and ranks, with the table of times, cut off.
 
-use treering_registry::{ForeignTrial, import};
 use treering_model::{Metric, Scope};
+use treering_registry::{ForeignTrial, import};
 
 use crate::logs::only;
 

@@ -20,7 +20,7 @@ const MAGIC: &str = "treering-dataset";
 const VERSION: u64 = 1;
 
 /// The end of the file's name.
-pub const EXTENSION: &str = "treering-dataset";
+pub(crate) const EXTENSION: &str = "treering-dataset";
 
 /// The longest line: a path of 4000 bytes with each escaped, four sizes, and what is between.
 const LINE_BYTES_MAX: usize = 20 * 1024;

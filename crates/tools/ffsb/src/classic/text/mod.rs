@@ -225,7 +225,12 @@ pub(crate) fn finished(ctime: &str) -> String {
 
 /// From `Results:` to the end. Several groups have a table each, with their calls below, before
 /// that of all; a single one only has the latter.
-pub(crate) fn report(groups: &[GroupReport<'_>], took_s: f64, user_s: f64, system_s: f64) -> String {
+pub(crate) fn report(
+    groups: &[GroupReport<'_>],
+    took_s: f64,
+    user_s: f64,
+    system_s: f64,
+) -> String {
     let mut text = format!("Results:\nBenchmark took {took_s:.2} sec\n\n");
     if groups.len() > 1 {
         for (number, group) in groups.iter().enumerate() {

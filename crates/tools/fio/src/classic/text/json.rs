@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
+use crate::language::{Direction, Section, SteadyState, Unified};
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
-use crate::language::{Direction, Section, SteadyState, Unified};
 use treering_script::DiskCounts;
 
 use super::{

@@ -2,8 +2,8 @@
 //! it is there: lists end without a comma.
 
 use super::super::size::{Kilo, Printed, bytes, count, unit_ns};
-use treering_kit::import::number::{ctime_unix_ms, decimal, whole};
 use crate::report::{COUNTS, Spread, limit_ns};
+use treering_kit::import::number::{ctime_unix_ms, decimal, whole};
 
 /// What a line says.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,11 +4,11 @@
 mod line;
 mod result;
 
+use line::{Line, line, loose_begin};
+use result::Results;
 use treering_kit::import::Remark;
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::Stretch;
-use line::{Line, line, loose_begin};
-use result::Results;
 
 use crate::report::Run;
 

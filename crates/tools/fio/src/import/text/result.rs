@@ -2,9 +2,9 @@
 
 use super::super::size::{Kilo, Printed, bytes};
 use super::line::{Begin, Head, Line, Moved};
+use crate::report::{Direction, Disk, Job, Run, Spread};
 use treering_kit::import::Remark;
 use treering_kit::import::number::{decimal, whole};
-use crate::report::{Direction, Disk, Job, Run, Spread};
 
 /// So many jobs a run has at most, to be run or with a result, and sums; more are skipped.
 const JOBS_MOST: usize = 1024;
@@ -171,7 +171,7 @@ impl Results {
         missing.dedup();
         missing.retain(|group| self.run.jobs.iter().all(|job| job.group != *group));
         if let Some(group) = missing.first() {
-            let what = format!("no result of group {group}: truncated; kept as interrupted");
+            let what = format!("no result of group {group}; kept as interrupted");
             say(at, what);
             self.run.is_interrupted = true;
         } else if self.sums.is_empty() && !self.run.is_interrupted {
@@ -230,8 +230,7 @@ impl Draft {
             direction.bandwidth = unit.map(|unit| spread.scaled(unit));
         }
         for (moved, mut direction) in std::mem::take(&mut self.moves) {
-            let place =
-                crate::report::DIRECTIONS.iter().position(|name| *name == moved.direction);
+            let place = crate::report::DIRECTIONS.iter().position(|name| *name == moved.direction);
             // Of all directions in one everything is counted as the first.
             let place = place.unwrap_or(0);
             direction.ios = self.issued.get(place).copied().unwrap_or(0);

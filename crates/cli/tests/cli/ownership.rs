@@ -1,0 +1,293 @@
+//! What a run removes, and `clean` after it: what the run made, and nothing else, whatever ends the
+//! run and whenever.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use treering_testkit::{FourLists, Program, Ran, Running, tree_of};
+
+use crate::program;
+
+/// A workload with options for a run that goes on until it is ended, and for a short one.
+struct Sizes {
+    name: &'static str,
+    /// The beginnings of the names of its own trees: nothing that has one may be there before.
+    own: &'static [&'static str],
+    long: &'static [&'static str],
+    short: &'static [&'static str],
+}
+
+const COMPILE: [&str; 6] = ["--dataset", "./lists", "--runs", "0", "--sync", "none"];
+const WORKLOADS: [Sizes; 13] = [
+    Sizes {
+        name: "compilebench",
+        own: &["kernel-", "native-"],
+        long: &["--initial-dirs", "5000"],
+        short: &["--initial-dirs", "1"],
+    },
+    Sizes {
+        name: "fs_mark",
+        own: &["fs_mark-"],
+        long: &["--files", "2000000", "--sync-method", "none"],
+        short: &["--files", "9"],
+    },
+    Sizes { name: "ffsb", own: &["ffsb-"], long: &["long.ffsb"], short: &["short.ffsb"] },
+    Sizes { name: "fio", own: &["fio-"], long: &["long.fio"], short: &["short.fio"] },
+    Sizes {
+        name: "filebench",
+        own: &["filebench-"],
+        long: &["varmail", "--seconds", "600"],
+        short: &["varmail", "--seconds", "1"],
+    },
+    Sizes {
+        name: "bonnie++",
+        own: &["bonnie-"],
+        long: &["--size", "0", "--files", "2000000"],
+        short: &["--size", "0", "--files", "9"],
+    },
+    Sizes {
+        name: "dbench",
+        own: &["dbench-"],
+        long: &["--time", "600"],
+        short: &["--passes", "1", "--blocks", "1", "--clients", "1"],
+    },
+    Sizes { name: "blogbench", own: &["blogbench-"], long: &[], short: &["--iterations", "1"] },
+    Sizes {
+        name: "mdtest",
+        own: &["test-dir."],
+        long: &["--items", "2000000"],
+        short: &["--items", "9"],
+    },
+    Sizes {
+        name: "ior",
+        own: &["ior-"],
+        long: &["--block", "1M", "--repetitions", "1000000", "--files", "own"],
+        short: &["--block", "1M"],
+    },
+    Sizes {
+        name: "io500",
+        own: &["io500-"],
+        long: &["--seconds", "600", "--space", "1G"],
+        short: &["--seconds", "1", "--space", "64M"],
+    },
+    Sizes {
+        name: "age",
+        own: &["age-"],
+        long: &["--live", "20M", "--until", "operations=100000000"],
+        short: &["--live", "1M", "--until", "operations=9"],
+    },
+    Sizes { name: "command", own: &[], long: &["--", "sleep", "600"], short: &["--", "true"] },
+];
+
+/// Names like those of trees.
+const LIKE_TREES: [&str; 14] = [
+    "kernel-6",
+    "native-0",
+    "fs_mark-0",
+    "ffsb-0",
+    "fio-0",
+    "filebench-0",
+    "bonnie-0",
+    "dbench-0",
+    "blogbench-0",
+    "test-dir.0-0",
+    "ior-0",
+    "io500-0",
+    "age-0",
+    "copy-1",
+];
+
+fn prepared() -> Program {
+    let program = program();
+    FourLists::wide(50, 10).write_to(&program.home().join("lists"));
+    let file = |name: &str, text: &str| fs::write(program.home().join(name), text).unwrap();
+    let ffsb = |seconds, files| {
+        format!(
+            "time={seconds}\n[filesystem0]\nlocation=d\nnum_files={files}\nnum_dirs=1\n\
+             min_filesize=4k\nmax_filesize=4k\n[end0]\n[threadgroup0]\nnum_threads=1\n\
+             read_weight=1\nread_size=4k\nread_blocksize=4k\n[end0]\n"
+        )
+    };
+    file("long.ffsb", &ffsb(600, 2_000));
+    file("short.ffsb", &ffsb(1, 9));
+    file("long.fio", "[a]\nrw=randwrite\nsize=1m\nruntime=600\ntime_based\n");
+    file("short.fio", "[a]\nrw=randwrite\nsize=64k\n");
+    program
+}
+
+fn words<'w>(sizes: &Sizes, own: &[&'w str]) -> Vec<&'w str> {
+    let fixed: &[&str] = if sizes.name == "compilebench" { &COMPILE } else { &[] };
+    let before = ["run", sizes.name, "--dir", "w", "--quiet", "--no-store"];
+    [&before[..], fixed, own].concat()
+}
+
+/// Makes somebody's directory.
+fn make_mine(dir: &Path) {
+    fs::create_dir(dir).unwrap();
+    fs::write(dir.join("thesis.txt"), "mine").unwrap();
+}
+
+fn entries(dir: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Cleans. Processes that a killed run had started may hold its directory for a moment.
+fn clean(program: &Program) -> Ran {
+    let began = Instant::now();
+    loop {
+        let ran = program.run(["clean", "w"]);
+        let is_busy = ran.stderr.contains("another run is working in");
+        if !is_busy || began.elapsed() > Duration::from_secs(60) {
+            return ran.ends_with(0);
+        }
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until something that was not there is in the directory, beside the mark.
+fn wait_for_tree(dir: &Path, before: usize) {
+    let began = Instant::now();
+    let mark = |name: &String| name != ".treering-run";
+    while entries(dir).iter().filter(|name| mark(name)).count() <= before {
+        assert!(began.elapsed() < Duration::from_secs(120), "no tree is made");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn only_what_a_run_made_is_removed_whatever_signal_ends_it_and_whenever() {
+    for workload in treering_registry::workloads() {
+        let name = workload.manifest().name;
+        assert!(WORKLOADS.iter().any(|sizes| sizes.name == name), "{name}");
+    }
+    // Moments to end a run at, in milliseconds, drawn anew for each and the same in each test.
+    let mut random = 0x1234_5678_u64;
+    let mut moment = || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        Duration::from_millis((random >> 33) % 150)
+    };
+    for sizes in &WORKLOADS {
+        let program = prepared();
+        let dir = program.home().join("w");
+        fs::create_dir(&dir).unwrap();
+        let is_own = |name: &&&str| sizes.own.iter().any(|own| name.starts_with(own));
+        let mut mine: Vec<_> = LIKE_TREES.iter().filter(|name| !is_own(name)).collect();
+        mine.sort();
+        mine.iter().for_each(|name| make_mine(&dir.join(name)));
+        for (signal, is_late) in [("TERM", true), ("HUP", false), ("INT", false), ("KILL", true)] {
+            let what = format!("{} ended by {signal}", sizes.name);
+            let run = program.start(words(sizes, sizes.long));
+            if is_late && !sizes.own.is_empty() {
+                wait_for_tree(&dir, mine.len());
+            }
+            sleep(moment());
+            run.send(signal);
+            let ran = run.finish();
+            // Made after the end, with the name of a tree.
+            let late = sizes.own.first().map(|own| dir.join(format!("{own}77-77")));
+            late.iter().for_each(|late| make_mine(late));
+            let cleaned = clean(&program);
+            late.iter().for_each(|late| {
+                assert_eq!(fs::read(late.join("thesis.txt")).unwrap(), b"mine", "{what}");
+                fs::remove_dir_all(late).unwrap();
+            });
+            assert_eq!(
+                entries(&dir),
+                mine.iter().map(|name| **name).collect::<Vec<_>>(),
+                "{what}\n{ran}\n{cleaned}"
+            );
+            program.run(words(sizes, sizes.short)).ends_with(0);
+            assert_eq!(tree_of(&dir).len(), mine.len(), "{what}");
+        }
+        for name in mine {
+            assert_eq!(fs::read(dir.join(name).join("thesis.txt")).unwrap(), b"mine");
+        }
+    }
+}
+
+/// Runs mdtest until it has made its tree, and kills it.
+fn killed_mdtest(program: &Program) {
+    let dir = program.home().join("w");
+    let before = entries(&dir).len();
+    let run =
+        program.start(["run", "mdtest", "--dir", "w", "-q", "--items", "2000000", "--no-store"]);
+    wait_for_tree(&dir, before);
+    run.send("KILL");
+    run.finish();
+}
+
+#[test]
+fn clean_says_what_it_removes_and_why_the_rest_stays() {
+    let program = program();
+    let dir = program.home().join("w");
+    fs::create_dir(&dir).unwrap();
+    make_mine(&dir.join("copy-1"));
+    killed_mdtest(&program);
+    let would = program.run(["clean", "--dry-run", "w"]).ends_with(0);
+    let line = would.stdout.lines().next().unwrap_or_default();
+    assert!(line.starts_with("would remove w/test-dir.0-0: "), "{would}");
+    for part in [" files, ", " old, of trial "] {
+        assert!(line.contains(part), "{would}");
+    }
+    assert!(dir.join("test-dir.0-0").exists());
+    // Another directory under the name of the tree.
+    fs::rename(dir.join("test-dir.0-0"), dir.join("kept")).unwrap();
+    make_mine(&dir.join("test-dir.0-0"));
+    for words in [&["clean", "--dry-run", "w"][..], &["clean", "w"]] {
+        let ran = program.run(words).ends_with(0);
+        let stays = "leaving w/test-dir.0-0: it is not the directory that the run made";
+        assert!(ran.stdout.contains(stays), "{ran}");
+    }
+    assert_eq!(entries(&dir), ["copy-1", "kept", "test-dir.0-0"]);
+}
+
+#[test]
+fn a_copied_mark_removes_nothing_and_is_explained() {
+    let program = program();
+    let (dir, other) = (program.home().join("w"), program.home().join("other"));
+    fs::create_dir(&dir).unwrap();
+    killed_mdtest(&program);
+    fs::create_dir(&other).unwrap();
+    fs::copy(dir.join(".treering-run"), other.join(".treering-run")).unwrap();
+    make_mine(&other.join("test-dir.0-0"));
+    for words in [
+        &["clean", "other"][..],
+        &["clean", "--dry-run", "other"],
+        &["run", "fs_mark", "--dir", "other", "-q", "--files", "9", "--no-store"],
+    ] {
+        let ran = program.run(words).ends_with(3).complains("was left in another directory");
+        assert!(ran.stderr.contains("hint: remove "), "{ran}");
+    }
+    assert_eq!(entries(&other), [".treering-run", "test-dir.0-0"]);
+    program.run(["clean", "w"]).ends_with(0);
+    assert!(entries(&dir).is_empty());
+}
+
+#[test]
+fn a_start_that_lacks_open_files_says_so_and_leaves_the_directory_free() {
+    let program = prepared();
+    let dir = program.home().join("w");
+    fs::create_dir(&dir).unwrap();
+    let mut named = 0;
+    for files in 4..24 {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -n $0; exec \"$@\"", &files.to_string()]);
+        command.arg(env!("CARGO_BIN_EXE_treering"));
+        command.args(["run", "mdtest", "--dir", "w", "-q", "--items", "9", "--no-store"]);
+        let ran = Running::start(program.prepare(&mut command)).finish();
+        if ran.code != Some(0) && ran.stderr.contains("open files") {
+            named += 1;
+        }
+        assert_eq!(entries(&dir), Vec::<String>::new(), "{files} files: {ran}");
+    }
+    assert!(named > 0, "the reason is named");
+    program.run(["run", "mdtest", "--dir", "w", "-q", "--items", "9", "--no-store"]).ends_with(0);
+}

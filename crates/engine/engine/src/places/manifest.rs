@@ -1,0 +1,71 @@
+//! The record of the directories that a run makes directly in its target: each is announced before
+//! it is made, and identified once it is there. Whoever removes trees later goes by this record.
+
+use std::ffi::CStr;
+use std::fmt;
+use std::os::fd::BorrowedFd;
+
+use treering_sys::{Errno, FileIdentity, identity_in, make_dir, remove_dir};
+
+/// Keeps the record. Workers of a run share it, in threads and in forked processes.
+pub trait TreeManifest: fmt::Debug + Send + Sync {
+    /// Notes that a directory of this name is going to be made.
+    ///
+    /// # Errors
+    /// When that cannot be kept; the directory is not made then.
+    fn announce(&self, name: &CStr) -> Result<(), Errno>;
+
+    /// Notes which directory was made.
+    ///
+    /// # Errors
+    /// When that cannot be kept; the directory is removed again then.
+    fn made(&self, name: &CStr, identity: &FileIdentity) -> Result<(), Errno>;
+
+    /// Notes that the directory that was announced could not be made.
+    fn not_made(&self, name: &CStr);
+
+    /// Notes that the run removed the directory itself.
+    fn removed(&self, name: &CStr);
+}
+
+/// Announces a directory, unless something has its name already: that is not the run's.
+pub(crate) fn announce(
+    manifest: &dyn TreeManifest,
+    dir: BorrowedFd<'_>,
+    name: &CStr,
+) -> Result<(), Errno> {
+    match identity_in(dir, name) {
+        Ok(_not_ours) => Ok(()),
+        Err(_) => manifest.announce(name),
+    }
+}
+
+/// Identifies a directory that was just made. It is empty: without its record it does not stay.
+pub(crate) fn identify(
+    manifest: &dyn TreeManifest,
+    dir: BorrowedFd<'_>,
+    name: &CStr,
+) -> Result<(), Errno> {
+    let identified = identity_in(dir, name).and_then(|identity| manifest.made(name, &identity));
+    if identified.is_err() && remove_dir(dir, name).is_ok() {
+        manifest.not_made(name);
+    }
+    identified
+}
+
+/// Makes a directory, with its record where one is kept.
+pub(crate) fn make_recorded(
+    manifest: Option<&dyn TreeManifest>,
+    dir: BorrowedFd<'_>,
+    name: &CStr,
+) -> Result<(), Errno> {
+    let Some(manifest) = manifest else { return make_dir(dir, name) };
+    announce(manifest, dir, name)?;
+    match make_dir(dir, name) {
+        Ok(()) => identify(manifest, dir, name),
+        Err(errno) => {
+            manifest.not_made(name);
+            Err(errno)
+        }
+    }
+}

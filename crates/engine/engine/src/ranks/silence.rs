@@ -1,0 +1,136 @@
+//! Time limits of ranks: which rank has been silent, or made no progress, for too long.
+//!
+//! Time is that of the watcher: an interval between two looks counts as a fraction of the limit at
+//! most. A watcher that was busy elsewhere, stopped, or without a CPU does not hold that time
+//! against ranks whose messages it has not received yet.
+
+use std::time::{Duration, Instant};
+
+/// Why a rank counts as lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overdue {
+    /// Nothing was received from it.
+    Silent,
+    /// It is there, but its count of calls does not change.
+    Stuck { calls: u64 },
+}
+
+/// Watch over the other ranks.
+#[derive(Debug)]
+pub(crate) struct SilenceWatch {
+    looked: Instant,
+    /// Time that was watched so far.
+    watched: Duration,
+    /// Watched time at the last message of each rank.
+    heard: Vec<Duration>,
+    /// Calls of each rank, and the watched time at their last change.
+    calls: Vec<(u64, Duration)>,
+}
+
+/// Interval between two beats of a rank with this limit.
+pub(crate) fn beat_interval(limit: Duration) -> Duration {
+    (limit / 10).min(Duration::from_secs(1))
+}
+
+impl SilenceWatch {
+    pub(crate) fn new(ranks: usize, now: Instant) -> Self {
+        let none = Duration::ZERO;
+        Self { looked: now, watched: none, heard: vec![none; ranks], calls: vec![(0, none); ranks] }
+    }
+
+    /// Counts the time since the last look.
+    pub(crate) fn look(&mut self, now: Instant, limit: Duration) {
+        let passed = now.saturating_duration_since(self.looked);
+        self.watched += passed.min(2 * beat_interval(limit));
+        self.looked = now;
+    }
+
+    /// Forgets what was: all ranks begin something new.
+    pub(crate) fn restart(&mut self) {
+        self.heard.fill(self.watched);
+        self.calls.iter_mut().for_each(|(_, since)| *since = self.watched);
+    }
+
+    /// Takes in that a rank has sent something.
+    pub(crate) fn hear(&mut self, rank: usize) {
+        self.heard[rank] = self.watched;
+    }
+
+    /// Takes in how many calls a rank has made.
+    pub(crate) fn count(&mut self, rank: usize, calls: u64) {
+        if self.calls[rank].0 != calls {
+            self.calls[rank] = (calls, self.watched);
+        }
+    }
+
+    /// Why a rank counts as lost, if it does.
+    pub(crate) fn overdue(&self, rank: usize, limit: Duration) -> Option<Overdue> {
+        let (calls, since) = self.calls[rank];
+        if self.watched - self.heard[rank] > limit {
+            return Some(Overdue::Silent);
+        }
+        (self.watched - since > limit).then_some(Overdue::Stuck { calls })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Overdue, SilenceWatch, beat_interval};
+    use std::time::{Duration, Instant};
+
+    const LIMIT: Duration = Duration::from_secs(300);
+    const STEP: Duration = Duration::from_millis(100);
+
+    /// Number of looks until rank 1 is overdue; `hears` is told at each.
+    fn looks(watch: &mut SilenceWatch, began: Instant, hears: fn(&mut SilenceWatch, u32)) -> u32 {
+        (1..1_000_000)
+            .find(|look| {
+                watch.look(began + STEP * *look, LIMIT);
+                hears(watch, *look);
+                watch.overdue(1, LIMIT).is_some()
+            })
+            .expect("it is overdue at some time")
+    }
+
+    #[test]
+    fn a_silent_rank_is_overdue_at_the_first_look_after_the_limit() {
+        let began = Instant::now();
+        let mut watch = SilenceWatch::new(2, began);
+        assert_eq!(looks(&mut watch, began, |_, _| ()), 3001);
+        assert_eq!(watch.overdue(1, LIMIT), Some(Overdue::Silent));
+    }
+
+    #[test]
+    fn a_rank_that_beats_without_progress_is_stuck_and_one_with_progress_is_not() {
+        let began = Instant::now();
+        let mut watch = SilenceWatch::new(2, began);
+        let beats = |watch: &mut SilenceWatch, look: u32| {
+            watch.hear(1);
+            // Its calls end for the first thousand looks.
+            watch.count(1, u64::from(look.min(1000)));
+        };
+        assert_eq!(looks(&mut watch, began, beats), 1000 + 3001);
+        assert_eq!(watch.overdue(1, LIMIT), Some(Overdue::Stuck { calls: 1000 }));
+    }
+
+    #[test]
+    fn time_in_which_nobody_looked_does_not_count() {
+        let began = Instant::now();
+        let mut watch = SilenceWatch::new(2, began);
+        watch.look(began + 100 * LIMIT, LIMIT);
+        assert_eq!(watch.overdue(1, LIMIT), None);
+        let again = began + 100 * LIMIT;
+        let counted = 2 * beat_interval(LIMIT);
+        let left = looks(&mut watch, again, |_, _| ());
+        assert_eq!(STEP * left, LIMIT - counted + STEP);
+    }
+
+    #[test]
+    fn what_was_before_a_restart_does_not_count() {
+        let began = Instant::now();
+        let mut watch = SilenceWatch::new(2, began);
+        assert_eq!(looks(&mut watch, began, |_, _| ()), 3001);
+        watch.restart();
+        assert_eq!(watch.overdue(1, LIMIT), None);
+    }
+}

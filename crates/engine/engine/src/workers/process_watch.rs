@@ -1,0 +1,183 @@
+//! Watch over worker processes: when one that is stopped, or does not end though it was asked to,
+//! is continued, terminated and killed.
+//!
+//! Only decisions are made here. Time is counted in checks: an interval between two checks counts
+//! as [`COUNTED_MAX`] at most, so that time in which the watcher itself was stopped or got no CPU
+//! is not held against the processes.
+
+use std::time::Duration;
+
+/// Interval between two checks.
+pub(crate) const CHECK_EVERY: Duration = Duration::from_millis(200);
+/// Longest time that counts for one interval between two checks.
+const COUNTED_MAX: Duration = Duration::from_millis(400);
+/// Time from the request to end to SIGTERM, and from SIGTERM to SIGKILL.
+const LEAVING_MAX: Duration = Duration::from_secs(20);
+
+/// State of a process at a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ProcessState {
+    /// A signal has stopped it.
+    pub(crate) is_stopped: bool,
+    /// The run wants it to go on: nobody asked it to end, or it is to finish its task first.
+    pub(crate) may_work: bool,
+    /// The stop flag is raised.
+    pub(crate) is_flagged: bool,
+}
+
+/// Signals for a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// Its task is lost: the run has to end.
+    Halt,
+    /// SIGCONT.
+    Resume,
+    /// SIGTERM, then SIGCONT.
+    Terminate,
+    /// SIGKILL.
+    Kill,
+}
+
+/// Watch over one process.
+#[derive(Debug)]
+pub(crate) struct ProcessWatch {
+    limit: Duration,
+    stopped: Duration,
+    leaving: Duration,
+    is_terminated: bool,
+    fault: Option<String>,
+}
+
+impl ProcessWatch {
+    /// Allows a process to be stopped for this long.
+    pub(crate) fn new(limit: Duration) -> Self {
+        let none = Duration::ZERO;
+        Self { limit, stopped: none, leaving: none, is_terminated: false, fault: None }
+    }
+
+    /// Counts the time since the last check and decides what is done.
+    pub(crate) fn check(&mut self, state: ProcessState, since_last: Duration) -> Option<Remedy> {
+        let passed = since_last.min(COUNTED_MAX);
+        self.stopped = if state.is_stopped { self.stopped + passed } else { Duration::ZERO };
+        self.leaving = if state.may_work { Duration::ZERO } else { self.leaving + passed };
+        if self.leaving >= 2 * LEAVING_MAX {
+            let seconds = self.leaving.as_secs();
+            let stopped = if state.is_stopped { "it was stopped by a signal, and " } else { "" };
+            self.fault.get_or_insert_with(|| {
+                format!("{stopped}did not end within {seconds} s of being asked to")
+            });
+            return Some(Remedy::Kill);
+        }
+        if self.leaving >= LEAVING_MAX && !self.is_terminated {
+            self.is_terminated = true;
+            return Some(Remedy::Terminate);
+        }
+        if !state.is_stopped {
+            return None;
+        }
+        if state.is_flagged {
+            return Some(Remedy::Resume);
+        }
+        if self.stopped >= self.limit && self.fault.is_none() {
+            let seconds = self.limit.as_secs_f64();
+            self.fault = Some(format!(
+                "it was stopped by a signal (SIGSTOP or the like) for {seconds} s (--rank-timeout)"
+            ));
+            return Some(Remedy::Halt);
+        }
+        None
+    }
+
+    /// Why the process counts as lost, if it does.
+    pub(crate) fn into_fault(self) -> Option<String> {
+        self.fault
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHECK_EVERY, LEAVING_MAX, ProcessState, ProcessWatch, Remedy};
+    use std::time::Duration;
+
+    const LIMIT: Duration = Duration::from_secs(300);
+    const WORKS: ProcessState =
+        ProcessState { is_stopped: false, may_work: true, is_flagged: false };
+    const STOPPED: ProcessState = ProcessState { is_stopped: true, ..WORKS };
+    const LEAVES: ProcessState =
+        ProcessState { is_stopped: false, may_work: false, is_flagged: true };
+
+    /// Number of checks until the first remedy, and the remedy.
+    fn checks(watch: &mut ProcessWatch, state: ProcessState) -> (u128, Remedy) {
+        (1..1 << 20)
+            .find_map(|number| Some((number, watch.check(state, CHECK_EVERY)?)))
+            .expect("a remedy")
+    }
+
+    fn times(period: Duration) -> u128 {
+        period.as_nanos().div_ceil(CHECK_EVERY.as_nanos())
+    }
+
+    #[test]
+    fn a_process_stopped_for_the_limit_halts_the_run_and_is_named() {
+        let mut watch = ProcessWatch::new(LIMIT);
+        assert_eq!(checks(&mut watch, STOPPED), (times(LIMIT), Remedy::Halt));
+        let halted = ProcessState { is_stopped: true, ..LEAVES };
+        assert_eq!(watch.check(halted, CHECK_EVERY), Some(Remedy::Resume));
+        let fault = watch.into_fault().unwrap();
+        assert_eq!(
+            fault,
+            "it was stopped by a signal (SIGSTOP or the like) for 300 s (--rank-timeout)"
+        );
+    }
+
+    #[test]
+    fn a_process_that_is_continued_in_time_is_left_alone() {
+        let mut watch = ProcessWatch::new(LIMIT);
+        for _ in 0..10 {
+            for _ in 1..times(LIMIT) {
+                assert_eq!(watch.check(STOPPED, CHECK_EVERY), None);
+            }
+            assert_eq!(watch.check(WORKS, CHECK_EVERY), None);
+        }
+        assert_eq!(watch.into_fault(), None);
+    }
+
+    #[test]
+    fn time_in_which_the_watcher_itself_was_stopped_does_not_count() {
+        let mut watch = ProcessWatch::new(LIMIT);
+        assert_eq!(watch.check(STOPPED, 100 * LIMIT), None);
+        assert_eq!(watch.check(LEAVES, 100 * LIMIT), None);
+    }
+
+    #[test]
+    fn a_process_that_does_not_leave_is_terminated_then_killed() {
+        let mut watch = ProcessWatch::new(LIMIT);
+        let leaving = times(LEAVING_MAX);
+        assert_eq!(checks(&mut watch, LEAVES), (leaving, Remedy::Terminate));
+        assert_eq!(checks(&mut watch, LEAVES), (leaving, Remedy::Kill));
+        assert_eq!(watch.into_fault().unwrap(), "did not end within 40 s of being asked to");
+    }
+
+    #[test]
+    fn a_process_that_is_stopped_again_and_again_while_it_leaves_is_killed() {
+        let mut watch = ProcessWatch::new(LIMIT);
+        let stopped = ProcessState { is_stopped: true, ..LEAVES };
+        let remedies: Vec<_> =
+            (0..2 * times(LEAVING_MAX)).map(|_| watch.check(stopped, CHECK_EVERY)).collect();
+        let count = |remedy| remedies.iter().filter(|given| **given == Some(remedy)).count();
+        assert_eq!((count(Remedy::Terminate), count(Remedy::Kill), count(Remedy::Halt)), (1, 1, 0));
+        assert_eq!(remedies[0], Some(Remedy::Resume));
+        assert!(watch.into_fault().unwrap().starts_with("it was stopped by a signal, and"));
+    }
+
+    #[test]
+    fn a_process_that_finishes_its_task_is_continued_and_has_all_the_time() {
+        let mut watch = ProcessWatch::new(LIMIT);
+        let finishes = ProcessState { is_stopped: true, may_work: true, is_flagged: true };
+        assert_eq!(watch.check(finishes, CHECK_EVERY), Some(Remedy::Resume));
+        let works = ProcessState { is_stopped: false, ..finishes };
+        for _ in 0..4 * times(LEAVING_MAX) {
+            assert_eq!(watch.check(works, CHECK_EVERY), None);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Finds what a killed run left in a directory.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use treering_engine::{FileIdentity, Target};
+
+use super::judgement::{Leftovers, sort_out};
+use super::mark::read_mark;
+use crate::LabError;
+
+/// Looks for what a killed run left.
+///
+/// # Errors
+/// When the directory or its mark cannot be read, or the mark is not to be believed.
+pub fn find_leftovers(dir: &Path) -> Result<Option<Leftovers>, LabError> {
+    match Target::open(dir) {
+        Ok(target) => Ok(find_in(&target)?.map(|(_mark, left)| left)),
+        Err(error) if error.source.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The same in an open directory, with the identity of the mark.
+pub(crate) fn find_in(target: &Target) -> Result<Option<(FileIdentity, Leftovers)>, LabError> {
+    let Some((mark, manifest)) = read_mark(target)? else { return Ok(None) };
+    let left = sort_out(target, &manifest)?;
+    Ok(Some((mark, left)))
+}

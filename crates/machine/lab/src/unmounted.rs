@@ -1,0 +1,247 @@
+//! A filesystem that somebody else mounted and that we unmount for a while: how it was mounted is
+//! in the register before, and until it is mounted again, whatever kills us meanwhile.
+//!
+//! It is mounted again only where it was, from the device it was on, and when nothing came between.
+
+use std::fmt::Write;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use treering_model::filesystems::by_name;
+use treering_sys::{
+    DeviceUse, Errno, LoopStatus, Mount, MountOptions, MountTable, loop_status, mount, open_device,
+    set_loop_autoclear, unmount,
+};
+
+use crate::error::unfit;
+use crate::machine::{DeviceNumber, Machine, block_number, word};
+use crate::register::{DeviceIdentity, FileNumber, ForeignMount, Kind, Record, Register};
+use crate::{DeviceError, LabError};
+
+/// A filesystem of somebody else's that we have unmounted. Dropped, it stays in the register.
+#[derive(Debug)]
+pub(crate) struct Unmounted {
+    foreign: ForeignMount,
+    options: MountOptions,
+    record: Record,
+    /// Else a loop device that was made by `mount -o loop` would go with the mount.
+    device: File,
+}
+
+impl Unmounted {
+    /// Records how it is mounted and unmounts it. `advice` says what to do when it is in use.
+    ///
+    /// # Errors
+    /// When it cannot be recorded or unmounted; it is still mounted then.
+    pub(crate) fn begin(
+        mount: &Mount,
+        (register, machine): (&Register, &Machine),
+        advice: &str,
+    ) -> Result<Self, LabError> {
+        let text = options_in_force(mount);
+        let options = MountOptions::parse(&[&text]).map_err(DeviceError::MountOption)?;
+        let node = PathBuf::from(&mount.source);
+        let failed = LabError::io("cannot open", &node);
+        let device = open_device(&node, DeviceUse::Look).map_err(|errno| failed(errno.into()))?;
+        let number = block_number(&node);
+        let number = number.ok_or_else(|| unfit(format!("{} is no device", node.display())))?;
+        let loops = loop_status(&device).ok().flatten();
+        let foreign = ForeignMount {
+            point: mount.point.clone(),
+            source: node,
+            fs_type: mount.fs_type.clone(),
+            options: text,
+            parent: mount.parent,
+            autoclear: loops.as_ref().is_some_and(|loops| loops.autoclear),
+            device: identity(machine, number, &device, &mount.fs_type),
+        };
+        let record = register.record(machine, |_| Kind::Unmounted(foreign.clone()))?;
+        // The device outlives us then, and what is on it can be mounted again.
+        if foreign.autoclear
+            && let Err(errno) = set_loop_autoclear(&device, false)
+        {
+            record.remove()?;
+            return Err(LabError::io("cannot keep", foreign.source)(errno.into()));
+        }
+        if let Err(errno) = unmount(&foreign.point) {
+            restore_autoclear(&foreign, &device);
+            record.remove()?;
+            let point = foreign.point.display();
+            return Err(match errno {
+                Errno::BUSY => unfit(format!("{point} is in use and cannot be unmounted{advice}")),
+                errno => LabError::io("cannot unmount", foreign.point)(errno.into()),
+            });
+        }
+        Ok(Self { foreign, options, record, device })
+    }
+
+    /// Mounts it again as it was.
+    ///
+    /// # Errors
+    /// When it cannot be mounted; it stays in the register then.
+    pub(crate) fn end(self) -> Result<(), LabError> {
+        mount_as_before(&self.foreign, &self.options)
+            .map_err(|why| refused(&self.foreign, self.record.path(), why))?;
+        restore_autoclear(&self.foreign, &self.device);
+        self.record.remove()
+    }
+}
+
+/// Mounts again what a killed run had unmounted; nothing is to be done where it is mounted, or the
+/// machine was booted since.
+///
+/// # Errors
+/// When something else is mounted there, the device is not the same, or the kernel refuses.
+pub(crate) fn mount_again(
+    machine: &Machine,
+    foreign: &ForeignMount,
+    record: &Path,
+) -> Result<(), LabError> {
+    let failed = |why: String| refused(foreign, record, why);
+    let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
+    let at = table.mounts.iter().rev().find(|mount| mount.point == foreign.point);
+    match at {
+        Some(mount) if is_it(machine, foreign, mount) => {
+            if let Ok(device) = open_device(&foreign.source, DeviceUse::Look)
+                && is_same_device(machine, foreign, &device).is_ok()
+            {
+                restore_autoclear(foreign, &device);
+            }
+            return Ok(());
+        }
+        Some(mount) if mount.id != foreign.parent => {
+            let source = Path::new(&mount.source).display();
+            return Err(failed(format!("{} from {source} is mounted there now", mount.fs_type)));
+        }
+        _ => {}
+    }
+    if !rustix::process::geteuid().is_root() {
+        return Err(DeviceError::NotRoot { what: "mounting" }.into());
+    }
+    let device = open_device(&foreign.source, DeviceUse::Look)
+        .map_err(|errno| failed(format!("{}: {errno}", foreign.source.display())))?;
+    is_same_device(machine, foreign, &device).map_err(failed)?;
+    let number = foreign.device.number;
+    let elsewhere = table.mounts.iter().find(|mount| {
+        number_of(mount) == number || block_number(Path::new(&mount.source)) == Some(number)
+    });
+    if let Some(mount) = elsewhere {
+        return Err(failed(format!("it is mounted at {} now", mount.point.display())));
+    }
+    let is_there = foreign.point.is_dir()
+        && foreign.point.canonicalize().is_ok_and(|point| point == foreign.point);
+    if !is_there {
+        return Err(failed("there is no such directory any more".to_owned()));
+    }
+    let options = MountOptions::parse(&[&foreign.options]).map_err(DeviceError::MountOption)?;
+    mount_as_before(foreign, &options).map_err(failed)?;
+    restore_autoclear(foreign, &device);
+    Ok(())
+}
+
+/// As a filesystem is mounted now: options of the mount and of the filesystem.
+pub(crate) fn options_in_force(mount: &Mount) -> String {
+    let both = mount.options.split(',').chain(mount.super_options.split(','));
+    let mut kept: Vec<&str> = Vec::new();
+    for option in both.filter(|option| !option.is_empty()) {
+        if !kept.contains(&option) {
+            kept.push(option);
+        }
+    }
+    kept.join(",")
+}
+
+fn refused(foreign: &ForeignMount, record: &Path, why: String) -> LabError {
+    let (source, point) = (foreign.source.clone(), foreign.point.clone());
+    DeviceError::StaysUnmounted { node: source, point, why, record: record.to_owned() }.into()
+}
+
+fn mount_as_before(foreign: &ForeignMount, options: &MountOptions) -> Result<(), String> {
+    let ForeignMount { source, point, fs_type, .. } = foreign;
+    mount(source.as_os_str(), point, fs_type, options).map_err(|errno| errno.to_string())
+}
+
+/// What cannot be set back is only a loop device that stays.
+fn restore_autoclear(foreign: &ForeignMount, device: &File) {
+    if foreign.autoclear {
+        let _stays_attached = set_loop_autoclear(device, true);
+    }
+}
+
+/// Whether a mount is the one that we had unmounted.
+fn is_it(machine: &Machine, foreign: &ForeignMount, mount: &Mount) -> bool {
+    let source = Path::new(&mount.source);
+    if mount.fs_type != foreign.fs_type {
+        return false;
+    }
+    if let Some(number) = block_number(source)
+        && let Ok(device) = open_device(source, DeviceUse::Look)
+    {
+        let found = identity(machine, number, &device, &foreign.fs_type);
+        return match (&found.uuid, &foreign.device.uuid) {
+            (Some(found), Some(recorded)) => found == recorded,
+            _ => number == foreign.device.number,
+        };
+    }
+    number_of(mount) == foreign.device.number
+}
+
+fn number_of(mount: &Mount) -> DeviceNumber {
+    let (major, minor) = mount.device;
+    DeviceNumber { major, minor }
+}
+
+/// Whether the recorded node leads to the recorded device; why not.
+fn is_same_device(machine: &Machine, foreign: &ForeignMount, device: &File) -> Result<(), String> {
+    let node = foreign.source.display();
+    let recorded = &foreign.device;
+    let number = block_number(&foreign.source);
+    let number = number.ok_or_else(|| format!("{node} is not a block device any more"))?;
+    let found = identity(machine, number, device, &foreign.fs_type);
+    let differs = |what: &str| Err(format!("{node} is another device than before ({what})"));
+    if found.number != recorded.number {
+        return differs(&format!("{}, not {}", found.number, recorded.number));
+    }
+    if found.sequence != recorded.sequence || found.file != recorded.file {
+        return differs("it was detached meanwhile");
+    }
+    if found.uuid != recorded.uuid {
+        return differs("another filesystem is on it");
+    }
+    Ok(())
+}
+
+fn identity(
+    machine: &Machine,
+    number: DeviceNumber,
+    device: &File,
+    fs_type: &str,
+) -> DeviceIdentity {
+    let file =
+        |loops: LoopStatus| FileNumber { device: loops.file_device, inode: loops.file_inode };
+    DeviceIdentity {
+        number,
+        sequence: sequence(machine, number),
+        file: loop_status(device).ok().flatten().map(file),
+        uuid: uuid(device, fs_type),
+    }
+}
+
+/// The count of a disk; a partition has that of its disk.
+fn sequence(machine: &Machine, number: DeviceNumber) -> Option<u64> {
+    let folder = machine.block_folder(number)?;
+    let of = |folder: &Path| word(&folder.join("diskseq"))?.parse().ok();
+    of(&folder).or_else(|| of(folder.parent()?))
+}
+
+fn uuid(device: &File, fs_type: &str) -> Option<String> {
+    let mut bytes = [0; 16];
+    device.read_exact_at(&mut bytes, by_name(fs_type)?.uuid_offset?).ok()?;
+    let mut text = String::with_capacity(32);
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _never = write!(text, "{byte:02x}");
+    }
+    Some(text)
+}

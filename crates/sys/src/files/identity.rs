@@ -1,0 +1,148 @@
+//! Which file or directory something is: its numbers, its owner, and when it was made, so that it
+//! is told apart from another that later has its name or its inode number.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::{
+    AtFlags, FileType, Stat, Statx, StatxFlags, fstat, fstatvfs, makedev, statat, statx,
+};
+use rustix::io::{Errno, retry_on_intr};
+
+use crate::files::calls::single;
+
+/// A time as a filesystem keeps it: seconds since 1970, and nanoseconds.
+type FileTime = (i64, u32);
+
+/// The identity of a file or directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileIdentity {
+    /// Number of the filesystem (`st_dev`).
+    pub device: u64,
+    /// Number of the file in it.
+    pub inode: u64,
+    /// When it was made (`stx_btime`); `None` where the filesystem or the kernel does not say.
+    pub born: Option<FileTime>,
+    /// The user that owns it.
+    pub user: u32,
+    /// File, directory or something else.
+    pub kind: FileType,
+    /// When its content was changed last.
+    pub modified: FileTime,
+}
+
+impl FileIdentity {
+    /// Whether two identities are of one file: the same numbers, made at the same time where both
+    /// say when.
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        let of_one_time = self.born.is_none() || other.born.is_none() || self.born == other.born;
+        (self.device, self.inode) == (other.device, other.inode) && of_one_time
+    }
+}
+
+impl From<Statx> for FileIdentity {
+    fn from(found: Statx) -> Self {
+        let time = |time: rustix::fs::StatxTimestamp| (time.tv_sec, time.tv_nsec);
+        let has_birth = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
+        Self {
+            device: makedev(found.stx_dev_major, found.stx_dev_minor),
+            inode: found.stx_ino,
+            born: has_birth.then(|| time(found.stx_btime)),
+            user: found.stx_uid,
+            kind: FileType::from_raw_mode(found.stx_mode.into()),
+            modified: time(found.stx_mtime),
+        }
+    }
+}
+
+impl From<Stat> for FileIdentity {
+    fn from(found: Stat) -> Self {
+        let nanoseconds = u32::try_from(found.st_mtime_nsec).unwrap_or(0);
+        Self {
+            device: found.st_dev,
+            inode: found.st_ino,
+            born: None,
+            user: found.st_uid,
+            kind: FileType::from_raw_mode(found.st_mode),
+            modified: (found.st_mtime, nanoseconds),
+        }
+    }
+}
+
+/// The identity of what has the name `name` in `at`; a link's own.
+///
+/// # Errors
+/// `EXDEV` when the name could lead outside, else as `statx`.
+pub fn identity_in(at: BorrowedFd<'_>, name: &CStr) -> Result<FileIdentity, Errno> {
+    let name = single(name)?;
+    identity(at, name, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// The identity of something open.
+///
+/// # Errors
+/// As `statx`.
+pub fn identity_of(open: impl AsFd) -> Result<FileIdentity, Errno> {
+    identity(open.as_fd(), c"", AtFlags::EMPTY_PATH)
+}
+
+/// The number by which a filesystem tells itself from others (`f_fsid`), which is 0 where it has
+/// none. Unlike its device number it often stays the same when it is mounted again.
+///
+/// # Errors
+/// As `fstatvfs`.
+pub fn filesystem_id(open: impl AsFd) -> Result<u64, Errno> {
+    retry_on_intr(|| fstatvfs(&open)).map(|found| found.f_fsid)
+}
+
+fn identity(at: BorrowedFd<'_>, name: &CStr, flags: AtFlags) -> Result<FileIdentity, Errno> {
+    let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+    match retry_on_intr(|| statx(at, name, flags, mask)) {
+        Ok(found) => Ok(found.into()),
+        // An old kernel, or a sandbox that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM) if name.is_empty() => fstat(at).map(Into::into),
+        Err(Errno::NOSYS | Errno::PERM) => {
+            retry_on_intr(|| statat(at, name, flags)).map(Into::into)
+        }
+        Err(errno) => Err(errno),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    use super::{FileIdentity, FileType, identity_in, identity_of};
+
+    #[test]
+    fn an_identity_by_name_is_that_of_the_open_directory_and_of_no_other() {
+        let top = tempfile::tempdir().unwrap();
+        for name in ["a", "b"] {
+            fs::create_dir(top.path().join(name)).unwrap();
+        }
+        symlink("a", top.path().join("link")).unwrap();
+        let open = File::open(top.path()).unwrap();
+        let by_name = identity_in(open.as_fd(), c"a").unwrap();
+        let opened = identity_of(File::open(top.path().join("a")).unwrap()).unwrap();
+        assert!(by_name.is_same_file(&opened));
+        let metadata = fs::metadata(top.path().join("a")).unwrap();
+        assert_eq!((by_name.device, by_name.inode), (metadata.dev(), metadata.ino()));
+        assert_eq!((by_name.user, by_name.kind), (metadata.uid(), FileType::Directory));
+        let link = identity_in(open.as_fd(), c"link").unwrap();
+        assert!(link.kind == FileType::Symlink && !link.is_same_file(&by_name));
+        assert!(!identity_in(open.as_fd(), c"b").unwrap().is_same_file(&by_name));
+        assert!(identity_in(open.as_fd(), c"a/..").is_err());
+    }
+
+    #[test]
+    fn a_reused_inode_number_is_another_file_where_births_are_known() {
+        let top = tempfile::tempdir().unwrap();
+        let one = identity_of(File::open(top.path()).unwrap()).unwrap();
+        let later = FileIdentity { born: Some((i64::MAX, 0)), ..one };
+        let unknown = FileIdentity { born: None, ..one };
+        assert!(unknown.is_same_file(&later));
+        assert!(!later.is_same_file(&FileIdentity { born: Some((0, 0)), ..one }));
+    }
+}
