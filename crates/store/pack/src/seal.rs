@@ -71,14 +71,14 @@ impl Seal {
     /// Reads everything after the first line and verifies its length and digest.
     pub(crate) fn verify(&self, from: &mut impl Read) -> Result<(), PackError> {
         let mut digested = DigestWriter::new(io::sink());
-        let bytes_read = io::copy(&mut from.take(self.bytes.saturating_add(1)), &mut digested)?;
-        if bytes_read != self.bytes {
-            return Err(PackError::Length { expected: self.bytes, bytes_read });
+        let found = io::copy(&mut from.take(self.bytes.saturating_add(1)), &mut digested)?;
+        if found != self.bytes {
+            return Err(PackError::Length { expected: self.bytes, found });
         }
         let (seal, _) = digested.seal();
         if seal.sha256 != self.sha256 {
             let expected = self.sha256.clone();
-            return Err(PackError::Digest { expected, bytes_read: seal.sha256 });
+            return Err(PackError::Digest { expected, found: seal.sha256 });
         }
         Ok(())
     }
