@@ -176,36 +176,35 @@ pub(super) const INTERVAL: &str = "interval: at the level of the corrected test;
                                    exactly where the verdict is a difference.";
 
 fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> String {
-    let mut caption = if primary {
+    let mut note = if primary {
         "Primary metrics. ratio: contender over baseline; n: pairs of rounds; base, new: medians."
             .to_owned()
     } else {
         "Exploratory: all other metrics, not a basis for decisions. q: Benjamini-Hochberg."
             .to_owned()
     };
-    caption = format!("{caption} {INTERVAL}");
+    note = format!("{note} {INTERVAL}");
     if comparisons.iter().any(|c| is_unbounded(c)) {
-        caption += " unbounded: too few rounds for any interval at that level.";
+        note += " unbounded: too few rounds for any interval at that level.";
     }
     if comparisons.iter().any(|c| c.same_as.is_some()) {
-        caption += " After =: the same result in another unit.";
+        note += " After =: the same result in another unit.";
     }
     if comparisons.iter().any(|c| !c.paired) {
-        caption += " n with a plus: unpaired trials of both variants.";
+        note += " n with a plus: unpaired trials of both variants.";
     }
     if comparisons.iter().any(|c| c.difference.is_some()) {
-        caption +=
-            " Where a value is not above zero, a difference with its unit replaces the ratio.";
+        note += " Where a value is not above zero, a difference with its unit replaces the ratio.";
     }
     if comparisons.iter().any(|c| c.within_one_run) {
-        caption += " single-run with an interval: operations or rows of one run per variant, paired \
+        note += " single-run with an interval: operations or rows of one run per variant, paired \
                  within the run; Holm over the kinds with six pairs or more. It describes these \
                  two runs and says nothing about how runs differ.";
     }
     if needs {
-        caption += " needs: about how many rounds a verdict needs.";
+        note += " needs: about how many rounds a verdict needs.";
     }
-    caption
+    note
 }
 
 /// Table of each part of the trial: its score, elapsed time and CPU time, a row for each variant.
