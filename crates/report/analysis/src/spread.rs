@@ -20,7 +20,7 @@ pub struct MedianRange {
 impl MedianRange {
     /// Spread of the numbers; `None` when none is usable. Skips values that are not finite or
     /// exceed the largest measurable value.
-    pub fn from_values(numbers: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(crate) fn from_values(numbers: impl IntoIterator<Item = f64>) -> Option<Self> {
         let sane = |x: &f64| x.abs() <= LARGEST_VALUE;
         let numbers: Vec<f64> = numbers.into_iter().filter(sane).collect();
         let median = median(&numbers).ok()?;

@@ -399,11 +399,8 @@ fn question(
         rounds_needed: None,
     };
     let criteria = Criteria { direction, role, effect_threshold };
-    Some(PendingComparison {
-        about,
-        question: Some(Question { comparison, criteria }),
-        leader: None,
-    })
+    let question = Some(Question { comparison, criteria });
+    Some(PendingComparison { about, question, leader: None })
 }
 
 /// Values that count: pairs where rounds are paired, with the round numbers.
