@@ -15,7 +15,7 @@ use treering_lab::{LeftTree, Remountable, Workplace};
 use treering_model::{Ending, TrialId, TrialSink};
 use treering_observe::ObserverOptions;
 use treering_observe::layout::LayoutSchedule;
-use treering_report::pages::run::{Stored, page};
+use treering_report::pages::run::{StoreLocation, page};
 use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, TargetFacts, Workload};
 
 use super::many::{self, Ranks};
@@ -380,7 +380,7 @@ fn show_summary(done: &Done, to_stdout: bool) -> Result<(), Failure> {
         }
         None => (String::new(), String::new()),
     };
-    let stored = Stored { short_id: &short_id, place: &place };
+    let stored = StoreLocation { short_id: &short_id, place: &place };
     let report = page(trial, done.store.as_ref().map(|_| &stored));
     if to_stdout {
         return output::write(&report, &OutputArgs::default());

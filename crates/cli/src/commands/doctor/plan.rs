@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use treering_analysis::compare::{
-    ComparedVariant, ComparisonCautionCode as Code, Factor, Terms, compare,
+    ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Factor, compare,
 };
 use treering_campaign::plan::{Plan, baselines};
 use treering_lab::{Device, inspect};
@@ -122,7 +122,7 @@ fn foreseen(plan: &Plan) -> Vec<Warning> {
     });
     let Some(baseline) = variants.next() else { return Vec::new() };
     let contenders: Vec<ComparedVariant> = variants.collect();
-    let outcome = compare(&baseline, &contenders, &Terms::default());
+    let outcome = compare(&baseline, &contenders, &ComparisonTerms::default());
     let cautions = outcome.map(|outcome| outcome.cautions).unwrap_or_default();
     let about_places = cautions.into_iter().filter(|caution| FORESEEN.contains(&caution.code));
     let warning = about_places.map(|caution| Warning {

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
                 let (first, last) = outline.lines;
                 let place = format!("{}:{first}-{last}", file.name);
                 let more = (table.len(), table.metrics_count());
-                rows.push(ImportedRow::of(place, outline.tool, is_kept, &trial, more));
+                rows.push(ImportedRow::new(place, outline.tool, is_kept, &trial, more));
                 Ok(())
             };
             let mut taken = Ok(());
